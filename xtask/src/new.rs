@@ -80,13 +80,31 @@ fn write(workspace: &Workspace, plugin: &NewPlugin) -> Result<String, String> {
     {
         files.push((format!("{folder}/{file}").into(), plugin.fill(text, &package, &[])));
     }
+    files.push((format!("{folder}/README.md").into(), page_of_registry(plugin, &package)));
     for (file, text) in files {
         let path = workspace.root.join(&file);
         let wrong = |error: std::io::Error| format!("{}: {error}", file.display());
         fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(wrong)?;
         fs::write(&path, text).map_err(wrong)?;
     }
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        let link = workspace.root.join(&folder).join(licence);
+        let wrong = |error: std::io::Error| format!("{}: {error}", link.display());
+        std::os::unix::fs::symlink(format!("../../{licence}"), &link).map_err(wrong)?;
+    }
     Ok(package)
+}
+
+/// Returns the README of the crate, which a registry shows.
+fn page_of_registry(plugin: &NewPlugin, package: &str) -> String {
+    let template = &plugin.template;
+    format!(
+        "# {package}\n\nThe {} `{name}` for [Zarr](https://zarr.dev).\n\n| | |\n|---|---|\n| Feature of \
+         `zarr-kit` | `{}-{name}` |\n\nLicensed under either of Apache-2.0 or MIT, at your option.\n",
+        template.what,
+        template.name,
+        name = plugin.name,
+    )
 }
 
 /// What lists all plugins, with one more.

@@ -43,6 +43,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("pages of our URIs", spec_pages::uris),
     ("versions in the root manifest only", manifests::versions),
     ("what a manifest inherits", manifests::inherited),
+    ("pages of plugins in a registry", manifests::registry_pages),
     ("tests without a harness", manifests::harness),
     ("lock file", manifests::lock_file),
     ("unsafe code", sources::unsafe_code),

@@ -1,10 +1,10 @@
-//! The `adler32` codec: the bytes of a chunk and their Adler-32, four bytes, least significant first.
+//! The `adler32` codec: adds an Adler-32 checksum of four bytes, little endian.
 //!
-//! Bytes to bytes. The encoded size is four bytes more. The codec is a [`Checksum`]: decoding verifies, and looks at
-//! fewer bytes of the same memory.
+//! Bytes to bytes. The encoded size is four bytes larger. The codec is a [`Checksum`]: decoding verifies the
+//! checksum and returns a part of the same buffer.
 //!
-//! `location` is `"start"`, which is the default, or `"end"`, in all formats. The v3 draft has no codec of the kind:
-//! this project's URI is written.
+//! `location` is `"start"`, the default, or `"end"`, in all formats. The v3 draft does not define the codec;
+//! there it has a URI of this project.
 //!
 //! Source: `Adler32` of numcodecs, in v2 as `adler32`, in final v3 as `numcodecs.adler32`; RFC 1950, section 9.
 
@@ -27,7 +27,7 @@ zarr_spec::register!(
     )
     .translated_by(&all_members::<Adler32Configuration>)
     .configuration::<Adler32Configuration>()
-    .about("Adds an Adler-32 checksum before or behind the bytes.", EXAMPLES)
+    .about("Adds an Adler-32 checksum before or after the bytes.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -40,20 +40,20 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Puts an Adler-32 beside the bytes of each chunk.
+/// Adds an Adler-32 checksum to the bytes of each chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adler32 {
     at_start: bool,
 }
 
 impl Adler32 {
-    /// With the checksum before the bytes.
+    /// Creates the codec with the checksum before the bytes.
     #[must_use]
     pub const fn at_start() -> Self {
         Self { at_start: true }
     }
 
-    /// With the checksum behind the bytes.
+    /// Creates the codec with the checksum after the bytes.
     #[must_use]
     pub const fn at_end() -> Self {
         Self { at_start: false }
@@ -75,7 +75,7 @@ impl Checksum for Adler32 {
     }
 }
 
-/// The same in every format, with the default written out.
+/// The configuration of every format, which documents state in full.
 #[derive(Serialize, Deserialize)]
 struct Adler32Configuration {
     #[serde(default = "ChecksumLocation::start")]

@@ -1,4 +1,4 @@
-//! `adler32` against checksums that the specifications print and other programs wrote.
+//! `adler32`: checksums printed in specifications or written by other programs.
 
 use zarr_codec_adler32 as _;
 use zarr_conformance::checksums::{check_configurations, check_written, stored};
@@ -9,7 +9,7 @@ const OWN: &str = "https://zarr-kit.example/spec/codecs/adler32/1.0";
 const NAMES: [(Format, &str); 3] =
     [(Format::V2, "adler32"), (Format::V3, "numcodecs.adler32"), (Format::V3Draft, OWN)];
 
-/// Bytes, and what numcodecs 0.17.1 wrote for them.
+/// Bytes, and the output of numcodecs 0.17.1.
 const WRITTEN: &[(&str, &str)] = &[
     ("", "01000000"),
     ("07", "0800080007"),
@@ -19,13 +19,13 @@ const WRITTEN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn checksums_of_numcodecs_are_written_on_either_side() {
+fn writes_the_checksums_of_numcodecs_on_either_side() {
     check_written(&NAMES, WRITTEN);
     assert_eq!(stored(Format::V2, "adler32", "", &[0xff; 2000])[..4], hex("9ac8adaf"));
 }
 
 #[test]
-fn the_location_is_all_there_is_to_configure_in_every_format() {
+fn the_location_is_the_only_option_in_every_format() {
     check_configurations(&NAMES);
     assert!(OWN.starts_with(zarr_spec::OWN_URI_BASE));
 }

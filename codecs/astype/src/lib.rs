@@ -1,10 +1,11 @@
 //! The `astype` codec of Zarr: numbers stored as another data type.
 //!
-//! Array to array: each element cast from `decode_dtype`, which says again what the chunk holds, to `encode_dtype`, and
-//! back when it is decoded. Casts are those of NumPy, which lose what the other type cannot hold without a word:
-//! integers wrap around, floats are cut off towards zero, complex numbers lose their imaginary part.
+//! Array to array. Encoding casts each element from `decode_dtype`, the data type of the chunk, to
+//! `encode_dtype`; decoding casts it back. Casts follow NumPy and silently lose what the target cannot
+//! represent: integers wrap around, floats are truncated towards zero, complex numbers lose their imaginary
+//! part.
 //!
-//! The fill value of the encoded side is that of the decoded one, cast.
+//! The encoded fill value is the decoded fill value, cast.
 //!
 //! Source: `AsType` of numcodecs, in v2 as `astype`, in final v3 as `numcodecs.astype`.
 
@@ -31,7 +32,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<AsTypeConfiguration>()
-    .about("Stores numbers as another data type, converted as NumPy does.", EXAMPLES)
+    .about("Stores numbers as another data type, with the casts of NumPy.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -62,16 +63,16 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Unbounded),
 ];
 
-/// Stores numbers as another data type.
+/// Casts the elements of each chunk.
 #[derive(Debug, Clone)]
 pub struct AsType(Sides);
 
 impl AsType {
-    /// From elements of `decode_dtype` to elements of `encode_dtype`.
+    /// Casts from `decode_dtype` to `encode_dtype`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if elements of one of them are no numbers.
+    /// [`CodecError::Unsupported`] if one of the data types is not numeric.
     pub fn new(decode_dtype: &dyn DataType, encode_dtype: Arc<dyn DataType>) -> Result<Self, CodecError> {
         let decoded = number(decode_dtype)?;
         let encoded = number(&*encode_dtype)?;
@@ -139,7 +140,7 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<AsType,
     Ok(codec)
 }
 
-/// All formats have typestrings here.
+/// All formats use typestrings here.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -1,4 +1,4 @@
-//! `astype`: elements written by numcodecs, and failures by variant.
+//! `astype`: elements written by numcodecs, and errors.
 
 use std::sync::Arc;
 
@@ -29,14 +29,15 @@ fn configuration(encode: &str, decode: &str) -> String {
     format!(r#"{{"encode_dtype":"{encode}","decode_dtype":"{decode}"}}"#)
 }
 
-/// Elements in native byte order, from the order in which they are stored.
+/// Converts elements from stored byte order to native byte order.
 fn native(stored: &str, dtype: &str) -> Vec<u8> {
     let (number, order) = Number::of_typestring(dtype);
     let unit = if dtype.contains('c') { number.size() / 2 } else { number.size() };
     zarr_conformance::native(stored, unit, &order)
 }
 
-/// `encode_dtype`, `decode_dtype`, elements, what numcodecs 0.17.1 with NumPy 2.5.5 makes of them, and decodes that to.
+/// `encode_dtype`, `decode_dtype`, elements, and their encoded and decoded form with numcodecs 0.17.1 and NumPy
+/// 2.5.5.
 const NUMCODECS: &[(&str, &str, &str, &str, &str)] = &[
     (
         "<f4",
@@ -106,7 +107,7 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str)] = &[
 
 /// Tests V2-CODEC-17.
 #[test]
-fn elements_are_cast_as_numcodecs_does() {
+fn elements_are_cast_like_in_numcodecs() {
     for (to, from, decoded, encoded, again) in NUMCODECS {
         let decoded = native(decoded, from);
         let encoded = native(encoded, to);
@@ -134,9 +135,9 @@ fn elements_are_cast_as_numcodecs_does() {
     }
 }
 
-/// Small numbers, which all types have.
+/// Small numbers, which all types can represent.
 #[test]
-fn what_both_types_have_survives() {
+fn numbers_that_both_types_can_represent_survive() {
     let reals = [INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64];
     let all = reals.into_iter().chain([COMPLEX64, COMPLEX128]);
     for to in all.clone() {
@@ -178,7 +179,7 @@ fn other_configurations_are_refused() {
     }
     let big = create(Format::V2, "astype", &configuration("<f4", ">i4"), Mode::Lenient, &decoded);
     assert!(matches!(big, Err(CodecError::InvalidConfiguration(_))), "{big:?}");
-    // Times in other units would have to be converted.
+    // Times in other units would need a conversion.
     let times = Representation::Array(array(&[4], DATETIME));
     for decoded in [times, Representation::Bytes(Size::Exact(16))] {
         let result = create(Format::V2, "astype", &configuration("<f4", "<M8[s]"), Mode::Lenient, &decoded);

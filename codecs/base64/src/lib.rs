@@ -1,10 +1,10 @@
-//! The `base64` codec: the bytes of a chunk as text.
+//! The `base64` codec: encodes bytes as Base64 text.
 //!
-//! Bytes to bytes, without configuration. Every three bytes are four characters of the standard alphabet, and the last
-//! ones are padded with `=`, so that the encoded size is known. Other characters, line breaks among them, and missing
-//! padding are refused.
+//! Bytes to bytes, without configuration. Three bytes become four characters of the standard alphabet; `=` pads
+//! the last group, so the encoded size is known. Decoding refuses other characters, including line breaks, and
+//! missing padding.
 //!
-//! The v3 draft has no codec of the kind: this project's URI is written.
+//! The v3 draft does not define the codec; there it has a URI of this project.
 //!
 //! Source: `Base64` of numcodecs, in v2 as `base64`, in final v3 as `numcodecs.base64`; RFC 4648, section 4.
 
@@ -30,7 +30,7 @@ zarr_spec::register!(
     )
     .translated_by(&all_members::<NoConfiguration>)
     .configuration::<NoConfiguration>()
-    .about("Writes bytes as Base64 text, with padding.", EXAMPLES)
+    .about("Encodes bytes as Base64 text with padding.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -39,13 +39,13 @@ const EXAMPLES: &[Example] = &[
     Example::draft(r#"{"type": "https://zarr-kit.example/spec/codecs/base64/1.0"}"#),
 ];
 
-/// Writes three bytes as four characters.
+/// Encodes the bytes of each chunk as Base64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Base64;
 
-/// Bytes of a group.
+/// Bytes per group.
 const DECODED: usize = 3;
-/// Characters of a group.
+/// Characters per group.
 const ENCODED: usize = 4;
 
 impl BytesToBytesCodec for Base64 {

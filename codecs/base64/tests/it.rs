@@ -1,4 +1,4 @@
-//! `base64` against text that other programs wrote.
+//! `base64`: text written by other programs.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -19,11 +19,11 @@ fn codec(format: Format, name: &str) -> Codec {
     create(format, name, "", Mode::Strict, &BYTES).unwrap().codec
 }
 
-/// Written by numcodecs 0.17.1; the last one is int32 0 to 5.
+/// Written by numcodecs 0.17.1; the last example is int32 0 to 5.
 ///
 /// Tests V2-CODEC-18.
 #[test]
-fn text_of_numcodecs_is_read_and_written() {
+fn reads_and_writes_the_text_of_numcodecs() {
     let chunk = array(&[1], UINT8);
     for (bytes, text) in [
         ("", ""),
@@ -44,7 +44,7 @@ fn text_of_numcodecs_is_read_and_written() {
 }
 
 #[test]
-fn what_is_no_padded_text_of_the_alphabet_is_corrupt() {
+fn text_with_other_characters_or_without_padding_is_corrupt() {
     for wrong in
         ["A", "AA", "AAA", "AAA=A", "Bw=", "Bw", "B===", "====", "Bx==", "AAEC\n", "AA-_", "AAE\u{e9}"]
     {
@@ -68,7 +68,7 @@ fn the_encoded_size_is_known() {
 }
 
 #[test]
-fn there_is_no_configuration() {
+fn a_configuration_is_refused() {
     for (format, name) in NAMES {
         for wrong in [r#"{"level":1}"#, "[]"] {
             let result = create(format, name, wrong, Mode::Strict, &BYTES);

@@ -1,16 +1,18 @@
 //! The `bitround` codec of Zarr: numbers rounded to their leading bits, so that they compress better.
 //!
-//! Array to array, with losses: of floats (and of both parts of complex numbers) `keepbits` bits of the mantissa stay, of
-//! integers `keepbits` bits from the highest one that is set in the magnitude. Rounded is to the nearest value; of two,
-//! to the one whose last kept bit is 0. Floats may become infinite; an integer that would pass the largest one of its
-//! type is rounded down. NaN and infinities stay as they are, and times are the `int64` that they count.
+//! Array to array, lossy. A float, or each part of a complex number, keeps `keepbits` bits of its mantissa. An
+//! integer keeps `keepbits` bits, starting with the highest bit that is set in its magnitude. The value is
+//! rounded to the nearest, and to an even last bit in case of a tie. Floats may become infinite; an integer
+//! that would exceed the largest value of its type is rounded down. NaN and infinities do not change. Times are
+//! treated as `int64`.
 //!
-//! Data type and fill value of the encoded side are those of the decoded one, the fill value rounded. Decoding changes
+//! The encoded data type is the decoded one, and the encoded fill value is the rounded one. Decoding changes
 //! nothing.
 //!
-//! `keepbits` is at least 1. In v2 and as `numcodecs.bitround` it may be 0, which keeps the exponent alone; numcodecs
-//! knows real floats only, so that others are read there with a warning. v3 documents get the name `numcodecs.bitround`,
-//! the only one that zarr-python reads, unless `bitround` is asked for or the elements are not real floats.
+//! `keepbits` is at least 1. In v2 and as `numcodecs.bitround` it may be 0, which keeps only the exponent.
+//! numcodecs supports only real floats, so other data types produce a warning there. v3 documents use the name
+//! `numcodecs.bitround`, the only one that zarr-python reads, unless `bitround` is requested or the elements
+//! are not real floats.
 //!
 //! Source: `bitround` in the Zarr extension registry; `BitRound` of numcodecs.
 
@@ -33,7 +35,7 @@ zarr_spec::register!(
     CodecPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/codecs/bitround/1.0"),
-            // zarr-python knows this name and not the registered one.
+            // zarr-python knows only this name, not the registered one.
             name: Some("numcodecs.bitround"),
             id: Some("bitround"),
             aliases: &["bitround", "https://codec.zarrs.dev/array_to_array/bitround"],
@@ -42,7 +44,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<BitRoundConfiguration>()
-    .about("Rounds numbers to a few significant bits, so that they compress better.", EXAMPLES)
+    .about("Rounds numbers to a few significant bits so that they compress better.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -69,7 +71,7 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Relative(5e-4)),
 ];
 
-/// Rounds to leading bits.
+/// Rounds the elements of each chunk.
 #[derive(Debug, Clone)]
 pub struct BitRound {
     keepbits: u32,
@@ -81,23 +83,21 @@ impl BitRound {
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if elements are no integers, floats, complex numbers or times;
-    /// [`CodecError::InvalidConfiguration`] for more bits than the mantissa has, and for no bit of an integer.
+    /// [`CodecError::Unsupported`] if the elements are not integers, floats, complex numbers or times;
+    /// [`CodecError::InvalidConfiguration`] if `keepbits` exceeds the mantissa, or is 0 for integers.
     pub fn new(keepbits: u32, data_type: Arc<dyn DataType>) -> Result<Self, CodecError> {
         let name = data_type.name();
         let is_rounded =
             |number: &AnyNumber| !matches!(number, AnyNumber::Number(Number::Bool) | AnyNumber::Narrow(..));
         let number = AnyNumber::of(&*data_type).filter(is_rounded).ok_or_else(|| {
-            CodecError::Unsupported(format!("elements of data type `{name}` have no bits to be rounded"))
+            CodecError::Unsupported(format!("elements of data type `{name}` cannot be rounded"))
         })?;
         if number.is_integer() && keepbits == 0 {
-            return Err(CodecError::configuration(
-                "`keepbits` is 0, and of an integer nothing would be left",
-            ));
+            return Err(CodecError::configuration("`keepbits` is 0; expected at least 1 for integers"));
         }
         if let Some(bits) = mantissa(number).filter(|&bits| keepbits > bits) {
             return Err(CodecError::configuration(format!(
-                "`keepbits` is {keepbits}, and the mantissa of `{name}` has {bits} bits"
+                "`keepbits` is {keepbits}; expected at most {bits}, the size of the mantissa of `{name}`"
             )));
         }
         let decoded = number;
@@ -117,14 +117,14 @@ impl BitRound {
             number => with_any_number!(number, T => {
                 integer: each(decoded, encoded, |integer: T| integer.rounded(keepbits)),
                 float: each(decoded, encoded, |float: T| float.rounded(keepbits)),
-                other: return Err(CodecError::Unsupported("booleans have no bits to be rounded".into())),
+                other: return Err(CodecError::Unsupported("booleans cannot be rounded".into())),
             }),
         }
         Ok(())
     }
 }
 
-/// Bits of the mantissa that are stored; of one part, if there are two.
+/// Returns the number of stored bits of the mantissa, of one part if there are two.
 fn mantissa(number: AnyNumber) -> Option<u32> {
     match number {
         AnyNumber::BF16 => Some(7),
@@ -175,7 +175,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         let name = array.data_type.name();
         creation
             .reading
-            .tolerate(format!("`{}` of numcodecs does not know `{name}`", creation.identifier))?;
+            .tolerate(format!("`{}` of numcodecs does not support `{name}`", creation.identifier))?;
     }
     Ok(Codec::ArrayToArray(Arc::new(codec)))
 }
@@ -183,24 +183,24 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
 fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<BitRound, CodecError> {
     let BitRoundConfiguration { keepbits } = creation.parse()?;
     if keepbits == 0 && !is_of_numcodecs(creation) {
-        return Err(CodecError::configuration("`keepbits` is 0, not at least 1"));
+        return Err(CodecError::configuration("`keepbits` is 0; expected at least 1"));
     }
     BitRound::new(keepbits, Arc::clone(&array.data_type))
 }
 
-/// Whether it is a real float of NumPy.
+/// Returns whether the number is a real float of NumPy.
 fn is_of_numpy(number: AnyNumber) -> bool {
     matches!(number, AnyNumber::Number(number) if number.is_float())
 }
 
-/// Whether a document means the codec of numcodecs: in v2, in the draft's first generation, which has the names of v2,
-/// and by its old name in final v3.
+/// Returns whether a document means the codec of numcodecs: in v2, in the first generation of the draft, which
+/// uses the names of v2, and under its old name in final v3.
 fn is_of_numcodecs(creation: &Creation<'_>) -> bool {
     let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
     creation.format == Format::V2 || is_older_draft || creation.identifier == "numcodecs.bitround"
 }
 
-/// The configuration is the same everywhere, as far as a format has it.
+/// The configuration is the same in every format that can express it.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,
@@ -210,10 +210,10 @@ fn translate(
     let codec = parse(creation, array)?;
     if format == Format::V2 && !is_of_numpy(codec.sides.decoded) {
         let name = array.data_type.name();
-        return Err(CodecError::Unsupported(format!("in v2 `bitround` does not know `{name}`")));
+        return Err(CodecError::Unsupported(format!("`bitround` does not support `{name}` in v2")));
     }
     if format == Format::V3Draft && codec.keepbits == 0 {
-        return Err(CodecError::Unsupported("in the v3 draft `keepbits` is at least 1".into()));
+        return Err(CodecError::Unsupported("`keepbits` cannot be 0 in the v3 draft".into()));
     }
     let mut configuration = Object::new();
     configuration.insert("keepbits", codec.keepbits);

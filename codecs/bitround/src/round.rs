@@ -2,9 +2,9 @@
 
 use zarr_plugin_kit::numbers::{Complex, bf16, f16};
 
-/// What has leading bits.
+/// A number that can be rounded to its leading bits.
 pub(crate) trait Round: Copy {
-    /// With `keepbits` of them, at most as many as there are.
+    /// Rounds to `keepbits` leading bits, at most the number of bits that exist.
     fn rounded(self, keepbits: u32) -> Self;
 }
 
@@ -14,8 +14,8 @@ impl<T: Round> Round for Complex<T> {
     }
 }
 
-/// As an integer, the next float away from zero is one more: a carry out of the mantissa goes to the exponent, and at
-/// the end to infinity.
+/// Rounds the bits as an integer, in which the next float away from zero is one larger. A carry out of the
+/// mantissa increments the exponent and finally gives infinity.
 macro_rules! floats {
     ($($type:ty: $mantissa:literal;)*) => {$(
         impl Round for $type {
@@ -46,7 +46,7 @@ macro_rules! integers {
             fn rounded(self, keepbits: u32) -> Self {
                 let largest = if self > 0 { Self::MAX.abs_diff(0) } else { Self::MIN.abs_diff(0) };
                 let magnitude = magnitude(self.abs_diff(0).into(), keepbits, largest.into());
-                // It is at most the magnitude of MIN or MAX, so that the conversion to fewer bits loses nothing.
+                // The value is at most the magnitude of MIN or MAX, so the conversion to fewer bits is exact.
                 #[allow(
                     clippy::cast_possible_truncation,
                     reason = "the magnitude is that of a number of this type; not every type has fewer bits"
@@ -59,7 +59,7 @@ macro_rules! integers {
 
 integers!(i8 i16 i32 i64 u8 u16 u32 u64);
 
-/// `keepbits` leading bits of `magnitude`, rounded down if up would pass `largest`.
+/// Keeps the `keepbits` leading bits of `magnitude`. Rounds down if rounding up would exceed `largest`.
 fn magnitude(magnitude: u64, keepbits: u32, largest: u64) -> u64 {
     let bits = u64::BITS - magnitude.leading_zeros();
     let Some(cut) = bits.checked_sub(keepbits).filter(|&cut| cut > 0) else { return magnitude };

@@ -1,4 +1,4 @@
-//! `bitround`: elements written by numcodecs, printed or stored in the extension registry, and failures by variant.
+//! `bitround`: elements written by numcodecs or printed in the extension registry, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -29,7 +29,7 @@ fn new(bits: u32, number: Number) -> Codec {
     Codec::ArrayToArray(Arc::new(BitRound::new(bits, Arc::new(number)).unwrap()))
 }
 
-/// The elements that come out, of those that go in; decoding keeps them.
+/// Returns the encoded elements and checks that decoding does not change them.
 fn rounded(bits: u32, number: Number, elements: &[u8]) -> Vec<u8> {
     let chunk = array(&[(elements.len() / number.size()) as u64], number);
     let codec = new(bits, number);
@@ -48,8 +48,8 @@ macro_rules! assert_rounds {
     }};
 }
 
-/// `keepbits`, data type, `[0.1, 1.2, 12.3, 123.4, 1234.5, 3.4e38, nan, inf, -inf, -0.0, -7.7]`, and what numcodecs
-/// 0.17.1 makes of them.
+/// `keepbits`, data type, `[0.1, 1.2, 12.3, 123.4, 1234.5, 3.4e38, nan, inf, -inf, -0.0, -7.7]`, and the output
+/// of numcodecs 0.17.1.
 const NUMCODECS: &[(u32, Number, &str, &str)] = &[
     (
         0,
@@ -93,9 +93,9 @@ const NUMCODECS: &[(u32, Number, &str, &str)] = &[
     (52, FLOAT64, "9a9999999999b93f333333333333f33f", "9a9999999999b93f333333333333f33f"),
 ];
 
-/// Where numcodecs rounds NaN to -0.0, because no bit is left that tells it from infinity, it stays NaN here.
+/// numcodecs rounds NaN to -0.0 if no mantissa bit is left to distinguish it from infinity. Here it stays NaN.
 #[test]
-fn floats_are_rounded_as_numcodecs_does() {
+fn floats_are_rounded_like_in_numcodecs() {
     for (bits, number, decoded, encoded) in NUMCODECS {
         let decoded = native(decoded, number.size(), &ByteOrder::Little);
         let mut encoded = native(encoded, number.size(), &ByteOrder::Little);
@@ -106,7 +106,7 @@ fn floats_are_rounded_as_numcodecs_does() {
     }
 }
 
-/// As numcodecs 0.17.1 rounds the `float32` of the same values, whose lower half stays empty.
+/// numcodecs 0.17.1 rounds the `float32` of the same values in the same way; their lower half stays zero.
 #[test]
 fn bfloat16_has_seven_bits_of_mantissa() {
     let decoded = [0x3dcdu16, 0xc0e8, 0x447a, 0x7f78, 0x0001, 0x4049];
@@ -123,13 +123,13 @@ fn bfloat16_has_seven_bits_of_mantissa() {
     assert!(warnings("bitround").is_empty());
     assert_eq!(
         warnings("numcodecs.bitround"),
-        ["`numcodecs.bitround` of numcodecs does not know `bfloat16`"]
+        ["`numcodecs.bitround` of numcodecs does not support `bfloat16`"]
     );
 }
 
 /// Tests V2-CODEC-19.
 #[test]
-fn v2_rounds_half_to_even_and_knows_floats() {
+fn v2_rounds_half_to_even_and_supports_floats() {
     let creating = |bits, number, mode| {
         create(Format::V2, "bitround", &keepbits(bits), mode, &Representation::Array(array(&[4], number)))
     };
@@ -151,8 +151,8 @@ fn v2_rounds_half_to_even_and_knows_floats() {
 
 /// Tests EX-CODEC-03, EX-CODEC-04.
 #[test]
-fn the_samples_of_the_registry() {
-    // `codecs/bitround/sample_data` of the extension registry: both chunks.
+fn matches_the_samples_of_the_registry() {
+    // Both chunks of `codecs/bitround/sample_data` in the extension registry.
     let floats = [0.0, 0.1, 1.2, 12.3, 123.4, 1234.5f32, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
     let encoded = "00000000 0000d03d 0000a03f 00004041 0000f042 0000a044 0000c07f 0000807f 000080ff";
     assert_eq!(
@@ -189,7 +189,7 @@ fn the_samples_of_the_registry() {
 }
 
 #[test]
-fn integers_are_rounded_in_their_magnitude_and_never_past_the_largest_one() {
+fn the_magnitude_of_integers_is_rounded_and_never_overflows() {
     assert_rounds!(i8, INT8, 3, [127, -127, -128, -11, 11, -1, 0] => [112, -128, -128, -12, 12, -1, 0]);
     assert_rounds!(i16, INT16, 1, [i16::MAX, 3, -3, 6, -5] => [1 << 14, 4, -4, 8, -4]);
     assert_rounds!(i32, INT32, 8, [0x1234_5678, -0x1234_5678] => [0x1240_0000, -0x1240_0000]);
@@ -197,7 +197,7 @@ fn integers_are_rounded_in_their_magnitude_and_never_past_the_largest_one() {
     assert_rounds!(u16, UINT16, 16, [u16::MAX, 1234] => [u16::MAX, 1234]);
     assert_rounds!(u32, UINT32, 99, [u32::MAX, 1234] => [u32::MAX, 1234]);
     assert_rounds!(u64, UINT64, 2, [u64::MAX, 5, 7, 0] => [3 << 62, 4, 8, 0]);
-    // Times are what they count; "not a time" is the smallest of them.
+    // Times are rounded as integers; "not a time" is the smallest of them.
     assert_rounds!(i64, DATETIME, 3, [i64::MIN, 1_700_000_000] => [i64::MIN, 1_610_612_736]);
 }
 
@@ -209,7 +209,7 @@ fn both_parts_of_complex_numbers_are_rounded() {
 }
 
 #[test]
-fn the_fill_value_is_rounded_and_everything_else_stays() {
+fn the_fill_value_is_rounded_and_nothing_else_changes() {
     let chunk = zarr_spec::ArrayRepresentation {
         fill_value: FillValue::new(1.2f64.to_ne_bytes()),
         byte_order: zarr_spec::ByteOrder::Big,
@@ -222,7 +222,7 @@ fn the_fill_value_is_rounded_and_everything_else_stays() {
 }
 
 #[test]
-fn other_configurations_types_and_places_are_refused() {
+fn invalid_configurations_types_and_positions_are_refused() {
     let floats = Representation::Array(array(&[4], FLOAT32));
     for wrong in ["", "{}", r#"{"keepbits":-1}"#, r#"{"keepbits":1.5}"#, r#"{"keepbits":"3"}"#] {
         for format in Format::ALL {
@@ -250,7 +250,7 @@ fn chunks_of_another_size_are_refused() {
 }
 
 #[test]
-fn what_a_format_does_not_have_is_not_translated() {
+fn configurations_that_a_format_lacks_are_not_translated() {
     let floats = Representation::Array(array(&[4], FLOAT32));
     for format in Format::ALL {
         let translated = translate(Format::V3, "bitround", &keepbits(7), &floats, format).unwrap();

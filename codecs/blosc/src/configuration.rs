@@ -1,4 +1,4 @@
-//! The two forms of the configuration.
+//! The two forms of the configuration: that of final v3, and that of all other formats.
 
 use std::num::NonZeroUsize;
 
@@ -7,20 +7,20 @@ use zarr_spec::{CodecError, Creation, Format, Invalid, Object, Representation, V
 
 use crate::{Blosc, Compressor, Shuffle};
 
-/// A configuration of any format, with everything that it may leave out.
+/// A configuration of any format, with all defaults applied.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Configuration {
     cname: Compressor,
     clevel: u8,
     shuffle: Shuffle,
-    /// Whether `shuffle` follows from `typesize`.
+    /// Whether `shuffle` is derived from `typesize`.
     automatic: bool,
     typesize: usize,
     blocksize: usize,
 }
 
 impl Configuration {
-    /// As the format of `creation` has it, for elements as `decoded` has them.
+    /// Parses the configuration of `creation`, for chunks like `decoded`.
     pub(crate) fn parse(creation: &Creation<'_>, decoded: &Representation) -> Result<Self, CodecError> {
         match (creation.format, creation.identifier) {
             (Format::V2 | Format::V3Draft, _) | (Format::V3, "numcodecs.blosc") => {
@@ -34,7 +34,7 @@ impl Configuration {
         Blosc::new(self.cname, self.clevel, self.shuffle, self.typesize, self.blocksize)
     }
 
-    /// With an automatic shuffle resolved, since final v3 has none (DX-MAP-06).
+    /// Returns the configuration of final v3, which does not have an automatic shuffle (DX-MAP-06).
     pub(crate) fn v3(self) -> Object {
         let shuffle = match self.shuffle {
             Shuffle::None => "noshuffle",
@@ -65,7 +65,8 @@ impl Configuration {
     }
 }
 
-/// What Blosc shuffles: a long element counts as bytes, and so do bytes that a codec made (V2-CODEC-07, -10).
+/// Returns the size of a shuffled element. It is 1 for long elements, and for bytes of another codec
+/// (V2-CODEC-07, -10).
 fn element_size(decoded: &Representation) -> usize {
     let size = match decoded {
         Representation::Array(array) => array.data_type.elements().size(),
@@ -92,7 +93,7 @@ enum ShuffleName {
     BitShuffle,
 }
 
-/// A `typesize` of null is not the same as none.
+/// Distinguishes `null` from a missing `typesize`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroUsize>, D::Error> {
     NonZeroUsize::deserialize(deserializer).map(Some)
 }
@@ -106,7 +107,7 @@ fn from_v3(creation: &Creation<'_>, element_size: usize) -> Result<Configuration
     };
     if typesize.is_none() && shuffle != Shuffle::None {
         creation.reading.tolerate(format!(
-            "`blosc` shuffles and has no `typesize`: the {element_size} bytes of an element are taken"
+            "`blosc` shuffles but does not have a `typesize`: assuming {element_size}, the size of an element"
         ))?;
     }
     let typesize = typesize.map_or(element_size, NonZeroUsize::get);
@@ -123,7 +124,7 @@ pub(crate) struct V2Configuration {
     shuffle: Value,
     #[serde(default)]
     blocksize: usize,
-    /// Not among the parameters that are documented; it is read where it stands (DX-BLOSC-06).
+    /// Not a documented parameter, but read if present (DX-BLOSC-06).
     #[serde(default, deserialize_with = "present")]
     typesize: Option<NonZeroUsize>,
 }
@@ -154,7 +155,7 @@ fn from_v2(creation: &Creation<'_>, element_size: usize) -> Result<Configuration
     Ok(Configuration { cname, clevel, shuffle, automatic, typesize, blocksize })
 }
 
-/// -1 to 2. The draft is also read with the names of final v3 (DX-BLOSC-04) and with those of GDAL's options.
+/// Returns -1 to 2. In the draft, the names of final v3 (DX-BLOSC-04) and of GDAL's options are also read.
 fn shuffle_number(creation: &Creation<'_>, shuffle: &Value) -> Result<i64, Invalid> {
     let name = shuffle.as_str().filter(|_| creation.format == Format::V3Draft);
     let number = match name {
@@ -166,9 +167,9 @@ fn shuffle_number(creation: &Creation<'_>, shuffle: &Value) -> Result<i64, Inval
     if number.is_some() {
         creation
             .reading
-            .tolerate(format!("`shuffle` of `blosc` is {shuffle}, which the draft has as a number"))?;
+            .tolerate(format!("`shuffle` of `blosc` is {shuffle}; the draft expects a number"))?;
     }
     number
         .or_else(|| shuffle.as_i64().filter(|number| (-1..=2).contains(number)))
-        .ok_or_else(|| Invalid::new(format!("`shuffle` is {shuffle}, not -1, 0, 1 or 2")))
+        .ok_or_else(|| Invalid::new(format!("`shuffle` is {shuffle}; expected -1, 0, 1 or 2")))
 }

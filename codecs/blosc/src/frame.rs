@@ -1,11 +1,12 @@
-//! Blosc 1 buffers, block by block: each is sorted in memory that stays in the cache.
+//! Blosc 1 buffers, processed block by block in scratch memory that fits into the cache.
 //!
-//! After the header come the places where the blocks start, a `u32` for each, then the blocks. All blocks decode to the
-//! same size except the last, which may be shorter. A block is one stream. Unless the flags forbid it, a block of
-//! normal size is split: it has as many streams as an element has bytes, so that each holds bytes of one place.
-//! A stream is its size as `u32` and then its bytes, which are not compressed where that is the decoded size.
+//! The header is followed by the offsets of the blocks, a `u32` each, and then the blocks. All blocks decode to
+//! the same size; the last one may be shorter. A block is one stream. Unless the flags forbid it, a block of
+//! full size is split into one stream for each byte of an element, so that each stream holds the bytes of one
+//! position. A stream is its size as `u32`, followed by its bytes, which are uncompressed if that is the
+//! decoded size.
 //!
-//! What is encoded here is what C-Blosc would make, byte for byte.
+//! The encoder writes exactly the bytes that C-Blosc writes.
 //!
 //! Source: C-Blosc 1.21.
 
@@ -21,7 +22,7 @@ use crate::header::{Header, flag};
 use crate::inner::{self, Compressors, Decompressors, VERSION};
 use crate::{Compressor, MAX_BLOCKSIZE, MAX_TYPESIZE, OVERHEAD, Settings, Shuffle, shuffle};
 
-/// Memory that is kept from block to block and from buffer to buffer.
+/// Decodes buffers. Its scratch memory is reused for all blocks and buffers.
 pub(crate) struct Decoder {
     inner: Decompressors,
     decoded: Vec<u8>,
@@ -29,7 +30,7 @@ pub(crate) struct Decoder {
     between: Vec<u8>,
 }
 
-/// The blocks of a buffer that is not stored.
+/// The compressed blocks of a buffer.
 struct EncodedBlocks<'a> {
     header: &'a Header,
     encoded: &'a [u8],
@@ -40,27 +41,28 @@ struct EncodedBlocks<'a> {
 impl<'a> EncodedBlocks<'a> {
     fn new(header: &'a Header, encoded: &'a [u8]) -> Result<Self, String> {
         if header.inner_version != VERSION {
-            return Err(format!("version {} of its inner format is not known", header.inner_version));
+            return Err(format!("unknown version {} of its inner format", header.inner_version));
         }
         let typesize = usize::from(header.typesize);
         let blocksize = header.blocksize as usize;
         let count = (header.size as usize).div_ceil(blocksize);
         let (starts, _) = encoded[OVERHEAD..].as_chunks::<4>();
-        let starts =
-            starts.get(..count).ok_or_else(|| format!("it has no room for the starts of {count} blocks"))?;
+        let starts = starts
+            .get(..count)
+            .ok_or_else(|| format!("it is too short for the offsets of {count} blocks"))?;
         let splits = header.flags & flag::NOT_SPLIT == 0 && is_splittable(typesize, blocksize);
         if splits && !blocksize.is_multiple_of(typesize) {
-            return Err(format!("its blocks of {blocksize} bytes are split into {typesize}"));
+            return Err(format!("its blocks of {blocksize} bytes cannot be split into {typesize} streams"));
         }
         Ok(Self { header, encoded, starts, splits })
     }
 
-    /// What begins with the streams of a block, and the decoded size of each when there are `size` bytes in all. The
-    /// streams are there, and long enough to decode to that.
+    /// Returns the bytes that start with the streams of a block of `size` bytes, and the decoded size of each
+    /// stream. All streams are present and long enough for that size.
     fn streams(&self, number: usize, size: usize) -> Result<(&'a [u8], usize), String> {
         let start = u32::from_le_bytes(self.starts[number]) as usize;
         let streams = self.encoded.get(start..).filter(|_| start >= OVERHEAD + 4 * self.starts.len());
-        let streams = streams.ok_or_else(|| format!("a block starts at byte {start}"))?;
+        let streams = streams.ok_or_else(|| format!("a block has the invalid offset {start}"))?;
         let typesize = usize::from(self.header.typesize);
         let blocksize = self.header.blocksize as usize;
         let stream_size = stream_size(self.splits, typesize, blocksize, size);
@@ -68,8 +70,8 @@ impl<'a> EncodedBlocks<'a> {
         Ok((streams, stream_size))
     }
 
-    /// Compares what `count` streams of one block are said to decode to, `size` bytes each, with their stored sizes. The
-    /// bytes that they take with their lengths.
+    /// Checks that `count` streams are long enough to decode to `size` bytes each. Returns the number of bytes
+    /// that they occupy.
     fn check_streams(&self, streams: &[u8], size: usize, count: usize) -> Result<usize, String> {
         let number = self.header.inner_number();
         let mut rest = streams;
@@ -82,7 +84,7 @@ impl<'a> EncodedBlocks<'a> {
         Ok(streams.len() - rest.len())
     }
 
-    /// Checks the streams of all blocks, which share no bytes: C-Blosc writes none that do.
+    /// Checks the streams of all blocks. They must not overlap: C-Blosc never writes such buffers.
     fn check(&self) -> Result<(), String> {
         let size = self.header.size as usize;
         let blocksize = self.header.blocksize as usize;
@@ -93,13 +95,13 @@ impl<'a> EncodedBlocks<'a> {
             stored += self.check_streams(streams, stream_size, block_size / stream_size)?;
         }
         if stored > self.encoded.len() {
-            return Err("its blocks share bytes".to_owned());
+            return Err("its blocks overlap".to_owned());
         }
         Ok(())
     }
 }
 
-/// Checks everything about a buffer that can be seen without decoding it.
+/// Checks everything about a buffer that does not require decoding.
 pub(crate) fn check(header: &Header, encoded: &[u8]) -> Result<(), String> {
     header.check_blocks()?;
     if header.flags & flag::STORED != 0 {
@@ -108,17 +110,17 @@ pub(crate) fn check(header: &Header, encoded: &[u8]) -> Result<(), String> {
     EncodedBlocks::new(header, encoded)?.check()
 }
 
-/// Decoded bytes for each stored one for which memory is made before anything is decoded.
+/// Bytes to reserve for each encoded byte before decoding.
 const USUAL_RATIO: usize = 16;
 
-/// Makes room for `size` bytes in one step where the caller has declared just as many, or where what is stored makes them
-/// plausible: memory that grows block by block is copied as it grows.
+/// Reserves `size` bytes at once if the caller expects exactly that size, or if the encoded size makes it
+/// plausible. Memory that grows block by block is copied each time.
 fn reserve(size: usize, stored: usize, decoded: &mut Output<'_>) -> Result<(), LimitExceeded> {
     let plausible = stored.saturating_mul(USUAL_RATIO).min(size);
     decoded.spare(if size == decoded.remaining() { size } else { plausible }).map(drop)
 }
 
-/// Refuses `size` bytes if there is no room for them.
+/// Refuses `size` bytes if `decoded` does not have room for them.
 pub(crate) fn check_limit(size: usize, decoded: &Output<'_>) -> Result<(), LimitExceeded> {
     let remaining = decoded.remaining();
     match size <= remaining {
@@ -128,16 +130,16 @@ pub(crate) fn check_limit(size: usize, decoded: &Output<'_>) -> Result<(), Limit
 }
 
 impl Decoder {
-    /// Nothing is allocated yet.
+    /// Creates a decoder without allocating memory.
     pub(crate) fn new() -> Self {
         Self { inner: Decompressors::new(), decoded: Vec::new(), streams: Vec::new(), between: Vec::new() }
     }
 
-    /// Appends what a buffer that `header` was parsed from decodes to: as many bytes as it says, of which those of `range`
-    /// are right.
+    /// Decodes a buffer with a parsed `header` and appends its bytes to `decoded`. Only those of `range` are
+    /// valid.
     ///
-    /// Memory grows block by block, unless the header agrees with the room that is left: a claimed size by itself takes
-    /// no more than a fixed multiple of what is stored.
+    /// Memory grows block by block, unless the declared size is exactly the remaining room. A false size
+    /// therefore causes an allocation of at most a fixed multiple of the encoded size.
     pub(crate) fn decode(
         &mut self,
         header: &Header,
@@ -172,7 +174,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes a buffer that `header` was parsed from block by block.
+    /// Decodes a buffer with a parsed `header` block by block.
     pub(crate) fn decode_parts(
         &mut self,
         header: &Header,
@@ -210,7 +212,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes one block from the streams that `streams` starts with, each of `size` bytes when decoded.
+    /// Decodes one block, whose streams are at the start of `streams` and have `size` decoded bytes each.
     fn decode_block(
         &mut self,
         header: &Header,
@@ -231,7 +233,7 @@ impl Decoder {
             }
             return Ok(());
         }
-        // What is not compressed is sorted from where it is.
+        // Uncompressed streams are unshuffled directly from `encoded`.
         if self.streams.len() < block.len() {
             self.streams.resize(block.len(), 0);
         }
@@ -255,12 +257,12 @@ impl Decoder {
     }
 }
 
-/// Why a buffer was not decoded to its end.
+/// Why decoding a buffer failed.
 #[derive(Debug)]
 pub(crate) enum Unfinished {
-    /// The buffer is not valid.
+    /// The buffer is invalid.
     Wrong(String),
-    /// Its bytes cannot go where they should.
+    /// The decoded bytes cannot be written.
     Target(CodecError),
 }
 
@@ -276,7 +278,7 @@ impl From<String> for Unfinished {
     }
 }
 
-/// What `stream` decodes to: as many bytes as `memory` has, in there unless they are not compressed.
+/// Decodes `stream` to exactly `memory.len()` bytes. Uses `memory` unless the stream is uncompressed.
 fn decoded_stream<'a>(
     inner: &mut Decompressors,
     number: u8,
@@ -290,12 +292,13 @@ fn decoded_stream<'a>(
     Ok(memory)
 }
 
-/// Takes the first of `streams` from them.
+/// Removes the first stream from `streams` and returns it.
 fn split_stream<'a>(streams: &mut &'a [u8]) -> Result<&'a [u8], String> {
     let (size, rest) = streams.split_first_chunk().ok_or("it ends before a stream")?;
     let size = u32::from_le_bytes(*size) as usize;
-    let (stream, rest) =
-        rest.split_at_checked(size).ok_or_else(|| format!("a stream of {size} bytes passes its end"))?;
+    let (stream, rest) = rest
+        .split_at_checked(size)
+        .ok_or_else(|| format!("a stream of {size} bytes extends past its end"))?;
     *streams = rest;
     Ok(stream)
 }
@@ -312,19 +315,19 @@ fn decompress(
     Err(format!("a stream of {} bytes does not decode to {}", stream.len(), decoded.len()))
 }
 
-/// What is encoded, block by block.
+/// A source of decoded blocks.
 pub(crate) trait Blocks {
-    /// Bytes in all.
+    /// Returns the size of all blocks in bytes.
     fn size(&self) -> usize;
 
-    /// One block: the bytes of `range`.
+    /// Returns one block: the bytes of `range`.
     fn block(&mut self, range: Range<usize>) -> Result<&[u8], CodecError>;
 
-    /// All blocks as they are, `blocksize` bytes each, to all of `stored`.
+    /// Copies all blocks, of `blocksize` bytes each, to `stored`, which has their total size.
     fn store(&mut self, blocksize: usize, stored: &mut [u8]) -> Result<(), CodecError>;
 }
 
-/// What lies in memory.
+/// A source in memory.
 impl Blocks for &[u8] {
     fn size(&self) -> usize {
         self.len()
@@ -340,7 +343,7 @@ impl Blocks for &[u8] {
     }
 }
 
-/// What is put together block by block, in memory for one of them.
+/// A source that assembles one block at a time in scratch memory.
 struct Parts<'a> {
     parts: &'a mut dyn PartSource,
     memory: &'a mut Vec<u8>,
@@ -363,7 +366,7 @@ impl Blocks for Parts<'_> {
     }
 }
 
-/// Memory that is kept from block to block and from buffer to buffer.
+/// Encodes buffers. Its scratch memory is reused for all blocks and buffers.
 pub(crate) struct Encoder {
     inner: Compressors,
     gathered: Vec<u8>,
@@ -372,12 +375,12 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Nothing is allocated yet.
+    /// Creates an encoder without allocating memory.
     pub(crate) fn new() -> Self {
         Self { inner: Compressors::new(), gathered: Vec::new(), sorted: Vec::new(), between: Vec::new() }
     }
 
-    /// As [`Encoder::encode`], of what is put together block by block: of as many bytes as [`part_size`] says.
+    /// Like [`Encoder::encode`], for a chunk that is assembled in parts of [`part_size`] bytes.
     pub(crate) fn encode_parts(
         &mut self,
         settings: &Settings,
@@ -390,11 +393,13 @@ impl Encoder {
         size
     }
 
-    /// Encodes to the beginning of `encoded`, which has room for the header and for `decoded` as it is; the size there.
+    /// Encodes to the start of `encoded`, which has room for the header and an uncompressed copy of `decoded`.
+    /// Returns the encoded size.
     ///
     /// # Errors
     ///
-    /// Those of `decoded`; if a size does not fit the format, or the compressor is not one for [`Compressors`].
+    /// Those of `decoded`; also if a size exceeds the limits of the format, or [`Compressors`] lacks the
+    /// compressor.
     pub(crate) fn encode(
         &mut self,
         settings: &Settings,
@@ -402,7 +407,7 @@ impl Encoder {
         encoded: &mut [u8],
     ) -> Result<usize, CodecError> {
         let decoded_size = decoded.size();
-        let no_buffer = || CodecError::encode(format!("{decoded_size} bytes fit no Blosc buffer"));
+        let no_buffer = || CodecError::encode(format!("{decoded_size} bytes do not fit into a Blosc buffer"));
         let number = Compressors::number(settings.compressor).ok_or_else(no_buffer)?;
         let blocksize = choose_blocksize(settings, decoded_size);
         let splits = splits(settings, blocksize);
@@ -437,7 +442,8 @@ impl Encoder {
         Ok(size)
     }
 
-    /// The size of a buffer whose header is still to be written. `None` where it has no room: there is nothing to gain.
+    /// Encodes all blocks and returns the size of the buffer, including the header, which is written later.
+    /// `None` if `encoded` is too small: then compression does not pay off.
     fn blocks(
         &mut self,
         settings: &Settings,
@@ -463,8 +469,8 @@ impl Encoder {
         Ok(Some(end))
     }
 
-    /// Encodes one block in streams of `size` decoded bytes, from `end` of `encoded` on; where they end. `None` where it
-    /// has no room.
+    /// Encodes one block as streams of `size` decoded bytes, starting at offset `end` of `encoded`. Returns the
+    /// end offset, or `None` if `encoded` is too small.
     fn block(
         &mut self,
         settings: &Settings,
@@ -492,19 +498,20 @@ impl Encoder {
     }
 }
 
-/// Bytes of the blocks that `size` decoded bytes are encoded in, if they are compressed here and more than one.
+/// Returns the size of the blocks of a chunk of `size` bytes, if it is compressed here and has more than one
+/// block.
 pub(crate) fn part_size(settings: &Settings, size: usize) -> Option<usize> {
     Compressors::number(settings.compressor)?;
     let blocksize = choose_blocksize(settings, size);
     (is_compressible(settings, size) && blocksize < size).then_some(blocksize)
 }
 
-/// Whether compressing is tried.
+/// Returns whether to try compression.
 fn is_compressible(settings: &Settings, size: usize) -> bool {
     settings.level > 0 && size >= MIN_SIZE
 }
 
-/// `block` as it is compressed.
+/// Returns the shuffled form of `block`.
 fn sorted<'a>(
     settings: &Settings,
     block: &'a [u8],
@@ -523,41 +530,42 @@ fn sorted<'a>(
     memory
 }
 
-/// Bytes below which nothing is compressed or split.
+/// Smaller blocks are neither compressed nor split.
 const MIN_SIZE: usize = 128;
-/// Bytes of an element above which blocks are not split.
+/// Blocks of larger elements are not split.
 const MAX_SPLITS: usize = 16;
 
 fn is_splittable(typesize: usize, blocksize: usize) -> bool {
     typesize <= MAX_SPLITS && blocksize / typesize >= MIN_SIZE
 }
 
-/// Decoded bytes of one stream. The last block, if it is shorter, is not split.
+/// Returns the decoded size of one stream. A shorter last block is not split.
 fn stream_size(splits: bool, typesize: usize, blocksize: usize, block: usize) -> usize {
     if splits && block == blocksize { blocksize / typesize } else { block }
 }
 
-/// The `size` bytes that a buffer holds as they are.
+/// Returns the `size` bytes of an uncompressed buffer.
 fn stored(encoded: &[u8], size: usize) -> Result<&[u8], String> {
     let stored = &encoded[OVERHEAD..];
     if stored.len() == size {
         Ok(stored)
     } else {
-        Err(format!("it stores {} bytes, not {size}", stored.len()))
+        Err(format!("it stores {} bytes; expected {size}", stored.len()))
     }
 }
 
-/// Whether C-Blosc leaves fewer and larger streams to a compressor, and gives it larger blocks.
+/// Returns whether C-Blosc uses fewer, larger streams and larger blocks for a compressor.
 fn is_thorough(compressor: Compressor) -> bool {
     matches!(compressor, Compressor::Lz4Hc | Compressor::Zlib | Compressor::Zstd)
 }
 
-/// Whether blocks of that size are split. Zstandard is as old as the flag that forbids it, and has larger streams.
+/// Returns whether blocks of this size are split. Zstandard came with the flag that forbids it and uses larger
+/// streams.
 fn splits(settings: &Settings, blocksize: usize) -> bool {
     settings.compressor != Compressor::Zstd && is_splittable(settings.typesize, blocksize)
 }
 
-/// Decoded bytes of a block, as C-Blosc chooses them. Any would do for decoding.
+/// Returns the block size that C-Blosc chooses. A decoder accepts any size.
 fn choose_blocksize(settings: &Settings, size: usize) -> usize {
     const KIB: usize = 1 << 10;
     let &Settings { typesize, level, .. } = settings;
@@ -580,7 +588,7 @@ fn choose_blocksize(settings: &Settings, size: usize) -> usize {
         given => given.clamp(MIN_SIZE, MAX_BLOCKSIZE),
     };
     let wanted = if level > 0 && splits(settings, wanted) {
-        // Every stream of a split block is to be as large as a block would have been.
+        // Each stream of a split block gets the size of an unsplit block.
         (wanted.min(256 * KIB) * typesize).clamp(64 * KIB, 1024 * KIB)
     } else {
         wanted

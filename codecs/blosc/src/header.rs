@@ -1,51 +1,50 @@
-//! The 16 bytes in front of every buffer.
+//! The header of 16 bytes at the start of every buffer.
 
 use zarr_spec::CodecError;
 
 use crate::{MAX_BLOCKSIZE, MAX_SIZE, OVERHEAD, Shuffle};
 
-/// What a buffer says of itself, in little-endian numbers after the version of the format: the version of the inner
-/// format, flags, `typesize`, and the sizes of everything that is decoded, of a block, and of the whole buffer.
+/// The header without the version of the format. Its numbers are little endian.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) inner_version: u8,
     pub(crate) flags: u8,
     pub(crate) typesize: u8,
-    /// Bytes that are decoded.
+    /// Size of the decoded bytes.
     pub(crate) size: u32,
-    /// Bytes of a decoded block.
+    /// Size of a decoded block.
     pub(crate) blocksize: u32,
-    /// Bytes of the buffer, with the header.
+    /// Size of the buffer, including the header.
     pub(crate) encoded_size: u32,
 }
 
 /// The version of the format, in the first byte.
 const VERSION: u8 = 2;
 
-/// By their number in the header.
+/// The inner formats by their number in the header.
 const INNER_FORMATS: [&str; 5] = ["blosclz", "lz4", "snappy", "zlib", "zstd"];
 
-/// Flags of a header. The three highest bits are the number of the inner format.
+/// The flags. The three highest bits are the number of the inner format.
 pub(crate) mod flag {
     pub(crate) const BYTE_SHUFFLE: u8 = 1;
-    /// No blocks: what was encoded, as it was.
+    /// The header is followed by the uncompressed bytes.
     pub(crate) const STORED: u8 = 2;
     pub(crate) const BIT_SHUFFLE: u8 = 4;
     pub(crate) const RESERVED: u8 = 8;
-    /// A block is one stream, whatever its elements.
+    /// A block is a single stream.
     pub(crate) const NOT_SPLIT: u8 = 16;
 }
 
 impl Header {
-    /// Of the buffer that is all of `encoded`. The sizes were compared with `encoded` and with the largest buffer.
+    /// Parses the header of a buffer and checks its sizes against `encoded` and the maximum.
     pub(crate) fn parse(encoded: &[u8]) -> Result<Self, CodecError> {
         let Some(&[version, inner_version, flags, typesize, ref sizes @ ..]) =
             encoded.first_chunk::<OVERHEAD>()
         else {
-            return Err(CodecError::corrupt(format!("{} bytes are no Blosc buffer", encoded.len())));
+            return Err(CodecError::corrupt(format!("{} bytes are not a Blosc buffer", encoded.len())));
         };
         if version != VERSION {
-            return Err(CodecError::corrupt(format!("version {version} of the Blosc format is not known")));
+            return Err(CodecError::corrupt(format!("unknown version {version} of the Blosc format")));
         }
         let [size, blocksize, encoded_size] =
             [0, 4, 8].map(|at| u32::from_le_bytes([sizes[at], sizes[at + 1], sizes[at + 2], sizes[at + 3]]));
@@ -57,31 +56,34 @@ impl Header {
     fn check(&self, there: usize) -> Result<(), CodecError> {
         let number = self.inner_number();
         if usize::from(number) >= INNER_FORMATS.len() {
-            return Err(CodecError::corrupt(format!("number {number} is no inner format of a Blosc buffer")));
+            return Err(CodecError::corrupt(format!("unknown inner format {number} of a Blosc buffer")));
         }
         if self.encoded_size as usize != there {
             let said = self.encoded_size;
-            let what = format!("the Blosc buffer has {there} bytes, and its header says {said}");
+            let what = format!("the Blosc buffer has {there} bytes, but its header declares {said}");
             return Err(CodecError::corrupt(what));
         }
         if self.size as usize > MAX_SIZE {
-            let what = format!("a Blosc buffer holds {MAX_SIZE} bytes, and its header says {}", self.size);
+            let what = format!(
+                "the header of the Blosc buffer declares {} bytes; at most {MAX_SIZE} are possible",
+                self.size
+            );
             return Err(CodecError::corrupt(what));
         }
         Ok(())
     }
 
-    /// What the C library also asks of a buffer that is not empty.
+    /// Checks the remaining fields like the C library. A buffer without content may have any value there.
     pub(crate) fn check_blocks(&self) -> Result<(), String> {
         if self.flags & flag::RESERVED != 0 {
-            return Err(format!("its flags are {:#04x}, of which bit 3 has no meaning", self.flags));
+            return Err(format!("its flags are {:#04x}, but bit 3 is reserved", self.flags));
         }
         if self.typesize == 0 {
-            return Err("its elements have 0 bytes".to_owned());
+            return Err("its element size is 0".to_owned());
         }
         let blocksize = self.blocksize as usize;
         if blocksize == 0 || blocksize > MAX_BLOCKSIZE || self.blocksize > self.size {
-            return Err(format!("its blocks have {blocksize} bytes, of {} in all", self.size));
+            return Err(format!("its blocks have {blocksize} bytes, but the decoded size is {}", self.size));
         }
         Ok(())
     }
@@ -94,7 +96,7 @@ impl Header {
         INNER_FORMATS.get(usize::from(self.inner_number())).copied().unwrap_or_default()
     }
 
-    /// Single bytes are not shuffled as bytes, and a buffer may say both.
+    /// Returns the shuffle. Elements of one byte are not byte-shuffled, even if the flag is set.
     pub(crate) fn shuffle(&self) -> Shuffle {
         match self.flags {
             flags if flags & flag::BYTE_SHUFFLE != 0 && self.typesize > 1 => Shuffle::Byte,

@@ -1,4 +1,4 @@
-//! What compresses the streams of a block: the inner formats, with the memory that they keep from stream to stream.
+//! The compressors of the streams, with scratch memory that is reused for all streams.
 
 use std::ffi::c_int;
 
@@ -8,7 +8,7 @@ use zstd::zstd_safe::{CCtx, DCtx, max_c_level};
 
 use crate::{Compressor, lz4};
 
-/// In the flags of a header.
+/// The numbers of the inner formats, in the flags of a header.
 pub(crate) mod number {
     pub(crate) const BLOSCLZ: u8 = 0;
     pub(crate) const LZ4: u8 = 1;
@@ -17,14 +17,14 @@ pub(crate) mod number {
     pub(crate) const ZSTD: u8 = 4;
 }
 
-/// Of every inner format, in the second byte of a header.
+/// The version of every inner format, in the second byte of a header.
 pub(crate) const VERSION: u8 = 1;
 
-/// The most bytes that a stream of `size` bytes can decode to in the inner format of that number. A stream that is not
-/// compressed is as long as what it holds.
+/// Returns the maximum decoded size of a compressed stream of `size` bytes. An uncompressed stream has its
+/// decoded size.
 pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
     match number {
-        // A length goes on in bytes that stand for 255 each.
+        // A length continues in bytes that count 255 each.
         number::BLOSCLZ | number::LZ4 => size.saturating_mul(255),
         // A copy of at most 64 bytes takes three.
         number::SNAPPY => size.saturating_mul(22),
@@ -36,10 +36,10 @@ pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
     }
 }
 
-/// Memory for compressing, made when it is needed.
+/// Compressors, each created when it is first needed.
 pub(crate) struct Compressors {
     snappy: Encoder,
-    /// What Snappy writes: it wants more room than a stream has.
+    /// The output of Snappy, which needs more room than a stream has.
     roomy: Vec<u8>,
     zstd: Option<CCtx<'static>>,
 }
@@ -49,7 +49,7 @@ impl Compressors {
         Self { snappy: Encoder::new(), roomy: Vec::new(), zstd: None }
     }
 
-    /// The number of what `compressor` makes, if it is made here and not by C-Blosc as a whole.
+    /// Returns the number of the inner format of `compressor`, unless C-Blosc has to encode the whole buffer.
     pub(crate) fn number(compressor: Compressor) -> Option<u8> {
         match compressor {
             Compressor::Lz4 | Compressor::Lz4Hc => Some(number::LZ4),
@@ -59,8 +59,8 @@ impl Compressors {
         }
     }
 
-    /// Compresses one stream to the beginning of `encoded`, with the parameters that C-Blosc has for `level`; the size
-    /// there. `None` where it has no room or there is no such compressor.
+    /// Compresses one stream to the start of `encoded`, with the parameters that C-Blosc uses for `level`.
+    /// Returns the encoded size, or `None` if `encoded` is too small or the compressor is not available here.
     pub(crate) fn compress(
         &mut self,
         compressor: Compressor,
@@ -87,7 +87,7 @@ impl Compressors {
     }
 }
 
-/// Memory for decompressing, made when it is needed.
+/// Decompressors, each created when it is first needed.
 pub(crate) struct Decompressors {
     snappy: Decoder,
     zlib: Option<Decompressor>,
@@ -99,12 +99,12 @@ impl Decompressors {
         Self { snappy: Decoder::new(), zlib: None, zstd: None }
     }
 
-    /// Whether the inner format of that number is decompressed here, and not by C-Blosc as a whole.
+    /// Returns whether the inner format is decompressed here. Otherwise C-Blosc has to decode the whole buffer.
     pub(crate) fn knows(number: u8) -> bool {
         matches!(number, number::LZ4 | number::SNAPPY | number::ZLIB | number::ZSTD)
     }
 
-    /// Fills all of `decoded` from one stream; whether it could.
+    /// Decodes one stream to all of `decoded`. Returns whether it succeeded.
     pub(crate) fn decompress(&mut self, number: u8, encoded: &[u8], decoded: &mut [u8]) -> bool {
         let size = match number {
             number::LZ4 => lz4::decompress(encoded, decoded),

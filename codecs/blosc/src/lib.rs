@@ -1,13 +1,15 @@
 //! The `blosc` codec of Zarr: one Blosc 1 buffer per chunk, with every compressor and shuffle.
 //!
-//! Bytes to bytes. A buffer is at most 16 bytes longer than what it holds, which is at most 2^31 - 17 bytes.
-//! Decoding follows the header of the buffer alone; the configuration matters for encoding.
+//! Bytes to bytes. A buffer is at most 16 bytes longer than its content, which has at most 2^31 - 17 bytes.
+//! Decoding depends only on the header of the buffer; the configuration is used for encoding.
 //!
-//! Buffers are put together and taken apart here, block by block in kept memory, around the compressors that C-Blosc is
-//! built with, and are the same bytes that it makes. What is left to C-Blosc as a whole is BloscLZ, which is its own, and
-//! compressing by zlib. Snappy comes from a crate in Rust: its library is C++ and would ask for another compiler.
+//! This crate encodes and decodes the buffers itself, block by block in reused memory, and calls the
+//! compressors that C-Blosc is built with. The result is identical to that of C-Blosc. C-Blosc handles whole
+//! buffers in two cases: BloscLZ, its own compressor, and compression by zlib. Snappy comes from a Rust crate,
+//! because its library is written in C++ and would require another compiler.
 //!
-//! v2, the draft and `numcodecs.blosc` take the size of an element from the array; final v3 writes it down.
+//! v2, the draft and `numcodecs.blosc` take the element size from the array; final v3 stores it in the
+//! configuration.
 //!
 //! Source: "Blosc codec" in the Zarr v3 specification and in its draft of 2022; C-Blosc 1.21 for the buffer.
 
@@ -53,7 +55,7 @@ zarr_spec::register!(
     .configuration::<V2Configuration>()
     .configuration_in::<V3Configuration>(Format::V3)
     .about(
-        "Compresses with Blosc: shuffles bytes or bits of elements, and compresses blocks of them.",
+        "Compresses with Blosc, which shuffles the bytes or bits of elements and compresses them in blocks.",
         EXAMPLES
     )
 );
@@ -100,44 +102,44 @@ struct Settings {
     compressor: Compressor,
     level: u8,
     shuffle: Shuffle,
-    /// 1 to [`MAX_TYPESIZE`].
+    /// The element size, 1 to [`MAX_TYPESIZE`].
     typesize: usize,
-    /// 0 for one that is chosen.
+    /// The block size; 0 selects it automatically.
     blocksize: usize,
 }
 
-/// What compresses the blocks of a buffer.
+/// The compressor of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compressor {
-    /// Blosc's own.
+    /// BloscLZ, Blosc's own compressor.
     BloscLz,
     /// LZ4.
     Lz4,
-    /// LZ4 HC: slower than LZ4 to encode, and smaller.
+    /// LZ4 HC: encodes slower than LZ4, with smaller results.
     Lz4Hc,
     /// Snappy.
     Snappy,
-    /// Deflate.
+    /// zlib (deflate).
     Zlib,
     /// Zstandard.
     Zstd,
 }
 
-/// What is done to the elements of a block before it is compressed.
+/// How the elements of a block are rearranged before compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shuffle {
-    /// Nothing.
+    /// No rearrangement.
     None,
-    /// All first bytes, then all second ones, and so on.
+    /// All first bytes, then all second bytes, and so on.
     Byte,
-    /// All first bits, then all second ones, and so on.
+    /// All first bits, then all second bits, and so on.
     Bit,
 }
 
 impl Blosc {
-    /// Compresses with `compressor` at `level`, from 0 (no compression) to 9, in blocks of `blocksize` bytes, where 0
-    /// leaves that to the library. Elements of more than 255 bytes are shuffled as if they had one.
+    /// Compresses with `compressor` at `level`, from 0 (no compression) to 9, in blocks of `blocksize` bytes; 0
+    /// selects the block size automatically. Elements of more than 255 bytes are shuffled as single bytes.
     ///
     /// # Errors
     ///
@@ -150,7 +152,7 @@ impl Blosc {
         blocksize: usize,
     ) -> Result<Self, CodecError> {
         if level > 9 {
-            return Err(CodecError::configuration(format!("`clevel` is {level}, not 0 to 9")));
+            return Err(CodecError::configuration(format!("`clevel` is {level}; expected 0 to 9")));
         }
         let typesize = if (1..=MAX_TYPESIZE).contains(&typesize) { typesize } else { 1 };
         let blocksize = blocksize.min(MAX_BLOCKSIZE);
@@ -160,7 +162,7 @@ impl Blosc {
 }
 
 impl Compressor {
-    /// As metadata documents have it.
+    /// Returns the name in metadata documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -173,7 +175,7 @@ impl Compressor {
         }
     }
 
-    /// As C-Blosc has it, where that encodes the whole buffer.
+    /// Returns the name in C-Blosc, if that encodes the whole buffer.
     fn library_name(self) -> Option<&'static CStr> {
         match self {
             Self::BloscLz => Some(c"blosclz"),
@@ -183,12 +185,12 @@ impl Compressor {
     }
 }
 
-/// Of an element that is shuffled.
+/// Maximum size of a shuffled element.
 const MAX_TYPESIZE: usize = blosc_src::BLOSC_MAX_TYPESIZE as usize;
 const MAX_BLOCKSIZE: usize = blosc_src::BLOSC_MAX_BLOCKSIZE as usize;
-/// Bytes that one buffer can hold.
+/// Maximum decoded size of a buffer.
 const MAX_SIZE: usize = blosc_src::BLOSC_MAX_BUFFERSIZE as usize;
-/// Bytes of the header.
+/// Size of the header.
 const OVERHEAD: usize = blosc_src::BLOSC_MAX_OVERHEAD as usize;
 
 impl BytesToBytesCodec for Blosc {
@@ -209,7 +211,7 @@ impl BytesToBytesCodec for Blosc {
         self.decompress(&header, encoded, 0..header.size as usize, decoded)
     }
 
-    /// Blocks are independent. Of what C-Blosc decodes as a whole, all is decoded.
+    /// Blocks are independent. Buffers that C-Blosc decodes are decoded completely.
     fn decode_range(
         &self,
         encoded: &[u8],
@@ -226,7 +228,7 @@ impl BytesToBytesCodec for Blosc {
     }
 }
 
-/// Parts are blocks, where there is more than one, and they are not left to C-Blosc.
+/// Parts are blocks. Available if there are several blocks and C-Blosc is not needed.
 impl InParts for Blosc {
     fn part_size(&self, decoded_size: usize) -> Option<usize> {
         frame::part_size(&self.settings, decoded_size)
@@ -252,7 +254,7 @@ impl InParts for Blosc {
 }
 
 impl Blosc {
-    /// Appends what `encode` leaves of `decoded_size` bytes, given the settings and as much room as it takes.
+    /// Calls `encode` with enough room for `decoded_size` bytes and appends its result.
     fn encode_to(
         &self,
         decoded_size: usize,
@@ -260,17 +262,19 @@ impl Blosc {
         encode: impl FnOnce(&Settings, &mut [u8]) -> Result<usize, CodecError>,
     ) -> Result<(), CodecError> {
         if decoded_size > MAX_SIZE {
-            let what = format!("a Blosc buffer holds {MAX_SIZE} bytes, not {decoded_size}");
+            let what = format!(
+                "{decoded_size} bytes do not fit into a Blosc buffer; at most {MAX_SIZE} are possible"
+            );
             return Err(CodecError::encode(what));
         }
-        // With room for the header and the bytes as they are, compressing always succeeds.
+        // With room for the header and the uncompressed bytes, compression always succeeds.
         let size = decoded_size + OVERHEAD;
         let size = encode(&self.settings, &mut encoded.spare(size)?[..size])?;
         encoded.advance(size);
         Ok(())
     }
 
-    /// As many bytes as the header says, of which those of `range` are right.
+    /// Decodes the number of bytes that the header declares. Only those of `range` are valid.
     fn decompress(
         &self,
         header: &Header,
@@ -298,7 +302,7 @@ impl Unfinished {
     }
 }
 
-/// Decodes by C-Blosc as a whole, once the stored sizes of all streams agree with the size that the header claims.
+/// Decodes a whole buffer with C-Blosc, after checking the sizes of all streams against the declared size.
 fn decompress_whole(header: &Header, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
     let size = header.size as usize;
     frame::check_limit(size, decoded)?;
@@ -316,7 +320,7 @@ fn corrupt(header: &Header, why: &str) -> CodecError {
     CodecError::corrupt(format!("the Blosc buffer: {why}; its inner format is {inner_format}"))
 }
 
-/// Encodes by C-Blosc as a whole.
+/// Encodes a whole buffer with C-Blosc.
 fn compress(
     name: &CStr,
     settings: &Settings,
@@ -325,8 +329,8 @@ fn compress(
 ) -> Result<usize, CodecError> {
     match library::compress(name, settings, decoded, encoded) {
         Ok(size) if size >= OVERHEAD => Ok(size),
-        Ok(size) => Err(CodecError::encode(format!("C-Blosc made {size} bytes"))),
-        Err(answer) => Err(CodecError::encode(format!("C-Blosc failed with {answer}"))),
+        Ok(size) => Err(CodecError::encode(format!("C-Blosc returned {size} bytes"))),
+        Err(answer) => Err(CodecError::encode(format!("C-Blosc failed with status {answer}"))),
     }
 }
 

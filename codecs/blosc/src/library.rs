@@ -1,6 +1,9 @@
-//! The calls into C-Blosc. Only those that share no state between threads.
+//! Bindings to C-Blosc, restricted to functions that do not share state between threads.
 
-#![expect(unsafe_code, reason = "C-Blosc has no safe interface that decodes to memory of the caller's")]
+#![expect(
+    unsafe_code,
+    reason = "C-Blosc does not have a safe interface that decodes to memory of the caller"
+)]
 
 use std::ffi::{CStr, c_int};
 
@@ -8,8 +11,7 @@ use blosc_src::{blosc_cbuffer_validate, blosc_compress_ctx, blosc_decompress_ctx
 
 use crate::{Settings, Shuffle};
 
-/// Compresses to the beginning of `encoded` with the compressor of that name; the number of bytes there, or what the
-/// library answered instead.
+/// Compresses to the start of `encoded`. Returns the number of bytes there, or the status of the library.
 pub(crate) fn compress(
     compressor: &CStr,
     settings: &Settings,
@@ -21,8 +23,8 @@ pub(crate) fn compress(
         Shuffle::Byte => 1,
         Shuffle::Bit => 2,
     };
-    // SAFETY: both pointers come from slices with the lengths that are given, which do not overlap, and the name
-    // ends in NUL. The library reads `decoded.len()` and writes at most `encoded.len()` bytes.
+    // SAFETY: both pointers come from slices of the given lengths, which do not overlap, and the name ends in
+    // NUL. The library reads `decoded.len()` and writes at most `encoded.len()` bytes.
     let answer = unsafe {
         blosc_compress_ctx(
             c_int::from(settings.level),
@@ -40,23 +42,23 @@ pub(crate) fn compress(
     size(answer, encoded.len())
 }
 
-/// Decompresses to the beginning of `decoded`; the number of bytes there, or what the library answered instead.
+/// Decompresses to the start of `decoded`. Returns the number of bytes there, or the status of the library.
 pub(crate) fn decompress(encoded: &[u8], decoded: &mut [u8]) -> Result<usize, c_int> {
     if !is_whole(encoded) {
         return Err(-1);
     }
-    // SAFETY: the header was validated above, after which the library reads no further than `encoded` and writes
-    // at most `decoded.len()` bytes; the slices do not overlap.
+    // SAFETY: the header was validated above, so the library does not read past `encoded`. It writes at most
+    // `decoded.len()` bytes, and the slices do not overlap.
     let answer = unsafe {
         blosc_decompress_ctx(encoded.as_ptr().cast(), decoded.as_mut_ptr().cast(), decoded.len(), 1)
     };
     size(answer, decoded.len())
 }
 
-/// Whether the header says how long the buffer is.
+/// Returns whether the header declares the size of the buffer.
 fn is_whole(encoded: &[u8]) -> bool {
     let mut size = 0;
-    // SAFETY: the pointer comes from a slice with the length that is given, and `size` is written to alone.
+    // SAFETY: the pointer comes from a slice of the given length, and the function writes only to `size`.
     let answer = unsafe { blosc_cbuffer_validate(encoded.as_ptr().cast(), encoded.len(), &raw mut size) };
     answer == 0
 }

@@ -1,13 +1,13 @@
-//! The calls into LZ4, the one that C-Blosc is built with.
+//! Bindings to the LZ4 library that C-Blosc is built with.
 
-#![expect(unsafe_code, reason = "liblz4 has no safe interface")]
+#![expect(unsafe_code, reason = "liblz4 does not have a safe interface")]
 
 use std::ffi::c_int;
 
 use lz4_sys::{LZ4_compress_HC, LZ4_compress_fast, LZ4_decompress_safe};
 
-/// Compresses to the beginning of `encoded`; the number of bytes there, or `None` where they are too few. A greater
-/// `acceleration` is faster and makes more bytes; 1 is the least.
+/// Compresses to the start of `encoded`. Returns the number of bytes there, or `None` if there is not enough
+/// room. A higher `acceleration`, from 1, is faster and produces more bytes.
 pub(crate) fn compress(decoded: &[u8], encoded: &mut [u8], acceleration: c_int) -> Option<usize> {
     let decoded_size = c_int::try_from(decoded.len()).ok()?;
     let room = c_int::try_from(encoded.len()).ok()?;
@@ -24,7 +24,7 @@ pub(crate) fn compress(decoded: &[u8], encoded: &mut [u8], acceleration: c_int) 
     usize::try_from(size).ok().filter(|size| (1..=encoded.len()).contains(size))
 }
 
-/// As [`compress`], with more effort at a higher `level`.
+/// Like [`compress`]; a higher `level` compresses better.
 pub(crate) fn compress_hc(decoded: &[u8], encoded: &mut [u8], level: c_int) -> Option<usize> {
     let decoded_size = c_int::try_from(decoded.len()).ok()?;
     let room = c_int::try_from(encoded.len()).ok()?;
@@ -35,7 +35,7 @@ pub(crate) fn compress_hc(decoded: &[u8], encoded: &mut [u8], level: c_int) -> O
     usize::try_from(size).ok().filter(|size| (1..=encoded.len()).contains(size))
 }
 
-/// Decompresses to the beginning of `decoded`; the number of bytes there, or `None` for a stream that is not valid.
+/// Decompresses to the start of `decoded`. Returns the number of bytes there, or `None` if the stream is invalid.
 pub(crate) fn decompress(encoded: &[u8], decoded: &mut [u8]) -> Option<usize> {
     let encoded_size = c_int::try_from(encoded.len()).ok()?;
     let room = c_int::try_from(decoded.len()).ok()?;

@@ -1,8 +1,8 @@
-//! Sorting the bytes or the bits of a block by their place in the element.
+//! Grouping the bytes or the bits of a block by their position in the element.
 //!
-//! All bytes of one place are a plane. A plane whose bits are sorted is eight rows. Whole elements are sorted, and the
-//! bytes after the last one stay where they are. Bits are sorted only if the number of elements is a multiple of eight;
-//! otherwise the block stays as it is.
+//! All bytes of one position form a plane. In a bit shuffle, each plane is rearranged into eight rows. Only
+//! whole elements are shuffled; the bytes after the last one keep their position. A bit shuffle applies only if
+//! the number of elements is a multiple of eight; otherwise the block does not change.
 
 mod lanes;
 #[cfg(test)]
@@ -11,7 +11,7 @@ mod tests;
 use crate::Shuffle;
 use lanes::{Best, Lanes};
 
-/// How many elements of a block of `size` bytes change places.
+/// Returns how many elements of a block of `size` bytes are shuffled.
 pub(crate) fn elements(shuffle: Shuffle, typesize: usize, size: usize) -> usize {
     let count = size / typesize;
     match shuffle {
@@ -21,8 +21,8 @@ pub(crate) fn elements(shuffle: Shuffle, typesize: usize, size: usize) -> usize 
     }
 }
 
-/// The planes of `elements`, one after another, sorted further if it is by bits. Both have the same length, a multiple
-/// of `typesize` for which [`elements`] is not 0. `between` is memory that is used again.
+/// Writes the planes of `elements` one after another, and rearranges them in a bit shuffle. Both slices have
+/// the same length, a multiple of `typesize` for which [`elements`] is not 0. `between` is scratch memory.
 pub(crate) fn apart(
     shuffle: Shuffle,
     typesize: usize,
@@ -44,7 +44,7 @@ pub(crate) fn apart(
     }
 }
 
-/// The inverse of [`apart`], from planes that may lie anywhere: each has a byte for every element.
+/// Inverts [`apart`]. The planes may lie anywhere; each has one byte per element.
 pub(crate) fn together(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], between: &mut Vec<u8>) {
     if shuffle != Shuffle::Bit {
         return elements_of_planes::<Best>(planes, elements);
@@ -57,7 +57,7 @@ pub(crate) fn together(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], 
     for (rows, plane) in planes.iter().zip(between.chunks_exact_mut(count)) {
         plane_of_rows::<Best>(rows, plane);
     }
-    // There are at most as many as a type size can be.
+    // The number of planes is at most the maximum element size.
     let mut sorted = [&[][..]; crate::MAX_TYPESIZE];
     for (place, plane) in sorted.iter_mut().zip(between.chunks_exact(count)) {
         *place = plane;
@@ -65,7 +65,8 @@ pub(crate) fn together(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], 
     elements_of_planes::<Best>(&sorted[..planes.len()], elements);
 }
 
-/// Byte `j` of element `i` goes to place `i` of plane `j`. Both sides have the same length, a multiple of `typesize`.
+/// Copies byte `j` of element `i` to position `i` of plane `j`. Both slices have the same length, a multiple of
+/// `typesize`.
 fn planes_of_elements<L: Lanes>(typesize: usize, elements: &[u8], planes: &mut [u8]) {
     let count = elements.len() / typesize;
     let done = match typesize {
@@ -83,7 +84,7 @@ fn planes_of_elements<L: Lanes>(typesize: usize, elements: &[u8], planes: &mut [
     }
 }
 
-/// The inverse of [`planes_of_elements`].
+/// Inverts [`planes_of_elements`].
 fn elements_of_planes<L: Lanes>(planes: &[&[u8]], elements: &mut [u8]) {
     let typesize = planes.len();
     let done = match typesize {
@@ -101,7 +102,7 @@ fn elements_of_planes<L: Lanes>(planes: &[&[u8]], elements: &mut [u8]) {
     }
 }
 
-/// [`planes_of_elements`] for as many elements as there are groups of sixteen; their number.
+/// Like [`planes_of_elements`], for complete groups of sixteen elements. Returns the number of these elements.
 fn planes_of_groups<L: Lanes, const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
     let count = elements.len() / SIZE;
     let mut columns = planes.chunks_exact_mut(count).map(|plane| plane.as_chunks_mut::<16>().0);
@@ -116,7 +117,7 @@ fn planes_of_groups<L: Lanes, const SIZE: usize>(elements: &[u8], planes: &mut [
     groups.len() * 16
 }
 
-/// [`elements_of_planes`] for as many elements as there are groups of sixteen; their number.
+/// Like [`elements_of_planes`], for complete groups of sixteen elements. Returns the number of these elements.
 fn groups_of_planes<L: Lanes, const SIZE: usize>(planes: &[&[u8]], elements: &mut [u8]) -> usize {
     let columns: [&[[u8; 16]]; SIZE] = std::array::from_fn(|place| planes[place].as_chunks::<16>().0);
     let groups = elements.as_chunks_mut::<16>().0.as_chunks_mut::<SIZE>().0;
@@ -129,7 +130,7 @@ fn groups_of_planes<L: Lanes, const SIZE: usize>(planes: &[&[u8]], elements: &mu
     groups.len() * 16
 }
 
-// Loops, since what arrays have for it stays a call for each.
+// These functions use loops because the methods of arrays are not inlined here.
 
 #[inline(always)]
 fn loaded<L: Lanes, const SIZE: usize>(group: &[[u8; 16]; SIZE]) -> [L; SIZE] {
@@ -149,7 +150,7 @@ fn loaded_from<L: Lanes, const SIZE: usize>(columns: &[&[[u8; 16]]; SIZE], place
     lanes
 }
 
-/// Sixteen bytes of each of `SIZE` planes as sixteen elements. `SIZE` is a power of two.
+/// Interleaves sixteen bytes of each of `SIZE` planes to sixteen elements. `SIZE` is a power of two.
 #[inline(always)]
 fn zip<L: Lanes, const SIZE: usize>(mut lanes: [L; SIZE]) -> [L; SIZE] {
     for _ in 0..SIZE.trailing_zeros() {
@@ -161,7 +162,7 @@ fn zip<L: Lanes, const SIZE: usize>(mut lanes: [L; SIZE]) -> [L; SIZE] {
     lanes
 }
 
-/// The inverse of [`zip`].
+/// Inverts [`zip`].
 #[inline(always)]
 fn unzip<L: Lanes, const SIZE: usize>(mut lanes: [L; SIZE]) -> [L; SIZE] {
     for _ in 0..SIZE.trailing_zeros() {
@@ -173,7 +174,7 @@ fn unzip<L: Lanes, const SIZE: usize>(mut lanes: [L; SIZE]) -> [L; SIZE] {
     lanes
 }
 
-/// Bit `b` of byte `i` goes to bit `i` of row `b`: eight rows, one after another. The length is a multiple of eight.
+/// Copies bit `b` of byte `i` to bit `i` of row `b`; the rows are consecutive. The length is a multiple of eight.
 fn rows_of_plane<L: Lanes>(plane: &[u8], rows: &mut [u8]) {
     let row = plane.len() / 8;
     let mut columns = rows.chunks_exact_mut(row).map(|row| row.as_chunks_mut::<16>().0);
@@ -194,7 +195,7 @@ fn rows_of_plane<L: Lanes>(plane: &[u8], rows: &mut [u8]) {
     }
 }
 
-/// The inverse of [`rows_of_plane`].
+/// Inverts [`rows_of_plane`].
 fn plane_of_rows<L: Lanes>(rows: &[u8], plane: &mut [u8]) {
     let row = plane.len() / 8;
     let mut columns = rows.chunks_exact(row).map(|row| row.as_chunks::<16>().0);
@@ -217,7 +218,7 @@ fn plane_of_rows<L: Lanes>(rows: &[u8], plane: &mut [u8]) {
     }
 }
 
-/// [`turn`] of the eight bytes at each place, one from each of `rows`.
+/// Applies [`turn`] at each position to the eight bytes of `rows` there.
 #[inline(always)]
 fn turned<L: Lanes>(mut rows: [L; 8]) -> [L; 8] {
     for place in [0, 2, 4, 6] {
@@ -232,8 +233,8 @@ fn turned<L: Lanes>(mut rows: [L; 8]) -> [L; 8] {
     rows
 }
 
-/// Transposes eight by eight bits: bit `b` of byte `i` and bit `i` of byte `b` change places. First single bits, then
-/// squares of two by two, then those of four by four. The inverse is the same.
+/// Transposes eight by eight bits: bit `b` of byte `i` and bit `i` of byte `b` are swapped. Swaps single bits,
+/// then squares of two by two, then of four by four. The function is its own inverse.
 fn turn(bits: u64) -> u64 {
     let swap = |bits: u64, distance: u32, lower: u64| {
         let differing = (bits ^ (bits >> distance)) & lower;

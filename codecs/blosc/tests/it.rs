@@ -1,4 +1,4 @@
-//! `blosc`: buffers written by numcodecs or printed in the specifications, and failures by variant.
+//! `blosc`: buffers written by numcodecs or printed in the specifications, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -21,7 +21,7 @@ use zarr_spec::{Codec, CodecError, Format, Mode, Output, Reading, Registry, Repr
 
 const DRAFT: &str = "https://purl.org/zarr/spec/codecs/blosc/1.0";
 
-/// Of a one-dimensional array, as a plugin is created for it.
+/// Returns the representation of a one-dimensional array.
 fn elements(count: u64, number: Number) -> Representation {
     Representation::Array(array(&[count], number))
 }
@@ -62,17 +62,17 @@ fn v3(members: &[(&str, &str)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Eight times each of 0, 1, 2 and 3 as `<i4`.
+/// Returns eight copies of each of 0, 1, 2 and 3 as `<i4`.
 fn steps() -> Vec<u8> {
     (0..4i32).flat_map(|step| [step; 8]).flat_map(i32::to_le_bytes).collect()
 }
 
-/// A chunk that every compressor makes smaller.
+/// Returns a chunk that every compressor makes smaller.
 fn ramp<const N: usize>(to_bytes: fn(u32) -> [u8; N]) -> Vec<u8> {
     (0..4000).flat_map(to_bytes).collect()
 }
 
-/// `cname`, `clevel`, `shuffle`, `blocksize`, and what numcodecs 0.17.1 makes of [`steps`].
+/// `cname`, `clevel`, `shuffle`, `blocksize`, and the output of numcodecs 0.17.1 for [`steps`].
 const NUMCODECS: &[(&str, u8, i8, u32, &str)] = &[
     (
         "blosclz",
@@ -198,7 +198,7 @@ const NUMCODECS: &[(&str, u8, i8, u32, &str)] = &[
 
 /// Tests V2-CODEC-08, V3-BLOSC-08.
 #[test]
-fn decodes_what_numcodecs_wrote_by_the_header_alone() {
+fn decodes_buffers_of_numcodecs_by_their_header() {
     let number = array(&[32], INT32);
     let other = codec(Format::V3, &v3(&[("cname", r#""snappy""#), ("typesize", "2")]), &elements(32, INT32));
     for (cname, clevel, shuffle, blocksize, buffer) in NUMCODECS {
@@ -223,7 +223,7 @@ fn decodes_what_numcodecs_wrote_by_the_header_alone() {
 
 /// Tests V3-BLOSC-01, V3-BLOSC-02, V3-BLOSC-03, V3-BLOSC-04, V3-BLOSC-05.
 #[test]
-fn final_v3_has_names_for_shuffles_and_writes_the_size_of_an_element_down() {
+fn final_v3_names_shuffles_and_stores_the_element_size() {
     let chunk = array(&[4000], INT32);
     let decoded = ramp(u32::to_ne_bytes);
     for cname in [r#""lz4""#, r#""lz4hc""#, r#""blosclz""#, r#""zstd""#, r#""snappy""#, r#""zlib""#] {
@@ -271,7 +271,7 @@ fn final_v3_has_names_for_shuffles_and_writes_the_size_of_an_element_down() {
 
 /// Tests V3-BLOSC-07.
 #[test]
-fn the_value_is_one_buffer_whose_header_knows_its_size() {
+fn the_value_is_one_buffer_whose_header_declares_its_size() {
     let buffer = hex("02013304 08000000 08000000 18000000 00000001 00000002");
     let chunk = array(&[2], INT32);
     let codec = codec(Format::V3, &v3(&[]), &elements(2, INT32));
@@ -290,9 +290,9 @@ fn the_value_is_one_buffer_whose_header_knows_its_size() {
     }
 }
 
-/// Several blocks, split and not, the last one shorter, of streams that are compressed and stored.
+/// Uses several blocks, split and unsplit, with a shorter last one and both compressed and stored streams.
 #[test]
-fn damage_never_panics_and_is_named() {
+fn damage_never_panics_and_is_reported() {
     let chunk = array(&[1500], UINT8);
     let noise = |place: u32| (place.wrapping_mul(2_654_435_761) >> 19).to_le_bytes()[0];
     let decoded: Vec<u8> = (0..1500).map(|place| if place % 4 == 0 { noise(place) } else { 7 }).collect();
@@ -310,7 +310,7 @@ fn damage_never_panics_and_is_named() {
 
 /// Tests V2-CODEC-30.
 #[test]
-fn a_buffer_that_cannot_be_decoded_is_named_by_its_inner_format() {
+fn errors_of_undecodable_buffers_name_the_inner_format() {
     let chunk = array(&[32], INT32);
     let codec = codec(Format::V2, "", &elements(32, INT32));
     for (flags, name) in [("10", "blosclz"), ("30", "lz4"), ("50", "snappy"), ("70", "zlib"), ("90", "zstd")]
@@ -323,9 +323,9 @@ fn a_buffer_that_cannot_be_decoded_is_named_by_its_inner_format() {
     }
 }
 
-/// The header of a bomb: a gibibyte in a few bytes.
+/// The header declares a gibibyte in a few bytes.
 #[test]
-fn a_buffer_that_says_more_than_there_is_room_for_is_refused_before_memory_is_touched() {
+fn a_buffer_that_declares_too_many_bytes_is_refused_before_allocation() {
     let bomb = hex("02013304 00000040 00000040 18000000 00000001 00000002");
     let codec = codec(Format::V3, &v3(&[]), &elements(2, INT32));
     let error = decode(&codec, &array(&[2], INT32), &bomb, 8).unwrap_err();
@@ -334,7 +334,7 @@ fn a_buffer_that_says_more_than_there_is_room_for_is_refused_before_memory_is_to
 
 /// Tests V2-CODEC-07, V2-CODEC-10.
 #[test]
-fn v2_takes_the_size_of_an_element_from_the_array() {
+fn v2_takes_the_element_size_from_the_array() {
     let a: Vec<u8> = (0..6i32).flat_map(i32::to_le_bytes).collect();
     let buffer = [&hex("02013304 18000000 18000000 28000000")[..], &a].concat();
     for configuration in ["", "{}", r#"{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#] {
@@ -370,7 +370,7 @@ fn v2_takes_the_size_of_an_element_from_the_array() {
 
 /// Tests V2-CODEC-09.
 #[test]
-fn automatic_shuffle_is_by_bits_for_single_bytes_and_stays_automatic_in_v2() {
+fn automatic_shuffle_shuffles_bits_of_single_bytes_and_stays_automatic_in_v2() {
     let automatic = r#"{"shuffle":-1}"#;
     assert_eq!(encoded(Format::V2, automatic, UINT8, &[0; 4000])[2], 0x24);
     assert_eq!(encoded(Format::V2, automatic, INT32, &ramp(u32::to_le_bytes))[2], 0x21);
@@ -381,7 +381,7 @@ fn automatic_shuffle_is_by_bits_for_single_bytes_and_stays_automatic_in_v2() {
 
 /// Tests DX-BLOSC-01, DX-BLOSC-02, DX-BLOSC-03, DX-BLOSC-04, DX-BLOSC-05.
 #[test]
-fn the_draft_has_numbers_for_shuffles() {
+fn the_draft_numbers_shuffles() {
     let accepted = |members: &str| create(Format::V3Draft, DRAFT, members, Mode::Strict, &elements(1, INT16));
     for cname in ["lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib"] {
         for shuffle in [-1, 0, 1, 2] {
@@ -401,7 +401,7 @@ fn the_draft_has_numbers_for_shuffles() {
     ] {
         assert_misconfigured(Format::V3Draft, DRAFT, wrong, Mode::Strict);
     }
-    // Those of final v3, and the options of GDAL 3.6, which it writes as they were given.
+    // The names of final v3, and the options of GDAL 3.6, which it writes unchanged.
     let names =
         [("noshuffle", 0), ("shuffle", 1), ("bitshuffle", 2), ("NONE", 0), ("BYTE", 1), ("BIT", 2), ("2", 2)];
     for (name, number) in names {
@@ -419,7 +419,7 @@ fn the_draft_has_numbers_for_shuffles() {
 
 /// Tests DX-BLOSC-06, DX-BLOSC-08.
 #[test]
-fn the_draft_takes_the_size_of_an_element_from_the_array() {
+fn the_draft_takes_the_element_size_from_the_array() {
     let usual = r#"{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#;
     let buffer = hex("02 01 33 02 02000000 02000000 12000000 01 02");
     assert_eq!(encoded(Format::V3Draft, usual, INT16, &[1, 2]), buffer);
@@ -431,7 +431,7 @@ fn the_draft_takes_the_size_of_an_element_from_the_array() {
 
 /// Tests DX-URI-02.
 #[test]
-fn older_uris_of_the_draft_lead_here() {
+fn older_uris_of_the_draft_select_the_codec() {
     let registry = Registry::linked().unwrap();
     for uri in [DRAFT, "https://purl.org/zarr/spec/codec/blosc/1.0", "https://purl.org/zarr/spec/codec/blosc"]
     {
@@ -470,7 +470,7 @@ fn configurations_are_translated_with_the_shuffle_resolved() {
 }
 
 #[test]
-fn an_empty_chunk_is_a_header() {
+fn an_empty_chunk_is_only_a_header() {
     let codec = codec(Format::V2, "", &elements(0, INT32));
     let empty = array(&[0], INT32);
     let encoded = encode(&codec, &empty, &[]).unwrap();

@@ -1,10 +1,10 @@
-//! The `bytes` codec: elements one after another in C order, numbers in a chosen byte order.
+//! The `bytes` codec: stores elements consecutively in C order, with a chosen byte order.
 //!
-//! Array to bytes. The encoded size is elements times bytes per element. Nothing is computed here: the codec is
-//! [`Codec::Binary`], which an engine folds into the copy it makes anyway.
+//! Array to bytes. The encoded size is the number of elements times their size. The codec does not compute
+//! anything: it is a [`Codec::Binary`], which an engine combines with the copy that it makes anyway.
 //!
-//! The v3 draft calls it the endian codec, and `endian` is required there. Zarr v2 has the byte order in its
-//! data types and no such codec.
+//! The v3 draft calls it the endian codec and requires `endian`. In Zarr v2 the byte order belongs to the data
+//! type, and the codec does not exist.
 //!
 //! Source: `bytes` in the Zarr extension registry; "Endian codec", version 1.0, of the v3 draft.
 
@@ -27,7 +27,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<BytesConfiguration>()
-    .about("Writes elements one after another in C order, numbers in little or big endian.", EXAMPLES)
+    .about("Stores elements in C order, numbers in little or big endian.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -72,7 +72,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     let array = array(decoded)?;
     if creation.format == Format::V3 && creation.identifier != "bytes" {
         creation.reading.tolerate(format!(
-            "codec `{}` has been called `bytes` since May 2023, and is read as that",
+            "codec `{}` was renamed to `bytes` in May 2023 and is read as such",
             creation.identifier
         ))?;
     }
@@ -83,7 +83,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         None if creation.format == Format::V3 => {
             if concerns(array)? {
                 let what = format!(
-                    "codec `bytes` does not say the byte order of {}: little endian is assumed",
+                    "codec `bytes` does not declare the byte order of {}: assuming little endian",
                     array.data_type.name()
                 );
                 if array.data_type.may_omit_byte_order() {
@@ -94,18 +94,18 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
             }
             ByteOrder::Little
         }
-        None => return Err(CodecError::configuration("endian is missing, \"little\" or \"big\"")),
+        None => return Err(CodecError::configuration("`endian` is missing; expected \"little\" or \"big\"")),
     };
     concerns(array)?;
     Ok(Codec::Binary(order))
 }
 
-/// Whether byte order makes a difference to the elements, which must be of one size.
+/// Returns whether byte order affects the elements, which must have a fixed size.
 fn concerns(array: &ArrayRepresentation) -> Result<bool, CodecError> {
     match array.data_type.elements() {
         Elements::Fixed { units, .. } => Ok(has_byte_order(&units)),
         Elements::Variable => Err(CodecError::Unsupported(format!(
-            "elements of data type {} have no fixed size, and `bytes` does not say where one ends",
+            "elements of data type {} have a variable size, which `bytes` cannot store",
             array.data_type.name()
         ))),
     }
@@ -115,12 +115,12 @@ fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
     match decoded {
         Representation::Array(array) => Ok(array),
         Representation::Bytes(_) => {
-            Err(CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".into()))
+            Err(CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into()))
         }
     }
 }
 
-/// `endian` is left out where final v3 may leave it out; the draft always has it.
+/// Omits `endian` where final v3 allows that; the draft requires it.
 fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> Result<Object, CodecError> {
     let endian = match create(creation, decoded)? {
         Codec::Binary(ByteOrder::Big) => "big",
@@ -130,7 +130,7 @@ fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> R
     match to {
         Format::V2 => {
             return Err(CodecError::Unsupported(
-                "v2 has no codec for byte order, which belongs to its data types".into(),
+                "v2 does not have a codec for byte order, which belongs to its data types".into(),
             ));
         }
         Format::V3 if !concerns(array(decoded)?)? => {}

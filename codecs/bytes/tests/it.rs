@@ -1,4 +1,4 @@
-//! `bytes` and the draft's endian codec: bytes printed in the specifications, and failures by variant.
+//! `bytes` and the draft's endian codec: bytes printed in the specifications, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -26,7 +26,7 @@ fn order(
     let created = create(format, name, configuration, mode, &representation(number))?;
     match created.codec {
         Codec::Binary(order) => Ok((order, created.warnings.len())),
-        other => panic!("{other:?} is no byte order"),
+        other => panic!("{other:?} is not a byte order"),
     }
 }
 
@@ -34,7 +34,7 @@ fn assert_misconfigured(result: Result<(ByteOrder, usize), CodecError>, what: &s
     assert!(matches!(result, Err(CodecError::InvalidConfiguration(_))), "{what}: {result:?}");
 }
 
-/// The elements `values` (native bytes) as `codec` of `format` stores them.
+/// Encodes the elements `values`, in native bytes, with `codec` of `format`.
 fn bytes(format: Format, codec: (&str, &str), number: Number, shape: &[u64], values: &[u8]) -> Vec<u8> {
     stored(format, &[codec], &array(shape, number), values).unwrap()
 }
@@ -64,7 +64,7 @@ fn endian_is_little_or_big_and_required_where_it_matters() {
 
 /// Tests V3-BYTES-03, V3-BYTES-05, V3-BYTES-06.
 #[test]
-fn elements_are_in_c_order_and_byte_order_concerns_each_unit() {
+fn elements_are_in_c_order_and_byte_order_applies_to_each_unit() {
     assert_eq!(bytes(Format::V3, ("bytes", ""), types::UINT8, &[2, 2], &[1, 2, 3, 4]), [1, 2, 3, 4]);
     let complex: Vec<u8> = [1f32, 2.0].iter().flat_map(|part| part.to_ne_bytes()).collect();
     let big = bytes(Format::V3, ("bytes", BIG), types::COMPLEX64, &[1], &complex);
@@ -74,7 +74,7 @@ fn elements_are_in_c_order_and_byte_order_concerns_each_unit() {
 
 /// Tests V3-CODEC-03.
 #[test]
-fn elements_of_variable_size_are_refused_and_those_of_fixed_size_are_not() {
+fn only_elements_of_fixed_size_are_supported() {
     for number in [types::TEXT, types::VARIABLE_BYTES] {
         for configuration in ["", LITTLE] {
             let result = order(Format::V3, "bytes", configuration, Mode::Lenient, number);
@@ -88,7 +88,7 @@ fn elements_of_variable_size_are_refused_and_those_of_fixed_size_are_not() {
 
 /// Tests V3-BYTES-08.
 #[test]
-fn the_name_endian_of_early_2023_is_read_with_a_warning_and_not_strictly() {
+fn the_name_endian_of_early_2023_is_a_warning_and_an_error_in_strict_mode() {
     let lenient = order(Format::V3, "endian", BIG, Mode::Lenient, types::INT16).unwrap();
     assert_eq!(lenient, (ByteOrder::Big, 1));
     assert_misconfigured(order(Format::V3, "endian", BIG, Mode::Strict, types::INT16), "strict");
@@ -99,7 +99,7 @@ fn the_name_endian_of_early_2023_is_read_with_a_warning_and_not_strictly() {
 
 /// Tests DX-ENDIAN-01.
 #[test]
-fn the_draft_always_wants_endian() {
+fn the_draft_always_requires_endian() {
     for (text, wanted) in [(LITTLE, ByteOrder::Little), (BIG, ByteOrder::Big)] {
         let found = order(Format::V3Draft, DRAFT, text, Mode::Strict, types::INT32).unwrap();
         assert_eq!(found, (wanted, 0));
@@ -113,7 +113,7 @@ fn the_draft_always_wants_endian() {
 
 /// Tests DX-ENDIAN-02, DX-ENDIAN-03, DX-ENDIAN-04.
 #[test]
-fn the_draft_s_codec_swaps_units_and_little_is_the_default_representation() {
+fn the_endian_codec_swaps_units_and_little_is_the_default() {
     let one = 1i32.to_ne_bytes();
     assert_eq!(bytes(Format::V3Draft, (DRAFT, BIG), types::INT32, &[1], &one), hex("00000001"));
     let complex: Vec<u8> = [1f64, 2.0].iter().flat_map(|part| part.to_ne_bytes()).collect();
@@ -134,21 +134,21 @@ fn the_draft_s_codec_swaps_units_and_little_is_the_default_representation() {
 
 /// Tests DX-ENDIAN-06.
 #[test]
-fn a_second_endian_codec_and_one_behind_bytes_are_refused() {
+fn an_endian_codec_after_bytes_is_refused() {
     let twice = stored(
         Format::V3Draft,
         &[(DRAFT, LITTLE), (DRAFT, LITTLE)],
         &array(&[1], types::INT32),
         &1i32.to_ne_bytes(),
     );
-    assert!(twice.unwrap_err().contains("wants an array"));
+    assert!(twice.unwrap_err().contains("expected an array"));
     let behind =
         create(Format::V3Draft, DRAFT, LITTLE, Mode::Lenient, &Representation::Bytes(Size::Exact(4)));
     assert!(matches!(behind, Err(CodecError::Unsupported(_))));
 }
 
 #[test]
-fn other_formats_get_the_configuration_that_they_want() {
+fn translation_gives_each_format_its_configuration() {
     let int16 = representation(types::INT16);
     let uint8 = representation(types::UINT8);
     let to = |decoded, configuration, to| translate(Format::V3, "bytes", configuration, decoded, to);

@@ -1,12 +1,12 @@
-//! The `bz2` codec: the bytes of a chunk as one bzip2 stream.
+//! The `bz2` codec: compresses each chunk to one bzip2 stream.
 //!
-//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use it. Decoding takes any number of
-//! streams, one after another, and nothing else.
+//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use the codec. Decoding
+//! accepts any number of consecutive streams and nothing else.
 //!
-//! `level` goes from 1 to 9, hundreds of kilobytes that are sorted at a time. It may be absent, which is 1.
+//! `level`, 1 to 9, is the block size in units of 100 kB. The default is 1.
 //!
-//! Final v3 has the codec as `numcodecs.bz2`. The v3 draft has none of the kind: this project's URI is written, and
-//! one that other programs use is read.
+//! Final v3 has the codec as `numcodecs.bz2`. The v3 draft does not define it: documents get a URI of this
+//! project, and a URI that other programs use is also read.
 //!
 //! Source: `bz2` in numcodecs; "bzip2 and libbzip2", version 1.0.8.
 
@@ -61,7 +61,7 @@ impl Bz2 {
     /// [`CodecError::InvalidConfiguration`] for another level.
     pub fn new(level: u32) -> Result<Self, CodecError> {
         if !(1..=9).contains(&level) {
-            return Err(CodecError::configuration(format!("level is {level}, not 1 to 9")));
+            return Err(CodecError::configuration(format!("`level` is {level}; expected 1 to 9")));
         }
         Ok(Self { level })
     }
@@ -83,23 +83,23 @@ impl BytesToBytesCodec for Bz2 {
     }
 }
 
-/// What every stream starts with, before its level.
+/// The start of every stream, followed by its level.
 const MAGIC: &[u8; 3] = b"BZh";
-/// What follows the level in a stream without content: the end of a stream, and the checksum of nothing.
+/// The rest of a stream without content, after the level: the end marker, and the checksum of nothing.
 const EMPTY: &[u8; 10] = b"\x17\x72\x45\x38\x50\x90\0\0\0\0";
-/// Bytes of a block for each level.
+/// Bytes of a block per level.
 const BLOCK_SIZE: usize = 100_000;
 
-/// Decodes the stream that `encoded` starts with, and returns what follows it.
+/// Decodes the first stream of `encoded` and returns the bytes after it.
 ///
-/// The library takes and clears memory for a whole block at the start of each stream: of 3.6 MB at level 9. So that many
-/// small streams take time in proportion to their sizes, it is not called for a stream without content, and is given a
-/// lower level where that suffices for the bytes that may still come out.
+/// The library allocates and clears memory for a whole block at the start of each stream: 3.6 MB at level 9. To
+/// decode small streams in time proportional to their size, streams without content bypass it, and others get a
+/// lower level if that suffices for the bytes that may still be produced.
 fn member<'e>(encoded: &'e [u8], decoded: &mut Output<'_>) -> Result<&'e [u8], CodecError> {
     let stated = encoded.strip_prefix(MAGIC).and_then(<[u8]>::split_first);
     let (level, content) = match stated {
         Some((level @ b'1'..=b'9', content)) => (level - b'0', content),
-        _ => return Err(CodecError::corrupt("there is no bzip2 stream, or it is cut off")),
+        _ => return Err(CodecError::corrupt("expected a bzip2 stream, which is missing or truncated")),
     };
     if let Some(rest) = content.strip_prefix(EMPTY) {
         return Ok(rest);
@@ -107,7 +107,7 @@ fn member<'e>(encoded: &'e [u8], decoded: &mut Output<'_>) -> Result<&'e [u8], C
     let written = decoded.written().len();
     let lower = sufficient_level(decoded.remaining()).min(level);
     match inflate(lower, content, decoded) {
-        // More comes out than may: with the level of the stream, the library gets to where that shows.
+        // The stream holds too many bytes. At its own level, the library decodes up to the limit.
         Err(CodecError::Corrupt(_)) if lower < level && decoded.written().len() == written => {
             inflate(level, content, decoded)
         }
@@ -115,13 +115,13 @@ fn member<'e>(encoded: &'e [u8], decoded: &mut Output<'_>) -> Result<&'e [u8], C
     }
 }
 
-/// The lowest level at which a block holds `size` bytes: before they are sorted, four equal bytes become five.
+/// Returns the lowest level whose block holds `size` bytes. The first stage may turn four equal bytes into five.
 fn sufficient_level(size: usize) -> u8 {
     let blocks = size.saturating_add(size / 4).div_ceil(BLOCK_SIZE);
     u8::try_from(blocks.saturating_add(1)).map_or(9, |level| level.min(9))
 }
 
-/// Decodes the rest of a stream behind its level, and returns what follows it.
+/// Decodes the rest of a stream, after its level, and returns the bytes after it.
 fn inflate<'e>(level: u8, content: &'e [u8], decoded: &mut Output<'_>) -> Result<&'e [u8], CodecError> {
     let mut library = Decompress::new(false);
     let [a, b, c] = *MAGIC;
@@ -134,7 +134,7 @@ fn inflate<'e>(level: u8, content: &'e [u8], decoded: &mut Output<'_>) -> Result
     })
 }
 
-/// The same in every format, with the default written out.
+/// The configuration of every format, which documents state in full.
 #[derive(Serialize, Deserialize)]
 struct Bz2Configuration {
     #[serde(default = "one")]

@@ -1,4 +1,4 @@
-//! `bz2` against everything that codecs are held to.
+//! Runs the shared conformance suite for codecs on `bz2`.
 
 use zarr_conformance::suite::Fixture;
 use zarr_spec::Example;

@@ -1,4 +1,4 @@
-//! `bz2` against streams of other programs, and failures by variant.
+//! `bz2`: streams of other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -63,10 +63,10 @@ fn streams_of_other_programs_decode_and_levels_go_from_1_to_9() {
 }
 
 #[test]
-fn several_streams_decode_and_anything_else_after_one_is_corrupt() {
+fn several_streams_decode_and_other_trailing_bytes_are_corrupt() {
     let two = [hex(RAMP), hex(RAMP)].concat();
     assert_eq!(decoded(&two, 12).unwrap(), hex("000102030405 000102030405"));
-    assert_corrupt(&[hex(RAMP), b"more".to_vec()].concat(), "bytes that are no stream");
+    assert_corrupt(&[hex(RAMP), b"more".to_vec()].concat(), "bytes that are not a stream");
     for size in 0..hex(RAMP).len() {
         assert_corrupt(&hex(RAMP)[..size], "cut off");
     }
@@ -77,7 +77,7 @@ fn several_streams_decode_and_anything_else_after_one_is_corrupt() {
 }
 
 #[test]
-fn too_much_stops_at_the_limit() {
+fn decoding_stops_at_the_limit() {
     let zeros = encode(&v2(""), &plain(), &vec![0; 1 << 20]).unwrap();
     for limit in [0, 1, (1 << 20) - 1] {
         assert!(matches!(decoded(&zeros, limit), Err(CodecError::TooLarge(_))), "{limit}");
@@ -89,7 +89,7 @@ fn too_much_stops_at_the_limit() {
 }
 
 #[test]
-fn names_of_other_programs_are_read_and_defaults_are_written_out() {
+fn names_of_other_programs_are_read_and_defaults_are_written() {
     let to_v3 =
         |format, name, configuration| translate(format, name, configuration, &BYTES, Format::V3).unwrap();
     let written = |level: u32| (Some("numcodecs.bz2"), format!(r#"{{"level":{level}}}"#));
@@ -106,7 +106,7 @@ fn names_of_other_programs_are_read_and_defaults_are_written_out() {
 }
 
 #[test]
-fn nothing_is_lost_and_damage_never_panics() {
+fn the_round_trip_is_exact_and_damage_never_panics() {
     for level in [1, 9] {
         let codec = v2(&format!(r#"{{"level":{level}}}"#));
         for size in [0u64, 1, 100, 150_000] {
@@ -120,7 +120,7 @@ fn nothing_is_lost_and_damage_never_panics() {
     }
 }
 
-/// For each the library would clear 3.6 MB.
+/// For each of these streams the library would clear 3.6 MB.
 #[test]
 fn a_million_streams_with_little_or_no_content_decode() {
     let (empty, _) = STREAMS[1];
@@ -134,7 +134,7 @@ fn a_million_streams_with_little_or_no_content_decode() {
 }
 
 #[test]
-fn a_stream_of_a_high_level_that_holds_too_much_is_too_large() {
+fn a_stream_of_a_high_level_with_too_many_bytes_is_too_large() {
     let codec = v2(r#"{"level":9}"#);
     let ramp: Vec<u8> = (0..500_000u64).map(|i| (i * i / 7 % 251).to_le_bytes()[0]).collect();
     let encoded = encode(&codec, &plain(), &ramp).unwrap();

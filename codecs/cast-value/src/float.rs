@@ -1,22 +1,22 @@
-//! Floats as targets.
+//! Casts to floats.
 
 use zarr_plugin_kit::Cast;
 use zarr_plugin_kit::numbers::{bf16, f16};
 
 use crate::rules::{Rounding, Rules, Scalar, Target};
 
-/// Which numbers are there.
+/// The values that a float type can represent.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// Bits from the first one to the last, of a number that is not subnormal.
+    /// Significant bits of a normal number.
     precision: i32,
-    /// The smallest number above 0 is 2 to this.
+    /// The smallest positive number is 2 to the power of this.
     smallest: i32,
-    /// All finite numbers are below 2 to this.
+    /// All finite numbers are smaller than 2 to the power of this.
     end: i32,
 }
 
-/// A finite number other than 0: `magnitude` times 2 to `exponent`.
+/// A finite number other than 0: `magnitude` times 2 to the power of `exponent`.
 struct Parts {
     is_negative: bool,
     magnitude: u128,
@@ -43,7 +43,7 @@ impl Parts {
         }
     }
 
-    /// As a number of `layout`; an infinity if it is too large for that.
+    /// Rounds to a number of `layout`; to infinity if the number is too large.
     fn rounded(&self, layout: Layout, rounding: Rounding) -> f64 {
         let unit = (bits(self.magnitude) + self.exponent - layout.precision).max(layout.smallest);
         let (kept, unit) = match u32::try_from(unit - self.exponent) {
@@ -57,9 +57,9 @@ impl Parts {
         kept as f64 * f64::from(unit).exp2() * sign
     }
 
-    /// The magnitude without `cut` bits, rounded.
+    /// Removes the lowest `cut` bits of the magnitude and rounds.
     fn cut(&self, cut: u32, rounding: Rounding) -> u128 {
-        // Magnitudes have fewer bits than 127, so that nothing changes when more are cut off.
+        // Magnitudes have fewer than 127 bits, so removing more bits makes no difference.
         let cut = cut.min(127);
         let kept = self.magnitude >> cut;
         let rest = self.magnitude - (kept << cut);
@@ -75,7 +75,7 @@ impl Parts {
     }
 }
 
-/// The number of bits up to the highest one that is set.
+/// Returns the number of significant bits.
 fn bits(value: u128) -> i32 {
     i32::try_from(u128::BITS - value.leading_zeros()).unwrap_or(128)
 }
@@ -101,7 +101,7 @@ macro_rules! floats {
 
             fn converted(scalar: Scalar, rules: &Rules) -> Option<Self> {
                 let layout = Layout { precision: $precision, smallest: $smallest, end: $end };
-                // All its bits fit: the cast does not round again.
+                // The rounded value fits exactly, so the cast does not round again.
                 let value = converted(scalar, layout, rules.rounding, rules.out_of_range.is_some())?;
                 Some(value.cast())
             }

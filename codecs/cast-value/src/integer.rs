@@ -1,8 +1,8 @@
-//! Integers as targets.
+//! Casts to integers.
 
 use crate::rules::{OutOfRange, Rounding, Rules, Scalar, Target};
 
-/// To an integer, still as a float.
+/// Rounds to an integral float.
 fn rounded(value: f64, rounding: Rounding) -> f64 {
     match rounding {
         Rounding::NearestEven => value.round_ties_even(),
@@ -13,10 +13,10 @@ fn rounded(value: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// An integer that is out of the range of all types where the value is, and equal to it modulo 2^64. NaN and infinities
-/// have none.
+/// Returns an integer that is equal to the rounded value modulo 2^64 and in the range of a type exactly if the
+/// value is. `None` for NaN and infinities.
 fn whole(scalar: Scalar, rounding: Rounding) -> Option<i128> {
-    /// Far beyond all types, and far below what overflows.
+    /// Far outside the range of all types, and far below an overflow.
     const LARGE: f64 = (1u128 << 100) as f64;
     const PERIOD: f64 = (1u128 << 64) as f64;
     match scalar {
@@ -26,7 +26,10 @@ fn whole(scalar: Scalar, rounding: Rounding) -> Option<i128> {
             let value = rounded(value, rounding);
             // The remainder of floats is exact.
             let near = if value.abs() < LARGE { value } else { value % PERIOD + LARGE.copysign(value) };
-            #[expect(clippy::cast_possible_truncation, reason = "it is an integer of at most 101 bits")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the value is an integer of at most 101 bits"
+            )]
             Some(near as i128)
         }
     }
@@ -37,7 +40,7 @@ macro_rules! integers {
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "integers wrap around, or are known to fit; not every type is unsigned"
+            reason = "integers wrap around or are known to fit, and some types are signed"
         )]
         impl Target for $type {
             fn exactly(scalar: Scalar) -> Self {

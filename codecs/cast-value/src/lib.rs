@@ -1,19 +1,20 @@
-//! The `cast_value` codec of Zarr: real numbers as another data type, with rules for what that cannot hold.
+//! The `cast_value` codec of Zarr: stores real numbers as another data type, with rules for values that do not
+//! fit.
 //!
-//! Array to array, between integers and floats. For each number, the first rule that applies, when it is encoded and when
-//! it is decoded:
+//! Array to array, between integers and floats. Encoding and decoding apply the first of these rules that
+//! matches a number:
 //!
-//! 1. `scalar_map` says what becomes of it; the first pair that has it.
-//! 2. The other type can hold its value. NaN stays NaN, and -0.0 keeps its sign, between floats.
-//! 3. It is rounded (`rounding`, to the nearest value by default; of two, the even one); what is then out of range is
-//!    handled by `out_of_range`: `clamp` takes the smallest or largest integer, or an infinity; `wrap`, for integers
-//!    alone, counts modulo 2 to the number of bits. Neither makes an integer of NaN or an infinity.
+//! 1. `scalar_map` maps it. The first matching pair counts.
+//! 2. The target type can represent it. Between floats, NaN stays NaN and -0.0 keeps its sign.
+//! 3. It is rounded (`rounding`; by default to the nearest value, ties to even). If the result is out of range,
+//! `out_of_range` applies. `clamp` gives the smallest or largest integer, or an infinity. `wrap`, only for
+//! integers, calculates modulo 2 to the number of bits. NaN and infinities cannot become integers.
 //!
-//! If none does, the chunk cannot be encoded or decoded. The fill value is cast as elements are, and must come back
-//! equal.
+//! If no rule matches, encoding or decoding the chunk fails. The fill value is cast like an element and must
+//! survive the round trip.
 //!
-//! `data_type`, and the numbers of `scalar_map`, have the form of final v3 in all formats; there, `+Infinity` is read as
-//! well, which an example of the registry has.
+//! `data_type` and the numbers of `scalar_map` have the form of final v3 in all formats. `+Infinity`, from an
+//! example of the registry, is also read.
 //!
 //! Source: `cast_value` in the Zarr extension registry.
 
@@ -49,7 +50,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<CastValueConfiguration>()
-    .about("Stores numbers as another data type, with rules for those that it cannot hold.", EXAMPLES)
+    .about("Stores numbers as another data type, with rules for values that do not fit.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -87,7 +88,7 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Unbounded),
 ];
 
-/// Casts real numbers.
+/// Casts the elements of each chunk.
 #[derive(Debug, Clone)]
 pub struct CastValue {
     sides: Sides<AnyNumber>,
@@ -95,16 +96,16 @@ pub struct CastValue {
     decode: Rules,
 }
 
-/// Elements that become others, by their bytes in native order. Of pairs for the same element, the first one counts.
+/// Pairs of source and target element, as bytes in native order. The first pair of an element counts.
 pub type ScalarMap = [(FillValue, FillValue)];
 
 impl CastValue {
-    /// From elements of `decoded` to elements of `encoded`.
+    /// Casts elements of `decoded` to elements of `encoded`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if one of them is neither integer nor float; [`CodecError::InvalidConfiguration`] for
-    /// floats that would wrap around.
+    /// [`CodecError::Unsupported`] if one of them is neither an integer nor a float type;
+    /// [`CodecError::InvalidConfiguration`] if floats would wrap around.
     pub fn new(
         decoded: &dyn DataType,
         encoded: Arc<dyn DataType>,
@@ -116,7 +117,7 @@ impl CastValue {
         if out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
             let name = encoded.name();
             return Err(CodecError::configuration(format!(
-                "`out_of_range` is `wrap`, and `{name}` is no integer"
+                "`out_of_range` is `wrap`, but `{name}` is not an integer type"
             )));
         }
         let rules = |name: Cow<'_, str>, to: AnyNumber| {
@@ -130,11 +131,11 @@ impl CastValue {
         })
     }
 
-    /// With elements that become others before any rule is applied.
+    /// Adds elements that are mapped before any other rule applies.
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidConfiguration`] if there are bytes that are no elements.
+    /// [`CodecError::InvalidConfiguration`] if the bytes are not elements of the types.
     pub fn with_scalar_map(self, encode: &ScalarMap, decode: &ScalarMap) -> Result<Self, CodecError> {
         let from = self.sides.decoded;
         let to = self.sides.encoded;
@@ -145,7 +146,7 @@ impl CastValue {
         })
     }
 
-    /// Encodes the fill value and checks that it comes back.
+    /// Encodes the fill value and checks that it survives the round trip.
     fn cast_fill_value(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
         let from = self.sides.decoded;
         let to = self.sides.encoded;
@@ -158,7 +159,7 @@ impl CastValue {
             (before, after) => {
                 let print =
                     |scalar: Option<Scalar>| scalar.map_or("nothing".into(), |scalar| scalar.to_string());
-                Err(refused(format!("{} comes back as {}", print(before), print(after))))
+                Err(refused(format!("{} is decoded as {}", print(before), print(after))))
             }
         }
     }
@@ -168,19 +169,21 @@ fn real(data_type: &dyn DataType) -> Result<AnyNumber, CodecError> {
     let number = AnyNumber::of(data_type).filter(|number| number.is_integer() || number.is_float());
     let number = number.filter(|_| !is_time(data_type));
     number.ok_or_else(|| {
-        CodecError::Unsupported(format!("`{}` is no data type of integers or floats", data_type.name()))
+        CodecError::Unsupported(format!("`{}` is not a data type of integers or floats", data_type.name()))
     })
 }
 
 fn pairs(from: AnyNumber, to: AnyNumber, map: &ScalarMap) -> Result<Vec<(Scalar, Scalar)>, CodecError> {
     let pairs =
         map.iter().map(|(key, value)| Scalar::of(from, key.bytes()).zip(Scalar::of(to, value.bytes())));
-    pairs.collect::<Option<_>>().ok_or_else(|| CodecError::configuration("`scalar_map` holds no elements"))
+    pairs
+        .collect::<Option<_>>()
+        .ok_or_else(|| CodecError::configuration("the pairs of `scalar_map` are not elements"))
 }
 
-/// Casts all elements of a slice; the error says of which one that cannot be done.
+/// Casts all elements of a slice. The error names the element that cannot be cast.
 fn cast(from: (AnyNumber, &[u8]), to: (AnyNumber, &mut [u8]), rules: &Rules) -> Result<(), String> {
-    const NOT_REAL: &str = "no integers or floats";
+    const NOT_REAL: &str = "neither integers nor floats";
     with_any_number!(from.0, A => {
         integer: with_any_number!(to.0, B => {
             integer: try_each(from.1, to.1, |element: A| B::cast(element.into(), rules)),
@@ -240,7 +243,7 @@ struct CastValueConfiguration {
 #[derive(Deserialize, Clone, Copy, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum DeclaredOutOfRange {
-    /// Of an earlier edition of the registry; now that is what no member means.
+    /// From an earlier edition of the registry; today a missing member has this meaning.
     Error,
     Clamp,
     Wrap,
@@ -264,7 +267,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         encoded.map_err(|error| CodecError::configuration(format!("`data_type`: {error}")))?;
     let out_of_range = match configuration.out_of_range {
         Some(DeclaredOutOfRange::Error) => {
-            creation.reading.tolerate("`out_of_range` is `error`, which only its absence means")?;
+            creation.reading.tolerate("`out_of_range` is `error`; omit the member instead")?;
             None
         }
         Some(DeclaredOutOfRange::Clamp) => Some(OutOfRange::Clamp),
@@ -279,7 +282,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::ArrayToArray(Arc::new(codec)))
 }
 
-/// The pairs of one direction.
+/// Returns the pairs of one direction.
 fn elements(
     creation: &Creation<'_>,
     pairs: &[Vec<Value>],
@@ -297,14 +300,14 @@ fn elements(
     let pair = |pair: &Vec<Value>| match pair.as_slice() {
         [key, value] => Ok((element(from, key)?, element(to, value)?)),
         _ => Err(CodecError::configuration(format!(
-            "`scalar_map` has {} numbers in the place of a pair",
+            "`scalar_map` has an entry of {} numbers; expected a pair",
             pair.len()
         ))),
     };
     pairs.iter().map(pair).collect()
 }
 
-/// The same everywhere, but for what only an earlier edition had.
+/// The configuration is the same in every format, without members of an earlier edition.
 fn translate(
     creation: &Creation<'_>,
     _decoded: &Representation,

@@ -1,4 +1,4 @@
-//! What becomes of one number.
+//! The rules for casting one number.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use serde::Deserialize;
 use zarr_plugin_kit::numbers::{AnyNumber, Element, Operand as _, bf16, f16};
 use zarr_plugin_kit::with_any_number;
 
-/// How a number is rounded that the other type cannot hold.
+/// How a number is rounded if the target type cannot represent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
-    /// To the nearest one; of two, the one whose last bit is 0.
+    /// To the nearest value; ties to the value whose last bit is 0.
     #[default]
     NearestEven,
-    /// To the nearest one on the side of zero.
+    /// To the nearest value that is not farther from zero.
     TowardsZero,
-    /// To the next larger one.
+    /// To the next larger value.
     TowardsPositive,
-    /// To the next smaller one.
+    /// To the next smaller value.
     TowardsNegative,
-    /// To the nearest one; of two, the one that is farther from zero.
+    /// To the nearest value; ties away from zero.
     NearestAway,
 }
 
-/// What becomes of a number past the largest or smallest one of the other type.
+/// How a number is treated that exceeds the range of the target type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
-    /// The largest or smallest integer, or an infinity.
+    /// Use the smallest or largest integer, or an infinity.
     Clamp,
-    /// An integer modulo 2 to the number of its bits.
+    /// Wrap an integer modulo 2 to the number of its bits.
     Wrap,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Rules {
     pub(crate) rounding: Rounding,
     pub(crate) out_of_range: Option<OutOfRange>,
     pub(crate) map: Vec<(Scalar, Scalar)>,
-    /// Bits of the other type that count.
+    /// The number of significant bits of the target type.
     pub(crate) bits: u32,
-    /// Its name.
+    /// The name of the target type.
     pub(crate) name: String,
 }
 
-/// The value of an integer or float, exactly.
+/// The exact value of an integer or float.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scalar {
     Whole(i128),
@@ -52,7 +52,7 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    /// The element that all of `bytes` is.
+    /// Reads the element in `bytes`, which must have its size.
     pub(crate) fn of(number: AnyNumber, bytes: &[u8]) -> Option<Self> {
         if bytes.len() != number.size() {
             return None;
@@ -64,7 +64,7 @@ impl Scalar {
         }))
     }
 
-    /// Whether it has the same value as another one of its type. NaN is NaN.
+    /// Returns whether the values are equal. NaN equals NaN.
     pub(crate) fn is(self, other: Self) -> bool {
         match (self, other) {
             (Self::Whole(one), Self::Whole(other)) => one == other,
@@ -97,19 +97,20 @@ scalars!(i8 i16 i32 i64 u8 u16 u32 u64: |value| Self::Whole(value.into()));
 scalars!(f16 bf16 f32: |value| Self::Real(value.into()));
 scalars!(f64: |value| Self::Real(value));
 
-/// What numbers are cast to.
+/// A target type of casts.
 pub(crate) trait Target: Element {
-    /// One that is known to be of this type.
+    /// Converts a value that is known to be of this type.
     fn exactly(scalar: Scalar) -> Self;
 
-    /// By the second and third rule; `None` if neither applies.
+    /// Applies the second and third rule; `None` if neither matches.
     fn converted(scalar: Scalar, rules: &Rules) -> Option<Self>;
 
-    /// By the first rule that applies.
+    /// Applies the first rule that matches.
     fn cast(scalar: Scalar, rules: &Rules) -> Result<Self, String> {
         if let Some((_, value)) = rules.map.iter().find(|(key, _)| key.is(scalar)) {
             return Ok(Self::exactly(*value));
         }
-        Self::converted(scalar, rules).ok_or_else(|| format!("{scalar} is no {}", rules.name))
+        Self::converted(scalar, rules)
+            .ok_or_else(|| format!("{scalar} cannot be represented as {}", rules.name))
     }
 }

@@ -1,4 +1,4 @@
-//! `cast_value`: numbers cast by another program, examples of the registry and the ledgers, and failures by variant.
+//! `cast_value`: numbers cast by another program, examples of the registry, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -33,7 +33,7 @@ fn created(configuration: &str, chunk: &ArrayRepresentation) -> Result<Codec, Co
     Ok(create(Format::V3, "cast_value", configuration, Mode::Strict, &decoded)?.codec)
 }
 
-/// The bytes of elements in native order.
+/// Returns the bytes of elements in native order.
 fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
     let mut bytes = vec![0; size_of_val(elements)];
     elements.iter().zip(bytes.chunks_mut(size_of::<T>())).for_each(|(element, bytes)| element.write(bytes));
@@ -51,7 +51,7 @@ fn cast<T: Element>(
     encode(&Codec::ArrayToArray(Arc::new(codec)), &array(&[decoded.len() as u64], from), &bytes(decoded))
 }
 
-/// What cast-value-rs 0.5.1 makes of `decoded` with each of `ROUNDINGS`.
+/// Compares with the output of cast-value-rs 0.5.1 for each of `ROUNDINGS`.
 fn assert_casts<T: Element>(
     types: (Number, Number),
     out_of_range: Option<OutOfRange>,
@@ -65,7 +65,7 @@ fn assert_casts<T: Element>(
 }
 
 #[test]
-fn floats_become_integers_as_in_another_program() {
+fn floats_become_integers_like_in_another_program() {
     let decoded = [0.0, -0.0, 0.5, 1.5, -1.5, -2.5, 127.5, 300.25, -1e10];
     assert_casts(
         (FLOAT64, INT8),
@@ -98,7 +98,7 @@ fn floats_become_integers_as_in_another_program() {
 }
 
 #[test]
-fn numbers_become_floats_as_in_another_program() {
+fn numbers_become_floats_like_in_another_program() {
     let clamp = Some(OutOfRange::Clamp);
     let decoded = [0.1, -0.1, 1.0 / 3.0, 65519.99, 65520.0, 1e-8, -6e-8, 3.5e38, -1e300, 16_777_217.0];
     assert_casts(
@@ -143,7 +143,7 @@ fn numbers_become_floats_as_in_another_program() {
     assert_eq!(doubles, native("000000000000f043000000000000e043", 8, &ByteOrder::Little));
 }
 
-/// What no 64 bits of mantissa hide: the smallest floats.
+/// The smallest floats have the fewest significant bits.
 #[test]
 fn the_smallest_floats_survive() {
     let small = [f64::from_bits(1), -f64::from_bits(3), f64::MIN_POSITIVE, f64::MAX, -0.0];
@@ -157,9 +157,9 @@ fn the_smallest_floats_survive() {
     assert_eq!(tiny, bytes(&[f32::from_bits(1)]));
 }
 
-/// As ml_dtypes 0.6.0 casts, and by the rules of the registry where that has none.
+/// Compares with casts of ml_dtypes 0.6.0, and with the rules of the registry for everything else.
 #[test]
-fn narrow_types_are_cast_like_others() {
+fn narrow_types_follow_the_same_rules() {
     let decoded =
         [0.1, -7.25, 1000.0, 3e38, 1e-40, 1.003_906_25, 1.011_718_75, -0.0, f64::NAN, f64::INFINITY];
     let encoded = [0x3dcdu16, 0xc0e8, 0x447a, 0x7f62, 0x0001, 0x3f80, 0x3f82, 0x8000, 0x7fc0, 0x7f80];
@@ -191,7 +191,7 @@ fn narrow_types_are_cast_like_others() {
     assert_eq!(all(UINT2, wrap, &[4, -1, 7, 2]).unwrap(), bytes(&[0u8, 3, 3, 2]));
     assert_eq!(all(UINT2, clamp, &[4, -1]).unwrap(), bytes(&[3u8, 0]));
     assert_eq!(nearest((FLOAT64, UINT2), &[2.5, 2.6]).unwrap(), bytes(&[2u8, 3]));
-    // What is decoded to a narrow type has to fit, too.
+    // Decoded values must also fit into a narrow type.
     let codec = CastValue::new(&INT4, Arc::new(INT16), Rounding::NearestEven, None).unwrap();
     let codec = Codec::ArrayToArray(Arc::new(codec));
     let chunk = array(&[1], INT4);
@@ -201,7 +201,7 @@ fn narrow_types_are_cast_like_others() {
 
 /// Tests EX-CODEC-05, EX-CODEC-07.
 #[test]
-fn what_is_out_of_range_is_refused_clamped_or_wraps_around() {
+fn values_out_of_range_are_refused_clamped_or_wrapped() {
     let configured = |data_type: &str, rest: &str, number: Number| {
         created(&format!(r#"{{"data_type":"{data_type}"{rest}}}"#), &array(&[1], number))
     };
@@ -249,19 +249,19 @@ fn what_is_out_of_range_is_refused_clamped_or_wraps_around() {
 
 /// Tests EX-CODEC-06, EX-CODEC-09.
 #[test]
-fn the_first_rule_that_applies() {
+fn the_first_matching_rule_applies() {
     let chunk = array(&[5], FLOAT64);
     let decoded = bytes(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0, 258.7]);
     let with_map = |map: &str| {
         let rest = r#""rounding":"towards-zero","out_of_range":"wrap""#;
         created(&format!(r#"{{"data_type":"uint8",{rest},"scalar_map":{map}}}"#), &chunk).unwrap()
     };
-    // The example of the registry, with infinity in both spellings; of two pairs, the first one counts.
+    // The example of the registry, with both spellings of infinity. The first of two pairs counts.
     for infinity in ["+Infinity", "Infinity"] {
         let map = format!(r#"{{"encode":[["NaN",9],["{infinity}",7],["-Infinity",8],["NaN",1],[2,200]]}}"#);
         assert_eq!(encode(&with_map(&map), &chunk, &decoded).unwrap(), [9, 7, 8, 200, 2]);
     }
-    // A map of the other direction is none.
+    // A map for the other direction has no effect.
     for map in ["{}", r#"{"encode":[["NaN",9]]}"#, r#"{"decode":[[9,"NaN"]]}"#] {
         assert!(matches!(encode(&with_map(map), &chunk, &decoded), Err(CodecError::Encode(_))), "{map}");
     }
@@ -279,7 +279,7 @@ fn the_first_rule_that_applies() {
 
 /// Tests EX-CODEC-08.
 #[test]
-fn the_fill_value_is_cast_and_must_come_back() {
+fn the_fill_value_is_cast_and_must_survive_the_round_trip() {
     let chunk = |fill_value: f64| ArrayRepresentation {
         fill_value: FillValue::new(fill_value.to_ne_bytes()),
         ..array(&[4], FLOAT64)
@@ -307,7 +307,7 @@ fn the_fill_value_is_cast_and_must_come_back() {
 }
 
 #[test]
-fn what_both_types_have_survives() {
+fn numbers_that_both_types_can_represent_survive() {
     let all = [INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64];
     for to in all {
         for from in all {
@@ -339,7 +339,7 @@ fn encoded_numbers_that_no_rule_decodes_are_corrupt() {
 }
 
 #[test]
-fn what_an_earlier_edition_had_is_tolerated_and_not_written() {
+fn members_of_an_earlier_edition_are_tolerated_but_not_written() {
     let decoded = Representation::Array(array(&[1], FLOAT64));
     let early = r#"{"data_type":"int8","out_of_range":"error","rounding":"towards-zero"}"#;
     assert_eq!(create(Format::V3, "cast_value", early, Mode::Lenient, &decoded).unwrap().warnings.len(), 1);

@@ -1,16 +1,17 @@
-//! The `categorize` codec of Zarr: text of a few labels, as numbers.
+//! The `categorize` codec of Zarr: stores text with few distinct values as numbers.
 //!
-//! Array to array, for data type `string`, and for text of fixed length. A label is encoded as its position in `labels`,
-//! from 1; of two that are the same, the last position is taken. All other text is encoded as 0 and decoded as empty
-//! text, as are numbers without a label: what is not a label is lost. Text of fixed length is what fits of a label.
+//! Array to array, for data type `string` and for fixed-length text. A label is encoded as its position in
+//! `labels`, starting at 1; if labels repeat, the last position counts. All other text is encoded as 0.
+//! Decoding turns 0, and numbers without a label, into empty text, so text that is not a label is lost. A label
+//! that is longer than fixed-length text is truncated.
 //!
-//! `dtype` says what the chunk holds: `|O` for `string`, or the typestring of fixed-length text. `astype` is the data
-//! type of the numbers, an integer, by default `|u1`.
+//! `dtype` repeats the data type of the chunk: `|O` for `string`, or the typestring of fixed-length text.
+//! `astype` is the integer type of the numbers; the default is `|u1`.
 //!
-//! The fill value of the encoded side is that of the decoded one, encoded.
+//! The encoded fill value is the decoded fill value, encoded.
 //!
-//! Source: `Categorize` of numcodecs, in v2 as `categorize`; in final v3 `numcodecs.categorize` is a name that nobody
-//! else writes yet.
+//! Source: `Categorize` of numcodecs, in v2 as `categorize`. Its name in final v3, `numcodecs.categorize`, is
+//! not written by other programs yet.
 
 mod text;
 
@@ -40,7 +41,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<CategorizeConfiguration>()
-    .about("Stores text as the numbers of labels; what is no label comes back empty.", EXAMPLES)
+    .about("Stores text as label numbers; text that is not a label becomes empty.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -67,15 +68,15 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Unbounded),
 ];
 
-/// Stores text as the numbers of labels.
+/// Encodes text as numbers of labels.
 #[derive(Debug, Clone)]
 pub struct Categorize {
     labels: Vec<String>,
-    /// Positions from 1.
+    /// The positions of the labels, starting at 1.
     positions: HashMap<String, u64>,
     number: Number,
     encoded_type: Arc<dyn DataType>,
-    /// Where the configuration declares one: in v2.
+    /// The byte order in the configuration; only v2 declares it.
     encoded_order: Option<ByteOrder>,
 }
 
@@ -83,35 +84,33 @@ pub struct Categorize {
 const POSITION: usize = 8;
 
 impl Categorize {
-    /// From text to elements of `astype`.
+    /// Encodes text as elements of `astype`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if `astype` is no integer; [`CodecError::InvalidConfiguration`] for more labels than
-    /// it has positive values.
+    /// [`CodecError::Unsupported`] if `astype` is not an integer type; [`CodecError::InvalidConfiguration`] if
+    /// it has fewer positive values than there are labels.
     pub fn new(labels: Vec<String>, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
         let number = Number::of(&*astype).filter(|number| number.is_integer());
         let number = number.ok_or_else(|| {
-            CodecError::Unsupported(format!("labels are numbered by integers, not by `{}`", astype.name()))
+            CodecError::Unsupported(format!("`astype` is `{}`; expected an integer type", astype.name()))
         })?;
         let most = with_number!(number, T => { integer: i128::from(T::MAX), float: 0, other: 0 });
         if labels.len() as i128 > most {
             let count = labels.len();
             let name = astype.name();
-            return Err(CodecError::configuration(format!(
-                "{count} labels are more than `{name}` can number"
-            )));
+            return Err(CodecError::configuration(format!("{count} labels are too many for `{name}`")));
         }
         let positions = labels.iter().cloned().zip(1..).collect();
         Ok(Self { labels, positions, number, encoded_type: astype, encoded_order: None })
     }
 
-    /// 0 for what is no label.
+    /// Returns the position of a label; 0 for other text.
     fn position(&self, text: Option<&str>) -> u64 {
         text.and_then(|text| self.positions.get(text)).copied().unwrap_or(0)
     }
 
-    /// Empty for a position that no label has.
+    /// Returns the label at a position; empty text if there is none.
     fn label(&self, position: u64) -> &str {
         let index = position.checked_sub(1).and_then(|index| usize::try_from(index).ok());
         index.and_then(|index| self.labels.get(index)).map_or("", String::as_str)
@@ -156,7 +155,7 @@ impl ArrayToArrayCodec for Categorize {
         let text = Text::of(array)?;
         let count = text::count(array)?;
         if encoded.len() != count * self.number.size() {
-            return Err(CodecError::corrupt(format!("{} bytes are not {count} elements", encoded.len())));
+            return Err(CodecError::corrupt(format!("{} bytes do not hold {count} elements", encoded.len())));
         }
         let mut positions = vec![0; count * POSITION];
         cast_each((self.number, encoded), (Number::U64, &mut positions));
@@ -190,12 +189,12 @@ fn build(
     Ok(Categorize { encoded_order: typestrings::have_orders(creation).then_some(order), ..codec })
 }
 
-/// `dtype` says again what the array holds.
+/// Checks that `dtype` is the data type of the chunk.
 fn check_type(creation: &Creation<'_>, dtype: &str, array: &ArrayRepresentation) -> Result<(), CodecError> {
     let fits = match (Text::of(array)?, dtype) {
         (Text::Variable, "|O") => true,
         (Text::Variable, "O" | "object") => {
-            creation.reading.tolerate(format!("`dtype` is `{dtype}` instead of `|O`"))?;
+            creation.reading.tolerate(format!("`dtype` is `{dtype}`; expected `|O`"))?;
             true
         }
         (Text::Variable, _) => false,
@@ -209,10 +208,10 @@ fn check_type(creation: &Creation<'_>, dtype: &str, array: &ArrayRepresentation)
         return Ok(());
     }
     let name = array.data_type.name();
-    Err(CodecError::configuration(format!("`dtype` is `{dtype}`, and the chunk holds `{name}`")))
+    Err(CodecError::configuration(format!("`dtype` is `{dtype}`, but the chunk has data type `{name}`")))
 }
 
-/// All formats have typestrings here.
+/// All formats use typestrings here.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -1,16 +1,16 @@
-//! Text in memory, of any length and of a fixed one.
+//! Text in memory, of variable and of fixed length.
 
 use std::borrow::Cow;
 
 use zarr_plugin_kit::items::Items;
 use zarr_spec::{ArrayRepresentation, CodecError, Elements, Output};
 
-/// How the text of an array lies in memory.
+/// The representation of text in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// UTF-8 of any length.
+    /// UTF-8 of variable length.
     Variable,
-    /// Characters of four bytes each, filled up with zeros.
+    /// Characters of four bytes each, padded with zeros.
     Fixed {
         /// Bytes of an element.
         size: usize,
@@ -19,7 +19,7 @@ pub(crate) enum Text {
 
 /// Bytes of a character of fixed-length text.
 const CHARACTER: usize = 4;
-/// Bytes of an offset in the decoded form.
+/// Bytes of an offset of variable-length text.
 const OFFSET: usize = 8;
 
 impl Text {
@@ -30,11 +30,11 @@ impl Text {
             Elements::Fixed { size, .. } if size > 0 && name.starts_with("fixed_length_utf32") => {
                 Ok(Self::Fixed { size })
             }
-            _ => Err(CodecError::Unsupported(format!("it encodes text, not `{name}`"))),
+            _ => Err(CodecError::Unsupported(format!("expected text, found data type `{name}`"))),
         }
     }
 
-    /// An element, if it is text.
+    /// Decodes an element; `None` if it is not valid text.
     pub(crate) fn read(self, element: &[u8]) -> Option<Cow<'_, str>> {
         match self {
             Self::Variable => std::str::from_utf8(element).ok().map(Cow::Borrowed),
@@ -47,7 +47,7 @@ impl Text {
         }
     }
 
-    /// Calls `with` with the elements of a chunk, one after the other; what is no text is `None`.
+    /// Calls `with` for each element of a chunk, with `None` for invalid text.
     pub(crate) fn each(
         self,
         array: &ArrayRepresentation,
@@ -62,7 +62,7 @@ impl Text {
                 let count = count(array)?;
                 if count.checked_mul(size) != Some(decoded.len()) {
                     return Err(CodecError::encode(format!(
-                        "{} bytes are not {count} elements",
+                        "{} bytes do not hold {count} elements",
                         decoded.len()
                     )));
                 }
@@ -113,7 +113,7 @@ impl Text {
     }
 }
 
-/// The number of elements.
+/// Returns the number of elements.
 pub(crate) fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
     let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
     count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))

@@ -1,4 +1,4 @@
-//! `categorize` against numbers that numcodecs wrote.
+//! `categorize`: numbers written by numcodecs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -28,7 +28,7 @@ fn codec(configuration: &str) -> Codec {
 ///
 /// Tests V2-CODEC-16.
 #[test]
-fn a_label_is_its_position_and_all_else_is_empty() {
+fn labels_become_positions_and_other_text_becomes_empty() {
     let chunk = array(&[3], TEXT);
     let before = items(&["male", "female", "x"]);
     let after = items(&["male", "female", ""]);
@@ -51,7 +51,7 @@ fn a_label_is_its_position_and_all_else_is_empty() {
 
 /// Written by numcodecs 0.17.1.
 #[test]
-fn numbers_are_of_the_type_that_is_asked_for() {
+fn numbers_have_the_configured_type() {
     let chunk = array(&[4], TEXT);
     let before = items(&["male", "female", "x", "\u{e9}"]);
     for (astype, order, encoded) in [
@@ -60,12 +60,12 @@ fn numbers_are_of_the_type_that_is_asked_for() {
         ("|u1", ByteOrder::Little, "02010003"),
     ] {
         let codec = codec(&format!(r#"{{"labels":["female","male","é"],"dtype":"|O","astype":"{astype}"}}"#));
-        // In native byte order; what is stored is for the next codec.
+        // Elements are in native byte order; the next codec stores them.
         assert_eq!(encode(&codec, &chunk, &before).unwrap(), hex(encoded));
         assert_eq!(encoded_side(&codec, &chunk).byte_order, order);
         check_lossless(&codec, &chunk, &items(&["male", "female", "", "\u{e9}"])).unwrap();
     }
-    // Two labels that are the same.
+    // A repeated label.
     let twice = codec(r#"{"labels":["a","b","a"],"dtype":"|O"}"#);
     let chunk = array(&[4], TEXT);
     assert_eq!(encode(&twice, &chunk, &items(&["a", "b", "a", "c"])).unwrap(), hex("03020300"));
@@ -74,7 +74,7 @@ fn numbers_are_of_the_type_that_is_asked_for() {
 
 /// Written by numcodecs 0.17.1.
 #[test]
-fn text_of_fixed_length_is_what_fits_of_a_label() {
+fn labels_are_truncated_to_text_of_fixed_length() {
     let chunk = array(&[3], TEXT3);
     let characters = |words: &[&str]| -> Vec<u8> {
         let padded = words.iter().flat_map(|word| word.chars().chain(std::iter::repeat('\0')).take(3));
@@ -134,7 +134,7 @@ fn other_configurations_are_refused() {
 }
 
 #[test]
-fn there_are_no_more_labels_than_the_type_can_number() {
+fn more_labels_than_the_type_has_values_are_refused() {
     let labels = |count: usize| (0..count).map(|label| label.to_string()).collect::<Vec<_>>();
     Categorize::new(labels(127), Arc::new(INT8)).unwrap();
     Categorize::new(labels(255), Arc::new(UINT8)).unwrap();

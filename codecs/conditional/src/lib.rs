@@ -1,11 +1,10 @@
-//! The `conditional` codec of Zarr: each chunk says which of a list of codecs it went through.
+//! The `conditional` codec of Zarr: applies a list of codecs per chunk, and records which ones.
 //!
-//! Bytes to bytes. `header_bits / 8` bytes stand first, least significant one first: bit `i` is set when codec `i` of the
-//! list was applied. A reader undoes those in reverse order.
+//! Bytes to bytes. A chunk starts with `header_bits / 8` bytes, little endian: bit `i` is set if codec `i` of
+//! the list was applied. Decoding applies the inverses in reverse order.
 //!
-//! Which ones to apply is the writer's affair. This one applies as many of the list, from its start, as leave the fewest
-//! bytes, and checksums always: what does not become smaller is stored as it is, so that a chunk never grows by more than
-//! the header and its checksums.
+//! The specification lets the writer choose. This implementation applies the prefix of the list that gives the
+//! fewest bytes, and always applies checksums. A chunk therefore grows at most by the header and its checksums.
 //!
 //! Source: `codecs/conditional` in the Zarr extension registry.
 
@@ -22,7 +21,7 @@ use zarr_spec::{
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("conditional"), &create)
         .configuration::<ConditionalConfiguration>()
-        .about("Applies codecs of a list to those chunks alone that they make smaller.", EXAMPLES)
+        .about("Applies codecs only to the chunks that they make smaller.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -30,7 +29,7 @@ const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "conditional", "configuration": {"codecs": [], "header_bits": 16}}"#),
 ];
 
-/// The most bits that a header may have: far more than anybody has codecs.
+/// Maximum number of header bits, far more than any list needs.
 const MOST_BITS: u64 = 1 << 16;
 
 /// A codec of the list.
@@ -61,7 +60,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     let bits = header_bits.unwrap_or(least);
     if bits % 8 != 0 || bits < least || bits > MOST_BITS {
         return Err(CodecError::configuration(format!(
-            "header_bits is {bits}, and must be a multiple of 8 from {least} to {MOST_BITS} for {} codecs",
+            "`header_bits` is {bits}; expected a multiple of 8 from {least} to {MOST_BITS} for {} codecs",
             documents.len()
         )));
     }
@@ -70,7 +69,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     };
     let codecs = documents.iter().enumerate().map(inner).collect::<Result<_, _>>()?;
     let header =
-        usize::try_from(bits / 8).map_err(|_| CodecError::configuration("header_bits is too large"))?;
+        usize::try_from(bits / 8).map_err(|_| CodecError::configuration("`header_bits` is too large"))?;
     Ok(Codec::BytesToBytes(Arc::new(Conditional { codecs, header })))
 }
 
@@ -95,12 +94,13 @@ fn inner(
     match creation.registry.codec(&creation, decoded)? {
         Codec::BytesToBytes(codec) => Ok(Inner::Computed(codec)),
         Codec::Checksum(checksum) => Ok(Inner::Checksum(checksum)),
-        _ => Err(CodecError::Unsupported("it does not turn bytes into bytes".to_owned())),
+        _ => Err(CodecError::Unsupported("expected a bytes-to-bytes codec".to_owned())),
     }
 }
 
 impl Conditional {
-    /// What the first `count` codecs and all checksums leave of `decoded`; nothing if that is more than `limit` bytes.
+    /// Applies the first `count` codecs and all checksums to `decoded`. Returns `None` if the result exceeds
+    /// `limit` bytes.
     fn applied(&self, count: usize, decoded: &[u8], limit: usize) -> Result<Option<Vec<u8>>, CodecError> {
         let mut bytes = decoded.to_vec();
         for (_, inner) in self.used(count) {
@@ -114,26 +114,26 @@ impl Conditional {
         Ok(Some(bytes))
     }
 
-    /// The codecs that are applied with the first `count`, by their place in the list.
+    /// Returns the codecs to apply, with their index in the list: the first `count`, and all checksums.
     fn used(&self, count: usize) -> impl DoubleEndedIterator<Item = (usize, &Inner)> {
         let codecs = self.codecs.iter().enumerate();
         codecs.filter(move |(position, inner)| *position < count || matches!(inner, Inner::Checksum(_)))
     }
 
-    /// How many codecs from the start may be applied: none, or all up to one that computes.
+    /// Returns the prefix lengths to try: zero, and up to each codec that is not a checksum.
     fn choices(&self) -> impl Iterator<Item = usize> {
         let computed = |position: &usize| matches!(self.codecs[*position], Inner::Computed(_));
         std::iter::once(0).chain((0..self.codecs.len()).filter(computed).map(|position| position + 1))
     }
 
-    /// The most bytes that the codecs that are always applied add.
+    /// Returns the number of bytes that the checksums add.
     fn checksums(&self) -> usize {
         self.used(0).map(|(_, inner)| inner.added()).sum()
     }
 }
 
 impl Inner {
-    /// Bytes of a checksum.
+    /// Returns the size of a checksum.
     fn added(&self) -> usize {
         match self {
             Self::Computed(_) => 0,
@@ -158,7 +158,7 @@ impl Inner {
             Self::Checksum(checksum) => checksum,
         };
         let Some(rest) = encoded.len().checked_sub(checksum.size()) else {
-            return Err(CodecError::corrupt(format!("{} bytes have no room for a checksum", encoded.len())));
+            return Err(CodecError::corrupt(format!("{} bytes are too few for a checksum", encoded.len())));
         };
         let (inside, stored) = match checksum.at_start() {
             true => (&encoded[checksum.size()..], &encoded[..checksum.size()]),
@@ -167,12 +167,13 @@ impl Inner {
         let mut sum = vec![0; checksum.size()];
         checksum.checksum(inside, &mut sum)?;
         if sum != stored {
-            return Err(CodecError::corrupt("the checksum is not that of the bytes"));
+            return Err(CodecError::corrupt("the checksum does not match the bytes"));
         }
         Ok(decoded.put(inside)?)
     }
 
-    /// The most bytes that `encode` leaves of so many. Codecs that do not say get as much again, and some more.
+    /// Returns the maximum encoded size of `decoded` bytes. Assumes twice the size and a margin if the codec
+    /// does not declare one.
     fn most(&self, decoded: usize) -> usize {
         let said = match self {
             Self::Computed(codec) => codec.encoded_size(Size::AtMost(decoded as u64)),
@@ -199,7 +200,7 @@ impl BytesToBytesCodec for Conditional {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
         let mut best = None;
         for count in self.choices() {
-            // On the way to a smaller form it may grow a little.
+            // A codec may produce a longer form that later codecs make smaller.
             let limit = decoded.len().saturating_mul(2).saturating_add(1 << 16);
             let Some(bytes) = self.applied(count, decoded, limit)? else { continue };
             if best.as_ref().is_none_or(|(_, shortest): &(usize, Vec<u8>)| bytes.len() < shortest.len()) {
@@ -207,7 +208,7 @@ impl BytesToBytesCodec for Conditional {
             }
         }
         let Some((count, bytes)) = best else {
-            return Err(CodecError::encode("the checksums need more room than the bytes"));
+            return Err(CodecError::encode("the checksums do not fit into the limit"));
         };
         let mut header = vec![0; self.header];
         for (position, _) in self.used(count) {
@@ -219,12 +220,12 @@ impl BytesToBytesCodec for Conditional {
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         let Some((header, bytes)) = encoded.split_at_checked(self.header) else {
-            return Err(CodecError::corrupt(format!("{} bytes have no room for the header", encoded.len())));
+            return Err(CodecError::corrupt(format!("{} bytes are too few for the header", encoded.len())));
         };
         let is_set = |position: usize| header[position / 8] >> (position % 8) & 1 == 1;
         if let Some(position) = (self.codecs.len()..self.header * 8).find(|&position| is_set(position)) {
             return Err(CodecError::corrupt(format!(
-                "bit {position} of the header is set, and there are {} codecs",
+                "bit {position} of the header is set, but there are {} codecs",
                 self.codecs.len()
             )));
         }
@@ -236,7 +237,7 @@ impl BytesToBytesCodec for Conditional {
             .map(|(_, inner)| inner)
             .collect();
         let Some((first, others)) = applied.split_first() else { return Ok(decoded.put(bytes)?) };
-        // What may lie between two of them, from the first one on.
+        // The maximum sizes between the codecs, starting with the first.
         let mut limits = vec![first.most(decoded.remaining())];
         for inner in others {
             let before = limits.last().copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The header of `conditional`, and which codecs chunks go through.
+//! `conditional`: its header, and the choice of codecs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.reversed"), &rever
 zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), &sum));
 zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.binary"), &binary));
 
-/// Runs of equal bytes, each as its length and the byte.
+/// Run-length encoding: each run as its length and its byte.
 #[derive(Debug)]
 struct Runs;
 
@@ -42,7 +42,7 @@ fn runs(_creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::BytesToBytes(Arc::new(Runs)))
 }
 
-/// The last byte first.
+/// Reverses the bytes.
 #[derive(Debug)]
 struct Reversed;
 
@@ -91,7 +91,7 @@ fn conditional(configuration: &str) -> Result<Codec, CodecError> {
     created("conditional", configuration, &Representation::Bytes(Size::Unknown))
 }
 
-/// The codec of a document, from the plugins that this test links.
+/// Creates the codec of a document from the plugins that this test links.
 fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<Codec, CodecError> {
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
@@ -114,10 +114,10 @@ fn plain() -> ArrayRepresentation {
 
 /// Tests EX-CODEC-23.
 #[test]
-fn a_chunk_goes_through_the_codecs_that_make_it_smaller_and_says_which() {
+fn a_chunk_records_the_codecs_that_make_it_smaller() {
     let all = conditional(r#"{"codecs": ["test.reversed", "test.runs", "test.sum"]}"#).unwrap();
     for (decoded, encoded) in [
-        // Checksums are always there; the others where they save bytes.
+        // Checksums are always applied, other codecs if they save bytes.
         ("01 02 03 04 05 06 07 08", "04 01 02 03 04 05 06 07 08 24"),
         ("01 01 01 01 01 01 01 02", "07 01 02 07 01 0b"),
     ] {
@@ -125,7 +125,7 @@ fn a_chunk_goes_through_the_codecs_that_make_it_smaller_and_says_which() {
         check_lossless(&all, &plain(), &hex(decoded)).unwrap();
         check_damaged(&all, &plain(), &hex(encoded), 8, 1000).unwrap();
     }
-    // Each bit by itself: what another writer chose.
+    // Another writer may set each bit separately.
     let wide = conditional(r#"{"codecs": ["test.reversed", "test.runs"], "header_bits": 16}"#).unwrap();
     for (encoded, decoded) in [
         ("00 00 08 02", "08 02"),
@@ -140,10 +140,10 @@ fn a_chunk_goes_through_the_codecs_that_make_it_smaller_and_says_which() {
 
 /// Tests EX-CODEC-23.
 #[test]
-fn reserved_bits_and_headers_that_are_cut_off_are_errors() {
+fn reserved_bits_and_truncated_headers_are_errors() {
     let two = conditional(r#"{"codecs": ["test.reversed", "test.runs"]}"#).unwrap();
     for (encoded, what) in
-        [("", "no room for the header"), ("04 01", "bit 2"), ("83 01 01", "bit 7"), ("02 01", "a run")]
+        [("", "too few for the header"), ("04 01", "bit 2"), ("83 01 01", "bit 7"), ("02 01", "a run")]
     {
         let error = decode(&two, &plain(), &hex(encoded), 8).unwrap_err();
         assert!(
@@ -159,7 +159,7 @@ fn reserved_bits_and_headers_that_are_cut_off_are_errors() {
 
 /// Tests EX-CODEC-23.
 #[test]
-fn header_bits_are_whole_bytes_for_codecs_of_bytes() {
+fn header_bits_are_whole_bytes_and_codecs_map_bytes_to_bytes() {
     for (configuration, what) in [
         (r#"{"codecs": [], "header_bits": 4}"#, "multiple of 8"),
         (r#"{"codecs": [], "header_bits": 12}"#, "multiple of 8"),
@@ -170,7 +170,7 @@ fn header_bits_are_whole_bytes_for_codecs_of_bytes() {
                 "test.sum"], "header_bits": 8}"#,
             "from 16 to 65536 for 9 codecs",
         ),
-        (r#"{"codecs": ["test.binary"]}"#, "does not turn bytes into bytes"),
+        (r#"{"codecs": ["test.binary"]}"#, "expected a bytes-to-bytes codec"),
         (r#"{"codecs": ["test.runs", "shuffle"]}"#, "codec `shuffle` at position 1"),
         (r#"{"codecs": {}}"#, "codecs"),
         (r#"{}"#, "codecs"),

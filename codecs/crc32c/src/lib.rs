@@ -1,12 +1,11 @@
-//! The `crc32c` codec: the bytes of a chunk and their CRC-32C, four bytes, least significant first.
+//! The `crc32c` codec: adds a CRC-32C checksum of four bytes, little endian.
 //!
-//! Bytes to bytes. The encoded size is four bytes more. The codec is a [`Checksum`]: decoding verifies, and looks at
-//! fewer bytes of the same memory.
+//! Bytes to bytes. The encoded size is four bytes larger. The codec is a [`Checksum`]: decoding verifies the
+//! checksum and returns a part of the same buffer.
 //!
-//! Final v3 has no configuration and puts the checksum behind the bytes. v2, and the name `numcodecs.crc32c`, have
-//! `location`, `"start"` or `"end"`, which is the default.
-//!
-//! The v3 draft has no codec of the kind: this project's URI is written, with the configuration of v2.
+//! In final v3 the codec does not have a configuration and appends the checksum. In v2, and under the name
+//! `numcodecs.crc32c`, `location` is `"start"` or `"end"`, the default. The v3 draft does not define the codec;
+//! there it has a URI of this project and the configuration of v2.
 //!
 //! Source: `crc32c` in the Zarr extension registry and in numcodecs; RFC 3720, appendix B.4.
 
@@ -32,7 +31,7 @@ zarr_spec::register!(
     .translated_by(&translate)
     .configuration::<LocationConfiguration>()
     .configuration_in::<NoConfiguration>(Format::V3)
-    .about("Adds a CRC-32C checksum behind the bytes.", EXAMPLES)
+    .about("Appends a CRC-32C checksum to the bytes.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -45,20 +44,20 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Puts a CRC-32C beside the bytes of each chunk.
+/// Adds a CRC-32C checksum to the bytes of each chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Crc32c {
     at_start: bool,
 }
 
 impl Crc32c {
-    /// With the checksum behind the bytes.
+    /// Creates the codec with the checksum after the bytes.
     #[must_use]
     pub const fn at_end() -> Self {
         Self { at_start: false }
     }
 
-    /// With the checksum before the bytes.
+    /// Creates the codec with the checksum before the bytes.
     #[must_use]
     pub const fn at_start() -> Self {
         Self { at_start: true }
@@ -105,8 +104,7 @@ fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> 
     match to {
         Format::V3 if at_start => {
             return Err(CodecError::Unsupported(
-                "`crc32c` of final v3 puts the checksum behind the bytes, and here it stands before them"
-                    .into(),
+                "`crc32c` of final v3 cannot have the checksum before the bytes".into(),
             ));
         }
         Format::V3 => {}

@@ -1,11 +1,11 @@
-//! `crc32c` against everything that codecs are held to.
+//! Runs the shared conformance suite for codecs on `crc32c`, with the examples of RFC 3720.
 
 use zarr_conformance::suite::Fixture;
 use zarr_spec::Example;
 
 const V3: Example = Example::v3(r#"{"name": "crc32c"}"#).with_data_types(&["uint8"]).with_shape(&[32]);
 
-/// The examples that the standard of iSCSI prints, its checksums in the order in which they are sent.
+/// The examples in the standard of iSCSI, which prints checksums in the order in which they are sent.
 const FIXTURES: &[Fixture] = &[
     Fixture {
         example: V3,

@@ -1,4 +1,4 @@
-//! `crc32c` against checksums that the specifications print and other programs wrote.
+//! `crc32c`: checksums printed in specifications or written by other programs.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -10,7 +10,7 @@ use zarr_spec::{Codec, CodecError, Format, Mode, Representation, Size};
 const BYTES: Representation = Representation::Bytes(Size::Exact(9));
 const OWN: &str = "https://zarr-kit.example/spec/codecs/crc32c/1.0";
 
-/// The stored form: the bytes, and the checksum on its side of them.
+/// Returns the stored form: the bytes with their checksum before or after them.
 fn stored(format: Format, name: &str, configuration: &str, bytes: &[u8]) -> Vec<u8> {
     let codec = create(format, name, configuration, Mode::Strict, &BYTES).unwrap().codec;
     let Codec::Checksum(codec) = codec else { panic!("of another kind") };
@@ -25,7 +25,7 @@ fn v3(bytes: &[u8]) -> Vec<u8> {
 
 /// Tests V3-CRC-01.
 #[test]
-fn v3_has_no_configuration() {
+fn v3_does_not_have_a_configuration() {
     for configuration in ["", "{}"] {
         let created = create(Format::V3, "crc32c", configuration, Mode::Strict, &BYTES).unwrap();
         assert!(created.warnings.is_empty());
@@ -38,7 +38,7 @@ fn v3_has_no_configuration() {
 
 /// Tests V3-CRC-02.
 #[test]
-fn the_checksum_is_castagnoli_s_and_little_endian() {
+fn the_checksum_is_crc_32c_in_little_endian() {
     let printed: [(&[u8], &str); 4] = [
         (b"123456789", "839206e3"),
         (b"", "00000000"),
@@ -49,11 +49,11 @@ fn the_checksum_is_castagnoli_s_and_little_endian() {
         assert_eq!(v3(bytes), [bytes, &hex(checksum)].concat());
     }
     let big_endian = hex("e3069283");
-    let zlib_s = hex("2639f4cb");
-    assert!(!v3(b"123456789").ends_with(&big_endian) && !v3(b"123456789").ends_with(&zlib_s));
+    let of_zlib = hex("2639f4cb");
+    assert!(!v3(b"123456789").ends_with(&big_endian) && !v3(b"123456789").ends_with(&of_zlib));
 }
 
-/// Bytes, and what numcodecs 0.17.1 wrote for them with `location` start.
+/// Bytes, and the output of numcodecs 0.17.1 with `location` start.
 const START: &[(&str, &str)] = &[
     ("", "00000000"),
     ("07", "ba37b78607"),
@@ -63,7 +63,7 @@ const START: &[(&str, &str)] = &[
 
 /// Tests EX-SEEN-04.
 #[test]
-fn numcodecs_may_put_the_checksum_first_and_does_not_by_default() {
+fn numcodecs_can_put_the_checksum_first_but_appends_it_by_default() {
     for (bytes, at_start) in START {
         let bytes = hex(bytes);
         let at_start = hex(at_start);
@@ -81,7 +81,7 @@ fn numcodecs_may_put_the_checksum_first_and_does_not_by_default() {
 }
 
 #[test]
-fn a_checksum_before_the_bytes_has_no_form_in_v3() {
+fn a_checksum_before_the_bytes_cannot_be_expressed_in_v3() {
     let to = |configuration, to| translate(Format::V2, "crc32c", configuration, &BYTES, to);
     assert_eq!(to("", Format::V3).unwrap(), (Some("crc32c"), "{}".to_owned()));
     assert_eq!(to("", Format::V2).unwrap(), (Some("crc32c"), r#"{"location":"end"}"#.to_owned()));

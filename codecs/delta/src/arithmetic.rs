@@ -3,13 +3,13 @@
 use zarr_plugin_kit::numbers::{Bit, Complex, Element, Number, f16};
 use zarr_plugin_kit::{Cast, with_number};
 
-/// The first element of `decoded`, then the difference of each from the one before, as elements of `encoded`.
-/// Both have the same number of elements.
+/// Writes the first element of `decoded` and then the difference of each element from the previous one, as
+/// elements of `encoded`. Both have the same number of elements.
 pub(crate) fn encode(from: Number, to: Number, decoded: &[u8], encoded: &mut [u8]) {
     with_number!(from, D => with_number!(to, E => differences::<D, E>(decoded, encoded)));
 }
 
-/// The sums of the elements of `encoded` up to each, as elements of `decoded`.
+/// Writes the running sums of `encoded` as elements of `decoded`.
 pub(crate) fn decode(from: Number, to: Number, encoded: &[u8], decoded: &mut [u8]) {
     with_number!(from, D => with_number!(to, E => sums::<D, E>(encoded, decoded)));
 }
@@ -27,7 +27,7 @@ fn differences<D: Arithmetic + Cast<E>, E: Element>(decoded: &[u8], encoded: &mu
 fn sums<D: Arithmetic, E: Element + Cast<D>>(encoded: &[u8], decoded: &mut [u8]) {
     let mut encoded = encoded.chunks_exact(size_of::<E>());
     let mut decoded = decoded.chunks_exact_mut(size_of::<D>());
-    // The first one is not added to zero, which would lose the sign of -0.0.
+    // The first element is not added to zero, which would lose the sign of -0.0.
     let (Some(first), Some(to)) = (encoded.next(), decoded.next()) else { return };
     let mut sum = E::read(first).cast();
     sum.write(to);
@@ -37,13 +37,13 @@ fn sums<D: Arithmetic, E: Element + Cast<D>>(encoded: &[u8], decoded: &mut [u8])
     }
 }
 
-/// A number. Integers wrap around.
+/// Wrapping addition and subtraction.
 trait Arithmetic: Element {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
 }
 
-/// The difference of two booleans is whether they differ, and so is the sum.
+/// Both the sum and the difference of booleans are their exclusive or.
 impl Arithmetic for Bit {
     fn plus(self, other: Self) -> Self {
         Self(self.0 ^ other.0)

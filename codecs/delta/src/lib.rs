@@ -1,10 +1,10 @@
 //! The `delta` codec of Zarr: differences between neighbouring elements.
 //!
-//! Array to array: the first element, then the difference of each element from the one before it in C order.
-//! Differences are calculated in `dtype` and stored as `astype`. Integers wrap around; of booleans it is whether they
-//! differ; times are calculated with as `int64`, and `dtype` should be `<i8` for them.
+//! Array to array: the first element, followed by the difference of each element from the previous one in C
+//! order. Differences are calculated in `dtype` and stored as `astype`. Integers wrap around; the difference of
+//! booleans is their exclusive or; times are treated as `int64`, and their `dtype` should be `<i8`.
 //!
-//! The fill value of the encoded side is that of the decoded one, cast.
+//! The encoded fill value is the decoded fill value, cast.
 //!
 //! Source: `Delta` of numcodecs, in v2 as `delta`, in final v3 as `numcodecs.delta`.
 
@@ -54,17 +54,17 @@ const EXAMPLES: &[Example] = &[
     .with_data_types(&["int32"]),
 ];
 
-/// Stores differences.
+/// Encodes the differences between neighbouring elements.
 #[derive(Debug, Clone)]
 pub struct Delta(Sides);
 
 impl Delta {
-    /// Differences between elements of `dtype`, stored as elements of `astype`.
+    /// Stores differences between elements of `dtype` as elements of `astype`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if one of them has no differences, and for booleans or complex numbers that are
-    /// stored as something else.
+    /// [`CodecError::Unsupported`] if one of them does not support differences, or if booleans or complex
+    /// numbers would be stored as another type.
     pub fn new(dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
         let decoded = number(dtype)?;
         let encoded = number(&*astype)?;
@@ -116,7 +116,10 @@ impl ArrayToArrayCodec for Delta {
 
 fn number(data_type: &dyn DataType) -> Result<Number, CodecError> {
     Number::or_time(data_type).ok_or_else(|| {
-        CodecError::Unsupported(format!("elements of data type `{}` have no differences", data_type.name()))
+        CodecError::Unsupported(format!(
+            "elements of data type `{}` do not support differences",
+            data_type.name()
+        ))
     })
 }
 
@@ -130,7 +133,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::ArrayToArray(Arc::new(parse(creation, array(decoded)?)?.0)))
 }
 
-/// The codec, and whether its configuration has an `astype`.
+/// Returns the codec, and whether its configuration has an `astype`.
 fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<(Delta, bool), CodecError> {
     let DeltaConfiguration { dtype: decoded_text, astype: encoded_text } = creation.parse()?;
     let (dtype, order) = typestrings::data_type(creation, "dtype", &decoded_text)?;
@@ -144,7 +147,7 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<(Delta,
     Ok((delta, encoded_text.is_some()))
 }
 
-/// `dtype` says again what the array holds.
+/// Checks that `dtype` is the data type of the chunk.
 fn check_type(
     creation: &Creation<'_>,
     array: &ArrayRepresentation,
@@ -155,15 +158,17 @@ fn check_type(
     typestrings::check_same(creation, "dtype", (dtype, order), array)?;
     let name = dtype.name();
     let array_name = array.data_type.name();
-    // What is stored of times are their counts, and the codec of numcodecs can decode nothing else.
+    // Times may be declared as the integers that they count, the only form that numcodecs can decode.
     if name != array_name && (is_time(dtype) || !is_time(&*array.data_type)) {
-        creation.reading.tolerate(format!("`dtype` is `{name}`, and the chunk holds `{array_name}`"))?;
+        creation
+            .reading
+            .tolerate(format!("`dtype` is `{name}`, but the chunk has data type `{array_name}`"))?;
     }
     Ok(())
 }
 
-/// All formats have typestrings here. Times are said as the integers that they count, since numcodecs does not decode
-/// differences of times.
+/// All formats use typestrings here. Times are written as integers, since numcodecs cannot decode differences
+/// of times.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -1,4 +1,4 @@
-//! `delta`: elements written by numcodecs or printed in the ledgers, and failures by variant.
+//! `delta`: elements written by numcodecs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -45,7 +45,7 @@ fn v2(dtype: &str, astype: &str, chunk: &ArrayRepresentation) -> Codec {
     created.codec
 }
 
-/// Checks both directions, with elements as they are stored.
+/// Checks both directions with stored elements.
 fn assert_encodes(dtype: &str, astype: &str, decoded: &str, encoded: &str) {
     let (from, order) = Number::of_typestring(dtype);
     let chunk = chunk(hex(decoded).len() / from.size(), from, order.clone());
@@ -60,7 +60,7 @@ fn assert_encodes(dtype: &str, astype: &str, decoded: &str, encoded: &str) {
     check_damaged(&codec, &chunk, &differences, elements.len(), 200).unwrap();
 }
 
-/// `dtype`, `astype`, and what numcodecs 0.17.1 makes of the elements.
+/// `dtype`, `astype`, elements, and the output of numcodecs 0.17.1.
 const NUMCODECS: &[(&str, &str, &str, &str)] = &[
     ("<i4", "", "07000000", "07000000"),
     (
@@ -98,13 +98,13 @@ const NUMCODECS: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn differences_are_those_of_numcodecs() {
+fn differences_match_those_of_numcodecs() {
     for (dtype, astype, decoded, encoded) in NUMCODECS {
         assert_encodes(dtype, astype, decoded, encoded);
     }
 }
 
-/// `dtype`, `astype`, elements, what numcodecs 0.16.6 with NumPy 2.4.6 makes of them, and decodes that to.
+/// `dtype`, `astype`, elements, and their encoded and decoded form with numcodecs 0.16.6 and NumPy 2.4.6.
 const ROUNDED: &[(&str, &str, &str, &str, &str)] = &[
     (
         "<f4",
@@ -138,7 +138,7 @@ const ROUNDED: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_rounded_is_rounded_as_numcodecs_does() {
+fn rounding_matches_that_of_numcodecs() {
     for (dtype, astype, from, encoded, decoded) in ROUNDED {
         let (from_type, order) = Number::of_typestring(dtype);
         let chunk = chunk(hex(from).len() / from_type.size(), from_type, order.clone());
@@ -153,7 +153,7 @@ fn what_is_rounded_is_rounded_as_numcodecs_does() {
     }
 }
 
-/// Bytes that byte order concerns.
+/// Returns the size of the unit that byte order applies to.
 fn unit(dtype: &str) -> usize {
     let size = Number::of_typestring(dtype).0.size();
     if dtype.contains('c') { size / 2 } else { size }
@@ -161,7 +161,7 @@ fn unit(dtype: &str) -> usize {
 
 /// Tests V2-CODEC-12.
 #[test]
-fn the_first_element_and_then_differences_that_wrap_around() {
+fn the_first_element_is_followed_by_wrapping_differences() {
     assert_encodes("<i4", "", "64000000 66000000 65000000 6e000000", "64000000 02000000 ffffffff 09000000");
     assert_encodes("<i4", "<i2", "64000000 66000000 65000000 6e000000", "6400 0200 ffff 0900");
     assert_encodes("|u1", "", "01 ff 00 02", "01 fe 01 02");
@@ -200,18 +200,18 @@ fn final_v3_names_types_by_typestring_or_name() {
 }
 
 #[test]
-fn every_number_survives() {
+fn every_number_type_round_trips() {
     let bytes: Vec<u8> =
         (0..480u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 11).to_ne_bytes()[0]).collect();
     for number in [INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64] {
         let chunk = array(&[(bytes.len() / number.size()) as u64], number);
         let delta = Delta::new(&number, Arc::new(number)).unwrap();
         check_lossless(&Codec::ArrayToArray(Arc::new(delta)), &chunk, &bytes).unwrap();
-        // One more time in the widest type there is.
+        // Also with the widest type as `astype`.
         let delta = Delta::new(&number, Arc::new(UINT64)).unwrap();
         check_lossless(&Codec::ArrayToArray(Arc::new(delta)), &chunk, &bytes).unwrap();
     }
-    // Whole numbers, so that differences and sums are exact.
+    // Integral numbers, so that differences and sums are exact.
     let whole: Vec<f32> = (0..60u16).map(|i| f32::from(i * 7 % 31) - 11.0).collect();
     let singles = whole.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
     let doubles = whole.iter().flat_map(|value| f64::from(*value).to_ne_bytes()).collect::<Vec<_>>();
@@ -237,7 +237,7 @@ fn every_number_survives() {
     check_lossless(&Codec::ArrayToArray(Arc::new(delta)), &array(&[1], FLOAT64), &negative_zero).unwrap();
 }
 
-/// Real and imaginary parts are numbers of their own.
+/// Real and imaginary parts are calculated separately.
 #[test]
 fn complex_differences_are_by_part() {
     let chunk = array(&[3], COMPLEX64);
@@ -248,7 +248,7 @@ fn complex_differences_are_by_part() {
 }
 
 #[test]
-fn the_encoded_side_has_the_other_type_its_order_and_the_fill_value_cast() {
+fn the_encoded_side_has_the_other_type_and_order_and_the_cast_fill_value() {
     let big = ArrayRepresentation {
         fill_value: FillValue::new((-7i32).to_ne_bytes()),
         ..chunk(3, INT32, ByteOrder::Big)
@@ -282,7 +282,7 @@ fn a_type_that_is_not_the_chunks_is_refused() {
     );
     assert!(creating(">i4", "", INT32, ByteOrder::Big, Mode::Strict).is_ok());
 
-    // Times are stored as what they count; numbers are no times.
+    // Times may be declared as integers, but numbers cannot be declared as times.
     assert!(creating("<i8", "", DATETIME, ByteOrder::Little, Mode::Strict).unwrap().warnings.is_empty());
     let times = |mode| creating("<M8[s]", "", INT64, ByteOrder::Little, mode);
     assert!(matches!(times(Mode::Strict), Err(CodecError::InvalidConfiguration(_))));
@@ -357,7 +357,7 @@ fn configurations_are_translated_to_typestrings() {
 }
 
 #[test]
-fn times_are_translated_to_the_integers_that_they_count() {
+fn times_are_translated_to_integers() {
     for (order, typestring, count) in
         [(ByteOrder::Little, "<M8[s]", "<i8"), (ByteOrder::Big, ">M8[s]", ">i8")]
     {

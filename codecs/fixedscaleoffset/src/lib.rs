@@ -1,13 +1,14 @@
 //! The `fixedscaleoffset` codec of Zarr: numbers shifted, scaled and rounded.
 //!
-//! Array to array, with losses: `(x - offset) * scale`, rounded to the nearest integer (of two, the even one) and cast
-//! to `astype`; decoded as `x / scale + offset`, cast to `dtype`. Both are calculated as NumPy does: integers with
-//! integers wrap around, `float32` stays `float32`. A value that `astype` cannot hold wraps around too; NaN and
-//! infinities have no integer and become 0 or the smallest one.
+//! Array to array, lossy. Encoding calculates `(x - offset) * scale`, rounds to the nearest integer (ties to
+//! even) and casts to `astype`. Decoding calculates `x / scale + offset` and casts to `dtype`. Both follow
+//! NumPy: integer arithmetic wraps around, and `float32` stays `float32`. A value out of the range of `astype`
+//! also wraps around; NaN and infinities become 0 or the smallest integer.
 //!
-//! The fill value of the encoded side is that of the decoded one, encoded.
+//! The encoded fill value is the decoded fill value, encoded.
 //!
-//! Source: `FixedScaleOffset` of numcodecs, in v2 as `fixedscaleoffset`, in final v3 as `numcodecs.fixedscaleoffset`.
+//! Source: `FixedScaleOffset` of numcodecs, in v2 as `fixedscaleoffset`, in final v3 as
+//! `numcodecs.fixedscaleoffset`.
 
 mod scaling;
 
@@ -66,14 +67,14 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Unbounded),
 ];
 
-/// Shifts, scales and rounds.
+/// Shifts, scales and rounds the elements of each chunk.
 #[derive(Debug, Clone)]
 pub struct FixedScaleOffset {
     sides: Sides,
     scaling: Scaling,
 }
 
-/// What is subtracted, or multiplied by. Integers are calculated with as such.
+/// An offset or a scale. Integers are calculated with exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Parameter {
     /// An integer.
@@ -92,12 +93,13 @@ impl Parameter {
 }
 
 impl FixedScaleOffset {
-    /// From elements of `dtype` to elements of `astype`.
+    /// Encodes elements of `dtype` as elements of `astype`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if one of them is neither integer nor float; [`CodecError::InvalidConfiguration`]
-    /// for a parameter that is not finite, and for a scale of 0, after which nothing is left.
+    /// [`CodecError::Unsupported`] if one of them is neither an integer nor a float type;
+    /// [`CodecError::InvalidConfiguration`] if a parameter is not finite, or the scale is 0, which would lose
+    /// all information.
     pub fn new(
         dtype: &dyn DataType,
         astype: Arc<dyn DataType>,
@@ -105,7 +107,9 @@ impl FixedScaleOffset {
         scale: Parameter,
     ) -> Result<Self, CodecError> {
         if !offset.as_f64().is_finite() || !scale.as_f64().is_finite() || scale.as_f64() == 0.0 {
-            return Err(CodecError::configuration("`offset` and `scale` are finite, and `scale` is not 0"));
+            return Err(CodecError::configuration(
+                "`offset` and `scale` must be finite, and `scale` must not be 0",
+            ));
         }
         let decoded = number(dtype)?;
         let encoded = number(&*astype)?;
@@ -175,14 +179,14 @@ fn build(
     Ok(codec)
 }
 
-/// Python tells `1` from `1.0`, and so does the arithmetic.
+/// Python distinguishes `1` from `1.0`, and so does the arithmetic.
 fn parameter_of(number: &JsonNumber) -> Result<Parameter, CodecError> {
     let real = || number.as_f64().map(Parameter::Real);
     let parameter = number.as_i64().map(Parameter::Whole).or_else(real);
     parameter.ok_or_else(|| CodecError::configuration(format!("{number} is not a number")))
 }
 
-/// All formats have typestrings here.
+/// All formats use typestrings here.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

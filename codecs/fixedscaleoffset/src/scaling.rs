@@ -1,4 +1,4 @@
-//! The two directions, over all elements of a chunk.
+//! Encoding and decoding all elements of a chunk.
 
 use zarr_plugin_kit::numbers::{Element, Number, each, f16};
 use zarr_plugin_kit::{Cast, with_number};
@@ -6,7 +6,7 @@ use zarr_spec::codec::CodecError;
 
 use crate::Parameter;
 
-/// What the codec does to an element.
+/// The parameters and data types of the codec.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scaling {
     pub(crate) decoded: Number,
@@ -20,7 +20,7 @@ pub(crate) fn not_scaled(name: &str) -> CodecError {
 }
 
 impl Scaling {
-    /// Writes as many elements as there are to `encoded`.
+    /// Encodes all elements to `encoded`, which has the same number of elements.
     pub(crate) fn encode(self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
         with_number!(self.decoded, D => {
             integer: with_number!(self.encoded, E => self.encode_whole::<D, E>(decoded, encoded)),
@@ -30,7 +30,7 @@ impl Scaling {
         Ok(())
     }
 
-    /// Writes as many elements as there are to `decoded`.
+    /// Decodes all elements to `decoded`, which has the same number of elements.
     pub(crate) fn decode(self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
         with_number!(self.encoded, E => {
             integer: with_number!(self.decoded, D => self.decode_to::<D, E>(encoded, decoded)),
@@ -40,7 +40,7 @@ impl Scaling {
         Ok(())
     }
 
-    /// Integers stay what they are until a parameter is none.
+    /// Calculates with integers as long as the parameters are integers.
     fn encode_whole<D, E>(self, decoded: &[u8], encoded: &mut [u8])
     where
         D: Whole + Cast<E>,
@@ -83,25 +83,25 @@ impl Scaling {
     }
 }
 
-/// What can be scaled.
+/// A number that can be scaled.
 trait Scaled: Element {
-    /// What NumPy divides it in: integers in `float64`, others in their own type.
+    /// The type in which NumPy divides: `float64` for integers, otherwise the type itself.
     type Real: Real;
     fn real(self) -> Self::Real;
 }
 
-/// An integer, which wraps around.
+/// An integer with wrapping arithmetic.
 trait Whole: Scaled<Real = f64> {
     fn minus(self, other: i64) -> Self;
     fn times(self, other: i64) -> Self;
 }
 
-/// A float, which is rounded after each step.
+/// A float, rounded after each step.
 trait Real: Copy {
     fn from_parameter(parameter: f64) -> Self;
-    /// `(self - offset) * scale`, to the nearest integer; of two, the even one.
+    /// Returns `(self - offset) * scale`, rounded to the nearest integer, ties to even.
     fn scaled(self, offset: Self, scale: Self) -> Self;
-    /// `self / scale + offset`.
+    /// Returns `self / scale + offset`.
     fn unscaled(self, offset: Self, scale: Self) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! `fixedscaleoffset`: elements written by numcodecs or printed in the ledgers, and failures by variant.
+//! `fixedscaleoffset`: elements written by numcodecs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -40,7 +40,7 @@ fn new(dtype: Number, astype: Number, offset: Parameter, scale: Parameter) -> Co
     Codec::ArrayToArray(Arc::new(FixedScaleOffset::new(&dtype, Arc::new(astype), offset, scale).unwrap()))
 }
 
-/// `offset`, `scale`, `dtype`, `astype`, elements, what numcodecs 0.17.1 makes of them, and decodes that to.
+/// `offset`, `scale`, `dtype`, `astype`, elements, and their encoded and decoded form with numcodecs 0.17.1.
 const NUMCODECS: &[(&str, &str, &str, &str, &str, &str, &str)] = &[
     ("1000", "10", "<f8", "|u1", "0000000000408f40", "00", "0000000000408f40"),
     (
@@ -102,7 +102,7 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str, &str, &str)] = &[
         "0807080708070a0708070a07",
         "e8030000e8030000e8030000e9030000e8030000e9030000",
     ),
-    // The rest by numcodecs 0.16.6 with NumPy 2.4.6.
+    // The remaining rows were written by numcodecs 0.16.6 with NumPy 2.4.6.
     (
         "0.1",
         "3",
@@ -136,7 +136,7 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn elements_are_scaled_as_numcodecs_does() {
+fn elements_are_scaled_like_in_numcodecs() {
     for (offset, scale, dtype, astype, from, encoded, decoded) in NUMCODECS {
         let (from_type, order) = Number::of_typestring(dtype);
         let chunk = chunk(hex(from).len() / from_type.size(), from_type, order.clone());
@@ -205,13 +205,13 @@ fn final_v3_and_its_alias_scale_alike() {
 }
 
 #[test]
-fn integers_with_integers_wrap_around_in_their_own_type() {
+fn integer_arithmetic_wraps_around_in_the_type_of_the_elements() {
     let chunk = array(&[3], UINT8);
     let codec = new(UINT8, INT16, Parameter::Whole(10), Parameter::Whole(1));
     let encoded = [251i16, 0, 245].map(i16::to_ne_bytes).concat();
     assert_eq!(encode(&codec, &chunk, &[5, 10, 255]).unwrap(), encoded);
     assert_eq!(decode(&codec, &chunk, &encoded, 3).unwrap(), [5, 10, 255]);
-    // A parameter that is no integer makes floats of them.
+    // A parameter that is not an integer converts the elements to floats.
     let codec = new(UINT8, INT16, Parameter::Real(10.0), Parameter::Whole(1));
     let encoded = [-5i16, 0, 245].map(i16::to_ne_bytes).concat();
     assert_eq!(encode(&codec, &chunk, &[5, 10, 255]).unwrap(), encoded);
@@ -221,7 +221,7 @@ fn integers_with_integers_wrap_around_in_their_own_type() {
 }
 
 #[test]
-fn what_is_no_number_becomes_an_integer_as_on_most_machines() {
+fn values_that_are_not_finite_become_integers_like_on_most_machines() {
     let chunk = array(&[3], FLOAT64);
     let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(f64::to_ne_bytes).concat();
     let encoded = |astype: Number| {
@@ -237,7 +237,7 @@ fn what_is_no_number_becomes_an_integer_as_on_most_machines() {
 }
 
 #[test]
-fn every_pair_of_types_keeps_small_integers() {
+fn every_pair_of_types_preserves_small_integers() {
     let all = [INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT16, FLOAT32, FLOAT64];
     let elements = |number: Number| -> Vec<u8> {
         let small = 1..=40u8;
@@ -271,7 +271,7 @@ fn every_pair_of_types_keeps_small_integers() {
 }
 
 #[test]
-fn the_encoded_side_has_the_other_type_its_order_and_the_fill_value_encoded() {
+fn the_encoded_side_has_the_other_type_and_order_and_the_encoded_fill_value() {
     let big = ArrayRepresentation {
         fill_value: FillValue::new(1001.0f64.to_ne_bytes()),
         ..chunk(3, FLOAT64, ByteOrder::Big)
@@ -369,7 +369,7 @@ fn chunks_of_another_size_are_refused() {
 }
 
 #[test]
-fn configurations_are_translated_to_typestrings_with_their_numbers_kept() {
+fn configurations_are_translated_to_typestrings_with_unchanged_numbers() {
     let big = Representation::Array(chunk(4, FLOAT64, ByteOrder::Big));
     let v2 = configuration("-1.50", "8", ">f8", "<i4");
     assert_eq!(

@@ -1,14 +1,15 @@
-//! The `fletcher32` codec: the bytes of a chunk and their Fletcher-32, four bytes, least significant first.
+//! The `fletcher32` codec: appends a Fletcher-32 checksum of four bytes, little endian.
 //!
-//! Bytes to bytes, without configuration. The encoded size is four bytes more. The codec is a [`Checksum`]: decoding
-//! verifies, and looks at fewer bytes of the same memory.
+//! Bytes to bytes, without configuration. The encoded size is four bytes larger. The codec is a [`Checksum`]:
+//! decoding verifies the checksum and returns a prefix of the same buffer.
 //!
-//! The sums are those of HDF5: over words of 16 bits, most significant byte first, an odd last byte with a zero byte
-//! behind it. A sum of words that are not all zero is never 0 but 65535.
+//! The sums are those of HDF5, over big endian words of 16 bits; an odd last byte is padded with a zero byte. A
+//! sum is 0 only if all words are zero; otherwise 65535 represents 0.
 //!
-//! The v3 draft has no codec of the kind: this project's URI is written.
+//! The v3 draft does not define the codec; there it has a URI of this project.
 //!
-//! Source: `Fletcher32` of numcodecs, in v2 as `fletcher32`, in final v3 as `numcodecs.fletcher32`; the filter of HDF5.
+//! Source: `Fletcher32` of numcodecs, in v2 as `fletcher32`, in final v3 as `numcodecs.fletcher32`; the filter
+//! of HDF5.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ zarr_spec::register!(
     )
     .translated_by(&all_members::<NoConfiguration>)
     .configuration::<NoConfiguration>()
-    .about("Adds a Fletcher-32 checksum behind the bytes, as HDF5 does.", EXAMPLES)
+    .about("Appends the Fletcher-32 checksum of HDF5 to the bytes.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -37,7 +38,7 @@ const EXAMPLES: &[Example] = &[
     Example::draft(r#"{"type": "https://zarr-kit.example/spec/codecs/fletcher32/1.0"}"#),
 ];
 
-/// Puts a Fletcher-32 behind the bytes of each chunk.
+/// Appends a Fletcher-32 checksum to the bytes of each chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fletcher32;
 
@@ -52,7 +53,7 @@ impl Checksum for Fletcher32 {
     }
 }
 
-/// Words after which the second sum, that of all first sums, could pass 32 bits.
+/// The number of words after which the second sum, the sum of all first sums, could exceed 32 bits.
 const BLOCK: usize = 360;
 
 fn fletcher32(bytes: &[u8]) -> u32 {
@@ -70,11 +71,11 @@ fn fletcher32(bytes: &[u8]) -> u32 {
         first += u32::from(u16::from_be_bytes([last, 0]));
         second += first;
     }
-    // A folded sum may have a seventeenth bit.
+    // Folding once may leave a seventeenth bit.
     folded(folded(second)) << 16 | folded(folded(first))
 }
 
-/// Equal modulo 65535, and 0 only for 0.
+/// Returns a number that is equal modulo 65535, and 0 only for 0.
 fn folded(sum: u32) -> u32 {
     (sum & 0xffff) + (sum >> 16)
 }

@@ -1,4 +1,4 @@
-//! `fletcher32` against checksums that other programs wrote.
+//! `fletcher32`: checksums written by other programs.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -21,9 +21,9 @@ fn checksum(format: Format, name: &str, bytes: &[u8]) -> Vec<u8> {
     checksum
 }
 
-/// Bytes, and the checksum that numcodecs 0.17.1 put behind them.
+/// The bytes are followed by their checksum according to numcodecs 0.17.1.
 #[test]
-fn checksums_of_numcodecs_are_written_behind_the_bytes() {
+fn appends_the_checksums_of_numcodecs() {
     let ramp: Vec<u8> = (0..=255).cycle().take(768).collect();
     let cases: [(&[u8], &str); 7] = [
         (&[7], "00070007"),
@@ -43,7 +43,7 @@ fn checksums_of_numcodecs_are_written_behind_the_bytes() {
     assert_eq!(checksum(Format::V3, alias, b"12345678"), hex("d4d00a00"));
 }
 
-/// numcodecs cannot encode no bytes at all; the sums of nothing are 0, and those of zeros as well.
+/// numcodecs cannot encode an empty chunk. The sums of nothing are 0, like those of zeros.
 #[test]
 fn only_zeros_have_the_sum_zero() {
     for zeros in [0, 1, 2, 3, 719, 720, 721, 5000] {
@@ -55,7 +55,7 @@ fn only_zeros_have_the_sum_zero() {
 }
 
 #[test]
-fn there_is_no_configuration() {
+fn a_configuration_is_refused() {
     for (format, name) in NAMES {
         create(format, name, "{}", Mode::Strict, &BYTES).unwrap();
         for wrong in [r#"{"location":"start"}"#, r#"{"level":1}"#, "[]"] {

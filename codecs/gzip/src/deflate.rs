@@ -1,4 +1,5 @@
-//! Deflate streams (RFC 1951): at once where libdeflate is there and sizes allow it, otherwise piece by piece.
+//! Deflate streams (RFC 1951): in one call to libdeflate if it is available and the size permits, otherwise in
+//! pieces.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use zarr_plugin_kit::stream::{self, Progress};
@@ -7,18 +8,18 @@ use zarr_spec::{CodecError, Output};
 #[cfg(feature = "libdeflate")]
 use crate::whole;
 
-/// Memory for compressing at one level.
+/// Scratch memory for compressing at one level.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     level: Compression,
     #[cfg(feature = "libdeflate")]
     whole: Option<whole::Compressor>,
-    /// Made when it is needed.
+    /// Created when it is first needed.
     pieces: Option<Compress>,
 }
 
 impl Encoder {
-    /// At `level`, from 0 to 9.
+    /// Creates an encoder for `level`, 0 to 9.
     pub(crate) fn new(level: u32) -> Self {
         Self {
             level: Compression::new(level),
@@ -50,12 +51,12 @@ impl Encoder {
     }
 }
 
-/// Memory for decompressing.
+/// Scratch memory for decompressing.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     #[cfg(feature = "libdeflate")]
     whole: Option<whole::Decompressor>,
-    /// Made when it is needed.
+    /// Created when it is first needed.
     pieces: Option<Decompress>,
 }
 
@@ -68,8 +69,8 @@ impl Decoder {
         }
     }
 
-    /// Appends what the deflate stream that `encoded` starts with stands for, and returns what follows the stream. The
-    /// last bytes of `encoded` are those of a gzip trailer.
+    /// Decodes the first deflate stream of `encoded` and returns the bytes after it. The last bytes of
+    /// `encoded` are those of a gzip trailer.
     pub(crate) fn inflate<'e>(
         &mut self,
         encoded: &'e [u8],
@@ -95,11 +96,11 @@ impl Decoder {
     }
 }
 
-/// The decoded size that the end of `encoded` gives, which is right where there is one member of less than 4 GiB. `None`
-/// where it passes the limit, or what a stream of that size can hold: no memory is asked for then.
+/// Returns the decoded size in the trailer of `encoded`, which is correct for a single member of less than 4
+/// GiB. `None` if it exceeds the limit, or the maximum for a stream of this size: then nothing is allocated.
 #[cfg(feature = "libdeflate")]
 fn expected_size(encoded: &[u8], limit: usize) -> Option<usize> {
-    /// Bytes that one of a stream stands for, at most.
+    /// The maximum number of decoded bytes per encoded byte.
     const HIGHEST_RATIO: usize = 1032;
     let size = usize::try_from(u32::from_le_bytes(*encoded.last_chunk()?)).ok()?;
     (size <= limit && size / HIGHEST_RATIO <= encoded.len()).then_some(size)

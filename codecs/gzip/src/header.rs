@@ -1,8 +1,8 @@
-//! What stands before the deflate stream of a gzip member (RFC 1952, section 2.3).
+//! The header of a gzip member, before the deflate stream (RFC 1952, section 2.3).
 
 use flate2::Crc;
 
-/// Bytes of the header that is written, without optional fields.
+/// Size of the written header, which does not have optional fields.
 const SIZE: usize = 10;
 
 const HEADER_CHECKSUM: u8 = 1 << 1;
@@ -11,7 +11,7 @@ const NAME: u8 = 1 << 3;
 const COMMENT: u8 = 1 << 4;
 const RESERVED: u8 = 0b1110_0000;
 
-/// Without name, time and system, so that equal chunks are equal bytes.
+/// Returns a header without name, time and system, so that equal chunks are encoded equally.
 pub(crate) fn header(level: u32) -> [u8; SIZE] {
     let speed = match level {
         1 => 4,
@@ -22,30 +22,30 @@ pub(crate) fn header(level: u32) -> [u8; SIZE] {
     [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, speed, unknown_system]
 }
 
-/// What follows the header that `member` starts with.
+/// Skips the header of `member` and returns the bytes after it.
 pub(crate) fn skip(member: &[u8]) -> Result<&[u8], &'static str> {
-    let (fixed, mut rest) = member.split_first_chunk::<SIZE>().ok_or("a gzip header is cut off")?;
+    let (fixed, mut rest) = member.split_first_chunk::<SIZE>().ok_or("a gzip header is truncated")?;
     let [0x1f, 0x8b, method, flags, ..] = *fixed else {
-        return Err("no gzip header where one should be");
+        return Err("expected a gzip header");
     };
     if method != 8 || flags & RESERVED != 0 {
-        return Err("a gzip header says that something else than deflate follows");
+        return Err("a gzip header declares a compression method other than deflate");
     }
     if flags & EXTRA != 0 {
-        let (length, after) = rest.split_first_chunk().ok_or("a gzip header is cut off")?;
+        let (length, after) = rest.split_first_chunk().ok_or("a gzip header is truncated")?;
         let length = usize::from(u16::from_le_bytes(*length));
-        rest = after.get(length..).ok_or("a gzip header is cut off")?;
+        rest = after.get(length..).ok_or("a gzip header is truncated")?;
     }
     for text in [NAME, COMMENT] {
         if flags & text != 0 {
-            let end = rest.iter().position(|&byte| byte == 0).ok_or("a gzip header is cut off")?;
+            let end = rest.iter().position(|&byte| byte == 0).ok_or("a gzip header is truncated")?;
             rest = &rest[end + 1..];
         }
     }
     if flags & HEADER_CHECKSUM != 0 {
         let mut checksum = Crc::new();
         checksum.update(&member[..member.len() - rest.len()]);
-        let (stored, after) = rest.split_first_chunk().ok_or("a gzip header is cut off")?;
+        let (stored, after) = rest.split_first_chunk().ok_or("a gzip header is truncated")?;
         if checksum.sum() & 0xffff != u32::from(u16::from_le_bytes(*stored)) {
             return Err("the checksum of a gzip header does not match");
         }

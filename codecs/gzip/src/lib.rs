@@ -1,15 +1,15 @@
-//! The `gzip` codec: the bytes of a chunk as one gzip file.
+//! The `gzip` codec: compresses each chunk to one gzip file.
 //!
-//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use it. Decoding takes any number
-//! of members, one after another, and nothing else. Encoding writes one member without a modification time, so that
-//! equal chunks are equal bytes.
+//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use the codec. Decoding
+//! accepts any number of consecutive members and nothing else. Encoding writes one member without a
+//! modification time, so equal chunks are encoded equally.
 //!
-//! `level` goes from 0 (stored) to 9 (smallest). Final v3 requires it. In v2 and under the name `numcodecs.gzip` it
-//! may be absent, which is 1, or -1, the library's default, which is 6. A draft document without it is read with a
-//! warning: decoding does not need it.
+//! `level` is 0 (no compression) to 9 (smallest). Final v3 requires it. In v2 and under the name
+//! `numcodecs.gzip` the default is 1, and -1 means the library's default, 6. A document of the draft without
+//! `level` is read with a warning, since decoding does not need it.
 //!
-//! Feature `libdeflate` has whole chunks compressed and decompressed at once by that C library, which is about half as
-//! fast again. Without it, and where a whole chunk is not what there is, zlib-rs does it piece by piece.
+//! With the feature `libdeflate`, that C library compresses and decompresses whole chunks in one call, about
+//! 1.5 times as fast. Without it, and if only a part of a chunk is available, zlib-rs works in pieces.
 //!
 //! Source: `gzip` in the Zarr extension registry; "Gzip codec", version 1.0, of the v3 draft; RFC 1952.
 
@@ -45,7 +45,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<GzipConfiguration>()
-    .about("Compresses to a gzip file (RFC 1952).", EXAMPLES)
+    .about("Compresses with gzip (RFC 1952).", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -67,14 +67,14 @@ pub struct Gzip {
 }
 
 impl Gzip {
-    /// Compresses at `level`, from 0 (stored) to 9 (smallest).
+    /// Compresses at `level`, from 0 (no compression) to 9 (smallest).
     ///
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] if `level` is above 9.
     pub fn new(level: u32) -> Result<Self, CodecError> {
         if level > 9 {
-            return Err(CodecError::configuration(format!("level is {level}, not 0 to 9")));
+            return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 9")));
         }
         Ok(Self { level, encoders: Pool::new(), decoders: Pool::new() })
     }
@@ -100,7 +100,7 @@ impl BytesToBytesCodec for Gzip {
     }
 }
 
-/// Decodes the member that `encoded` starts with, and returns what follows it.
+/// Decodes the first member of `encoded` and returns the bytes after it.
 fn member<'e>(
     decoder: &mut Decoder,
     encoded: &'e [u8],
@@ -111,12 +111,12 @@ fn member<'e>(
     let rest = decoder.inflate(stream, decoded)?;
     let bytes = &decoded.written()[start..];
     let (trailer, rest) =
-        rest.split_first_chunk::<8>().ok_or_else(|| CodecError::corrupt("a gzip trailer is cut off"))?;
+        rest.split_first_chunk::<8>().ok_or_else(|| CodecError::corrupt("a gzip trailer is truncated"))?;
     if trailer[..4] != checksum(bytes) {
         return Err(CodecError::corrupt("the checksum of a gzip member does not match"));
     }
     if trailer[4..] != size_modulo(bytes.len()) {
-        return Err(CodecError::corrupt("a gzip member has another size than it says"));
+        return Err(CodecError::corrupt("the size of a gzip member does not match its trailer"));
     }
     Ok(rest)
 }
@@ -133,7 +133,7 @@ fn checksum(decoded: &[u8]) -> [u8; 4] {
     sum.to_le_bytes()
 }
 
-/// The last four bytes of a member: its decoded size modulo 2^32.
+/// Returns the last four bytes of a member: its decoded size modulo 2^32.
 fn size_modulo(size: usize) -> [u8; 4] {
     let [a, b, c, d, ..] = (size as u64).to_le_bytes();
     [a, b, c, d]
@@ -154,19 +154,19 @@ fn level(creation: &Creation<'_>) -> Result<u32, CodecError> {
     match configured {
         None if numcodecs => Ok(1),
         None if creation.format == Format::V3Draft => {
-            creation.reading.tolerate("the gzip codec has no `level`, which decoding does not need")?;
+            creation.reading.tolerate("the gzip codec does not have a `level`; decoding does not need it")?;
             Ok(1)
         }
-        None => Err(CodecError::configuration("level is missing, 0 to 9")),
+        None => Err(CodecError::configuration("`level` is missing; expected 0 to 9")),
         Some(-1) if numcodecs => Ok(6),
         Some(level) => u32::try_from(level)
             .ok()
             .filter(|&level| level <= 9)
-            .ok_or_else(|| CodecError::configuration(format!("level is {level}, not 0 to 9"))),
+            .ok_or_else(|| CodecError::configuration(format!("`level` is {level}; expected 0 to 9"))),
     }
 }
 
-/// Every format has `level`; only v2 has forms of it that the others lack.
+/// Every format has `level`; only v2 allows -1 and no level at all.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let mut configuration = Object::new();
     configuration.insert("level", level(creation)?);

@@ -1,6 +1,6 @@
-//! The calls into libdeflate, which sees all of a deflate stream and all of what it stands for at once.
+//! Bindings to libdeflate, which processes a whole deflate stream in one call.
 
-#![expect(unsafe_code, reason = "the safe interface does not tell where a stream ends")]
+#![expect(unsafe_code, reason = "the safe interface does not report where a stream ends")]
 
 use std::ffi::c_int;
 use std::ptr::NonNull;
@@ -12,28 +12,29 @@ use libdeflate_sys::{
     libdeflate_result_LIBDEFLATE_SUCCESS,
 };
 
-/// Memory for compressing at one level.
+/// A compressor for one level.
 #[derive(Debug)]
 pub(crate) struct Compressor(NonNull<libdeflate_compressor>);
 
 impl Compressor {
-    /// At `level`, from 0 to 9. `None` where there is no memory for it.
+    /// Creates a compressor for `level`, 0 to 9. `None` if the allocation fails.
     pub(crate) fn new(level: u32) -> Option<Self> {
         let level = c_int::try_from(level).ok()?;
-        // SAFETY: the call has no conditions; for a level that there is none of it answers with NULL.
+        // SAFETY: the function has no preconditions; it returns NULL for an invalid level.
         NonNull::new(unsafe { libdeflate_alloc_compressor(level) }).map(Self)
     }
 
-    /// Bytes that always suffice for the stream of `size` bytes.
+    /// Returns the maximum size of the stream of `size` bytes.
     pub(crate) fn bound(&mut self, size: usize) -> usize {
-        // SAFETY: the compressor is a live one.
+        // SAFETY: the compressor is live.
         unsafe { libdeflate_deflate_compress_bound(self.0.as_ptr(), size) }
     }
 
-    /// Compresses to the beginning of `encoded`; the number of bytes there, or `None` where they are too few.
+    /// Compresses to the start of `encoded`. Returns the number of bytes there, or `None` if there is not
+    /// enough room.
     pub(crate) fn compress(&mut self, decoded: &[u8], encoded: &mut [u8]) -> Option<usize> {
-        // SAFETY: the compressor is a live one that nobody else has, since `self` is borrowed mutably; pointers and
-        // lengths come from slices that do not overlap.
+        // SAFETY: the compressor is live and, since `self` is borrowed mutably, not used elsewhere. Pointers
+        // and lengths come from slices that do not overlap.
         let size = unsafe {
             libdeflate_deflate_compress(
                 self.0.as_ptr(),
@@ -49,32 +50,33 @@ impl Compressor {
 
 impl Drop for Compressor {
     fn drop(&mut self) {
-        // SAFETY: the compressor came from the library and is given back once.
+        // SAFETY: the compressor came from the library and is freed only here.
         unsafe { libdeflate_free_compressor(self.0.as_ptr()) }
     }
 }
 
-// SAFETY: a compressor is memory without ties to a thread.
+// SAFETY: a compressor is memory that is not bound to a thread.
 unsafe impl Send for Compressor {}
 
-/// Memory for decompressing.
+/// A decompressor.
 #[derive(Debug)]
 pub(crate) struct Decompressor(NonNull<libdeflate_decompressor>);
 
 impl Decompressor {
-    /// `None` where there is no memory for it.
+    /// Creates a decompressor. `None` if the allocation fails.
     pub(crate) fn new() -> Option<Self> {
-        // SAFETY: the call has no conditions.
+        // SAFETY: the function has no preconditions.
         NonNull::new(unsafe { libdeflate_alloc_decompressor() }).map(Self)
     }
 
-    /// Decompresses the stream that `encoded` starts with to the beginning of `decoded`; the sizes of both. `None`
-    /// where the stream is not valid or the memory too small.
+    /// Decompresses the first stream of `encoded` to the start of `decoded`. Returns the sizes of both, or
+    /// `None` if the stream is invalid or `decoded` is too small.
     pub(crate) fn decompress(&mut self, encoded: &[u8], decoded: &mut [u8]) -> Option<(usize, usize)> {
         let mut read = 0;
         let mut written = 0;
-        // SAFETY: the decompressor is a live one that nobody else has, since `self` is borrowed mutably; pointers and
-        // lengths come from slices that do not overlap, and both sizes are written to alone.
+        // SAFETY: the decompressor is live and, since `self` is borrowed mutably, not used elsewhere. Pointers
+        // and lengths come from slices that do not overlap, and the function writes only to both sizes besides
+        // them.
         let result = unsafe {
             libdeflate_deflate_decompress_ex(
                 self.0.as_ptr(),
@@ -93,16 +95,16 @@ impl Decompressor {
 
 impl Drop for Decompressor {
     fn drop(&mut self) {
-        // SAFETY: the decompressor came from the library and is given back once.
+        // SAFETY: the decompressor came from the library and is freed only here.
         unsafe { libdeflate_free_decompressor(self.0.as_ptr()) }
     }
 }
 
-// SAFETY: a decompressor is memory without ties to a thread.
+// SAFETY: a decompressor is memory that is not bound to a thread.
 unsafe impl Send for Decompressor {}
 
-/// The CRC-32 of `bytes`.
+/// Returns the CRC-32 of `bytes`.
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
-    // SAFETY: pointer and length come from one slice.
+    // SAFETY: pointer and length come from the same slice.
     unsafe { libdeflate_crc32(0, bytes.as_ptr().cast(), bytes.len()) }
 }

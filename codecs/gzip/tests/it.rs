@@ -1,4 +1,4 @@
-//! `gzip` against streams of other programs, and failures by variant.
+//! `gzip`: streams written by other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -37,7 +37,7 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
     encode(&v3(1), &plain(), bytes).unwrap()
 }
 
-/// `printf abc | gzip -n`, GNU gzip 1.12; the others written by numcodecs 0.17.1 at levels -1, 0, 1 and 9.
+/// Written by `printf abc | gzip -n`, GNU gzip 1.12; the others by numcodecs 0.17.1 at levels -1, 0, 1 and 9.
 const STREAMS: &[(&str, &str)] = &[
     ("1f8b08000000000000034b4c4a0600c241243503000000", "616263"),
     ("1f8b08006388006b00ff03000000000000000000", ""),
@@ -55,7 +55,7 @@ const STREAMS: &[(&str, &str)] = &[
 
 /// Tests V3-GZIP-02, DX-GZIP-03, DX-GZIP-04, DX-GZIP-05, DX-GZIP-06.
 #[test]
-fn streams_of_other_programs_decode_and_bad_ones_do_not() {
+fn streams_of_other_programs_decode_and_invalid_ones_do_not() {
     for (encoded, wanted) in STREAMS {
         let wanted = hex(wanted);
         for name in [DRAFT, "https://purl.org/zarr/spec/codec/gzip/1.0"] {
@@ -66,7 +66,7 @@ fn streams_of_other_programs_decode_and_bad_ones_do_not() {
     let [ab, cd] = [gz(b"ab"), gz(b"cd")];
     assert_eq!(ab[..3], [0x1f, 0x8b, 8]);
     assert_eq!(decoded(&[&ab[..], &cd].concat(), 4).unwrap(), b"abcd");
-    assert_corrupt(&[&ab[..], b"xx"].concat(), "bytes that are no member");
+    assert_corrupt(&[&ab[..], b"xx"].concat(), "bytes that are not a member");
     assert_corrupt(&hex("789c636064626661050000290010"), "a zlib container");
     assert_corrupt(&hex("63606462666105 00"), "raw deflate");
     for place in ab.len() - 8..ab.len() {
@@ -81,7 +81,7 @@ fn streams_of_other_programs_decode_and_bad_ones_do_not() {
 
 /// Tests V3-GZIP-03.
 #[test]
-fn equal_chunks_are_equal_bytes_without_a_time() {
+fn equal_chunks_are_encoded_equally_without_a_time() {
     let once = gz(b"equal input");
     assert_eq!(once, gz(b"equal input"));
     assert_eq!(once[4..8], [0; 4]);
@@ -89,7 +89,7 @@ fn equal_chunks_are_equal_bytes_without_a_time() {
 
 /// Tests V3-GZIP-01.
 #[test]
-fn v3_wants_a_level_from_0_to_9() {
+fn v3_requires_a_level_from_0_to_9() {
     for level in [0, 9] {
         v3(level);
     }
@@ -119,7 +119,7 @@ fn the_draft_reads_a_missing_level_with_a_warning() {
 
 /// Tests V2-CODEC-02, DX-URI-01.
 #[test]
-fn v2_has_defaults_and_every_spelling_of_the_name_is_known() {
+fn v2_has_defaults_and_reads_every_spelling_of_the_name() {
     let level =
         |format, name, configuration| translate(format, name, configuration, &BYTES, Format::V3).unwrap().1;
     assert_eq!(level(Format::V2, "gzip", ""), r#"{"level":1}"#);
@@ -143,8 +143,8 @@ fn v2_has_defaults_and_every_spelling_of_the_name_is_known() {
     assert!(matches!(decode(&v2, &plain(), &corrupt, 3), Err(CodecError::Corrupt(_))));
 }
 
-/// The optional fields of RFC 1952: extra bytes, a name, a comment, a checksum of the header (as Python's
-/// `zlib.crc32` has it).
+/// The optional fields of RFC 1952: extra bytes, a name, a comment, and a checksum of the header, calculated by
+/// `zlib.crc32` of Python.
 #[test]
 fn headers_with_optional_fields_are_skipped() {
     let member = hex("1f8b081e000000000003 0200 6162 6e00 6300 df01 4b4c4a0600c241243503000000");
@@ -163,12 +163,12 @@ fn headers_with_optional_fields_are_skipped() {
     reserved[3] = 0x20;
     assert_corrupt(&reserved, "a reserved flag");
     for size in 0..20 {
-        assert_corrupt(&right[..size], "a header that is cut off");
+        assert_corrupt(&right[..size], "a truncated header");
     }
 }
 
 #[test]
-fn a_stream_that_holds_too_much_stops_at_the_limit() {
+fn decoding_stops_at_the_limit() {
     let zeros = gz(&vec![0; 1 << 20]);
     for limit in [0, 1, 1000, (1 << 20) - 1] {
         assert!(matches!(decoded(&zeros, limit), Err(CodecError::TooLarge(_))), "{limit}");
@@ -181,7 +181,7 @@ fn a_stream_that_holds_too_much_stops_at_the_limit() {
 }
 
 #[test]
-fn nothing_is_lost_and_damage_never_panics() {
+fn the_round_trip_is_exact_and_damage_never_panics() {
     for level in [0, 1, 6, 9] {
         for size in [0u64, 1, 100, 70_000] {
             let bytes: Vec<u8> = (0..size).map(|i| u8::try_from((i * i / 7) % 251).unwrap()).collect();
@@ -192,7 +192,7 @@ fn nothing_is_lost_and_damage_never_panics() {
     }
 }
 
-/// The size at the end of a file is that of its last member, and need not be true.
+/// The trailer of the file contains the size of only its last member, and may be wrong.
 #[test]
 fn members_of_any_size_follow_each_other() {
     let parts = [vec![1; 100_000], vec![2; 3], Vec::new(), vec![3; 70_000], vec![4; 5]];
@@ -218,7 +218,7 @@ fn members_of_any_size_follow_each_other() {
 }
 
 #[test]
-fn output_is_appended_to_what_is_there() {
+fn decoding_appends_to_the_output() {
     let codec = Gzip::new(5).unwrap();
     let mut decoded = Output::at_most(8);
     decoded.put(b"head ").unwrap();

@@ -1,16 +1,15 @@
-//! The `jenkins_lookup3` codec: the bytes of a chunk and Bob Jenkins' lookup3 hash of them, four bytes, least
-//! significant first.
+//! The `jenkins_lookup3` codec: appends Bob Jenkins' lookup3 hash, four bytes in little endian.
 //!
-//! Bytes to bytes. The encoded size is four bytes more. The codec is a [`Checksum`]: decoding verifies, and looks at
-//! fewer bytes of the same memory.
+//! Bytes to bytes. The encoded size is four bytes larger. The codec is a [`Checksum`]: decoding verifies the
+//! hash and returns a prefix of the same buffer.
 //!
-//! `initval` is what the hash starts from, 0 by default. `prefix` are bytes that are hashed before those of the chunk
-//! and not stored; no document can hold them, so that only `null` is read.
+//! `initval` is the initial value of the hash; the default is 0. `prefix` is bytes that are hashed before those
+//! of the chunk but not stored. A JSON document cannot contain them, so only `null` is read.
 //!
-//! The v3 draft has no codec of the kind: this project's URI is written.
+//! The v3 draft does not define the codec; there it has a URI of this project.
 //!
-//! Source: `JenkinsLookup3` of numcodecs, in v2 as `jenkins_lookup3`, in final v3 as `numcodecs.jenkins_lookup3`; the
-//! metadata checksum of the HDF5 file format.
+//! Source: `JenkinsLookup3` of numcodecs, in v2 as `jenkins_lookup3`, in final v3 as
+//! `numcodecs.jenkins_lookup3`; the metadata checksum of the HDF5 file format.
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<JenkinsLookup3Configuration>()
-    .about("Adds a Jenkins lookup3 checksum behind the bytes, as HDF5 does for metadata.", EXAMPLES)
+    .about("Appends a Jenkins lookup3 checksum, as in the metadata of HDF5.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -45,7 +44,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Puts a lookup3 hash behind the bytes of each chunk.
+/// Appends a lookup3 hash to the bytes of each chunk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JenkinsLookup3 {
     initval: u32,
@@ -53,7 +52,7 @@ pub struct JenkinsLookup3 {
 }
 
 impl JenkinsLookup3 {
-    /// Starts from `initval` and hashes `prefix` before the bytes of the chunk.
+    /// Creates the codec with the initial value `initval`, which hashes `prefix` before the bytes of the chunk.
     #[must_use]
     pub fn new(initval: u32, prefix: impl Into<Vec<u8>>) -> Self {
         Self { initval, prefix: prefix.into() }
@@ -71,12 +70,12 @@ impl Checksum for JenkinsLookup3 {
     }
 }
 
-/// Bytes that are mixed in at a time.
+/// The number of bytes that are mixed in at a time.
 const BLOCK: usize = 12;
 
-/// The hash of `prefix` and `bytes`, one behind the other.
+/// Returns the hash of `prefix` followed by `bytes`.
 fn lookup3(prefix: &[u8], bytes: &[u8], initval: u32) -> u32 {
-    // The prefix, filled up to whole blocks, so that the rest of the chunk need not be moved.
+    // Completes the last block of the prefix, so that the rest of the chunk does not need to be copied.
     let (filling, bytes) =
         bytes.split_at(bytes.len().min(prefix.len().next_multiple_of(BLOCK) - prefix.len()));
     let head = [prefix, filling].concat();
@@ -93,14 +92,14 @@ fn lookup3(prefix: &[u8], bytes: &[u8], initval: u32) -> u32 {
     state[2]
 }
 
-/// Three little-endian numbers; what is missing of them is zero.
+/// Reads three little-endian numbers; missing bytes are zero.
 fn numbers(block: &[u8]) -> [u32; 3] {
     let mut numbers = [[0; 4]; 3];
     numbers.as_flattened_mut()[..block.len()].copy_from_slice(block);
     numbers.map(u32::from_le_bytes)
 }
 
-/// Between two blocks.
+/// Mixes the state between two blocks.
 fn mixed(mut state: [u32; 3]) -> [u32; 3] {
     for (step, rotation) in [4, 6, 8, 16, 19, 4].into_iter().enumerate() {
         let [changed, next, last] = [step % 3, (step + 1) % 3, (step + 2) % 3];
@@ -110,7 +109,7 @@ fn mixed(mut state: [u32; 3]) -> [u32; 3] {
     state
 }
 
-/// Behind the last block.
+/// Mixes the state after the last block.
 fn finished(mut state: [u32; 3]) -> [u32; 3] {
     for (step, rotation) in [14, 11, 25, 16, 4, 14, 24].into_iter().enumerate() {
         let [changed, by] = [(step + 2) % 3, (step + 1) % 3];
@@ -133,7 +132,7 @@ fn configured(creation: &Creation<'_>) -> Result<JenkinsLookup3, CodecError> {
     let configuration: JenkinsLookup3Configuration = creation.parse()?;
     if let Some(prefix) = configuration.prefix.filter(|prefix| !prefix.is_null()) {
         return Err(CodecError::configuration(format!(
-            "prefix is {}: bytes, which no document can hold, or null",
+            "`prefix` is {}; expected null, since a document cannot contain bytes",
             prefix.kind_name()
         )));
     }

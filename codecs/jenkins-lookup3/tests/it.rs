@@ -1,4 +1,4 @@
-//! `jenkins_lookup3` against hashes that other programs wrote.
+//! `jenkins_lookup3`: hashes written by other programs.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use zarr_codec_jenkins_lookup3::JenkinsLookup3;
@@ -19,9 +19,9 @@ fn hash(codec: &dyn Checksum, bytes: &[u8]) -> Vec<u8> {
     checksum
 }
 
-/// Bytes, and the hashes that numcodecs 0.17.1 put behind them: from 0, and from 51966.
+/// The bytes are followed by their hashes according to numcodecs 0.17.1, with initial values 0 and 51966.
 #[test]
-fn hashes_of_numcodecs_are_written_behind_the_bytes() {
+fn appends_the_hashes_of_numcodecs() {
     let ramp: Vec<u8> = (0..=255).cycle().take(768).collect();
     let cases: [(&[u8], &str, &str); 8] = [
         (b"", "efbeadde", "ed89aede"),
@@ -48,7 +48,8 @@ fn hashes_of_numcodecs_are_written_behind_the_bytes() {
     }
 }
 
-/// The hash with prefix `ab` was written by numcodecs 0.17.1. Wherever a prefix ends, the hash is that of the whole.
+/// The hash with prefix `ab` was written by numcodecs 0.17.1. All divisions into prefix and bytes give the same
+/// hash.
 #[test]
 fn a_prefix_is_hashed_before_the_bytes() {
     assert_eq!(hash(&JenkinsLookup3::new(0, *b"ab"), b"123456789"), hex("79f8e8c1"));
@@ -60,7 +61,7 @@ fn a_prefix_is_hashed_before_the_bytes() {
 }
 
 #[test]
-fn no_other_configuration_is_read() {
+fn invalid_configurations_are_refused() {
     for (format, name) in NAMES {
         for wrong in [
             r#"{"initval":-1}"#,

@@ -1,15 +1,16 @@
-//! The `json2` codec of Zarr: the items of a chunk as one JSON text.
+//! The `json2` codec of Zarr: encodes the items of a chunk as one JSON text.
 //!
-//! Array to bytes, for data type `zarr-kit.json` alone, which is what `|O` is in v2 with this codec in front. The text
-//! is the nested list of the items with two more at its end, the typestring `|O` and the shape: `["foo",1,"|O",[2]]`.
-//! The encoded size depends on the items.
+//! Array to bytes, only for data type `zarr-kit.json`, which represents `|O` of v2 with this codec. The text is
+//! the nested list of the items, followed by the typestring `|O` and the shape: `["foo",1,"|O",[2]]`. The
+//! encoded size depends on the items.
 //!
-//! The configuration is that of Python's `json`. `ensure_ascii`, `sort_keys`, `allow_nan`, `indent` and `separators`
-//! say how text is written, none of them how it is read. The others have no meaning for items that are JSON: any
-//! `skipkeys`, `check_circular` and `strict` is taken; `encoding` is UTF-8. What `json` reads and JSON does not have,
-//! half surrogate pairs and control characters in strings, is corrupt; `NaN`, `Infinity` and `-Infinity` are read.
+//! The configuration is that of Python's `json`. `ensure_ascii`, `sort_keys`, `allow_nan`, `indent` and
+//! `separators` affect only encoding. `skipkeys`, `check_circular` and `strict` have no effect on JSON items
+//! and may have any value; `encoding` is UTF-8. Text that `json` reads but JSON does not allow is corrupt:
+//! unpaired surrogates, and control characters in strings. `NaN`, `Infinity` and `-Infinity` are read.
 //!
-//! Source: `JSON` of numcodecs, in v2 as `json2`; in final v3 `numcodecs.json2` is a name that nobody else writes yet.
+//! Source: `JSON` of numcodecs, in v2 as `json2`. Its name in final v3, `numcodecs.json2`, is not written by
+//! other programs yet.
 
 mod write;
 
@@ -37,7 +38,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<Json2Configuration>()
-    .about("Writes all items of a chunk as one JSON text.", EXAMPLES)
+    .about("Encodes the items of a chunk as one JSON text.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -65,21 +66,21 @@ const EXAMPLES: &[Example] = &[
     .with_data_types(&["zarr-kit.json"]),
 ];
 
-/// Writes the items of a chunk as one JSON text.
+/// Encodes the items of a chunk as one JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json2 {
-    /// Whether other characters than those of ASCII are escaped.
+    /// Whether characters beyond ASCII are escaped.
     pub ensure_ascii: bool,
     /// Whether the members of objects are sorted by name.
     pub sort_keys: bool,
-    /// Whether numbers that are not finite are written, as no JSON.
+    /// Whether NaN and infinities are written, which is not valid JSON.
     pub allow_nan: bool,
     indent: Option<usize>,
     separators: [String; 2],
 }
 
 impl Default for Json2 {
-    /// As numcodecs does it: nothing but ASCII, sorted, without white space.
+    /// Returns the defaults of numcodecs: only ASCII, sorted, without white space.
     fn default() -> Self {
         Self {
             ensure_ascii: true,
@@ -91,32 +92,34 @@ impl Default for Json2 {
     }
 }
 
-/// The most blanks that a level is indented by.
+/// Maximum number of spaces per level of indentation.
 const MAX_INDENT: usize = 64;
 
 impl Json2 {
-    /// With every item on a line of its own, `indent` blanks further right for each level.
+    /// Writes each item on a separate line, indented by `indent` spaces per level.
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidConfiguration`] above 64.
+    /// [`CodecError::InvalidConfiguration`] if `indent` exceeds 64.
     pub fn with_indent(self, indent: usize) -> Result<Self, CodecError> {
         if indent > MAX_INDENT {
-            return Err(CodecError::configuration(format!("indent is {indent}, more than {MAX_INDENT}")));
+            return Err(CodecError::configuration(format!(
+                "`indent` is {indent}; expected at most {MAX_INDENT}"
+            )));
         }
         Ok(Self { indent: Some(indent), ..self })
     }
 
-    /// With `item` behind items and `name` behind the names of members: a comma, a colon, and white space.
+    /// Sets the separators after items and after the names of members: a comma and a colon, with any white space.
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidConfiguration`] for anything that leaves no JSON.
+    /// [`CodecError::InvalidConfiguration`] if the result would not be JSON.
     pub fn with_separators(self, item: &str, name: &str) -> Result<Self, CodecError> {
         let blank = |character| matches!(character, ' ' | '\t' | '\n' | '\r');
         if (item.trim_matches(blank), name.trim_matches(blank)) != (",", ":") {
             return Err(CodecError::configuration(format!(
-                "separators are {item:?} and {name:?}, not a comma and a colon"
+                "`separators` is {item:?} and {name:?}; expected a comma and a colon"
             )));
         }
         Ok(Self { separators: [item, name].map(str::to_owned), ..self })
@@ -173,7 +176,9 @@ impl Json2Configuration {
     fn codec(&self) -> Result<Json2, CodecError> {
         let encoding = self.encoding.as_deref().unwrap_or("utf-8");
         if !["utf-8", "utf8"].contains(&encoding.to_ascii_lowercase().as_str()) {
-            return Err(CodecError::configuration(format!("encoding is \"{encoding}\", not \"utf-8\"")));
+            return Err(CodecError::configuration(format!(
+                "`encoding` is \"{encoding}\"; expected \"utf-8\""
+            )));
         }
         let codec = Json2 {
             ensure_ascii: self.ensure_ascii.unwrap_or(true),
@@ -199,7 +204,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::ArrayToBytes(Arc::new(codec)))
 }
 
-/// All members, as numcodecs writes them.
+/// Writes all members, like numcodecs.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let configuration: Json2Configuration = creation.parse()?;
     let codec = configuration.codec()?;

@@ -1,4 +1,4 @@
-//! JSON text as Python's `json` writes it.
+//! Writing JSON text like Python's `json`.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use zarr_spec::{CodecError, Object, Output, Value};
 
 use crate::Json2;
 
-/// Writes as `codec` says.
+/// Writes JSON in the style of `codec`.
 pub(crate) struct Writer<'a, 'o> {
     pub(crate) codec: &'a Json2,
     pub(crate) encoded: &'a mut Output<'o>,
@@ -34,7 +34,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Sorted by code points, as the bytes of UTF-8 are.
+    /// Returns the members sorted by code points, which is the order of their UTF-8 bytes.
     fn members<'v>(&self, object: &'v Object) -> Vec<(&'v str, &'v Value)> {
         let mut members: Vec<_> = object.iter().collect();
         if self.codec.sort_keys {
@@ -64,7 +64,7 @@ impl Writer<'_, '_> {
         self.put(close)
     }
 
-    /// A new line, if there is an indent.
+    /// Starts a new line if there is an indentation.
     fn line(&mut self, depth: usize) -> Result<(), CodecError> {
         let Some(indent) = self.codec.indent else { return Ok(()) };
         self.put("\n")?;
@@ -97,10 +97,10 @@ impl Writer<'_, '_> {
     }
 }
 
-/// A character by its units of UTF-16.
+/// Escapes a character as its UTF-16 units.
 fn escape(escaped: &mut String, character: char) {
     for unit in character.encode_utf16(&mut [0; 2]) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(escaped, "\\u{unit:04x}");
     }
 }

@@ -1,4 +1,4 @@
-//! `json2` against text that numcodecs wrote.
+//! `json2`: text written by numcodecs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,7 +26,7 @@ fn chunk(shape: &[u64]) -> ArrayRepresentation {
     }
 }
 
-/// The decoded form: offsets, then the texts.
+/// Returns the decoded form: offsets, followed by the texts.
 fn items(items: &[&str]) -> Vec<u8> {
     let mut end = 0;
     let ends = items.iter().map(|item| {
@@ -51,7 +51,7 @@ fn assert_corrupt(shape: &[u64], encoded: &str) {
     assert!(matches!(error, CodecError::Corrupt(_)), "{encoded}: {error}");
 }
 
-/// Written by numcodecs 0.17.1, but for `1e300`, which it writes as `1e+300`.
+/// Written by numcodecs 0.17.1, except `1e300`, which it writes as `1e+300`.
 const MIXED: [&str; 10] = [
     "\"foo\"",
     "1",
@@ -67,7 +67,7 @@ const MIXED: [&str; 10] = [
 
 /// Tests V2-OBJ-07.
 #[test]
-fn items_are_nested_lists_with_a_typestring_and_the_shape_behind_them() {
+fn items_are_nested_lists_followed_by_a_typestring_and_the_shape() {
     let cases: [(&[u64], &[&str], &str); 9] = [
         (&[4], &["\"foo\"", "1", "null", "{\"b\":1.5}"], r#"["foo",1,null,{"b":1.5},"|O",[4]]"#),
         (&[2, 2], &["\"foo\"", "\"b\"", "\"c\"", "\"d\""], r#"[["foo","b"],["c","d"],"|O",[2,2]]"#),
@@ -120,7 +120,7 @@ fn items_are_nested_lists_with_a_typestring_and_the_shape_behind_them() {
 
 /// Written by numcodecs 0.17.1 with an indent of 2 and unsorted, and with an indent of 0.
 #[test]
-fn text_may_be_indented_and_unsorted() {
+fn text_can_be_indented_and_unsorted() {
     let unsorted = MIXED.map(|item| match item.strip_prefix("{\"a\":") {
         Some(rest) => format!("{{\"b\":1.5,\"a\":{}}}", rest.strip_suffix(",\"b\":1.5}").unwrap()),
         None => item.to_owned(),
@@ -173,7 +173,7 @@ fn all_parameters_of_numcodecs_are_read_and_written() {
         }
     }
     assert!(URI.starts_with(zarr_spec::OWN_URI_BASE));
-    // NaN is read whatever the parameter says, and written if it allows it.
+    // NaN is always read, but only written if the parameter allows it.
     let strict = codec(r#"{"allow_nan":false}"#);
     let nan = r#"[[1,NaN],"|O",[1]]"#;
     assert_eq!(decode(&strict, &chunk(&[1]), nan.as_bytes(), 100).unwrap(), items(&["[1,NaN]"]));
@@ -183,7 +183,7 @@ fn all_parameters_of_numcodecs_are_read_and_written() {
 }
 
 #[test]
-fn it_wants_items_and_a_chunk_that_can_be_addressed() {
+fn other_data_types_and_chunks_that_cannot_be_addressed_are_refused() {
     for decoded in [
         Representation::Bytes(Size::Exact(4)),
         Representation::Array(zarr_conformance::array(&[2], INT32)),
@@ -201,7 +201,7 @@ fn it_wants_items_and_a_chunk_that_can_be_addressed() {
 }
 
 #[test]
-fn elements_that_are_no_items_are_not_encoded() {
+fn elements_that_are_not_items_are_not_encoded() {
     let deep = [vec![b'['; 129], vec![b']'; 129]].concat();
     let deep = String::from_utf8(deep).unwrap();
     for wrong in [
@@ -217,6 +217,6 @@ fn elements_that_are_no_items_are_not_encoded() {
     let error =
         Json2::default().encode(&chunk(&[1]), &items(&["123"]), &mut Output::at_most(10)).unwrap_err();
     assert!(matches!(error, CodecError::TooLarge(_)), "{error}");
-    // As deep as an item may be, in a list of its own.
+    // An item of the maximum depth.
     check_lossless(&codec(""), &chunk(&[1]), &items(&[&deep[1..257]])).unwrap();
 }

@@ -1,13 +1,14 @@
-//! The `lz4` codec: the size of a chunk in four bytes, least significant first, and then one LZ4 block.
+//! The `lz4` codec: compresses each chunk to one LZ4 block, preceded by the size of the chunk.
 //!
-//! Bytes to bytes. The encoded size depends on the data and is bounded. This is not LZ4's frame format. The size is
-//! compared with what the chunk may have before any memory is touched.
+//! Bytes to bytes. The size has four bytes in little endian; this is not LZ4's frame format. The encoded size
+//! depends on the data and is bounded. The declared size is checked against the size of the chunk before any
+//! memory is allocated.
 //!
-//! `acceleration` is read, kept and written; it may be absent, which is 1. The compressor here has no such knob: it
-//! compresses as if the value were 1. Decoding never depends on it.
+//! `acceleration` is read and written, with 1 as the default, but has no effect: the compressor of this crate
+//! always works as if it were 1. Decoding does not depend on it.
 //!
-//! Final v3 has the codec as `numcodecs.lz4`. The v3 draft has none of the kind: this project's URI is written, and
-//! one that other programs use is read.
+//! Final v3 has the codec as `numcodecs.lz4`. The v3 draft does not define it: documents get a URI of this
+//! project, and a URI that other programs use is also read.
 //!
 //! Source: `lz4` in numcodecs; "LZ4 Block Format Description".
 
@@ -33,7 +34,7 @@ zarr_spec::register!(
     )
     .translated_by(&all_members::<Lz4Configuration>)
     .configuration::<Lz4Configuration>()
-    .about("Compresses to one LZ4 block behind its size.", EXAMPLES)
+    .about("Compresses to one LZ4 block, preceded by its decoded size.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -45,10 +46,10 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Bytes of the size before the block.
+/// Size of the decoded size before the block.
 const HEADER_SIZE: usize = 4;
 
-/// The largest chunk that LZ4 compresses, in bytes.
+/// Maximum size of a chunk that LZ4 can compress, in bytes.
 const MAXIMUM_SIZE: usize = 0x7e00_0000;
 
 /// Compresses each chunk to its size and one LZ4 block.
@@ -58,7 +59,7 @@ pub struct Lz4 {
 }
 
 impl Lz4 {
-    /// There is nothing to choose.
+    /// Creates the codec, which does not have parameters.
     #[must_use]
     pub const fn new() -> Self {
         Self { tables: Pool::new() }
@@ -78,7 +79,10 @@ impl BytesToBytesCodec for Lz4 {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
         let size = u32::try_from(decoded.len()).ok().filter(|_| decoded.len() <= MAXIMUM_SIZE);
         let size = size.ok_or_else(|| {
-            CodecError::encode(format!("{} bytes are more than LZ4 takes, {MAXIMUM_SIZE}", decoded.len()))
+            CodecError::encode(format!(
+                "LZ4 cannot compress {} bytes; at most {MAXIMUM_SIZE} are possible",
+                decoded.len()
+            ))
         })?;
         encoded.put(&size.to_le_bytes())?;
         let room = encoded.spare(get_maximum_output_size(decoded.len()))?;
@@ -93,26 +97,26 @@ impl BytesToBytesCodec for Lz4 {
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         let (header, block) = encoded
             .split_first_chunk::<HEADER_SIZE>()
-            .ok_or_else(|| CodecError::corrupt("there are fewer bytes than the size of the chunk takes"))?;
+            .ok_or_else(|| CodecError::corrupt("the bytes are too few for the size of the chunk"))?;
         let size = usize::try_from(u32::from_le_bytes(*header)).unwrap_or(usize::MAX);
         if size > decoded.remaining() {
             return Err(LimitExceeded { limit: decoded.written().len() + decoded.remaining() }.into());
         }
-        // A byte of a block stands for at most 255 bytes of a chunk, and one of a match for fewer.
+        // A byte of a block represents at most 255 bytes of a chunk.
         if size > block.len().saturating_mul(255) {
-            return Err(CodecError::corrupt("the block is too short for the size before it"));
+            return Err(CodecError::corrupt("the block is too short for its declared size"));
         }
         let room = &mut decoded.spare(size)?[..size];
         let written = decompress_into(block, room).map_err(CodecError::corrupt)?;
         if written != size {
-            return Err(CodecError::corrupt(format!("the block holds {written} bytes, not {size}")));
+            return Err(CodecError::corrupt(format!("the block holds {written} bytes; expected {size}")));
         }
         decoded.advance(size);
         Ok(())
     }
 }
 
-/// The same in every format, with the default written out. This compressor has no acceleration.
+/// The configuration of every format, which documents state in full. This compressor ignores the acceleration.
 #[derive(Serialize, Deserialize)]
 struct Lz4Configuration {
     #[serde(default = "one")]

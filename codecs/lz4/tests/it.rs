@@ -1,4 +1,4 @@
-//! `lz4` against blocks of other programs, and failures by variant.
+//! `lz4`: blocks written by other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -43,7 +43,7 @@ const BLOCKS: &[(&str, &str)] = &[
 
 /// Tests V2-CODEC-06.
 #[test]
-fn blocks_of_other_programs_decode_and_another_size_does_not() {
+fn blocks_of_other_programs_decode_and_wrong_sizes_do_not() {
     for (encoded, wanted) in BLOCKS {
         let wanted = hex(wanted);
         assert_eq!(decoded(&hex(encoded), wanted.len()).unwrap(), wanted);
@@ -60,12 +60,12 @@ fn blocks_of_other_programs_decode_and_another_size_does_not() {
         lying[0] = size;
         assert_corrupt(&lying, "a size that is not that of the block");
     }
-    // LZ4's frame format, which starts with a mark of its own, reads as a size.
+    // The start of LZ4's frame format is read as a size.
     assert!(matches!(decoded(b"\x04\x22\x4d\x18\x60\x40\x82", 1 << 20), Err(CodecError::TooLarge(_))));
 }
 
 #[test]
-fn what_is_cut_off_is_corrupt() {
+fn truncated_blocks_are_corrupt() {
     for (encoded, _) in BLOCKS {
         let encoded = hex(encoded);
         for size in 0..encoded.len() {
@@ -75,7 +75,7 @@ fn what_is_cut_off_is_corrupt() {
 }
 
 #[test]
-fn the_size_is_checked_before_memory_is_touched() {
+fn the_size_is_checked_before_allocation() {
     let huge = hex("ffffffff 10 07");
     assert!(matches!(decoded(&huge, 1 << 20), Err(CodecError::TooLarge(_))));
     assert!(matches!(decoded(&huge, usize::MAX), Err(CodecError::Corrupt(_))));
@@ -86,7 +86,7 @@ fn the_size_is_checked_before_memory_is_touched() {
 }
 
 #[test]
-fn acceleration_is_kept_and_changes_nothing() {
+fn acceleration_is_preserved_but_has_no_effect() {
     let to_v3 =
         |format, name, configuration| translate(format, name, configuration, &BYTES, Format::V3).unwrap();
     let written = |text: &str| (Some("numcodecs.lz4"), text.to_owned());
@@ -105,7 +105,7 @@ fn acceleration_is_kept_and_changes_nothing() {
 }
 
 #[test]
-fn nothing_is_lost_and_damage_never_panics() {
+fn the_round_trip_is_exact_and_damage_never_panics() {
     for size in [0u64, 1, 12, 13, 100, 70_000, 300_000] {
         let bytes: Vec<u8> = (0..size).map(|i| u8::try_from((i * i / 7) % 251).unwrap()).collect();
         check_lossless(&v2(), &plain(), &bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Filters, and the chain that they form.
+//! Filters and filter chains.
 
 use liblzma::stream::{
     Error, Filters, LzmaOptions, MatchFinder, Mode, PRESET_DEFAULT, PRESET_EXTREME, PRESET_LEVEL_MASK,
@@ -18,53 +18,53 @@ const SPARC: u64 = 0x09;
 const ARM64: u64 = 0x0a;
 const RISCV: u64 = 0x0b;
 
-/// In bytes: the dictionary of the highest preset.
+/// Maximum size of a dictionary in bytes: that of the highest preset.
 pub(crate) const MAXIMUM_DICTIONARY_SIZE: u32 = 64 << 20;
 const MINIMUM_DICTIONARY_SIZE: u32 = 4096;
 
-/// The longest chain that liblzma takes.
+/// Maximum number of filters in a chain of liblzma.
 const MAXIMUM_FILTERS: usize = 4;
 
-/// One filter, with the names and numbers of Python's `lzma` module.
+/// A filter, with the names and numbers of Python's `lzma` module.
 ///
-/// `id` is 33 (LZMA2), 4611686018427387905 (LZMA1), 3 (delta), or 4 to 11 (machine code of x86, PowerPC, IA-64, ARM,
-/// ARM Thumb, SPARC, ARM64 and RISC-V). The other members are options of some of them.
+/// `id` is 33 (LZMA2), 4611686018427387905 (LZMA1), 3 (delta), or 4 to 11 (machine code of x86, PowerPC, IA-64,
+/// ARM, ARM Thumb, SPARC, ARM64 and RISC-V). The other members are options, each for some of the filters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
-    /// Which filter.
+    /// The number of the filter.
     pub id: u64,
-    /// Delta: bytes between those that are subtracted, 1 to 256; 1 if absent.
+    /// Delta: the distance between subtracted bytes, 1 to 256; 1 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dist: Option<u32>,
     /// Machine code: the address of the first byte; 0 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_offset: Option<u32>,
-    /// LZMA: where options that are absent come from; 6 if absent.
+    /// LZMA: the preset for absent options; 6 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<u32>,
-    /// LZMA: bytes of the dictionary, 4 KiB to 64 MiB.
+    /// LZMA: the size of the dictionary in bytes, 4 KiB to 64 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dict_size: Option<u32>,
-    /// LZMA: literal context bits; 4 at most, together with `lp`.
+    /// LZMA: literal context bits; at most 4 together with `lp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lc: Option<u32>,
     /// LZMA: literal position bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lp: Option<u32>,
-    /// LZMA: position bits, 4 at most.
+    /// LZMA: position bits, at most 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pb: Option<u32>,
     /// LZMA: 1 fast, 2 normal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
-    /// LZMA: a match that is long enough to be taken, 2 to 273 bytes.
+    /// LZMA: the length at which a match is accepted immediately, 2 to 273 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nice_len: Option<u32>,
     /// LZMA: the match finder, 3 or 4 (hash chains), 18, 19 or 20 (binary trees).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mf: Option<u32>,
-    /// LZMA: how far the match finder looks; 0 for its own choice.
+    /// LZMA: the search depth of the match finder; 0 is automatic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
 }
@@ -86,7 +86,7 @@ impl Filter {
         matches!(self.id, LZMA1 | LZMA2)
     }
 
-    /// The options that are present, by name, and whether this filter has such an option.
+    /// Returns the options with their name, their value, and whether this filter supports them.
     fn options(&self) -> [(&'static str, Option<u32>, bool); 11] {
         let lzma = self.is_last();
         [
@@ -107,11 +107,13 @@ impl Filter {
     fn check(&self) -> Result<(), CodecError> {
         let id = self.id;
         if !matches!(id, LZMA1 | LZMA2 | DELTA..=RISCV) {
-            return Err(CodecError::configuration(format!("there is no filter {id}")));
+            return Err(CodecError::configuration(format!("unknown filter {id}")));
         }
         for (name, value, has_it) in self.options() {
             if value.is_some() && !has_it {
-                return Err(CodecError::configuration(format!("filter {id} has no option {name}")));
+                return Err(CodecError::configuration(format!(
+                    "filter {id} does not have an option `{name}`"
+                )));
             }
         }
         checked_preset(self.preset)?;
@@ -131,18 +133,18 @@ impl Filter {
         ];
         match checks.iter().find(|(_, fits)| !fits) {
             Some(("dict_size", _)) => Err(CodecError::configuration(format!(
-                "dict_size of filter {id} is {}, not 4 KiB to {} MiB",
+                "`dict_size` of filter {id} is {}; expected 4 KiB to {} MiB",
                 self.dict_size.unwrap_or_default(),
                 MAXIMUM_DICTIONARY_SIZE >> 20
             ))),
             Some((name, _)) => {
-                Err(CodecError::configuration(format!("{name} of filter {id} is out of range")))
+                Err(CodecError::configuration(format!("`{name}` of filter {id} is out of range")))
             }
             None => Ok(()),
         }
     }
 
-    /// The options of an LZMA filter.
+    /// Returns the options of an LZMA filter.
     pub(crate) fn lzma_options(&self) -> Result<LzmaOptions, Error> {
         let mut options = LzmaOptions::new_preset(self.preset.unwrap_or(PRESET_DEFAULT))?;
         if let Some(size) = self.dict_size {
@@ -174,7 +176,7 @@ impl Filter {
 
     fn add_to(&self, chain: &mut Filters) -> Result<(), Error> {
         let address = self.start_offset.unwrap_or(0).to_le_bytes();
-        // An address of 0 is stored by leaving the property out, as other programs do.
+        // Like other programs, stores an address of 0 as an absent property.
         let address = if self.start_offset.unwrap_or(0) == 0 { &[][..] } else { &address };
         match self.id {
             LZMA1 => chain.lzma1(&self.lzma_options()?),
@@ -197,36 +199,39 @@ impl Filter {
     }
 }
 
-/// Whether there can be a chain of these filters: LZMA1 or LZMA2 as the last of four at most.
+/// Checks that the filters form a chain: at most four, of which only the last is LZMA1 or LZMA2.
 pub(crate) fn check_chain(filters: &[Filter]) -> Result<(), CodecError> {
     filters.iter().try_for_each(Filter::check)?;
     match filters.split_last() {
         Some((last, before)) if last.is_last() && !before.iter().any(Filter::is_last) => {}
         _ => {
             return Err(CodecError::configuration(
-                "filters end with LZMA1 or LZMA2, and have none of them before the end",
+                "`filters` must end with LZMA1 or LZMA2 and cannot contain them earlier",
             ));
         }
     }
     if filters.len() > MAXIMUM_FILTERS {
-        return Err(CodecError::configuration(format!("{} filters are more than four", filters.len())));
+        return Err(CodecError::configuration(format!(
+            "`filters` has {} entries; expected at most four",
+            filters.len()
+        )));
     }
     Ok(())
 }
 
-/// The chain, for filters that [`check_chain`] found good.
+/// Returns the chain of filters that [`check_chain`] accepted.
 pub(crate) fn chain(filters: &[Filter]) -> Result<Filters, Error> {
     let mut chain = Filters::new();
     filters.iter().try_for_each(|filter| filter.add_to(&mut chain))?;
     Ok(chain)
 }
 
-/// A preset that there is; 6 for none.
+/// Checks a preset; the default is 6.
 pub(crate) fn checked_preset(preset: Option<u32>) -> Result<u32, CodecError> {
     let preset = preset.unwrap_or(PRESET_DEFAULT);
     let level = preset & PRESET_LEVEL_MASK;
     if level > 9 || preset & !(PRESET_LEVEL_MASK | PRESET_EXTREME) != 0 {
-        return Err(CodecError::configuration(format!("preset is {preset}, not 0 to 9")));
+        return Err(CodecError::configuration(format!("`preset` is {preset}; expected 0 to 9")));
     }
     Ok(preset)
 }

@@ -1,19 +1,19 @@
-//! The `lzma` codec: the bytes of a chunk as one xz, lzma or raw stream.
+//! The `lzma` codec: compresses each chunk to one xz, lzma or raw stream.
 //!
-//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use it. Decoding takes several xz
-//! streams, one after another; nothing may follow a stream of the other two kinds. A stream that needs a dictionary
-//! of more than 64 MiB, which is that of the highest preset, is refused before memory is allocated for it.
+//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use the codec. Decoding
+//! accepts several consecutive xz streams, but no bytes after a stream of the other two kinds. A stream that
+//! needs a dictionary of more than 64 MiB, the size of the highest preset, is refused before allocation.
 //!
-//! The parameters are those of Python's `lzma` module, all of which may be absent:
+//! The parameters are those of Python's `lzma` module. All are optional:
 //! - `format`: 1 for an xz file (the default), 2 for the older lzma file, 3 for a raw stream;
-//! - `check`: what an xz file is checked by, 0 nothing, 1 CRC-32, 4 CRC-64, 10 SHA-256, -1 the default, CRC-64;
-//! - `preset`: null, or 0 (fastest) to 9 (smallest), and 2^31 more for the slower variant of each; 6 if null;
-//! - `filters`: null, or a list of [`Filter`]s in place of a preset. A raw stream cannot be read without it.
+//! - `check`: the checksum of an xz file: 0 none, 1 CRC-32, 4 CRC-64, 10 SHA-256, -1 the default, CRC-64;
+//! - `preset`: null, or 0 (fastest) to 9 (smallest), plus 2^31 for the slower variant of each; 6 if null;
+//! - `filters`: null, or a list of [`Filter`]s instead of a preset; required for a raw stream.
 //!
-//! In the draft, `delta` beside `preset` is read as GDAL writes it: the distance of a delta filter.
+//! In the draft, the member `delta` that GDAL writes is also read: the distance of a delta filter.
 //!
-//! Final v3 has the codec as `numcodecs.lzma`. The v3 draft has none of the kind: this project's URI is written, and
-//! one that other programs use is read.
+//! Final v3 has the codec as `numcodecs.lzma`. The v3 draft does not define it: documents get a URI of this
+//! project, and a URI that other programs use is also read.
 //!
 //! Source: `lzma` in numcodecs; "The .xz File Format", version 1.2.0; Python's library reference, `lzma`.
 
@@ -44,7 +44,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<LzmaConfiguration>()
-    .about("Compresses with LZMA to an xz file, an older lzma file or a raw stream.", EXAMPLES)
+    .about("Compresses with LZMA to an xz file, an lzma file or a raw stream.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -77,17 +77,17 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// The parameters, as Python's `lzma` module has them.
+/// The parameters of Python's `lzma` module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LzmaConfiguration {
-    /// 1 xz, 2 lzma, 3 raw.
+    /// 1 for xz, 2 for lzma, 3 for a raw stream.
     pub format: u32,
-    /// 0 none, 1 CRC-32, 4 CRC-64, 10 SHA-256, -1 the default of the format.
+    /// 0 for no check, 1 for CRC-32, 4 for CRC-64, 10 for SHA-256, -1 for the default of the format.
     pub check: i32,
-    /// 0 to 9, and 2^31 more for the slower variant of each.
+    /// 0 to 9, plus 2^31 for the slower variant of each.
     pub preset: Option<u32>,
-    /// In the order in which they encode.
+    /// The filters, in the order of encoding.
     pub filters: Option<Vec<Filter>>,
 }
 
@@ -118,23 +118,23 @@ enum Method {
 }
 
 impl Lzma {
-    /// As `configuration` says.
+    /// Creates the codec from its parameters.
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidConfiguration`] for a parameter, or a combination of them, that there is not.
+    /// [`CodecError::InvalidConfiguration`] for invalid parameters or combinations of them.
     pub fn new(configuration: &LzmaConfiguration) -> Result<Self, CodecError> {
         let container = container(configuration)?;
         let method = match (&configuration.filters, configuration.preset) {
             (Some(_), Some(_)) => {
-                return Err(CodecError::configuration("preset and filters exclude each other"));
+                return Err(CodecError::configuration("`preset` and `filters` exclude each other"));
             }
             (Some(filters), None) => {
                 filter::check_chain(filters)?;
                 Method::Filters(filters.clone())
             }
             (None, _) if matches!(container, Container::Raw) => {
-                return Err(CodecError::configuration("a raw stream, format 3, needs filters"));
+                return Err(CodecError::configuration("a raw stream (`format` 3) needs `filters`"));
             }
             (None, preset) => Method::Preset(filter::checked_preset(preset)?),
         };
@@ -142,11 +142,13 @@ impl Lzma {
             let has_lzma1 = filters.iter().any(Filter::is_lzma1);
             match container {
                 Container::Xz(_) if has_lzma1 => {
-                    return Err(CodecError::configuration("an xz file, format 1, has no LZMA1 filter"));
+                    return Err(CodecError::configuration(
+                        "an xz file (`format` 1) cannot have an LZMA1 filter",
+                    ));
                 }
                 Container::Alone if !has_lzma1 || filters.len() != 1 => {
                     return Err(CodecError::configuration(
-                        "an lzma file, format 2, has one filter, which is LZMA1",
+                        "an lzma file (`format` 2) must have LZMA1 as its only filter",
                     ));
                 }
                 _ => {}
@@ -199,17 +201,17 @@ fn container(configuration: &LzmaConfiguration) -> Result<Container, CodecError>
         (3, -1 | 0) => Container::Raw,
         (1..=3, check) => {
             return Err(CodecError::configuration(format!(
-                "check is {check}, not -1, 0, 1, 4 or 10 (the last three for format 1 alone)"
+                "`check` is {check}; expected -1 or 0, or for `format` 1 also 1, 4 or 10"
             )));
         }
         (format, _) => {
-            return Err(CodecError::configuration(format!("format is {format}, not 1, 2 or 3")));
+            return Err(CodecError::configuration(format!("`format` is {format}; expected 1, 2 or 3")));
         }
     };
     Ok(container)
 }
 
-/// Bytes that decoding may take besides the decoded ones: the largest dictionary, and tables.
+/// Maximum memory for decoding in bytes, without the output: the largest dictionary, and tables.
 const MEMORY_LIMIT: u64 = filter::MAXIMUM_DICTIONARY_SIZE as u64 + (1 << 20);
 
 impl BytesToBytesCodec for Lzma {
@@ -235,7 +237,7 @@ impl BytesToBytesCodec for Lzma {
 fn decode_error(error: Error) -> CodecError {
     match error {
         Error::MemLimit => CodecError::corrupt(format!(
-            "the stream needs a dictionary that is larger than the limit of {} MiB",
+            "the stream needs a dictionary above the limit of {} MiB",
             filter::MAXIMUM_DICTIONARY_SIZE >> 20
         )),
         error => CodecError::corrupt(error),
@@ -253,7 +255,7 @@ fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, C
     Ok(Codec::BytesToBytes(Arc::new(Lzma::new(&configuration(creation)?)?)))
 }
 
-/// What GDAL writes in the draft: an xz file without a check, whose bytes are differences over a distance.
+/// The configuration that GDAL writes in the draft: an xz file without a check, whose bytes pass a delta filter.
 #[derive(Deserialize)]
 struct GdalConfiguration {
     preset: Option<u32>,
@@ -266,17 +268,17 @@ fn configuration(creation: &Creation<'_>) -> Result<LzmaConfiguration, CodecErro
         return Ok(creation.parse()?);
     }
     let GdalConfiguration { preset, delta } = creation.parse()?;
-    creation.reading.tolerate("`delta` of `lzma` is a parameter of GDAL's: there are `filters` for it")?;
+    creation.reading.tolerate("`delta` of `lzma` is specific to GDAL; use `filters` instead")?;
     let filters = vec![Filter::delta(delta), Filter::lzma2(preset)];
     Ok(LzmaConfiguration { format: 1, check: 0, preset: None, filters: Some(filters) })
 }
 
-/// The same in every format, with all defaults written out.
+/// The configuration is the same in every format and states all defaults.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let configuration = configuration(creation)?;
     match zarr_json::to_value(&configuration) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(other) => Err(CodecError::configuration(format!("{other} is no object"))),
+        Ok(other) => Err(CodecError::configuration(format!("{other} is not an object"))),
         Err(error) => Err(CodecError::configuration(error.to_string())),
     }
 }

@@ -1,4 +1,4 @@
-//! `lzma` against streams of other programs, and failures by variant.
+//! `lzma`: streams written by other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -187,7 +187,7 @@ fn streams_of_other_programs_decode_and_raw_ones_need_filters() {
 }
 
 #[test]
-fn every_parameter_is_checked_before_it_is_used() {
+fn every_parameter_is_validated() {
     let wrong = [
         r#"{"format":0}"#,
         r#"{"format":4}"#,
@@ -238,7 +238,7 @@ fn every_parameter_is_checked_before_it_is_used() {
 }
 
 #[test]
-fn every_option_is_used_and_loses_nothing() {
+fn every_option_is_applied_and_round_trips() {
     let right = [
         "",
         r#"{"preset":2147483648}"#,
@@ -259,7 +259,7 @@ fn every_option_is_used_and_loses_nothing() {
 }
 
 #[test]
-fn what_is_cut_off_damaged_or_followed_by_more_is_corrupt() {
+fn truncated_damaged_and_extended_streams_are_corrupt() {
     for (configuration, _, encoded) in STREAMS {
         let codec = v2(configuration);
         let encoded = hex(encoded);
@@ -277,7 +277,7 @@ fn what_is_cut_off_damaged_or_followed_by_more_is_corrupt() {
 }
 
 #[test]
-fn too_much_stops_at_the_limit_and_a_huge_dictionary_is_refused() {
+fn decoding_stops_at_the_limit_and_huge_dictionaries_are_refused() {
     for configuration in ["", r#"{"format":2}"#, r#"{"format":3,"filters":[{"id":33}]}"#] {
         let codec = v2(configuration);
         let zeros = encode(&codec, &plain(), &vec![0; 1 << 20]).unwrap();
@@ -291,14 +291,14 @@ fn too_much_stops_at_the_limit_and_a_huge_dictionary_is_refused() {
     let lzma = Lzma::new(&LzmaConfiguration::default()).unwrap();
     let result = lzma.encode(&[7; 100], &mut Output::to(&mut short));
     assert!(matches!(result, Err(CodecError::TooLarge(_))), "{result:?}");
-    // An lzma file that wants a dictionary of 4 GiB - 1.
+    // An lzma file with a dictionary of 4 GiB - 1.
     let greedy = hex("5d ffffffff ffffffffffffffff 00000052500a8508e9d99ffff8a0e000");
     assert_corrupt(&v2(r#"{"format":2}"#), &greedy, "a huge dictionary");
 }
 
 #[test]
 fn a_dictionary_above_64_mib_is_refused_with_the_limit() {
-    // An lzma file by Python 3.11's `lzma`, of no bytes; the dictionary is 64 MiB, and then 128 MiB.
+    // An empty lzma file of Python 3.11, with a dictionary of 64 MiB and then of 128 MiB.
     let allowed = hex("5d 00000004 ffffffffffffffff 0083fffbffffc0000000");
     assert_eq!(decode(&v2(r#"{"format":2}"#), &plain(), &allowed, 0).unwrap(), b"");
     let mut refused = allowed;
@@ -311,7 +311,7 @@ fn a_dictionary_above_64_mib_is_refused_with_the_limit() {
 }
 
 #[test]
-fn many_streams_without_content_decode() {
+fn many_empty_streams_decode() {
     let empty = encode(&v2(""), &plain(), b"").unwrap();
     assert_eq!(decode(&v2(""), &plain(), &empty.repeat(100_000), 0).unwrap(), b"");
 }
@@ -325,7 +325,7 @@ fn damage_never_panics() {
     }
 }
 
-/// The configuration is what GDAL 3.6.2 writes for `COMPRESS=LZMA`, `LZMA_DELTA=4`, `LZMA_PRESET=1`.
+/// GDAL 3.6.2 writes this configuration for `COMPRESS=LZMA`, `LZMA_DELTA=4`, `LZMA_PRESET=1`.
 #[test]
 fn the_delta_of_gdal_is_a_filter() {
     let old = "https://purl.org/zarr/spec/codec/lzma/1.0";
@@ -342,7 +342,7 @@ fn the_delta_of_gdal_is_a_filter() {
 }
 
 #[test]
-fn defaults_are_written_out_in_every_format() {
+fn every_format_states_defaults() {
     let all = r#"{"format":1,"check":-1,"preset":null,"filters":null}"#;
     let to = |configuration, to| translate(Format::V2, "lzma", configuration, &BYTES, to).unwrap();
     assert_eq!(to("", Format::V2), (Some("lzma"), all.to_owned()));

@@ -1,17 +1,17 @@
-//! The `msgpack2` codec of Zarr: the items of a chunk as one MessagePack value.
+//! The `msgpack2` codec of Zarr: encodes the items of a chunk as one MessagePack value.
 //!
-//! Array to bytes, for data type `zarr-kit.json` alone, which is what `|O` is in v2 with this codec in front. The value
-//! is the nested list of the items with two more at its end, the typestring `|O` and the shape. The encoded size
-//! depends on the items.
+//! Array to bytes, only for data type `zarr-kit.json`, which represents `|O` of v2 with this codec. The value
+//! is the nested list of the items, followed by the typestring `|O` and the shape. The encoded size depends on
+//! the items.
 //!
-//! Items are JSON: binary data, extension types such as timestamps, and maps with other names than text have no such
-//! form and are refused when they are read. Integers are written in the shortest form, all other numbers as `float64`.
+//! Items are JSON. Decoding refuses binary data, extension types such as timestamps, and maps whose keys are
+//! not text. Integers are written in their shortest form, all other numbers as `float64`.
 //!
-//! `use_single_float` and `use_bin_type` say how numbers and long text are written, not how they are read. `raw` says
-//! which objects of Python text becomes, and nothing of ours.
+//! `use_single_float` and `use_bin_type` affect only encoding. `raw` selects a Python type for text and has no
+//! effect here.
 //!
-//! Source: `MsgPack` of numcodecs, in v2 as `msgpack2`; in final v3 `numcodecs.msgpack2` is a name that nobody else
-//! writes yet. The MessagePack specification.
+//! Source: `MsgPack` of numcodecs, in v2 as `msgpack2`. Its name in final v3, `numcodecs.msgpack2`, is not
+//! written by other programs yet. The MessagePack specification.
 
 mod read;
 mod write;
@@ -38,7 +38,7 @@ zarr_spec::register!(
     )
     .translated_by(&all_members::<Msgpack2Configuration>)
     .configuration::<Msgpack2Configuration>()
-    .about("Writes all items of a chunk as one MessagePack value.", EXAMPLES)
+    .about("Encodes the items of a chunk as one MessagePack value.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -56,17 +56,18 @@ const EXAMPLES: &[Example] = &[
     .with_data_types(&["zarr-kit.json"]),
 ];
 
-/// Writes the items of a chunk as one MessagePack value.
+/// Encodes the items of a chunk as one MessagePack value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Msgpack2 {
-    /// Whether numbers that are no integers are rounded to `float32`.
+    /// Whether numbers that are not integers are rounded to `float32`.
     pub use_single_float: bool,
-    /// Whether text of 32 to 255 bytes has a length of one byte, as readers of the first MessagePack do not know it.
+    /// Whether text of 32 to 255 bytes has a length of one byte, a form that readers of the first MessagePack
+    /// do not support.
     pub use_bin_type: bool,
 }
 
 impl Default for Msgpack2 {
-    /// As numcodecs does it.
+    /// Returns the defaults of numcodecs.
     fn default() -> Self {
         Self { use_single_float: false, use_bin_type: true }
     }
@@ -100,7 +101,7 @@ impl ArrayToBytesCodec for Msgpack2 {
     }
 }
 
-/// All members, as numcodecs writes them.
+/// All members, which numcodecs also writes.
 #[derive(Serialize, Deserialize)]
 struct Msgpack2Configuration {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Values from MessagePack.
+//! Reading values from MessagePack.
 
 use rmp::Marker;
 use rmp::decode::{RmpRead, ValueReadError, bytes::Bytes, bytes::BytesReadError, read_marker};
@@ -6,7 +6,7 @@ use zarr_json::{Number, ValueMemory};
 use zarr_plugin_kit::json_items;
 use zarr_spec::{CodecError, Object, Value};
 
-/// The one value that `encoded` is, of at most `depth` levels.
+/// Reads `encoded` as exactly one value, nested to at most `depth` levels.
 pub(crate) fn document(encoded: &[u8], depth: usize) -> Result<Value, CodecError> {
     let mut memory = ValueMemory::of_documents(json_items::counted_size(encoded.len()));
     let mut encoded = Bytes::new(encoded);
@@ -44,11 +44,11 @@ fn value(encoded: &mut Bytes<'_>, depth: usize, memory: &mut ValueMemory) -> Res
         Marker::FixMap(length) => map(u32::from(length), encoded, depth, memory)?,
         Marker::Map16 => map(u32::from(read(encoded.read_data_u16())?), encoded, depth, memory)?,
         Marker::Map32 => map(read(encoded.read_data_u32())?, encoded, depth, memory)?,
-        other => return Err(CodecError::corrupt(format!("{other:?} has no form in JSON"))),
+        other => return Err(CodecError::corrupt(format!("{other:?} cannot be represented in JSON"))),
     })
 }
 
-/// Nothing is reserved for a length that was only said: each item takes a byte at least, and the bytes end.
+/// Does not reserve memory for the declared length. Each item takes at least a byte, which bounds the result.
 fn list(
     length: u32,
     encoded: &mut Bytes<'_>,
@@ -64,7 +64,7 @@ fn list(
     memory.array(items).map_err(CodecError::corrupt)
 }
 
-/// Of two members of one name, the last one stays.
+/// If a name occurs twice, the last member counts.
 fn map(
     length: u32,
     encoded: &mut Bytes<'_>,
@@ -86,7 +86,7 @@ fn map(
 }
 
 fn deeper(depth: usize) -> Result<usize, CodecError> {
-    depth.checked_sub(1).ok_or_else(|| CodecError::corrupt("items nest too deep"))
+    depth.checked_sub(1).ok_or_else(|| CodecError::corrupt("items are nested too deeply"))
 }
 
 fn text(encoded: &mut Bytes<'_>, marker: Marker) -> Result<String, CodecError> {
@@ -95,14 +95,14 @@ fn text(encoded: &mut Bytes<'_>, marker: Marker) -> Result<String, CodecError> {
         Marker::Str8 => u32::from(read(encoded.read_data_u8())?),
         Marker::Str16 => u32::from(read(encoded.read_data_u16())?),
         Marker::Str32 => read(encoded.read_data_u32())?,
-        other => return Err(CodecError::corrupt(format!("a name is {other:?}, not text"))),
+        other => return Err(CodecError::corrupt(format!("a name is {other:?}; expected text"))),
     };
     let length = usize::try_from(length).map_err(|_| ends())?;
     let rest = encoded.remaining_slice();
     let (text, rest) = rest.split_at_checked(length).ok_or_else(ends)?;
     *encoded = Bytes::new(rest);
     let text =
-        str::from_utf8(text).map_err(|error| CodecError::corrupt(format!("text is no UTF-8: {error}")))?;
+        str::from_utf8(text).map_err(|error| CodecError::corrupt(format!("text is not UTF-8: {error}")))?;
     Ok(text.to_owned())
 }
 
@@ -110,7 +110,7 @@ fn integer(number: impl Into<Number>) -> Value {
     Value::Number(number.into())
 }
 
-/// What JSON has no number for stands as Python's `json` writes it.
+/// Represents NaN and infinities like Python's `json`.
 fn real(number: f64) -> Result<Value, CodecError> {
     match Number::from_f64(number) {
         Some(number) => Ok(Value::Number(number)),
@@ -129,5 +129,5 @@ fn read<T>(result: Result<T, ValueReadError<BytesReadError>>) -> Result<T, Codec
 }
 
 fn ends() -> CodecError {
-    CodecError::corrupt("it ends within a value")
+    CodecError::corrupt("the bytes end within a value")
 }

@@ -1,4 +1,4 @@
-//! Values as MessagePack.
+//! Writing values as MessagePack.
 
 use rmp::encode::{
     ValueWriteError, write_array_len, write_bool, write_f32, write_f64, write_map_len, write_nil, write_sint,
@@ -30,7 +30,7 @@ pub(crate) fn value(codec: Msgpack2, encoded: &mut Output<'_>, value: &Value) ->
 }
 
 fn number(codec: Msgpack2, encoded: &mut Output<'_>, number: &Number) -> Result<(), CodecError> {
-    let no_form = || CodecError::encode(format!("MessagePack has no form of the number {number}"));
+    let no_form = || CodecError::encode(format!("MessagePack cannot represent the number {number}"));
     if number.is_integer() {
         return match (number.as_u64(), number.as_i64()) {
             (Some(number), _) => written(write_uint(encoded, number)),
@@ -38,7 +38,7 @@ fn number(codec: Msgpack2, encoded: &mut Output<'_>, number: &Number) -> Result<
             (None, None) => Err(no_form()),
         };
     }
-    // Text such as 1e999 is a number of JSON, and none of these; `Infinity` is meant.
+    // A number such as 1e999 is finite in JSON but does not fit, unlike `Infinity`.
     let fits = |is_finite: bool| is_finite || !number.is_finite_token();
     if codec.use_single_float {
         let single = number.as_f32().filter(|single| fits(single.is_finite())).ok_or_else(no_form)?;
@@ -61,7 +61,7 @@ fn length(length: usize) -> Result<u32, CodecError> {
         .map_err(|_| CodecError::encode("more than 2^32 - 1 items, members or bytes of text"))
 }
 
-/// An error of [`Output`] stays what it is.
+/// Preserves an error of [`Output`].
 fn written<T>(result: Result<T, ValueWriteError>) -> Result<(), CodecError> {
     let inside = |error| match error {
         ValueWriteError::InvalidMarkerWrite(error) | ValueWriteError::InvalidDataWrite(error) => error,

@@ -1,4 +1,4 @@
-//! `msgpack2` against bytes that numcodecs wrote.
+//! `msgpack2`: bytes written by numcodecs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -27,7 +27,7 @@ fn chunk(shape: &[u64]) -> ArrayRepresentation {
     }
 }
 
-/// The decoded form: offsets, then the texts.
+/// Returns the decoded form: offsets, followed by the texts.
 fn items(items: &[&str]) -> Vec<u8> {
     let mut end = 0;
     let ends = items.iter().map(|item| {
@@ -52,7 +52,7 @@ fn assert_corrupt(shape: &[u64], encoded: &str) {
 ///
 /// Tests V2-OBJ-09.
 #[test]
-fn items_are_nested_lists_with_a_typestring_and_the_shape_behind_them() {
+fn items_are_nested_lists_followed_by_a_typestring_and_the_shape() {
     let object = "{\"b\":1.5,\"a\":[true,false,\"\u{e9}\u{1f600}\u{7f}\\n\\\"\\\\\"]}";
     let mixed =
         ["\"foo\"", "1", "null", object, "-1", "9223372036854775808", "1e300", "NaN", "-Infinity", "\"\""];
@@ -112,7 +112,7 @@ fn items_are_nested_lists_with_a_typestring_and_the_shape_behind_them() {
 }
 
 #[test]
-fn what_is_no_such_list_is_corrupt() {
+fn other_values_are_corrupt() {
     for (shape, other) in [
         (&[0][..], ""),
         (&[0], "90"),
@@ -126,7 +126,7 @@ fn what_is_no_such_list_is_corrupt() {
         (&[1], "dd7fffffff01a27c4f9101"),
         (&[1], "93a2fffea27c4f9101"),
         (&[1], "93db7fffffff61a27c4f9101"),
-        // Binary data, as numcodecs 0.17.1 writes `bytes`; an extension; a map of numbers; the byte that is unused.
+        // Binary data of numcodecs 0.17.1 for `bytes`; an extension; a map of numbers; the unused byte.
         (&[1], "93c4026162a27c4f9101"),
         (&[1], "93d40100a27c4f9101"),
         (&[1], "93810102a27c4f9101"),
@@ -144,7 +144,7 @@ fn what_is_no_such_list_is_corrupt() {
 
 /// Written by numcodecs 0.17.1, the first two with `use_single_float`, the last with `use_bin_type` false.
 #[test]
-fn parameters_say_how_is_written_and_not_how_is_read() {
+fn parameters_affect_only_encoding() {
     let single = codec(r#"{"use_single_float":true}"#);
     let texts = items(&["\"foo\"", "1", "null", "{\"b\":1.5}"]);
     let encoded = hex("96a3666f6f01c081a162ca3fc00000a27c4f9104");
@@ -186,7 +186,7 @@ fn all_parameters_of_numcodecs_are_read_and_written() {
 }
 
 #[test]
-fn it_wants_items_and_room_for_them() {
+fn other_data_types_and_small_limits_are_refused() {
     for decoded in [
         Representation::Bytes(Size::Exact(4)),
         Representation::Array(zarr_conformance::array(&[2], INT32)),

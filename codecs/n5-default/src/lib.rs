@@ -1,15 +1,16 @@
-//! The `n5_default` codec of Zarr: chunks as blocks of N5 in its default mode.
+//! The `n5_default` codec of Zarr: stores chunks as blocks of N5 in its default mode.
 //!
-//! Array to bytes. A block is a header and what the codecs of the configuration make of the elements:
+//! Array to bytes. A block is a header, followed by the elements, encoded by the configured codecs:
 //!
-//! | bytes | what, most significant byte first |
+//! | bytes | content, big endian |
 //! |---|---|
 //! | 2 | the mode, 0 |
 //! | 2 | the number of dimensions |
-//! | 4 each | elements per dimension, in the order of the array's |
+//! | 4 each | elements per dimension, in the order of the array |
 //!
-//! The codecs are a `transpose` that reverses all dimensions, `bytes` in big endian, and at most one of bytes. Blocks at
-//! the end of an array may be smaller than a chunk: what is missing is the fill value, and what is too much is left out.
+//! The codecs are a `transpose` that reverses all dimensions, `bytes` in big endian, and at most one
+//! bytes-to-bytes codec. A block may be smaller than a chunk at the end of an array: missing elements have the
+//! fill value, surplus elements are ignored.
 //!
 //! Source: `codecs/n5_default` in the Zarr extension registry; N5 specification 4.0.
 
@@ -27,7 +28,7 @@ use zarr_spec::{
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("n5_default"), &create)
         .configuration::<N5Configuration>()
-        .about("Writes chunks as blocks of N5, behind a header with their shape.", EXAMPLES)
+        .about("Stores chunks as blocks of N5, with a header that contains their shape.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(
@@ -38,16 +39,17 @@ const EXAMPLES: &[Example] = &[Example::v3(
 .with_data_types(DATA_TYPES)
 .with_shape(&[4, 6])];
 
-/// What N5 has.
+/// The data types of N5.
 const DATA_TYPES: &[&str] =
     &["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
 
-/// Bytes of the mode and of the number of dimensions.
+/// Size of the mode and the number of dimensions.
 const START: usize = 4;
-/// How many times as large as a chunk a block may be: nobody writes larger ones, and a header is quickly made up.
+/// How many times larger than a chunk a block may be. Writers do not produce larger ones, but damaged headers
+/// may.
 const LARGEST: usize = 16;
 
-/// Writes blocks of N5.
+/// Stores chunks as blocks of N5.
 #[derive(Debug)]
 struct N5Default {
     codecs: CodecChain,
@@ -71,7 +73,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::Composite(Arc::new(N5Default { codecs })))
 }
 
-/// Whether the codecs are those that N5 has.
+/// Checks that the codecs are those of N5.
 fn check(links: &[Link], array: &ArrayRepresentation) -> Result<(), CodecError> {
     let rank = array.shape.len();
     let is_reversed = |order: &[usize]| order.iter().copied().eq((0..rank).rev());
@@ -82,30 +84,30 @@ fn check(links: &[Link], array: &ArrayRepresentation) -> Result<(), CodecError> 
         Some(Codec::Permutation(order)) if is_reversed(order) => {}
         _ => {
             return Err(CodecError::configuration(
-                "the first of `codecs` is no `transpose` of all dimensions",
+                "the first of `codecs` must be a `transpose` that reverses all dimensions",
             ));
         }
     }
     match second {
         Some(Link { codec: Codec::Binary(order), document: Some(_), .. })
             if *order == ByteOrder::Big || !has_order => {}
-        _ => return Err(CodecError::configuration("the second of `codecs` is no `bytes` in big endian")),
+        _ => return Err(CodecError::configuration("the second of `codecs` must be `bytes` in big endian")),
     }
     match rest {
         [] => Ok(()),
         [Link { codec: Codec::BytesToBytes(_), .. }] => Ok(()),
-        [_] => Err(CodecError::configuration("the third of `codecs` compresses no bytes")),
-        _ => Err(CodecError::configuration("N5 has one compression: `codecs` has too many")),
+        [_] => Err(CodecError::configuration("the third of `codecs` must be a bytes-to-bytes codec")),
+        _ => Err(CodecError::configuration("`codecs` has too many entries: N5 allows one compression")),
     }
 }
 
-/// The header of a block that is as large as `array`.
+/// Returns the header of a block with the shape of `array`.
 fn header_of(array: &ArrayRepresentation) -> Result<Vec<u8>, CodecError> {
     let name = array.data_type.name();
     if !DATA_TYPES.contains(&&*name) {
-        return Err(CodecError::Unsupported(format!("N5 has no data type `{name}`")));
+        return Err(CodecError::Unsupported(format!("N5 does not have a data type `{name}`")));
     }
-    let too_large = || CodecError::Unsupported(format!("N5 has no blocks of shape {:?}", array.shape));
+    let too_large = || CodecError::Unsupported(format!("N5 cannot have blocks of shape {:?}", array.shape));
     let rank = u16::try_from(array.shape.len()).map_err(|_| too_large())?;
     let mut header = [[0, 0], rank.to_be_bytes()].concat();
     for size in &array.shape {
@@ -115,7 +117,7 @@ fn header_of(array: &ArrayRepresentation) -> Result<Vec<u8>, CodecError> {
 }
 
 impl N5Default {
-    /// The block that the header is about, and what is behind it.
+    /// Returns the array in the header of a block, and the bytes after the header.
     fn block<'a>(
         &self,
         array: &ArrayRepresentation,
@@ -123,17 +125,17 @@ impl N5Default {
     ) -> Result<(ArrayRepresentation, &'a [u8]), CodecError> {
         let rank = array.shape.len();
         let cut_off =
-            || CodecError::corrupt(format!("{} bytes have no room for the header of a block", encoded.len()));
+            || CodecError::corrupt(format!("{} bytes are too few for the header of a block", encoded.len()));
         let (&[high, low, many, few], rest) = encoded.split_first_chunk::<START>().ok_or_else(cut_off)?;
         let mode = u16::from_be_bytes([high, low]);
         if mode != 0 {
-            return Err(CodecError::corrupt(format!("the block has mode {mode}; the default one is 0")));
+            return Err(CodecError::corrupt(format!(
+                "the block has mode {mode}; expected the default mode, 0"
+            )));
         }
         let found = usize::from(u16::from_be_bytes([many, few]));
         if found != rank {
-            return Err(CodecError::corrupt(format!(
-                "the block has {found} dimensions, and the array {rank}"
-            )));
+            return Err(CodecError::corrupt(format!("the block has {found} dimensions; expected {rank}")));
         }
         let (sizes, rest) = rest.split_at_checked(4 * rank).ok_or_else(cut_off)?;
         let (sizes, _) = sizes.as_chunks::<4>();
@@ -143,7 +145,7 @@ impl N5Default {
         let fits = block.element_count().zip(largest).is_some_and(|(count, largest)| count <= largest);
         if !fits {
             return Err(CodecError::corrupt(format!(
-                "the block has shape {:?}, far more than the chunk, {:?}",
+                "the block has shape {:?}, which is far larger than the chunk of shape {:?}",
                 block.shape, array.shape
             )));
         }
@@ -206,7 +208,7 @@ impl CompositeCodec for N5Default {
     }
 }
 
-/// Copies what two arrays have in common, both in C order, with elements of so many bytes.
+/// Copies the common part of two arrays in C order, with elements of `element` bytes.
 fn overlay(from: &[u8], from_shape: &[u64], to: &mut [u8], to_shape: &[u64], element: usize) {
     let [Some((&from_size, from_inner)), Some((&to_size, to_inner))] =
         [from_shape.split_first(), to_shape.split_first()]
@@ -225,7 +227,8 @@ fn overlay(from: &[u8], from_shape: &[u64], to: &mut [u8], to_shape: &[u64], ele
     from.zip(to).for_each(|(from, to)| overlay(from, from_inner, to, to_inner, element));
 }
 
-/// Bytes of one of the parts along the first dimension. The whole lies in memory; a part without elements is empty.
+/// Returns the size of one index along the first dimension in bytes. The whole array is in memory, so an
+/// overflow can only mean an array without elements.
 fn stride(inner: &[u64], element: usize) -> usize {
     let bytes = inner.iter().try_fold(element, |bytes, &size| bytes.checked_mul(usize::try_from(size).ok()?));
     bytes.unwrap_or(usize::MAX).max(1)

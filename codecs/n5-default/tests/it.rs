@@ -1,4 +1,4 @@
-//! Blocks of N5: the header, the codecs that N5 has, and blocks of another size than the chunk.
+//! `n5_default`: the header, the codecs of N5, and blocks with another shape than the chunk.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use zarr_codec_n5_default as _;
@@ -10,7 +10,7 @@ use zarr_spec::{
     Mode, Reading, Registry, Representation,
 };
 
-// Plugins do not depend on one another: these stand in for two that N5 needs.
+// Plugins do not depend on each other, so these stand in for two codecs that N5 needs.
 zarr_spec::register!(CodecPlugin::new(Identifiers::name("transpose"), &transpose));
 zarr_spec::register!(CodecPlugin::new(Identifiers::name("bytes"), &bytes));
 
@@ -44,7 +44,7 @@ fn n5(configuration: &str, array: &ArrayRepresentation) -> Result<Codec, CodecEr
     created("n5_default", configuration, &Representation::Array(array.clone()))
 }
 
-/// The codec of a document, from the plugins that this test links.
+/// Creates the codec of a document from the plugins that this test links.
 fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<Codec, CodecError> {
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
@@ -79,7 +79,7 @@ fn a_block_is_a_header_and_elements_whose_first_dimension_varies_fastest() {
 
 /// Tests EX-CODEC-26.
 #[test]
-fn a_block_of_another_size_is_filled_up_or_cut() {
+fn a_block_of_another_shape_is_padded_or_cropped() {
     let codec = n5(CODECS, &chunk()).unwrap();
     for (encoded, decoded) in [
         ("0000 0002 00000001 00000002 0001 0002", [1, 2, 7, 7, 7, 7]),
@@ -98,16 +98,16 @@ fn a_block_of_another_size_is_filled_up_or_cut() {
 fn other_modes_ranks_and_sizes_are_errors() {
     let codec = n5(CODECS, &chunk()).unwrap();
     for (encoded, what) in [
-        ("", "no room"),
-        ("0000 0002 00000002 000000", "no room"),
+        ("", "too few"),
+        ("0000 0002 00000002 000000", "too few"),
         ("0001 0002 00000002 00000003 00000006 0001", "mode 1"),
         ("0002 0002 00000002 00000003", "mode 2"),
-        ("0000 0001 00000006 0001 0004 0002 0005 0003 0006", "1 dimensions, and the array 2"),
-        ("0000 0003 00000001 00000001 00000001 0001", "3 dimensions, and the array 2"),
+        ("0000 0001 00000006 0001 0004 0002 0005 0003 0006", "1 dimensions; expected 2"),
+        ("0000 0003 00000001 00000001 00000001 0001", "3 dimensions; expected 2"),
         ("0000 0002 00000002 00000003 0001", "corrupt"),
         ("0000 0002 00000001 00000002 0001 0002 0003", "corrupt"),
-        ("0000 0002 ffffffff ffffffff 0001", "far more than the chunk"),
-        ("0000 0002 00000100 00000001", "far more than the chunk"),
+        ("0000 0002 ffffffff ffffffff 0001", "far larger than the chunk"),
+        ("0000 0002 00000100 00000001", "far larger than the chunk"),
     ] {
         let error = decode(&codec, &chunk(), &hex(encoded), 12).unwrap_err();
         assert!(matches!(error, CodecError::Corrupt(_)), "{encoded}: {error}");
@@ -124,11 +124,11 @@ fn other_chains_and_data_types_are_errors() {
     let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
     for (codecs, what) in [
         ("".to_owned(), "no codec turns the array into bytes"),
-        (big.to_owned(), "no `transpose`"),
-        (format!("{as_it_is}, {big}"), "no `transpose`"),
+        (big.to_owned(), "must be a `transpose`"),
+        (format!("{as_it_is}, {big}"), "must be a `transpose`"),
         (transpose.to_owned(), "no codec turns the array into bytes"),
-        (format!("{transpose}, {little}"), "no `bytes` in big endian"),
-        (format!("{transpose}, {transpose}, {big}"), "no `bytes` in big endian"),
+        (format!("{transpose}, {little}"), "must be `bytes` in big endian"),
+        (format!("{transpose}, {transpose}, {big}"), "must be `bytes` in big endian"),
         (format!("{transpose}, {big}, \"nobody\""), "nobody"),
     ] {
         let error = n5(&format!(r#"{{"codecs": [{codecs}]}}"#), &chunk()).unwrap_err();

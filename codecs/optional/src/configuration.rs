@@ -1,4 +1,4 @@
-//! From documents to the codec, and from one format's documents to another's.
+//! Creating the codec from documents, and translating documents between formats.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn create(creation: &Creation<'_>, decoded: &Representation) -> Resul
     Ok(Codec::Composite(Arc::new(optional(creation, decoded)?)))
 }
 
-/// Both chains in the words of `to`.
+/// Translates both chains to the format `to`.
 pub(crate) fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,
@@ -43,14 +43,16 @@ pub(crate) fn translate(
 fn optional(creation: &Creation<'_>, decoded: &Representation) -> Result<Optional, CodecError> {
     let OptionalConfiguration { mask_codecs, data_codecs } = creation.parse()?;
     let array = array(decoded)?;
-    // As many as there may be.
+    // The array of all elements, the largest possible one.
     let data_array = data_array(array, count(array)?)?;
     let document = DataTypeDocument::named("bool");
     let mask_type = creation.registry.data_type(Format::V3, &document, creation.reading);
-    let (mask_type, _) =
-        mask_type.map_err(|error| CodecError::Unsupported(format!("the mask needs `bool`: {error}")))?;
+    let (mask_type, _) = mask_type
+        .map_err(|error| CodecError::Unsupported(format!("the mask needs data type `bool`: {error}")))?;
     if !matches!(mask_type.elements(), Elements::Fixed { size: 1, .. }) {
-        return Err(CodecError::Unsupported("the mask needs `bool`, and that is not a byte here".to_owned()));
+        return Err(CodecError::Unsupported(
+            "the mask needs data type `bool` with elements of one byte".to_owned(),
+        ));
     }
     Ok(Optional {
         mask_codecs: chain(creation, MASK_CODECS, &mask_codecs, &mask_array(array, &mask_type))?,
@@ -60,7 +62,7 @@ fn optional(creation: &Creation<'_>, decoded: &Representation) -> Result<Optiona
     })
 }
 
-/// A chain of the list `member`, which turns arrays into bytes by a codec that the list names.
+/// Creates the chain of the list `member`, which must contain an array-to-bytes codec.
 fn chain(
     creation: &Creation<'_>,
     member: &str,
@@ -76,7 +78,9 @@ fn chain(
     let chain = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
         .map_err(Box::new)?;
     if chain.links().iter().any(|link| link.document.is_none()) {
-        return Err(CodecError::configuration(format!("no codec of `{member}` turns the array into bytes")));
+        return Err(CodecError::configuration(format!(
+            "`{member}` does not contain an array-to-bytes codec"
+        )));
     }
     Ok(chain)
 }

@@ -1,18 +1,20 @@
-//! The `zarrs.optional` codec of Zarr: which elements are there, and those that are.
+//! The `zarrs.optional` codec of Zarr: stores a mask of the present elements, and then these elements.
 //!
-//! Array to bytes, for data type `zarrs.optional` alone. A chunk is
+//! Array to bytes, only for data type `zarrs.optional`. A chunk consists of
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 8 | bytes of the mask, little endian |
-//! | 8 | bytes of the elements, little endian |
-//! | | the mask: an array of `bool` of the shape of the chunk, true where an element is there, by `mask_codecs` |
-//! | | the elements that are there: an array of one dimension, by `data_codecs`; nothing where all are missing |
+//! | 8 | size of the encoded mask in bytes, little endian |
+//! | 8 | size of the encoded elements in bytes, little endian |
+//! | | the mask: an array of `bool` with the shape of the chunk, true where an element is present, encoded by
+//! `mask_codecs` |
+//! | | the present elements: a one-dimensional array, encoded by `data_codecs`; empty if all elements are
+//! missing |
 //!
-//! The encoded size depends on the elements. Both lists name what turns their array into bytes, in the draft too. The
-//! registry must have `bool`.
+//! The encoded size depends on the elements. Both lists must contain an array-to-bytes codec, in the draft too.
+//! The registry must contain `bool`.
 //!
-//! Source: the crate `zarrs` 0.23, the only other program that has it; pull request 33 of the Zarr extension registry.
+//! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 
 mod configuration;
 
@@ -37,7 +39,7 @@ zarr_spec::register!(
     )
     .translated_by(&configuration::translate)
     .configuration::<configuration::OptionalConfiguration>()
-    .about("Writes which elements are there, and then those, each by codecs of their own.", EXAMPLES)
+    .about("Stores a mask of the present elements and these elements, with separate codecs.", EXAMPLES)
 );
 
 const INT32: &str = r#"{"name": "zarrs.optional", "configuration": {"name": "int32", "configuration": {}}}"#;
@@ -66,14 +68,14 @@ const EXAMPLES: &[Example] = &[
     .with_data_types(&[INT32]),
 ];
 
-/// Bytes of a size in the header.
+/// Size of a size in the header.
 const WORD: usize = 8;
-/// Bytes of an offset in the decoded form.
+/// Size of an offset in the decoded form.
 const OFFSET: usize = 8;
-/// The byte before an element that is there, in the decoded form.
+/// The byte before a present element in the decoded form.
 const THERE: u8 = 1;
 
-/// Encodes which elements are there apart from those that are.
+/// Encodes the mask and the present elements separately.
 #[derive(Debug)]
 struct Optional {
     mask_type: Arc<dyn DataType>,
@@ -123,7 +125,7 @@ impl CompositeCodec for Optional {
     ) -> Result<(), CodecError> {
         let (encoded_mask, encoded_data) = split(encoded)?;
         let count = count(array)?;
-        // Before anything is decoded: the chunk may be larger than there is room for.
+        // Checks the room before decoding: the chunk may exceed the limit.
         decoded.spare((count + 1) * OFFSET)?;
         let mut mask = Output::at_most(count);
         chains.decode(&self.mask_codecs, &mask_array(array, &self.mask_type), encoded_mask, &mut mask)?;
@@ -133,7 +135,7 @@ impl CompositeCodec for Optional {
             return match encoded_data.len() {
                 0 => join(&mask, std::iter::empty(), 0, decoded),
                 size => Err(CodecError::corrupt(format!(
-                    "all elements are missing, and {size} bytes hold elements"
+                    "all elements are missing, but {size} bytes of elements follow"
                 ))),
             };
         }
@@ -156,21 +158,21 @@ impl CompositeCodec for Optional {
     }
 }
 
-/// The type of the elements that are there.
+/// Returns the data type of present elements.
 fn inner(array: &ArrayRepresentation) -> Result<&Arc<dyn DataType>, CodecError> {
     array.data_type.optional().ok_or_else(|| {
         let name = array.data_type.name();
-        CodecError::Unsupported(format!("it encodes data type `zarrs.optional`, not `{name}`"))
+        CodecError::Unsupported(format!("expected data type `zarrs.optional`, found `{name}`"))
     })
 }
 
-/// How many elements a chunk has.
+/// Returns the number of elements of a chunk.
 fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
     let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
     count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }
 
-/// The array of truth values that `mask_codecs` encode.
+/// Returns the array of booleans that `mask_codecs` encode.
 fn mask_array(array: &ArrayRepresentation, mask_type: &Arc<dyn DataType>) -> ArrayRepresentation {
     ArrayRepresentation {
         shape: array.shape.clone(),
@@ -180,7 +182,7 @@ fn mask_array(array: &ArrayRepresentation, mask_type: &Arc<dyn DataType>) -> Arr
     }
 }
 
-/// The array of so many elements that `data_codecs` encode.
+/// Returns the array of `count` elements that `data_codecs` encode.
 fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresentation, CodecError> {
     let data_type = inner(array)?;
     Ok(ArrayRepresentation {
@@ -191,7 +193,7 @@ fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresen
     })
 }
 
-/// The mask, the elements that are there as they lie in memory, and how many these are.
+/// Returns the mask, the present elements in their memory layout, and their number.
 fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>, usize), CodecError> {
     let is_variable = inner(array)?.elements() == Elements::Variable;
     let mut mask = Vec::new();
@@ -215,7 +217,7 @@ fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>
     Ok((mask, offsets.chain(payload).collect(), there))
 }
 
-/// The mask and the elements of a chunk, both encoded.
+/// Splits a chunk into the encoded mask and the encoded elements.
 fn split(encoded: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
     let word = |bytes: &[u8; WORD]| u64::from_le_bytes(*bytes);
     let header = encoded.split_first_chunk::<WORD>().and_then(|(mask_size, rest)| {
@@ -223,25 +225,25 @@ fn split(encoded: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
         Some((word(mask_size), word(data_size), rest))
     });
     let (mask_size, data_size, rest) = header
-        .ok_or_else(|| CodecError::corrupt(format!("{} bytes have no room for a header", encoded.len())))?;
+        .ok_or_else(|| CodecError::corrupt(format!("{} bytes are too few for a header", encoded.len())))?;
     if mask_size.checked_add(data_size) != Some(rest.len() as u64) {
         return Err(CodecError::corrupt(format!(
-            "a mask of {mask_size} bytes and elements of {data_size} are not the {} that there are",
+            "a mask of {mask_size} bytes and elements of {data_size} bytes do not add up to the remaining {} bytes",
             rest.len()
         )));
     }
-    // The mask is a part of what is in memory.
+    // The mask is a part of the bytes in memory, so its size fits.
     Ok(rest.split_at(usize::try_from(mask_size).unwrap_or(rest.len())))
 }
 
-/// The elements that were decoded, where several stored forms may stand for one.
+/// Normalizes the decoded elements, since an element may have several stored forms.
 fn settle(data_type: &dyn DataType, elements: Output<'static>, mode: Mode) -> Result<Vec<u8>, CodecError> {
     let mut elements = elements.into_written();
     data_type.settle(&mut elements, mode).map_err(|invalid| CodecError::corrupt(invalid.to_string()))?;
     Ok(elements)
 }
 
-/// Appends the decoded form: `there` are as many elements as the mask says, of so many bytes.
+/// Appends the decoded form. `there` has one element of `size` bytes for each true element of the mask.
 fn join<'e>(
     mask: &[u8],
     mut there: impl Iterator<Item = &'e [u8]>,

@@ -1,4 +1,4 @@
-//! `zarrs.optional` against chunks that zarrs wrote, and damaged ones.
+//! `zarrs.optional`: chunks written by zarrs, and damaged ones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -20,7 +20,7 @@ use zarr_spec::{
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/optional/1.0";
 
-/// Stands in for the data type: plugins do not depend on one another.
+/// Stands in for the data type, since plugins do not depend on each other.
 #[derive(Debug)]
 struct Maybe(Arc<dyn DataType>);
 
@@ -189,7 +189,7 @@ fn with(mask: &str, data: &str) -> String {
 const PLAIN: &str = r#"["bytes"]"#;
 const BIG: &str = r#"["big"]"#;
 
-/// An element that is there.
+/// Returns a present element.
 fn there(inner: &[u8]) -> Vec<u8> {
     [&[1], inner].concat()
 }
@@ -203,11 +203,11 @@ fn assert_encodes(codec: &Codec, chunk: &ArrayRepresentation, elements: &[Vec<u8
     check_damaged(codec, chunk, &encoded, 1 << 10, 2000).unwrap();
 }
 
-/// Written by zarrs 0.23.14 as `Option<i32>`: the mask and the elements by `bytes`, these in big endian.
+/// Written by zarrs 0.23.14 as `Option<i32>`, with `bytes` for the mask and for the elements, in big endian.
 ///
 /// Tests EX-SEEN-06.
 #[test]
-fn the_mask_and_the_elements_that_are_there_stand_behind_their_sizes() {
+fn a_chunk_is_two_sizes_the_mask_and_the_present_elements() {
     let chunk = chunk(&[3], maybe(INT32));
     let codec = created(&with(PLAIN, BIG), &chunk).unwrap();
     let element = |value: i32| there(&value.to_ne_bytes());
@@ -223,7 +223,7 @@ fn the_mask_and_the_elements_that_are_there_stand_behind_their_sizes() {
 
 /// Written by zarrs 0.23.14 as `Option<Option<u16>>` and as `Option<String>`, with `bytes` for the masks.
 #[test]
-fn types_inside_are_optional_again_and_of_variable_size() {
+fn inner_types_can_be_optional_or_of_variable_size() {
     let nested = chunk(&[3], Arc::new(Maybe(maybe(UINT16))));
     let inner = format!(r#"[{{"name":"zarrs.optional","configuration":{}}}]"#, with(PLAIN, PLAIN));
     let codec = created(&with(PLAIN, &inner), &nested).unwrap();
@@ -239,19 +239,19 @@ fn types_inside_are_optional_again_and_of_variable_size() {
 }
 
 #[test]
-fn codecs_may_compress_inside() {
+fn inner_codecs_can_compress() {
     let chunk = chunk(&[2, 3], maybe(UINT8));
     let codec = created(&with(r#"["bytes","gzip"]"#, r#"["bytes","gzip"]"#), &chunk).unwrap();
     let elements = [there(&[5]), there(&[0]), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     let decoded = items(&elements);
     let encoded = hex("0200000000000000 0100000000000000 0101 05");
     assert_eq!(encode(&codec, &chunk, &decoded).unwrap(), encoded);
-    // The stand-in takes zeros away and does not bring them back.
+    // The stand-in removes zeros and does not restore them.
     let error = decode(&codec, &chunk, &encoded, 1 << 10).unwrap_err();
     assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
 }
 
-/// As for other arrays of `bool`, to which strict readers allow 0 and 1.
+/// Strict readers accept only 0 and 1, as in other arrays of `bool`.
 #[test]
 fn any_byte_of_the_mask_but_zero_is_true() {
     let chunk = chunk(&[3], maybe(UINT8));
@@ -264,24 +264,27 @@ fn any_byte_of_the_mask_but_zero_is_true() {
 }
 
 #[test]
-fn chunks_that_contradict_themselves_are_corrupt() {
+fn inconsistent_chunks_are_corrupt() {
     let chunk = chunk(&[3], maybe(UINT8));
     let codec = created(&with(PLAIN, PLAIN), &chunk).unwrap();
     for (encoded, what) in [
-        ("", "0 bytes have no room for a header"),
-        ("0300000000000000 02000000000000", "15 bytes have no room for a header"),
-        ("0300000000000000 0200000000000000 010001 07", "a mask of 3 bytes and elements of 2 are not the 4"),
-        ("0300000000000000 0200000000000000 010001 0708 09", "are not the 6 that there are"),
+        ("", "0 bytes are too few for a header"),
+        ("0300000000000000 02000000000000", "15 bytes are too few for a header"),
+        (
+            "0300000000000000 0200000000000000 010001 07",
+            "a mask of 3 bytes and elements of 2 bytes do not add up to the remaining 4",
+        ),
+        ("0300000000000000 0200000000000000 010001 0708 09", "do not add up to the remaining 6 bytes"),
         ("0600000000000000 0000000000000000 010001 0708", "a mask of 6 bytes"),
         ("ffffffffffffffff 0600000000000000 010001 0708", "a mask of 18446744073709551615 bytes"),
         ("0300000000000000 ffffffffffffffff 010001 0708", "elements of 18446744073709551615"),
-        // The mask has as many elements as the chunk, and those that are there are as many as it says.
+        // The mask must have as many elements as the chunk, and there must be as many elements as it declares.
         ("0200000000000000 0300000000000000 0101 070809", "2 bytes"),
         ("0300000000000000 0100000000000000 010001 07", "1 bytes"),
         ("0300000000000000 0300000000000000 010001 070809", "3 bytes"),
         (
             "0300000000000000 0100000000000000 000000 07",
-            "all elements are missing, and 1 bytes hold elements",
+            "all elements are missing, but 1 bytes of elements follow",
         ),
     ] {
         let error = decode(&codec, &chunk, &hex(encoded), 1 << 10).unwrap_err();
@@ -291,7 +294,7 @@ fn chunks_that_contradict_themselves_are_corrupt() {
 }
 
 #[test]
-fn what_is_decoded_has_a_limit() {
+fn decoding_respects_the_limit() {
     let huge = chunk(&[1 << 40], maybe(UINT8));
     let codec = created(&with(PLAIN, PLAIN), &huge).unwrap();
     let encoded = hex("0300000000000000 0000000000000000 000000");
@@ -302,7 +305,7 @@ fn what_is_decoded_has_a_limit() {
 }
 
 #[test]
-fn elements_that_are_none_cannot_be_encoded() {
+fn invalid_elements_cannot_be_encoded() {
     let chunk = chunk(&[2], maybe(UINT8));
     let codec = created(&with(PLAIN, PLAIN), &chunk).unwrap();
     for wrong in [items(&[vec![1], vec![]]), items(&[vec![2, 0], vec![]]), items(&[vec![1, 1]]), Vec::new()] {
@@ -312,7 +315,7 @@ fn elements_that_are_none_cannot_be_encoded() {
 }
 
 #[test]
-fn configurations_are_two_lists_that_turn_arrays_into_bytes() {
+fn both_lists_must_contain_an_array_to_bytes_codec() {
     let chunk_of = |data_type| chunk(&[2], data_type);
     let optional = chunk_of(maybe(UINT8));
     for (configuration, what) in [
@@ -330,7 +333,7 @@ fn configurations_are_two_lists_that_turn_arrays_into_bytes() {
     }
     let error = created(&with(PLAIN, PLAIN), &chunk_of(Arc::new(UINT8))).unwrap_err();
     assert!(matches!(error, CodecError::Unsupported(_)), "{error}");
-    assert!(error.to_string().contains("not `uint8`"), "{error}");
+    assert!(error.to_string().contains("found `uint8`"), "{error}");
     let bytes = creation(Format::V3, "zarrs.optional", "", Mode::Strict, |creation| {
         let plugin = *Registry::linked().unwrap().codecs().iter().next().unwrap();
         let configuration = zarr_json::parse(with(PLAIN, PLAIN).as_bytes(), &Default::default()).unwrap();
@@ -341,7 +344,7 @@ fn configurations_are_two_lists_that_turn_arrays_into_bytes() {
 }
 
 #[test]
-fn each_format_has_its_own_words_for_the_lists() {
+fn both_lists_are_translated_to_each_format() {
     let optional = Representation::Array(chunk(&[2], maybe(BOOL)));
     let registry = registry();
     let v3 = r#"{"mask_codecs":[{"name":"bytes"}],"data_codecs":[{"name":"bytes"},{"name":"gzip","configuration":{"level":1}}]}"#;

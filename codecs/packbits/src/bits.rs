@@ -1,27 +1,27 @@
-//! Bits of elements, one after another.
+//! Packing the bits of elements without gaps.
 
 use zarr_spec::DataType;
 use zarr_spec::data_type::Kind;
 
-/// What is packed as one number: an element, or each part of a complex one.
+/// A number that is packed: an element, or one part of a complex element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Component {
-    /// Bits that it has.
+    /// Number of bits.
     pub(crate) bits: u32,
-    /// The first one that is packed, the least significant one being 0.
+    /// The first packed bit; bit 0 is the least significant one.
     pub(crate) first: u32,
-    /// The last one that is packed.
+    /// The last packed bit.
     pub(crate) last: u32,
-    /// Bytes that it takes in memory.
+    /// Size in memory in bytes.
     pub(crate) bytes: usize,
-    /// How many an element has.
+    /// Number of components of an element.
     pub(crate) count: usize,
-    /// How it is made longer.
+    /// The kind, which decides about sign extension.
     pub(crate) kind: Kind,
 }
 
 impl Component {
-    /// All bits of elements of `data_type`, as the registry counts them.
+    /// Returns the component of `data_type` with all of its bits, as the registry counts them.
     pub(crate) fn of(data_type: &dyn DataType) -> Option<Self> {
         let size = data_type.elements().size()?;
         let name = data_type.name();
@@ -50,12 +50,12 @@ impl Component {
         fits.then_some(Self { bits, first: 0, last: bits - 1, bytes, count, kind })
     }
 
-    /// Bytes of an element in memory.
+    /// Returns the size of an element in memory.
     pub(crate) fn size(&self) -> usize {
         self.bytes * self.count
     }
 
-    /// Bits of an element that are packed.
+    /// Returns the number of packed bits of an element.
     pub(crate) fn packed_bits(&self) -> usize {
         self.width() as usize * self.count
     }
@@ -64,7 +64,7 @@ impl Component {
         self.last - self.first + 1
     }
 
-    /// Writes all of `packed`, which has just enough bytes.
+    /// Packs `elements` to `packed`, which has exactly the required size.
     pub(crate) fn pack(&self, elements: &[u8], packed: &mut [u8]) {
         let width = self.width();
         let mask = self.mask();
@@ -89,7 +89,7 @@ impl Component {
         }
     }
 
-    /// Writes all of `elements`, whose bits `packed` holds.
+    /// Unpacks `packed` to all of `elements`.
     pub(crate) fn unpack(&self, packed: &[u8], elements: &mut [u8]) {
         let width = self.width();
         let mask = self.mask();
@@ -102,26 +102,26 @@ impl Component {
                 pending |= u128::from(byte) << count;
                 count += 8;
             }
-            // Never more than the mask, which has 64 bits.
+            // The value fits into the mask, which has 64 bits.
             let value = u64::try_from(pending & u128::from(mask)).unwrap_or(mask);
             (pending, count) = (pending >> width, count - width);
             write(self.extended(value << self.first), component);
         }
     }
 
-    /// As many ones as bits are packed.
+    /// Returns a mask with a one for each packed bit.
     fn mask(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.width())
     }
 
-    /// With the sign, which is the last bit that was packed, in all bits above.
+    /// Copies the sign, the last packed bit, to all higher bits.
     fn extended(&self, value: u64) -> u64 {
         let is_negative = self.kind == Kind::Int && (value >> self.last) & 1 == 1;
         if is_negative { value | (u64::MAX << self.last) } else { value }
     }
 }
 
-/// A number of up to eight bytes in native order.
+/// Reads a number of up to eight bytes in native byte order.
 fn read(bytes: &[u8]) -> u64 {
     let mut wide = [0; 8];
     let place = if cfg!(target_endian = "big") { 8 - bytes.len() } else { 0 };
@@ -129,7 +129,7 @@ fn read(bytes: &[u8]) -> u64 {
     u64::from_ne_bytes(wide)
 }
 
-/// The lower bytes of a number, as many as there is room for.
+/// Writes the lowest bytes of a number to all of `bytes`.
 fn write(value: u64, bytes: &mut [u8]) {
     let place = if cfg!(target_endian = "big") { 8 - bytes.len() } else { 0 };
     let wide = value.to_ne_bytes();

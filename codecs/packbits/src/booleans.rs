@@ -1,4 +1,4 @@
-//! The codec of numcodecs, for booleans.
+//! `packbits` of numcodecs, for booleans.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<PackBooleansConfiguration>()
-    .about("Packs 8 booleans to a byte, behind the number of bits that are unused.", EXAMPLES)
+    .about("Packs 8 booleans to a byte, preceded by the number of unused bits.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -35,31 +35,34 @@ const EXAMPLES: &[Example] = &[
         .with_data_types(&["bool"]),
 ];
 
-/// Packs booleans to an array of bytes, the most significant bit first.
+/// Packs booleans to an array of bytes, starting with the most significant bit.
 #[derive(Debug, Clone)]
 pub struct PackBooleans {
     bytes: Arc<dyn DataType>,
 }
 
 impl PackBooleans {
-    /// `uint8` is the data type of that name.
+    /// Creates the codec; `uint8` is the data type of that name.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if it is another one.
+    /// [`CodecError::Unsupported`] for another data type.
     pub fn new(uint8: Arc<dyn DataType>) -> Result<Self, CodecError> {
         if Number::of(&*uint8) != Some(Number::U8) {
-            return Err(CodecError::Unsupported(format!("booleans are not packed to `{}`", uint8.name())));
+            return Err(CodecError::Unsupported(format!(
+                "booleans cannot be packed to `{}`; expected `uint8`",
+                uint8.name()
+            )));
         }
         Ok(Self { bytes: uint8 })
     }
 }
 
-/// The number of elements, if they are booleans.
+/// Returns the number of elements, which must be booleans.
 fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
     if Number::of(&*array.data_type) != Some(Number::Bool) {
         let name = array.data_type.name();
-        return Err(CodecError::Unsupported(format!("elements of data type `{name}` are no booleans")));
+        return Err(CodecError::Unsupported(format!("expected booleans, found data type `{name}`")));
     }
     array
         .element_count()
@@ -67,7 +70,7 @@ fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
 }
 
 impl ArrayToArrayCodec for PackBooleans {
-    /// The fill value is 0: bytes do not stand for one element each.
+    /// The fill value is 0, since a byte does not represent a single element.
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
         Ok(ArrayRepresentation {
             shape: vec![1 + count(decoded)?.div_ceil(8) as u64],
@@ -85,7 +88,7 @@ impl ArrayToArrayCodec for PackBooleans {
     ) -> Result<(), CodecError> {
         let count = count(array)?;
         if decoded.len() != count {
-            return Err(CodecError::encode(format!("{} bytes are not {count} booleans", decoded.len())));
+            return Err(CodecError::encode(format!("{} bytes do not hold {count} booleans", decoded.len())));
         }
         let size = 1 + count.div_ceil(8);
         let (first, packed) = encoded.spare(size)?[..size].split_at_mut(1);
@@ -106,17 +109,17 @@ impl ArrayToArrayCodec for PackBooleans {
     ) -> Result<(), CodecError> {
         let count = count(array)?;
         let [said, packed @ ..] = encoded else {
-            return Err(CodecError::corrupt("no bytes, not even the number of unused bits"));
+            return Err(CodecError::corrupt("the number of unused bits is missing"));
         };
         if packed.len() != count.div_ceil(8) {
             return Err(CodecError::corrupt(format!(
-                "{} bytes are not {count} packed booleans",
+                "{} bytes do not hold {count} packed booleans",
                 packed.len()
             )));
         }
         if *said != padding(count) {
             let padding = padding(count);
-            return Err(CodecError::corrupt(format!("{said} bits are said to be unused, and {padding} are")));
+            return Err(CodecError::corrupt(format!("{said} unused bits are declared; expected {padding}")));
         }
         let booleans = &mut decoded.spare(count)?[..count];
         for (booleans, byte) in booleans.chunks_mut(8).zip(packed) {

@@ -1,16 +1,16 @@
-//! The `packbits` codecs of Zarr: elements as the bits that they need, without gaps.
+//! The `packbits` codecs of Zarr: pack the significant bits of elements without gaps.
 //!
-//! Two codecs have this name, and their bits lie the other way round:
+//! Two codecs have this name. They pack bits in opposite order:
 //!
-//! - [`PackBits`], `packbits` of final v3: array to bytes. The bits `first_bit` to `last_bit` of each element follow one
-//!   another, the least significant one first, from the least significant bit of the first byte on. Signed integers get
-//!   their sign back. `padding_encoding` puts the number of unused bits of the last byte before or after all bytes, or
-//!   says it nowhere, which is the default.
-//! - [`PackBooleans`], `packbits` of v2, which final v3 calls `numcodecs.packbits`: array to array, from booleans to one
-//!   dimension of `uint8`. The first one is the number of unused bits of the last; then the booleans, from the most
-//!   significant bit of each byte on.
+//! - [`PackBits`], `packbits` of final v3: array to bytes. The bits `first_bit` to `last_bit` of each element
+//! are packed, starting with the least significant bit of the element and of the first byte. Decoding restores
+//! the sign of signed integers. `padding_encoding` stores the number of unused bits of the last byte before or
+//! after all bytes, or not at all, which is the default.
+//! - [`PackBooleans`], `packbits` of v2, in final v3 `numcodecs.packbits`: array to array, from booleans to one
+//! dimension of `uint8`. The first byte is the number of unused bits of the last one; the booleans follow,
+//! starting with the most significant bit of each byte.
 //!
-//! Neither is written as the other when a hierarchy goes to another format.
+//! Converting a hierarchy to another format never replaces one codec by the other.
 //!
 //! Source: `packbits` in the Zarr extension registry; `PackBits` of numcodecs.
 
@@ -41,7 +41,10 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<PackBitsConfiguration>()
-    .about("Packs the bits that count of each element side by side, such as 8 booleans to a byte.", EXAMPLES)
+    .about(
+        "Packs the significant bits of elements without gaps, for instance 8 booleans to a byte.",
+        EXAMPLES
+    )
 );
 
 const EXAMPLES: &[Example] = &[
@@ -73,20 +76,20 @@ const EXAMPLES: &[Example] = &[
     .with_data_types(&["bool"]),
 ];
 
-/// Where the number of unused bits is written.
+/// Where the number of unused bits is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaddingEncoding {
-    /// Nowhere.
+    /// Not stored.
     #[default]
     None,
-    /// In a byte before all others.
+    /// In a byte before the packed bits.
     FirstByte,
-    /// In a byte behind all others.
+    /// In a byte after the packed bits.
     LastByte,
 }
 
-/// Packs elements of one data type, the least significant bit first.
+/// Packs elements of one data type, starting with the least significant bit.
 #[derive(Debug, Clone)]
 pub struct PackBits {
     data_type: String,
@@ -95,13 +98,13 @@ pub struct PackBits {
 }
 
 impl PackBits {
-    /// Keeps the bits from `first_bit` to `last_bit` of each element of `data_type`, or of both parts of a complex one:
-    /// from the first and to the last one that there is, if they are `None`.
+    /// Packs the bits `first_bit` to `last_bit` of each element of `data_type`, or of both parts of a complex
+    /// element. The defaults are the first and the last bit.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if the codec does not know how many bits elements have;
-    /// [`CodecError::InvalidConfiguration`] for bits that are not there.
+    /// [`CodecError::Unsupported`] if the number of bits of the data type is not known;
+    /// [`CodecError::InvalidConfiguration`] for bits outside of an element.
     pub fn new(
         data_type: &dyn DataType,
         padding_encoding: PaddingEncoding,
@@ -117,17 +120,19 @@ impl PackBits {
         if first > last || last >= component.bits {
             let bits = component.bits;
             return Err(CodecError::configuration(format!(
-                "bits {first} to {last} are no part of the {bits} bits of `{name}`"
+                "bits {first} to {last} are not within the {bits} bits of `{name}`"
             )));
         }
         Ok(Self { data_type: name, component: Component { first, last, ..component }, padding_encoding })
     }
 
-    /// Elements, the bytes of their bits, and how many bits of those are unused.
+    /// Returns the number of elements, of bytes of their bits, and of unused bits in these.
     fn sizes(&self, array: &ArrayRepresentation) -> Result<(usize, usize, u8), CodecError> {
         if array.data_type.name() != self.data_type {
             let name = array.data_type.name();
-            return Err(CodecError::Unsupported(format!("it was not created for data type `{name}`")));
+            return Err(CodecError::Unsupported(format!(
+                "the codec was created for another data type than `{name}`"
+            )));
         }
         let count = array.element_count().filter(|count| count.checked_mul(self.component.size()).is_some());
         let bits = count.and_then(|count| count.checked_mul(self.component.packed_bits()));
@@ -142,7 +147,7 @@ impl PackBits {
     }
 }
 
-/// Bits of the last byte that are not used.
+/// Returns the number of unused bits of the last byte.
 fn padding(bits: usize) -> u8 {
     [0, 7, 6, 5, 4, 3, 2, 1][bits % 8]
 }
@@ -161,9 +166,9 @@ impl ArrayToBytesCodec for PackBits {
     ) -> Result<(), CodecError> {
         let (count, packed, padding) = self.sizes(array)?;
         if decoded.len() != count * self.component.size() {
-            return Err(CodecError::encode(format!("{} bytes are not {count} elements", decoded.len())));
+            return Err(CodecError::encode(format!("{} bytes do not hold {count} elements", decoded.len())));
         }
-        // Asked for at once, so that a destination that is too small is left alone.
+        // Reserved in one call, so that nothing is written if the limit is too small.
         encoded.spare(self.encoded_bytes(packed))?;
         if self.padding_encoding == PaddingEncoding::FirstByte {
             encoded.put(&[padding])?;
@@ -185,7 +190,7 @@ impl ArrayToBytesCodec for PackBits {
         let (count, packed, padding) = self.sizes(array)?;
         if encoded.len() != self.encoded_bytes(packed) {
             return Err(CodecError::corrupt(format!(
-                "{} bytes are not {count} packed elements",
+                "{} bytes do not hold {count} packed elements",
                 encoded.len()
             )));
         }
@@ -195,7 +200,7 @@ impl ArrayToBytesCodec for PackBits {
             _ => (None, encoded),
         };
         if let Some(said) = said.filter(|&said| said != padding) {
-            return Err(CodecError::corrupt(format!("{said} bits are said to be unused, and {padding} are")));
+            return Err(CodecError::corrupt(format!("{said} unused bits are declared; expected {padding}")));
         }
         let size = count * self.component.size();
         self.component.unpack(bits, &mut decoded.spare(size)?[..size]);
@@ -213,7 +218,7 @@ struct PackBitsConfiguration {
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    // The first generation of the draft hides the filters of v2, by their names there, among the attributes.
+    // The first generation of the draft stores the filters of v2 in an attribute, under their names in v2.
     if creation.format == Format::V3Draft && creation.identifier == "packbits" {
         return booleans::create(creation, decoded);
     }

@@ -1,4 +1,4 @@
-//! `packbits`: bytes written by numcodecs or printed in the ledgers, and failures by variant.
+//! `packbits`: bytes written by numcodecs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -22,7 +22,7 @@ const FLOAT6: Number = UINT8.named("float6_e2m3fn");
 const COMPLEX_FLOAT4: Number = UINT16.named("complex_float4_e2m1fn");
 const BFLOAT16: Number = FLOAT16.named("bfloat16");
 
-/// The bytes of elements, a character `1` for each that is true.
+/// Returns the bytes of booleans; `1` is true.
 fn booleans(text: &str) -> Vec<u8> {
     text.bytes().map(|digit| u8::from(digit == b'1')).collect()
 }
@@ -47,7 +47,7 @@ fn assert_packs(codec: &Codec, number: Number, elements: &[u8], encoded: &str) {
     }
 }
 
-/// What numcodecs 0.17.1 makes of booleans.
+/// Booleans, and the output of numcodecs 0.17.1.
 const NUMCODECS: &[(&str, &str)] = &[
     ("1001111101", "069f40"),
     ("11111111", "00ff"),
@@ -59,7 +59,7 @@ const NUMCODECS: &[(&str, &str)] = &[
 
 /// Tests V2-CODEC-15, EX-SEEN-02.
 #[test]
-fn booleans_are_packed_as_numcodecs_does() {
+fn booleans_are_packed_like_in_numcodecs() {
     let uri = "https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0";
     for (format, identifier) in [
         (Format::V2, "packbits"),
@@ -70,7 +70,7 @@ fn booleans_are_packed_as_numcodecs_does() {
         let codec = created(format, identifier, "", BOOL);
         for (decoded, encoded) in NUMCODECS {
             assert_packs(&codec, BOOL, &booleans(decoded), encoded);
-            // A `bytes` codec follows.
+            // The chain has a `bytes` codec after this one.
             let Codec::ArrayToArray(codec) = &codec else { panic!("array to array") };
             let after = codec.encoded(&array(&[decoded.len() as u64], BOOL)).unwrap();
             assert_eq!(
@@ -95,7 +95,7 @@ fn packed_booleans_of_another_number_are_corrupt() {
         Ok::<_, CodecError>(decoded.into_written())
     };
     assert_eq!(decode("069f40").unwrap(), booleans("1001111101"));
-    // Nobody looks at unused bits.
+    // Unused bits are ignored.
     assert_eq!(decode("069f7f").unwrap(), booleans("1001111101"));
     for corrupt in ["", "06", "069f", "069f4000", "059f40", "009f40", "ff9f40"] {
         assert!(matches!(decode(corrupt), Err(CodecError::Corrupt(_))), "{corrupt}");
@@ -112,7 +112,7 @@ fn packed_booleans_of_another_number_are_corrupt() {
 
 /// Tests EX-CODEC-15.
 #[test]
-fn the_registry_packs_with_or_without_the_padding() {
+fn the_padding_is_optional_in_the_registry() {
     let ten = booleans("1001111101");
     let booleans_with = |configuration| created(Format::V3, "packbits", configuration, BOOL);
     assert_packs(&booleans_with(""), BOOL, &ten, "f902");
@@ -146,7 +146,7 @@ fn the_registry_packs_with_or_without_the_padding() {
 
 /// Tests EX-CODEC-16.
 #[test]
-fn the_two_codecs_read_bits_the_other_way_round() {
+fn the_two_codecs_have_opposite_bit_orders() {
     let ten = booleans("1001111101");
     let of_registry = created(Format::V3, "packbits", r#"{"padding_encoding":"first_byte"}"#, BOOL);
     let of_numcodecs = created(Format::V3, "numcodecs.packbits", "", BOOL);
@@ -155,7 +155,7 @@ fn the_two_codecs_read_bits_the_other_way_round() {
     let chunk = array(&[10], BOOL);
     assert_ne!(decode(&of_registry, &chunk, &hex("069f40"), 10).unwrap(), ten);
     assert_ne!(decode(&of_numcodecs, &chunk, &hex("06f902"), 10).unwrap(), ten);
-    // Neither becomes the other in another format.
+    // Neither is translated to the other.
     let decoded = Representation::Array(chunk);
     let name = |format, identifier, to| translate(format, identifier, "", &decoded, to).unwrap().0;
     assert_eq!(name(Format::V2, "packbits", Format::V3), Some("numcodecs.packbits"));
@@ -165,7 +165,7 @@ fn the_two_codecs_read_bits_the_other_way_round() {
 
 /// Tests EX-CODEC-17.
 #[test]
-fn signs_come_back_and_everything_else_is_filled_with_zeros() {
+fn signs_are_restored_and_other_bits_become_zero() {
     let last_three = (None, Some(3));
     assert_packs(&new(INT8, PaddingEncoding::None, last_three), INT8, &[0xff, 7, 0xf8], "7f08");
     assert_packs(&new(UINT8, PaddingEncoding::None, last_three), UINT8, &[15, 7, 8], "7f08");
@@ -174,12 +174,12 @@ fn signs_come_back_and_everything_else_is_filled_with_zeros() {
     let middle = new(INT16, PaddingEncoding::None, (Some(4), Some(7)));
     let elements = [-16i16, 0x70, -128].map(i16::to_ne_bytes).concat();
     assert_packs(&middle, INT16, &elements, "7f08");
-    // What was not packed is lost.
+    // Bits that are not packed are lost.
     let chunk = array(&[1], INT16);
     let encoded = encode(&middle, &chunk, &0x1234i16.to_ne_bytes()).unwrap();
     assert_eq!(decode(&middle, &chunk, &encoded, 2).unwrap(), 0x30i16.to_ne_bytes());
 
-    // Of a complex number, both parts: the upper halves, which have sign, exponent and seven bits of the mantissa.
+    // The upper halves of both parts of a complex number: sign, exponent and seven bits of the mantissa.
     let upper = new(COMPLEX64, PaddingEncoding::LastByte, (Some(16), None));
     assert_packs(&upper, COMPLEX64, &[1f32, -2.0].map(f32::to_ne_bytes).concat(), "803f00c000");
     let error = PackBits::new(&COMPLEX64, PaddingEncoding::None, None, Some(32)).unwrap_err();
@@ -188,7 +188,7 @@ fn signs_come_back_and_everything_else_is_filled_with_zeros() {
 
 /// Tests EX-CODEC-18.
 #[test]
-fn every_type_has_its_number_of_bits() {
+fn every_type_has_the_registered_number_of_bits() {
     let packed = |number: Number, elements: &[u8], encoded: &str| {
         assert_packs(&new(number, PaddingEncoding::None, (None, None)), number, elements, encoded);
     };
@@ -216,9 +216,9 @@ fn every_type_has_its_number_of_bits() {
     }
 }
 
-/// All widths and places of bits, against elements that are masked by hand.
+/// Compares all ranges of bits with elements that are masked by hand.
 #[test]
-fn all_ranges_of_bits() {
+fn all_ranges_of_bits_can_be_packed() {
     let elements: Vec<u64> = (0..40u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let bytes =
         |elements: &[u64]| elements.iter().flat_map(|element| element.to_ne_bytes()).collect::<Vec<_>>();

@@ -1,14 +1,15 @@
-//! The `pcodec` codec of Zarr: the numbers of a chunk as one standalone pco file.
+//! The `pcodec` codec of Zarr: compresses the numbers of a chunk to one standalone pco file.
 //!
-//! Array to bytes, for integers and floats of 16, 32 and 64 bits. Every value survives, NaN payloads and negative zero
-//! included. The encoded size depends on the numbers.
+//! Array to bytes, for integers and floats of 16, 32 and 64 bits. Lossless, including NaN payloads and negative
+//! zero. The encoded size depends on the numbers.
 //!
-//! The configuration says how numbers are written, not how they are read: `level` 0 to 12; `mode_spec` `auto` or
-//! `classic`; `delta_spec` `auto`, `no_op` (once `none`), `try_consecutive` with its `delta_encoding_order`, or
-//! `try_lookback`; `equal_pages_up_to`, how many numbers a page has at most. `paging_spec` has but one value.
+//! The configuration affects only encoding: `level` is 0 to 12; `mode_spec` is `auto` or `classic`;
+//! `delta_spec` is `auto`, `no_op` (formerly `none`), `try_consecutive` with its `delta_encoding_order`, or
+//! `try_lookback`; `equal_pages_up_to` is the maximum number of numbers in a page. `paging_spec` has only one
+//! value.
 //!
-//! What damaged bytes can make pco take beside the chunk is a window of twice 2^24 numbers, 256 MiB, of which it touches
-//! only what it needs; whatever else is large must be in the file.
+//! Damaged bytes can make pco allocate a window of twice 2^24 numbers, 256 MiB, besides the chunk, but only the
+//! used part is touched. Everything else of that size must be present in the file.
 //!
 //! Source: `PCodec` of numcodecs, in v2 as `pcodec`, in final v3 as `numcodecs.pcodec`; the format of pco.
 
@@ -37,7 +38,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<PcodecConfiguration>()
-    .about("Compresses numbers with pco, which finds modes and differences in them.", EXAMPLES)
+    .about("Compresses numbers with pco.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -75,12 +76,12 @@ const EXAMPLES: &[Example] = &[
     .with_data_types(&["int16", "uint32", "int64", "float16", "float32", "float64"]),
 ];
 
-/// Writes the numbers of a chunk as a standalone pco file.
+/// Compresses the numbers of a chunk to a standalone pco file.
 #[derive(Debug, Clone, Default)]
 pub struct Pcodec(ChunkConfig);
 
 impl Pcodec {
-    /// Writes files as `configuration` of pco says.
+    /// Creates the codec with a `configuration` of pco.
     #[must_use]
     pub const fn new(configuration: ChunkConfig) -> Self {
         Self(configuration)
@@ -111,7 +112,7 @@ impl ArrayToBytesCodec for Pcodec {
     }
 }
 
-/// The most numbers of a page, as pco has it.
+/// Maximum number of numbers in a page of pco.
 const MAX_PAGE: usize = 1 << 24;
 
 #[derive(Deserialize)]
@@ -128,7 +129,7 @@ impl PcodecConfiguration {
     fn codec(&self) -> Result<Pcodec, CodecError> {
         let level = self.level.unwrap_or(8);
         if level > 12 {
-            return Err(CodecError::configuration(format!("level is {level}, not 0 to 12")));
+            return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 12")));
         }
         let mode = match self.mode_spec.as_deref() {
             None | Some("auto") => ModeSpec::Auto,
@@ -142,7 +143,7 @@ impl PcodecConfiguration {
         let page = self.equal_pages_up_to.unwrap_or(1 << 18);
         if !(1..=MAX_PAGE).contains(&page) {
             return Err(CodecError::configuration(format!(
-                "equal_pages_up_to is {page}, not 1 to {MAX_PAGE}"
+                "`equal_pages_up_to` is {page}; expected 1 to {MAX_PAGE}"
             )));
         }
         let configuration = ChunkConfig::default()
@@ -153,21 +154,21 @@ impl PcodecConfiguration {
         Ok(Pcodec(configuration))
     }
 
-    /// An order alone means consecutive differences: configurations are older than `delta_spec`.
+    /// An order without `delta_spec` means consecutive differences: some configurations predate `delta_spec`.
     fn delta(&self) -> Result<DeltaSpec, CodecError> {
         match (self.delta_spec.as_deref(), self.delta_encoding_order) {
             (_, Some(order)) if order > 7 => {
-                Err(CodecError::configuration(format!("delta_encoding_order is {order}, not 0 to 7")))
+                Err(CodecError::configuration(format!("`delta_encoding_order` is {order}; expected 0 to 7")))
             }
             (None | Some("auto" | "try_consecutive"), Some(order)) => Ok(DeltaSpec::TryConsecutive(order)),
             (None | Some("auto"), None) => Ok(DeltaSpec::Auto),
             (Some("no_op" | "none"), None) => Ok(DeltaSpec::NoOp),
             (Some("try_lookback"), None) => Ok(DeltaSpec::TryLookback),
             (Some("try_consecutive"), None) => {
-                Err(CodecError::configuration("`try_consecutive` wants a `delta_encoding_order`"))
+                Err(CodecError::configuration("`try_consecutive` requires a `delta_encoding_order`"))
             }
             (Some(other @ ("no_op" | "none" | "try_lookback")), Some(_)) => {
-                Err(CodecError::configuration(format!("`{other}` has no `delta_encoding_order`")))
+                Err(CodecError::configuration(format!("`{other}` cannot have a `delta_encoding_order`")))
             }
             (Some(other), _) => {
                 Err(unknown("delta_spec", other, "auto, no_op, try_consecutive or try_lookback"))
@@ -177,7 +178,7 @@ impl PcodecConfiguration {
 }
 
 fn unknown(member: &str, value: &str, known: &str) -> CodecError {
-    CodecError::configuration(format!("{member} is \"{value}\", not {known}"))
+    CodecError::configuration(format!("`{member}` is \"{value}\"; expected {known}"))
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
@@ -186,7 +187,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::ArrayToBytes(Arc::new(codec)))
 }
 
-/// All members, as numcodecs writes them.
+/// Writes all members, like numcodecs.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let configuration: PcodecConfiguration = creation.parse()?;
     configuration.codec()?;

@@ -1,4 +1,4 @@
-//! From the bytes of elements to the numbers that pco takes, and back.
+//! Converting between the bytes of elements and the numbers of pco.
 
 use pco::ChunkConfig;
 use pco::data_types::Number as PcoNumber;
@@ -8,12 +8,12 @@ use zarr_plugin_kit::numbers::{Element, Number};
 use zarr_plugin_kit::with_number;
 use zarr_spec::{ArrayRepresentation, CodecError, Output};
 
-/// What the elements are, if pco has a form of them that numcodecs knows.
+/// Returns the type of the elements, if both pco and numcodecs support it.
 pub(crate) fn number(array: &ArrayRepresentation) -> Result<Number, CodecError> {
     let number = Number::of(&*array.data_type).filter(|number| number.size() > 1 && !number.is_complex());
     number.ok_or_else(|| {
         let name = array.data_type.name();
-        CodecError::Unsupported(format!("it encodes numbers of 16, 32 and 64 bits, not `{name}`"))
+        CodecError::Unsupported(format!("expected numbers of 16, 32 or 64 bits, found data type `{name}`"))
     })
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn encode(
     let number = number(array)?;
     let count = count(array)?;
     if decoded.len() != count * number.size() {
-        return Err(CodecError::encode(format!("{} bytes are not {count} elements", decoded.len())));
+        return Err(CodecError::encode(format!("{} bytes do not hold {count} elements", decoded.len())));
     }
     with_number!(number, T => {
         integer: compress::<T>(configuration, decoded, encoded),
@@ -44,7 +44,7 @@ fn compress<T: Element + PcoNumber>(
     let size = encoded.remaining();
     match simple_compress_into(&numbers, configuration, &mut *encoded) {
         Ok(_) => Ok(()),
-        // What went wrong with the output is no longer in the error, and nothing else can with it.
+        // pco drops the cause of I/O errors. An exceeded limit is the only possible one.
         Err(PcoError { kind: ErrorKind::Io(_), .. }) => {
             Err(zarr_spec::LimitExceeded { limit: encoded.written().len() + size }.into())
         }
@@ -82,20 +82,26 @@ fn decompress<T: Element + PcoNumber>(encoded: &[u8], decoded: &mut [u8]) -> Res
         let end = there + chunk.n();
         let wanted = numbers.len();
         let Some(numbers) = numbers.get_mut(there..end) else {
-            return Err(CodecError::corrupt(format!("{end} numbers or more in a chunk of {wanted}")));
+            return Err(CodecError::corrupt(format!(
+                "the file holds at least {end} numbers; expected {wanted}"
+            )));
         };
         chunk.read(numbers).map_err(CodecError::corrupt)?;
         (there, rest) = (end, chunk.into_src());
     }
     if there != numbers.len() {
-        return Err(CodecError::corrupt(format!("{there} numbers in a chunk of {}", numbers.len())));
+        return Err(CodecError::corrupt(format!(
+            "the file holds {there} numbers; expected {}",
+            numbers.len()
+        )));
     }
     elements.zip(numbers).for_each(|(element, number)| number.write(element));
     Ok(())
 }
 
-/// Refuses a dictionary that is longer than what is left of the file, before pco makes room for it. It comes first in a
-/// chunk: type and number of elements have four bytes, then its mode four bits, and the length of the dictionary 25.
+/// Refuses a dictionary that exceeds the rest of the file, before pco allocates memory for it. It is at the
+/// start of a chunk, after the type and number of elements (four bytes), the mode (four bits) and the length of
+/// the dictionary (25 bits).
 fn check_dictionary(rest: &[u8], size: usize) -> Result<(), CodecError> {
     const DICTIONARY: u32 = 4;
     let Some(start) = rest.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes) else {
@@ -105,7 +111,10 @@ fn check_dictionary(rest: &[u8], size: usize) -> Result<(), CodecError> {
     match usize::try_from(length).ok().and_then(|length| length.checked_mul(size)) {
         _ if start & 0xf != DICTIONARY => Ok(()),
         Some(bytes) if bytes <= rest.len() => Ok(()),
-        _ => Err(CodecError::corrupt(format!("a dictionary of {length} numbers in {} bytes", rest.len()))),
+        _ => Err(CodecError::corrupt(format!(
+            "a dictionary of {length} numbers exceeds the remaining {} bytes",
+            rest.len()
+        ))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `pcodec` against files that numcodecs wrote.
+//! `pcodec`: files written by numcodecs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -23,7 +23,7 @@ fn codec(format: Format, name: &str, configuration: &str, number: Number) -> Cod
     create(format, name, configuration, Mode::Strict, &decoded).unwrap().codec
 }
 
-/// 0 to 5 of each type.
+/// The numbers 0 to 5 of each type.
 const RAMPS: &[(Number, &str, &str)] = &[
     (INT16, "000001000200030004000500", "70636f210300820104010805000000100000001c88c60200"),
     (
@@ -76,7 +76,7 @@ const RAMPS: &[(Number, &str, &str)] = &[
 ///
 /// Tests V2-CODEC-27.
 #[test]
-fn files_of_numcodecs_are_read_and_come_back() {
+fn reads_and_writes_the_files_of_numcodecs() {
     for &(number, decoded, encoded) in RAMPS {
         let decoded = hex(decoded);
         let encoded = hex(encoded);
@@ -98,10 +98,10 @@ fn files_of_numcodecs_are_read_and_come_back() {
     check_lossless(&codec, &empty, b"").unwrap();
 }
 
-/// Written by numcodecs 0.17.1 with pcodec 1.1.0: the squares of 0 to 6 as `uint32` in pages of 3 with differences
-/// of order 2, and 0 to 19 modulo 5 as `int32` with a window to look back in.
+/// Written by numcodecs 0.17.1 with pcodec 1.1.0: the squares of 0 to 6 as `uint32`, in pages of 3 with
+/// differences of order 2, and 0 to 19 modulo 5 as `int32` with a lookback window.
 #[test]
-fn parameters_say_how_is_written_and_not_how_is_read() {
+fn parameters_affect_only_encoding() {
     let squares: Vec<u8> = (0..7_u32).flat_map(|i| (i * i).to_ne_bytes()).collect();
     let pages = concat!(
         r#"{"level":0,"mode_spec":"classic","delta_spec":"try_consecutive","delta_encoding_order":2,"#,
@@ -131,7 +131,7 @@ fn parameters_say_how_is_written_and_not_how_is_read() {
 }
 
 #[test]
-fn another_number_of_numbers_is_corrupt() {
+fn a_wrong_count_of_numbers_is_corrupt() {
     let (_, _, encoded) = RAMPS[1];
     let encoded = hex(encoded);
     for (count, number) in [(5, INT32), (7, INT32), (0, INT32), (300, INT32), (6, UINT32), (6, INT64)] {
@@ -154,8 +154,8 @@ fn another_number_of_numbers_is_corrupt() {
 }
 
 #[test]
-fn a_dictionary_that_is_not_in_the_file_is_corrupt() {
-    // A chunk of four `int32`, and the mode whose dictionary comes first: of 2^25 - 1 numbers, and of three in 12 bytes.
+fn a_dictionary_larger_than_the_file_is_corrupt() {
+    // A chunk of four `int32` and a mode with a dictionary: of 2^25 - 1 numbers, and of three in 12 bytes.
     let head = "70636f21 03 00 02 01 04 01 03 030000";
     let codec = codec(Format::V2, "pcodec", "", INT32);
     let error = |rest: &str| {
@@ -164,13 +164,15 @@ fn a_dictionary_that_is_not_in_the_file_is_corrupt() {
         assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
         error.to_string()
     };
-    assert!(error("f4ffff1f 0000").contains("a dictionary of 33554431 numbers in 10 bytes"));
+    assert!(
+        error("f4ffff1f 0000").contains("a dictionary of 33554431 numbers exceeds the remaining 10 bytes")
+    );
     let there = error("34000000 010000000200000003000000");
     assert!(!there.contains("a dictionary of"), "{there}");
 }
 
 #[test]
-fn it_wants_numbers_of_16_to_64_bits() {
+fn only_numbers_of_16_to_64_bits_are_supported() {
     let not_numbers =
         [BOOL, UINT8, COMPLEX64, DATETIME, TEXT].map(|number| Representation::Array(array(&[2], number)));
     for decoded in not_numbers.into_iter().chain([Representation::Bytes(Size::Exact(4))]) {

@@ -1,10 +1,10 @@
 //! The `quantize` codec of Zarr: floats rounded to decimal digits.
 //!
-//! Array to array, with losses: each element becomes the nearest multiple of `1 / 2^bits` (of two, the even one), where
-//! `2^bits` is the smallest power of two that is not below `10^digits`; then it is cast to `astype`. All is calculated in
-//! `dtype`. Decoding casts back.
+//! Array to array, lossy. Each element is rounded to the nearest multiple of `1 / 2^bits` (ties to even), where
+//! `2^bits` is the smallest power of two that is at least `10^digits`, and then cast to `astype`. The
+//! calculation uses `dtype`. Decoding casts back.
 //!
-//! The fill value of the encoded side is that of the decoded one, encoded.
+//! The encoded fill value is the decoded fill value, encoded.
 //!
 //! Source: `Quantize` of numcodecs, in v2 as `quantize`, in final v3 as `numcodecs.quantize`.
 
@@ -31,7 +31,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<QuantizeConfiguration>()
-    .about("Rounds floats to a number of decimal digits, so that they compress better.", EXAMPLES)
+    .about("Rounds floats to a number of decimal digits so that they compress better.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -58,7 +58,7 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Absolute(5e-4)),
 ];
 
-/// Rounds to decimal digits.
+/// Rounds the elements of each chunk to decimal digits.
 #[derive(Debug, Clone)]
 pub struct Quantize {
     scale: f64,
@@ -66,13 +66,13 @@ pub struct Quantize {
 }
 
 impl Quantize {
-    /// Keeps `digits` digits behind the point of elements of `dtype`, and stores them as `astype`. With negative
-    /// `digits`, some before the point are lost.
+    /// Keeps `digits` decimal places of elements of `dtype`, and stores them as `astype`. Negative `digits`
+    /// also round digits before the decimal point.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if one of the types is no float; [`CodecError::InvalidConfiguration`] for a number of
-    /// digits whose power of two `dtype` cannot hold.
+    /// [`CodecError::Unsupported`] if one of the types is not a float type;
+    /// [`CodecError::InvalidConfiguration`] if `dtype` cannot represent the power of two for `digits`.
     pub fn new(digits: i32, dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
         let decoded = float(dtype)?;
         let encoded = float(&*astype)?;
@@ -84,7 +84,9 @@ impl Quantize {
         };
         if !(smallest..=largest).contains(&scale) {
             let name = dtype.name();
-            return Err(CodecError::configuration(format!("`digits` is {digits}, too many for `{name}`")));
+            return Err(CodecError::configuration(format!(
+                "`digits` is {digits}, which is too large for `{name}`"
+            )));
         }
         Ok(Self { scale, sides: Sides { decoded, encoded, encoded_type: astype, encoded_order: None } })
     }
@@ -106,7 +108,7 @@ impl Quantize {
     }
 }
 
-/// Rounds to the nearest integer; of two, to the even one.
+/// Rounding to the nearest integer, ties to even.
 trait Nearest {
     fn nearest(self) -> Self;
 }
@@ -162,7 +164,7 @@ fn float(data_type: &dyn DataType) -> Result<Number, CodecError> {
 }
 
 fn no_float(name: &str) -> CodecError {
-    CodecError::Unsupported(format!("`{name}` is no float, and has no digits to be rounded to"))
+    CodecError::Unsupported(format!("expected floats, found data type `{name}`"))
 }
 
 #[derive(Deserialize)]
@@ -194,7 +196,7 @@ fn build(
     Ok(codec)
 }
 
-/// All formats have typestrings here.
+/// All formats use typestrings here.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

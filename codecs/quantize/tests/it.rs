@@ -1,4 +1,4 @@
-//! `quantize`: elements written by numcodecs or printed in the ledgers, and failures by variant.
+//! `quantize`: elements written by numcodecs, and errors.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ fn configuration(digits: &str, dtype: &str, astype: &str) -> String {
     format!(r#"{{"digits":{digits},"dtype":"{dtype}"{astype}}}"#)
 }
 
-/// `digits`, `dtype`, `astype`, the elements `[0.0, 1.234, -5.678, 123.456, 1e6, -0.04, 0.03125, inf]`, what numcodecs
-/// 0.17.1 makes of them, and decodes that to.
+/// `digits`, `dtype`, `astype`, the elements `[0.0, 1.234, -5.678, 123.456, 1e6, -0.04, 0.03125, inf]`, and
+/// their encoded and decoded form with numcodecs 0.17.1.
 const NUMCODECS: &[(&str, &str, &str, &str, &str, &str)] = &[
     (
         "1",
@@ -108,7 +108,7 @@ const NUMCODECS: &[(&str, &str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn elements_are_rounded_as_numcodecs_does() {
+fn elements_are_rounded_like_in_numcodecs() {
     for (digits, dtype, astype, decoded, encoded, again) in NUMCODECS {
         let (from, order) = Number::of_typestring(dtype);
         let (to, encoded_order) =

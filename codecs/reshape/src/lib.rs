@@ -1,6 +1,6 @@
-//! The `reshape` codec of Zarr: the elements of a chunk, in the order of C, as a chunk of another shape.
+//! The `reshape` codec of Zarr: changes the shape of a chunk without changing the C order of its elements.
 //!
-//! Array to array. Bytes stay as they are; codecs behind it see other dimensions.
+//! Array to array. The bytes do not change; following codecs see the other shape.
 //!
 //! Source: `codecs/reshape` in the Zarr extension registry.
 
@@ -16,7 +16,7 @@ use zarr_spec::{
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("reshape"), &create)
         .configuration::<ReshapeConfiguration>()
-        .about("Gives codecs behind it the same elements in another shape.", EXAMPLES)
+        .about("Changes the shape of chunks for the following codecs.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -25,18 +25,18 @@ const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "reshape", "configuration": {"shape": [2, -1, [2]]}}"#).with_shape(&[4, 3, 2]),
 ];
 
-/// One dimension of the encoded side.
+/// A dimension of the encoded shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Dimension {
-    /// So many elements.
+    /// A fixed number of elements.
     Size(u64),
-    /// As many as these dimensions of the decoded side have together.
+    /// The product of these dimensions of the decoded shape.
     Of(Vec<usize>),
-    /// As many as are left.
+    /// All remaining elements.
     Rest,
 }
 
-/// The same elements in another shape.
+/// Changes the shape of chunks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reshape {
     shape: Vec<Dimension>,
@@ -59,8 +59,8 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
 fn dimension(position: usize, entry: &Value) -> Result<Dimension, CodecError> {
     let wrong = || {
         CodecError::configuration(format!(
-            "shape[{position}] is {entry}, which is neither a positive number of elements, nor a list of dimensions, \
-             nor -1"
+            "shape[{position}] is {entry}; expected a positive number of elements, a list of dimensions \
+             or -1"
         ))
     };
     match entry {
@@ -78,10 +78,10 @@ fn dimension(position: usize, entry: &Value) -> Result<Dimension, CodecError> {
 }
 
 impl Reshape {
-    /// What can be wrong whatever the chunk is.
+    /// Checks the part of the configuration that does not depend on the chunk.
     fn check_order(&self) -> Result<(), CodecError> {
         if self.shape.iter().filter(|dimension| **dimension == Dimension::Rest).count() > 1 {
-            return Err(CodecError::configuration("shape has more than one -1"));
+            return Err(CodecError::configuration("`shape` has more than one -1"));
         }
         let named = self.shape.iter().filter_map(|dimension| match dimension {
             Dimension::Of(dimensions) => Some(dimensions),
@@ -91,23 +91,24 @@ impl Reshape {
             return Ok(());
         }
         Err(CodecError::configuration(
-            "shape names dimensions in another order than theirs: it does not transpose",
+            "`shape` lists dimensions out of order, but `reshape` cannot transpose",
         ))
     }
 
-    /// Elements per dimension of the encoded side.
+    /// Returns the encoded shape.
     fn shape_of(&self, decoded: &[u64]) -> Result<Vec<u64>, CodecError> {
         let wrong = |what: String| {
-            CodecError::configuration(format!("shape does not fit chunks of shape {decoded:?}: {what}"))
+            CodecError::configuration(format!("`shape` does not fit chunks of shape {decoded:?}: {what}"))
         };
-        let too_large = || wrong("they have too many elements".to_owned());
+        let too_large = || wrong("the result has too many elements".to_owned());
         let size = |dimension: &Dimension| match dimension {
             Dimension::Size(size) => Ok(Some(*size)),
             Dimension::Rest => Ok(None),
             Dimension::Of(dimensions) => {
                 let sizes = dimensions.iter().map(|&dimension| {
                     let rank = decoded.len();
-                    let missing = || wrong(format!("there is no dimension {dimension} among {rank}"));
+                    let missing =
+                        || wrong(format!("dimension {dimension} does not exist in {rank} dimensions"));
                     decoded.get(dimension).copied().ok_or_else(missing)
                 });
                 let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
@@ -123,14 +124,15 @@ impl Reshape {
         if product(&encoded) != Some(elements) {
             return Err(wrong(match has_rest {
                 true => format!("{known} does not divide {elements} elements"),
-                false => format!("it has {known} elements of {elements}"),
+                false => format!("it has {known} elements instead of {elements}"),
             }));
         }
         self.check_places(decoded, &encoded, wrong)?;
         Ok(encoded)
     }
 
-    /// Dimensions that are named stay where they are: as many elements lie outside of them as before.
+    /// Checks that listed dimensions keep their position: the dimensions before them have the same product as
+    /// before.
     fn check_places(
         &self,
         decoded: &[u64],
@@ -144,7 +146,7 @@ impl Reshape {
             let inside = product(&encoded[position + 1..]) == product(&decoded[last + 1..]);
             if !outside || !inside {
                 return Err(wrong(format!(
-                    "what stands around shape[{position}] is not as large as what stands around dimensions {dimensions:?}"
+                    "the entries around shape[{position}] do not match the sizes around dimensions {dimensions:?}"
                 )));
             }
         }

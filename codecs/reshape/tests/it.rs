@@ -1,4 +1,4 @@
-//! `reshape`: which shapes fit, and that elements stay in their order.
+//! `reshape`: valid and invalid shapes, and the order of elements.
 use zarr_codec_reshape as _;
 use zarr_conformance::codecs::check_lossless;
 use zarr_conformance::linked::create;
@@ -13,7 +13,7 @@ fn reshape(chunk: &[u64], shape: &str) -> Result<Codec, CodecError> {
 
 /// Tests EX-CODEC-13.
 #[test]
-fn an_entry_is_a_size_or_dimensions_or_what_is_left() {
+fn an_entry_is_a_size_or_dimensions_or_the_rest() {
     for (chunk, shape, wanted) in [
         (&[100, 50, 64, 3][..], "[[0,1],[2],3]", &[5000, 64, 3][..]),
         (&[4, 3, 2], "[-1]", &[24]),
@@ -39,15 +39,15 @@ fn an_entry_is_a_size_or_dimensions_or_what_is_left() {
 #[test]
 fn shapes_that_do_not_fit_or_would_transpose_are_errors() {
     for (shape, what) in [
-        ("[25]", "25 elements of 24"),
+        ("[25]", "25 elements instead of 24"),
         ("[5,-1]", "5 does not divide 24"),
         ("[-1,-1]", "more than one -1"),
-        ("[[1],[0],2]", "another order"),
-        ("[[1,0],2]", "another order"),
-        ("[[0,0],[1],[2]]", "another order"),
-        ("[[1,2],[0]]", "another order"),
-        ("[[0],[3]]", "no dimension 3 among 3"),
-        // As large, and not where dimension 1 is.
+        ("[[1],[0],2]", "out of order"),
+        ("[[1,0],2]", "out of order"),
+        ("[[0,0],[1],[2]]", "out of order"),
+        ("[[1,2],[0]]", "out of order"),
+        ("[[0],[3]]", "dimension 3 does not exist in 3 dimensions"),
+        // The size matches that of dimension 1, but not the position.
         ("[2,2,[1],2]", ""),
         ("[2,[0],3]", "around shape[1]"),
         ("[[0,2],3]", "around shape[0]"),

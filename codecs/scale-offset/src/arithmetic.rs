@@ -1,16 +1,17 @@
-//! Steps that must stay in their data type.
+//! Arithmetic that must not leave the data type.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use zarr_plugin_kit::numbers::{bf16, f16};
 
-/// What can be shifted and scaled; `None` is what the type cannot hold, of an integer in so many bits that count.
+/// A number that can be shifted and scaled. `None` means that the type, or an integer of `bits` bits, cannot
+/// represent a result.
 pub(crate) trait Arithmetic: Copy + Display {
-    /// `(self - offset) * scale`.
+    /// Returns `(self - offset) * scale`.
     fn scaled(self, offset: Self, scale: Self, bits: u32) -> Option<Self>;
 
-    /// `self / scale + offset`.
+    /// Returns `self / scale + offset`.
     fn unscaled(self, offset: Self, scale: Self, bits: u32) -> Option<Self>;
 }
 
@@ -33,7 +34,7 @@ macro_rules! integers {
     )*};
 }
 
-/// Without the bits that do not count.
+/// Reduces a range by the unused bits.
 fn range<T: Copy + std::ops::Shr<u32, Output = T>>(all: RangeInclusive<T>, unused: u32) -> RangeInclusive<T> {
     (*all.start() >> unused)..=(*all.end() >> unused)
 }

@@ -1,12 +1,12 @@
-//! The `scale_offset` codec of Zarr: real numbers shifted and scaled in their own data type.
+//! The `scale_offset` codec of Zarr: shifts and scales real numbers in their own data type.
 //!
-//! Array to array, between equal types of integers or floats: `(x - offset) * scale` when it is encoded, `x / scale +
-//! offset` when it is decoded. Each step is calculated in the data type, and what that cannot hold is an error: integers
-//! that would wrap around, quotients with a remainder, and finite floats that would become infinite. Floats are rounded
-//! as usual.
+//! Array to array, between equal integer or float types. Encoding calculates `(x - offset) * scale`, decoding
+//! `x / scale + offset`. Each step uses the data type, and a result that it cannot represent is an error:
+//! integers that overflow, quotients with a remainder, and finite floats that become infinite. Floats are
+//! rounded as usual.
 //!
-//! `offset` (0 if there is none) and `scale` (1) have the form that fill values of the array have in final v3, in all
-//! formats. The fill value of the encoded side is that of the decoded one, encoded.
+//! `offset` (0 by default) and `scale` (1 by default) have the form of a fill value of the array in final v3,
+//! in all formats. The encoded fill value is the decoded fill value, encoded.
 //!
 //! Source: `scale_offset` in the Zarr extension registry.
 
@@ -58,23 +58,25 @@ const EXAMPLES: &[Example] = &[
     .with_loss(Loss::Unbounded),
 ];
 
-/// Shifts and scales.
+/// Shifts and scales the elements of each chunk.
 #[derive(Debug, Clone)]
 pub struct ScaleOffset {
     sides: Sides<AnyNumber>,
-    /// As an element.
+    /// The bytes of an element.
     offset: FillValue,
-    /// As an element.
+    /// The bytes of an element.
     scale: FillValue,
 }
 
 impl ScaleOffset {
-    /// Calculates in `data_type`, with elements of it in native byte order: 0 and 1 where there are none.
+    /// Calculates in `data_type`. `offset` and `scale` are elements in native byte order; the defaults are 0
+    /// and 1.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if elements are neither integers nor floats; [`CodecError::InvalidConfiguration`] for
-    /// bytes that are no element, a number that is not finite, and a scale of 0, after which nothing is left.
+    /// [`CodecError::Unsupported`] if elements are neither integers nor floats;
+    /// [`CodecError::InvalidConfiguration`] if a parameter is not an element or not finite, or if the scale is
+    /// 0, which would lose all information.
     pub fn new(
         data_type: Arc<dyn DataType>,
         offset: Option<FillValue>,
@@ -94,7 +96,7 @@ impl ScaleOffset {
         let offset = offset.map_or_else(|| element(0), Ok)?;
         let scale = scale.map_or_else(|| element(1), Ok)?;
         if offset.bytes().len() != number.size() || scale.bytes().len() != number.size() {
-            return Err(CodecError::configuration("`offset` and `scale` are elements of the chunk"));
+            return Err(CodecError::configuration("`offset` and `scale` must be elements of the data type"));
         }
         let is_usable = with_any_number!(number, T => {
             integer: T::read(scale.bytes()) != 0,
@@ -106,7 +108,9 @@ impl ScaleOffset {
             other: return Err(unsupported(&*data_type)),
         });
         if !is_usable {
-            return Err(CodecError::configuration("`offset` and `scale` are finite, and `scale` is not 0"));
+            return Err(CodecError::configuration(
+                "`offset` and `scale` must be finite, and `scale` must not be 0",
+            ));
         }
         let decoded = number;
         let encoded = number;
@@ -118,7 +122,7 @@ impl ScaleOffset {
         with_any_number!(self.sides.decoded, T => {
             integer: self.scale_each::<T>(decoded, encoded),
             float: self.scale_each::<T>(decoded, encoded),
-            other: Err("no integers or floats".into()),
+            other: Err("neither integers nor floats".into()),
         })
     }
 
@@ -126,7 +130,7 @@ impl ScaleOffset {
         with_any_number!(self.sides.decoded, T => {
             integer: self.unscale_each::<T>(encoded, decoded),
             float: self.unscale_each::<T>(encoded, decoded),
-            other: Err("no integers or floats".into()),
+            other: Err("neither integers nor floats".into()),
         })
     }
 
@@ -153,12 +157,12 @@ impl ScaleOffset {
     }
 
     fn is_none(&self, what: &str) -> String {
-        format!("{what} is no {}", self.sides.encoded_type.name())
+        format!("{what} cannot be represented as {}", self.sides.encoded_type.name())
     }
 }
 
 fn unsupported(data_type: &dyn DataType) -> CodecError {
-    CodecError::Unsupported(format!("`{}` is no data type of integers or floats", data_type.name()))
+    CodecError::Unsupported(format!("`{}` is not a data type of integers or floats", data_type.name()))
 }
 
 impl ArrayToArrayCodec for ScaleOffset {

@@ -1,4 +1,4 @@
-//! `scale_offset`: numbers encoded by zarr-python or printed in the ledgers, and failures by variant.
+//! `scale_offset`: numbers encoded by zarr-python, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -25,7 +25,7 @@ fn created(configuration: &str, number: Number) -> Result<Codec, CodecError> {
     Ok(create(Format::V3, "scale_offset", configuration, Mode::Strict, &decoded)?.codec)
 }
 
-/// The bytes of elements in native order.
+/// Returns the bytes of elements in native order.
 fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
     let mut bytes = vec![0; size_of_val(elements)];
     elements.iter().zip(bytes.chunks_mut(size_of::<T>())).for_each(|(element, bytes)| element.write(bytes));
@@ -59,7 +59,7 @@ fn numbers_are_shifted_and_scaled_in_their_type() {
     let refused = |result| matches!(result, Err(CodecError::Encode(_)));
     assert!(refused(encoded(shifted, UINT16, &[999u16])));
     assert!(refused(encoded(r#"{"scale":2}"#, INT8, &[64i8])));
-    // The product would fit again, and the difference does not.
+    // The product would fit again, but the difference does not.
     assert!(refused(encoded(r#"{"offset":-100,"scale":-1}"#, INT8, &[28i8])));
     assert!(refused(encoded(r#"{"scale":10}"#, FLOAT32, &[1e38f32])));
     assert!(refused(encoded(r#"{"scale":2}"#, UINT64, &[u64::MAX])));
@@ -72,7 +72,7 @@ fn numbers_are_shifted_and_scaled_in_their_type() {
 
 /// Tests EX-CODEC-11.
 #[test]
-fn the_fill_value_is_encoded_too() {
+fn the_fill_value_is_also_encoded() {
     let after = |fill_value: FillValue, configuration, number| {
         let Codec::ArrayToArray(codec) = created(configuration, number).unwrap() else {
             panic!("array to array")
@@ -89,9 +89,9 @@ fn the_fill_value_is_encoded_too() {
     assert!(matches!(lost, Err(CodecError::Unsupported(_))), "{lost:?}");
 }
 
-/// What zarr-python 3.4.2 makes of `[0.1, -7.25, 1000]` in each float, and of integers, and decodes that to.
+/// Compares with zarr-python 3.4.2 for `[0.1, -7.25, 1000]` in each float type, and for integers.
 #[test]
-fn numbers_are_those_of_zarr_python() {
+fn numbers_match_those_of_zarr_python() {
     let configuration = r#"{"offset":1.5,"scale":0.3}"#;
     let of = |bits: [u16; 3]| bits.map(f16::from_bits);
     let from = of([0x2e66, 0xc740, 0x63d0]);
@@ -118,7 +118,7 @@ fn numbers_are_those_of_zarr_python() {
     assert_eq!(encoded(integers, INT32, &[-5i32, 0, 13]).unwrap(), bytes(&[6, 21, 60i32]));
 }
 
-/// In `bfloat16` as ml_dtypes 0.6.0 calculates.
+/// `bfloat16` is compared with ml_dtypes 0.6.0.
 #[test]
 fn narrow_numbers_are_shifted_and_scaled_in_their_type() {
     let of = |bits: [u16; 3]| bits.map(bf16::from_bits);
@@ -137,8 +137,8 @@ fn narrow_numbers_are_shifted_and_scaled_in_their_type() {
     assert_eq!(decoded(shifted, INT4, &[-8i8, 0, 6]).unwrap(), bytes(&[-6i8, -2, 1]));
     assert_eq!(encoded(r#"{"offset":1}"#, UINT2, &[1u8, 3]).unwrap(), bytes(&[0u8, 2]));
     let error = encoded(shifted, INT4, &[2i8]).unwrap_err().to_string();
-    assert!(error.contains("(2 - -2) * 2 is no int4"), "{error}");
-    // The difference does not fit, and the product would.
+    assert!(error.contains("(2 - -2) * 2 cannot be represented as int4"), "{error}");
+    // The difference does not fit, although the product would.
     assert!(encoded(r#"{"offset":-4,"scale":-1}"#, INT4, &[4i8]).is_err());
     assert!(encoded(r#"{"offset":1}"#, UINT2, &[0u8]).is_err());
     assert!(matches!(decoded(r#"{"offset":2}"#, UINT2, &[2u8]), Err(CodecError::Corrupt(_))));
@@ -149,7 +149,7 @@ fn narrow_numbers_are_shifted_and_scaled_in_their_type() {
 }
 
 #[test]
-fn what_is_not_finite_stays_so() {
+fn values_that_are_not_finite_stay_so() {
     let values = [f32::INFINITY, f32::NEG_INFINITY];
     assert_eq!(encoded(r#"{"offset":5,"scale":0.5}"#, FLOAT32, &values).unwrap(), bytes(&values));
     let nan = decoded(r#"{"offset":5,"scale":0.5}"#, FLOAT32, &[f32::NAN]).unwrap();
@@ -157,7 +157,7 @@ fn what_is_not_finite_stays_so() {
 }
 
 #[test]
-fn integers_survive() {
+fn integers_round_trip() {
     for number in [INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64] {
         let codec = created(r#"{"offset":3,"scale":2}"#, number).unwrap();
         let small = created("", number).unwrap();
@@ -210,7 +210,7 @@ fn chunks_of_another_size_are_refused() {
 }
 
 #[test]
-fn v2_has_no_such_codec() {
+fn v2_does_not_have_the_codec() {
     let decoded = Representation::Array(array(&[2], FLOAT32));
     let text = r#"{"offset":5,"scale":0.1}"#;
     let to = |format| translate(Format::V3, "scale_offset", text, &decoded, format).unwrap();

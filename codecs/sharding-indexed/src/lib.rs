@@ -1,7 +1,8 @@
-//! The `sharding_indexed` codec of Zarr: many inner chunks and an index in one value.
+//! The `sharding_indexed` codec of Zarr: stores many inner chunks and an index in one value.
 //!
-//! Array to bytes. It computes nothing itself: it is a [`Shard`], so that an engine goes down to the inner chunks.
-//! `codecs` may shard again. The index is `uint64`, so the registry must have that data type.
+//! Array to bytes. The codec does not compute anything: it is a [`Shard`], so that an engine can access the
+//! inner chunks. `codecs` may contain another `sharding_indexed`. The index has data type `uint64`, which the
+//! registry must contain.
 //!
 //! Source: "Sharding codec" in the Zarr v3 specification, version 1.0.
 
@@ -22,7 +23,7 @@ zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("sharding_indexed"), &create)
         .translated_by(&translate)
         .configuration::<ShardingConfiguration>()
-        .about("Stores many small chunks in one value, with an index of where each one is.", EXAMPLES)
+        .about("Stores many inner chunks in one value, with an index of their positions.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -69,32 +70,34 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::Shard(Arc::new(shard(creation, &creation.parse()?, decoded)?)))
 }
 
-/// With the codecs of both lists as their plugins write them: nothing that was tolerated stays.
+/// Translates the codecs of both lists by their plugins, which does not preserve tolerated deviations.
 fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let read = creation.parse::<ShardingConfiguration>()?;
     let shard = shard(creation, &read, decoded)?;
     let written = ShardingConfiguration {
-        codecs: said(creation, &shard.inner_codecs)?,
-        index_codecs: said(creation, &shard.index_codecs)?,
+        codecs: documents_of(creation, &shard.inner_codecs)?,
+        index_codecs: documents_of(creation, &shard.index_codecs)?,
         ..read
     };
     match zarr_json::to_value(&written) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
+        Ok(other) => {
+            Err(CodecError::configuration(format!("expected an object, found {}", other.kind_name())))
+        }
         Err(error) => Err(CodecError::configuration(error.to_string())),
     }
 }
 
-/// A chain as a list of documents.
-fn said(creation: &Creation<'_>, chain: &CodecChain) -> Result<Value, CodecError> {
+/// Returns a chain as a list of documents.
+fn documents_of(creation: &Creation<'_>, chain: &CodecChain) -> Result<Value, CodecError> {
     let entry = |(position, link): (usize, &Link)| {
         let document = link.document.as_ref()?;
-        Some(said_by_its_plugin(creation, document, chain.created_for(position)))
+        Some(translated_document(creation, document, chain.created_for(position)))
     };
     chain.links().iter().enumerate().filter_map(entry).collect()
 }
 
-fn said_by_its_plugin(
+fn translated_document(
     creation: &Creation<'_>,
     document: &ExtensionDocument,
     decoded: &Representation,
@@ -102,7 +105,7 @@ fn said_by_its_plugin(
     let ExtensionDocument { identifier, configuration, type_name, .. } = document;
     let mut name = identifier.clone();
     let mut configuration = configuration.clone();
-    // One that only the host of this library knows stays as it is.
+    // A codec that only the host of this library knows is not translated.
     if creation.registry.unknown_codec(creation.format, identifier).is_none() {
         let type_name = type_name.as_ref();
         let inner = Creation { identifier, configuration: &document.configuration, type_name, ..*creation };
@@ -124,7 +127,7 @@ fn shard(
 ) -> Result<Shard, CodecError> {
     let Representation::Array(shard) = decoded else {
         return Err(CodecError::Unsupported(
-            "it wants an array, and the codec before it leaves bytes".into(),
+            "expected an array, but the preceding codec produces bytes".into(),
         ));
     };
     let inner_shape = configuration.chunk_shape.clone();
@@ -138,15 +141,15 @@ fn shard(
     })
 }
 
-/// Offset and size of every inner chunk, all ones where it is not stored.
+/// Returns the array of the index: offset and size of every inner chunk, both 2^64 - 1 for a missing one.
 fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> Result<ArrayRepresentation, CodecError> {
     let document = DataTypeDocument::named("uint64");
     let data_type = creation.registry.data_type(Format::V3, &document, creation.reading);
-    let (data_type, _) =
-        data_type.map_err(|error| CodecError::Unsupported(format!("the index needs `uint64`: {error}")))?;
+    let (data_type, _) = data_type
+        .map_err(|error| CodecError::Unsupported(format!("the index needs data type `uint64`: {error}")))?;
     if !matches!(data_type.elements(), Elements::Fixed { size: 8, .. }) {
         return Err(CodecError::Unsupported(
-            "the index needs `uint64`, and that has not 8 bytes here".into(),
+            "the index needs data type `uint64` with elements of 8 bytes".into(),
         ));
     }
     let shape = grid_shape.into_iter().chain([2]).collect();
@@ -154,7 +157,7 @@ fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> Result<ArrayRep
     Ok(ArrayRepresentation { shape, data_type, fill_value, byte_order: ByteOrder::Little })
 }
 
-/// A reader must know where the index lies before it has read it, so its size may not depend on what it holds.
+/// A reader must know the size of the index before reading it, so the size must not depend on its contents.
 fn index_chain(
     creation: &Creation<'_>,
     documents: &Value,
@@ -173,10 +176,10 @@ fn index_chain(
         .position(|after| varies(&after.decoded))
         .map_or(links.last(), |at| links.get(at));
     let name = culprit.map_or("", |link| link.name());
-    Err(CodecError::configuration(format!("`index_codecs`: what `{name}` encodes has no fixed size")))
+    Err(CodecError::configuration(format!("`index_codecs`: the encoded size of `{name}` is not fixed")))
 }
 
-/// A chain of the list `member`, which turns arrays into bytes by a codec that the list names.
+/// Creates the chain of the list `member`, which must contain an array-to-bytes codec.
 fn chain(
     creation: &Creation<'_>,
     member: &str,
@@ -189,7 +192,9 @@ fn chain(
     let chain = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
         .map_err(Box::new)?;
     if chain.links().iter().any(|link| link.document.is_none()) {
-        return Err(CodecError::configuration(format!("no codec of `{member}` turns the array into bytes")));
+        return Err(CodecError::configuration(format!(
+            "`{member}` does not contain an array-to-bytes codec"
+        )));
     }
     Ok(chain)
 }

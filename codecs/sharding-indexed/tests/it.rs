@@ -1,4 +1,4 @@
-//! Configurations of shards. Their bytes are the engine's.
+//! `sharding_indexed`: configurations. The engine tests the bytes of shards.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -13,7 +13,7 @@ use zarr_spec::{
     Representation, Size,
 };
 
-/// Stands in for a checksum: plugins do not depend on one another.
+/// Stands in for a checksum, since plugins do not depend on each other.
 #[derive(Debug)]
 struct FourBytes;
 
@@ -28,7 +28,7 @@ impl Checksum for FourBytes {
     }
 }
 
-/// Stands in for a compressor: its size depends on the bytes.
+/// Stands in for a compressor: the encoded size depends on the bytes.
 #[derive(Debug)]
 struct WithoutTrailingZeros;
 
@@ -66,7 +66,7 @@ fn registry() -> Registry {
     registry
 }
 
-/// For a shard of `uint16`.
+/// Creates the codec for a shard of `uint16`.
 fn create_in(
     registry: &Registry,
     configuration: &str,
@@ -88,7 +88,7 @@ fn create(configuration: &str, shard_shape: &[u64]) -> Result<Arc<Shard>, CodecE
     create_in(&registry(), configuration, shard_shape, Mode::Lenient)
 }
 
-/// The message of an invalid configuration.
+/// Returns the message for an invalid configuration.
 fn invalid(configuration: &str, shard_shape: &[u64]) -> String {
     match create(configuration, shard_shape) {
         Err(CodecError::InvalidConfiguration(error)) => error.to_string(),
@@ -96,7 +96,7 @@ fn invalid(configuration: &str, shard_shape: &[u64]) -> String {
     }
 }
 
-/// Final v3's usual configuration, with some members replaced.
+/// Returns the usual configuration of final v3 with some members replaced.
 fn with(chunk_shape: &str, codecs: &str, index_codecs: &str) -> String {
     format!(r#"{{"chunk_shape":{chunk_shape},"codecs":{codecs},"index_codecs":{index_codecs}}}"#)
 }
@@ -143,7 +143,7 @@ fn the_index_is_an_array_of_one_pair_for_each_inner_chunk() {
 
 /// Tests V3-SHARD-01, V3-SHARD-06.
 #[test]
-fn three_members_are_required_and_the_index_is_at_the_end_unless_they_say_otherwise() {
+fn three_members_are_required_and_the_index_is_at_the_end_by_default() {
     let location = |location: &str| {
         with("[2]", BYTES, INDEX).replacen('{', &format!(r#"{{"index_location":{location},"#), 1)
     };
@@ -182,7 +182,7 @@ fn inner_chunks_divide_the_shard() {
 
 /// Tests V3-SHARD-03.
 #[test]
-fn each_list_turns_the_array_into_bytes_once_and_shards_may_nest() {
+fn each_list_contains_one_array_to_bytes_codec_and_shards_may_nest() {
     let nested = format!(r#"[{{"name":"sharding_indexed","configuration":{}}}]"#, with("[2]", BYTES, INDEX));
     let shard = create(&with("[4]", &nested, INDEX), &[8]).unwrap();
     let inner = shard.inner_codecs.shard().unwrap();
@@ -202,7 +202,7 @@ fn each_list_turns_the_array_into_bytes_once_and_shards_may_nest() {
 
 /// Tests V3-SHARD-04.
 #[test]
-fn the_size_of_the_index_does_not_depend_on_what_it_holds() {
+fn the_size_of_the_index_must_be_fixed() {
     create(&with("[2]", BYTES, r#"["bytes","crc32c"]"#), &[4]).unwrap();
     let nested =
         format!(r#"[{{"name":"sharding_indexed","configuration":{}}}]"#, with("[1,2]", BYTES, INDEX));
@@ -241,7 +241,7 @@ fn entries_of_both_lists_are_names_or_objects() {
 }
 
 #[test]
-fn what_is_missing_around_the_codec_is_an_error() {
+fn missing_data_types_and_arrays_are_an_error() {
     let mut without_types = Registry::linked().unwrap();
     without_types
         .register(CodecPlugin::new(Identifiers::name("bytes"), &|_: &Creation<'_>, _: &Representation| {

@@ -1,9 +1,10 @@
-//! The `shuffle` codec: the first bytes of all elements, then the second bytes of all, and so on.
+//! The `shuffle` codec: stores the first bytes of all elements, then all second bytes, and so on.
 //!
-//! Bytes to bytes. The encoded size is the decoded one, which must be a multiple of `elementsize`: the number of bytes
-//! of an element, 4 if absent. It says nothing of the array's own elements.
+//! Bytes to bytes. The encoded size is the decoded size, which must be a multiple of `elementsize`: the size of
+//! an element in bytes, 4 by default. It is independent of the data type of the array.
 //!
-//! Final v3 has the codec as `numcodecs.shuffle`. The v3 draft has none of the kind: this project's URI is written.
+//! Final v3 has the codec as `numcodecs.shuffle`. The v3 draft does not define it; there it has a URI of this
+//! project.
 //!
 //! Source: `shuffle` in numcodecs.
 
@@ -29,7 +30,7 @@ zarr_spec::register!(
     )
     .translated_by(&all_members::<ShuffleConfiguration>)
     .configuration::<ShuffleConfiguration>()
-    .about("Puts the first bytes of all elements together, then the second ones, and so on.", EXAMPLES)
+    .about("Groups the first bytes of all elements, then the second bytes, and so on.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] =
@@ -47,21 +48,21 @@ const EXAMPLES: &[Example] =
         .with_data_types(&["int32", "uint32", "float32"]),
     ];
 
-/// Sorts the bytes of elements by their place in the element.
+/// Groups the bytes of elements by their position in the element.
 #[derive(Debug, Clone, Copy)]
 pub struct Shuffle {
     element_size: usize,
 }
 
 impl Shuffle {
-    /// For elements of `element_size` bytes.
+    /// Creates the codec for elements of `element_size` bytes.
     ///
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] for 0.
     pub fn new(element_size: usize) -> Result<Self, CodecError> {
         if element_size == 0 {
-            return Err(CodecError::configuration("elementsize is 0, and must be 1 or more"));
+            return Err(CodecError::configuration("`elementsize` is 0; expected at least 1"));
         }
         Ok(Self { element_size })
     }
@@ -70,7 +71,7 @@ impl Shuffle {
         if size.is_multiple_of(self.element_size) {
             return Ok(());
         }
-        Err(format!("{size} bytes are no whole number of elements of {} bytes", self.element_size))
+        Err(format!("{size} bytes are not a multiple of the element size {}", self.element_size))
     }
 }
 
@@ -96,7 +97,7 @@ impl BytesToBytesCodec for Shuffle {
     }
 }
 
-/// The same in every format, with the default written out.
+/// The configuration of every format, which documents state in full.
 #[derive(Serialize, Deserialize)]
 struct ShuffleConfiguration {
     #[serde(default = "four")]

@@ -1,12 +1,13 @@
-//! Elements of some bytes, and planes of the bytes at one place: from one to the other and back.
+//! Conversion between elements and planes, which hold the bytes of one position of all elements.
 //!
-//! Elements of 2, 4, 8 or 16 bytes are split into halves, these into their halves, and so on, a block of elements at a
-//! time: each step is two shifts of whole numbers, for which every compiler has vector instructions.
+//! Elements of 2, 4, 8 or 16 bytes are split into halves, then into their halves, and so on, for a block of
+//! elements at a time. Each step consists of two shifts of integers, for which every compiler has vector
+//! instructions.
 
-/// Bytes of a block. What lies between two steps stays in the first-level cache.
+/// Size of a block in bytes. Intermediate results stay in the first-level cache.
 const BLOCK: usize = 2048;
 
-/// Byte `j` of element `i` of `elements` goes to place `i` of plane `j`. Both have the same length, a multiple of
+/// Copies byte `j` of element `i` to position `i` of plane `j`. Both slices have the same length, a multiple of
 /// `size`.
 pub(crate) fn apart(size: usize, elements: &[u8], planes: &mut [u8]) {
     let done = match size {
@@ -24,7 +25,7 @@ pub(crate) fn apart(size: usize, elements: &[u8], planes: &mut [u8]) {
     }
 }
 
-/// The inverse of [`apart`].
+/// Inverts [`apart`].
 pub(crate) fn together(size: usize, planes: &[u8], elements: &mut [u8]) {
     let done = match size {
         2 => together_in_blocks::<2>(planes, elements),
@@ -41,7 +42,7 @@ pub(crate) fn together(size: usize, planes: &[u8], elements: &mut [u8]) {
     }
 }
 
-/// Does what it can in whole blocks, and returns the number of elements in them.
+/// Processes whole blocks and returns the number of elements in them.
 fn apart_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
     let count = elements.len() / SIZE;
     let in_block = BLOCK / SIZE;
@@ -70,7 +71,7 @@ fn apart_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usi
     blocks.len() * in_block
 }
 
-/// The inverse of [`apart_in_blocks`].
+/// Inverts [`apart_in_blocks`].
 fn together_in_blocks<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) -> usize {
     let count = elements.len() / SIZE;
     let in_block = BLOCK / SIZE;
@@ -99,8 +100,8 @@ fn together_in_blocks<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) -> 
     blocks.len() * in_block
 }
 
-/// Splits numbers of `size` bytes: the first halves of their bytes, and the second ones.
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
+/// Splits numbers of `size` bytes into the first and second halves of their bytes.
+#[expect(clippy::cast_possible_truncation, reason = "only the low half is needed")]
 fn split_halves(size: usize, wholes: &[u8], low: &mut [u8], high: &mut [u8]) {
     macro_rules! split {
         ($whole:ty, $half:ty) => {
@@ -130,7 +131,7 @@ fn split_halves(size: usize, wholes: &[u8], low: &mut [u8], high: &mut [u8]) {
     }
 }
 
-/// The inverse of [`split_halves`].
+/// Inverts [`split_halves`].
 fn join_halves(size: usize, low: &[u8], high: &[u8], wholes: &mut [u8]) {
     macro_rules! join {
         ($half:ty, $whole:ty) => {

@@ -1,4 +1,4 @@
-//! `shuffle` against bytes of other programs, and failures by variant.
+//! `shuffle`: bytes written by other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -20,7 +20,7 @@ fn v2(configuration: &str) -> Codec {
     create(Format::V2, "shuffle", configuration, Mode::Strict, &BYTES).unwrap().codec
 }
 
-/// int32 elements, and what numcodecs 0.17.1 wrote for them with `elementsize` 4.
+/// int32 elements, and the output of numcodecs 0.17.1 with `elementsize` 4.
 const SHUFFLED: &[(&str, &str)] = &[
     ("", ""),
     ("07000000", "07000000"),
@@ -33,7 +33,7 @@ const SHUFFLED: &[(&str, &str)] = &[
 
 /// Tests V2-CODEC-11.
 #[test]
-fn bytes_of_other_programs_are_the_same_both_ways_and_half_elements_are_refused() {
+fn matches_other_programs_in_both_directions_and_refuses_partial_elements() {
     for (decoded, encoded) in SHUFFLED {
         let decoded = hex(decoded);
         let encoded = hex(encoded);
@@ -56,7 +56,7 @@ fn bytes_of_other_programs_are_the_same_both_ways_and_half_elements_are_refused(
 #[test]
 fn byte_j_of_element_i_is_byte_i_of_plane_j_for_every_size() {
     for size in [1usize, 2, 3, 4, 5, 8, 12, 16, 17, 255] {
-        // Blocks of elements, and what is left of them.
+        // Complete blocks of elements, and incomplete ones.
         for count in [0usize, 1, 7, 16, 100, 1023, 1024, 2500] {
             let decoded: Vec<u8> =
                 (0..size * count).map(|i| u8::try_from(i * (i % 509) % 251).unwrap()).collect();
@@ -87,7 +87,7 @@ fn element_sizes_are_one_or_more() {
     let codec = Shuffle::new(8).unwrap();
     assert_eq!(codec.encoded_size(Size::Exact(80)), Size::Exact(80));
     assert_eq!(codec.encoded_size(Size::AtMost(80)), Size::AtMost(80));
-    // The largest size that can be given: nothing but an empty chunk fits it, and nothing is allocated.
+    // The maximum size: only an empty chunk fits, and nothing is allocated.
     let huge = v2(r#"{"elementsize":4294967295}"#);
     assert_eq!(encode(&huge, &plain(), b"").unwrap(), b"");
     assert!(matches!(encode(&huge, &plain(), b"1234"), Err(CodecError::Encode(_))));
@@ -95,7 +95,7 @@ fn element_sizes_are_one_or_more() {
 
 /// Tests EX-CODEC-24.
 #[test]
-fn v3_has_the_codec_by_its_numcodecs_name_alone() {
+fn v3_has_the_codec_only_under_its_numcodecs_name() {
     let to_v3 =
         |format, name, configuration| translate(format, name, configuration, &BYTES, Format::V3).unwrap();
     let written = |size: u32| (Some("numcodecs.shuffle"), format!(r#"{{"elementsize":{size}}}"#));

@@ -1,10 +1,10 @@
-//! The `transpose` codec: the dimensions of a chunk in another order.
+//! The `transpose` codec: changes the order of the dimensions of a chunk.
 //!
-//! Array to array. Encoded dimension `i` is decoded dimension `order[i]`. Nothing is computed here: the codec is
-//! [`Codec::Permutation`], which an engine folds into the copy it makes anyway.
+//! Array to array. Encoded dimension `i` is decoded dimension `order[i]`. The codec does not compute anything:
+//! it is a [`Codec::Permutation`], which an engine combines with the copy that it makes anyway.
 //!
-//! The v3 draft has the strings `"C"` (dimensions as they are) and `"F"` (reversed) beside a list. Early writers of
-//! final v3 have them too: they are read with a warning, and never written.
+//! In the v3 draft, `order` may also be `"C"` (unchanged) or `"F"` (reversed). Early writers of final v3 use
+//! these strings too: they are read with a warning and never written.
 //!
 //! Source: `transpose` in the Zarr extension registry; "Transpose codec", version 1.0, of the v3 draft.
 
@@ -54,7 +54,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
 fn order(creation: &Creation<'_>, decoded: &Representation) -> Result<Vec<usize>, CodecError> {
     let Representation::Array(array) = decoded else {
         return Err(CodecError::Unsupported(
-            "it wants an array, and the codec before it leaves bytes".into(),
+            "expected an array, but the preceding codec produces bytes".into(),
         ));
     };
     let rank = array.shape.len();
@@ -63,21 +63,21 @@ fn order(creation: &Creation<'_>, decoded: &Representation) -> Result<Vec<usize>
         Value::String(name) if name == "C" || name == "F" => {
             if creation.format == Format::V3 {
                 creation.reading.tolerate(format!(
-                    "order \"{name}\" of codec `transpose` is from a draft: final Zarr v3 has lists alone"
+                    "order \"{name}\" of codec `transpose` is from a draft: final v3 expects a list"
                 ))?;
             }
             Ok(if name == "C" { (0..rank).collect() } else { (0..rank).rev().collect() })
         }
-        other => Err(CodecError::configuration(format!("order is {other}, not a list of dimensions"))),
+        other => Err(CodecError::configuration(format!("`order` is {other}; expected a list of dimensions"))),
     }
 }
 
-/// `list` as a permutation of the numbers below `rank`.
+/// Parses `list` as a permutation of the numbers below `rank`.
 fn permutation(list: &[Value], rank: usize) -> Result<Vec<usize>, CodecError> {
     let wrong = || {
         let list: Vec<String> = list.iter().map(Value::to_string).collect();
         CodecError::configuration(format!(
-            "order [{}] is no permutation of the {rank} dimensions, which count from 0",
+            "`order` is [{}]; expected a permutation of the {rank} dimensions, counted from 0",
             list.join(", ")
         ))
     };
@@ -98,11 +98,11 @@ fn permutation(list: &[Value], rank: usize) -> Result<Vec<usize>, CodecError> {
     Ok(order)
 }
 
-/// A list in v3 and in the draft.
+/// Writes a list, in v3 and in the draft.
 fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> Result<Object, CodecError> {
     if to == Format::V2 {
         return Err(CodecError::Unsupported(
-            "v2 has no codec for the order of dimensions, only its member `order`".into(),
+            "v2 does not have a codec for the order of dimensions, only its member `order`".into(),
         ));
     }
     let mut configuration = Object::new();

@@ -1,4 +1,4 @@
-//! `transpose`: bytes printed in the specifications, and failures by variant.
+//! `transpose`: bytes printed in the specifications, and errors.
 
 use zarr_codec_transpose as _;
 use zarr_conformance::array;
@@ -18,7 +18,7 @@ fn order(
     let created = create(format, name, configuration, mode, &Representation::Array(array(shape, UINT8)))?;
     match created.codec {
         Codec::Permutation(order) => Ok((order, created.warnings.len())),
-        other => panic!("{other:?} is no permutation"),
+        other => panic!("{other:?} is not a permutation"),
     }
 }
 
@@ -103,7 +103,7 @@ fn the_draft_has_names_for_two_orders() {
 }
 
 #[test]
-fn only_lists_are_written_and_v2_has_no_such_codec() {
+fn only_lists_are_written_and_v2_does_not_have_the_codec() {
     let decoded = Representation::Array(array(&[2, 3, 4], INT16));
     let reversed = r#"{"order":[2,1,0]}"#.to_owned();
     let to = |to| translate(Format::V3Draft, DRAFT, r#"{"order":"F"}"#, &decoded, to);

@@ -1,7 +1,7 @@
-//! The `vlen-bytes` codec of Zarr: a count, then one run of bytes after the other, each behind its length.
+//! The `vlen-bytes` codec of Zarr: stores the number of elements, and each element preceded by its length.
 //!
-//! Array to bytes, for data type `bytes` alone. Counts and lengths are u32, little endian; a length counts bytes. The
-//! encoded size depends on the elements.
+//! Array to bytes, only for data type `bytes`. The number of elements and the lengths, in bytes, are u32 in
+//! little endian. The encoded size depends on the elements.
 //!
 //! Source: `codecs/vlen-bytes` in the Zarr extension registry; numcodecs has the same form.
 
@@ -25,7 +25,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<NoConfiguration>()
-    .about("Writes byte strings of any length one after another, each behind its length.", EXAMPLES)
+    .about("Stores byte strings of variable length, each preceded by its length.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -35,11 +35,11 @@ const EXAMPLES: &[Example] = &[
         .with_data_types(&["bytes"]),
 ];
 
-/// Writes each run of bytes behind its length.
+/// Stores each byte string preceded by its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VlenBytes;
 
-/// The data type that it encodes.
+/// The only supported data type.
 const DATA_TYPE: &str = "bytes";
 
 impl ArrayToBytesCodec for VlenBytes {

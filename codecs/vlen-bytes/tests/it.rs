@@ -1,4 +1,4 @@
-//! `vlen-bytes`: bytes written by numcodecs or printed in the ledgers, and failures by variant.
+//! `vlen-bytes`: bytes written by numcodecs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -34,7 +34,7 @@ fn assert_corrupt(count: usize, encoded: &[u8]) {
 
 /// Written by numcodecs 0.17.1.
 #[test]
-fn bytes_of_numcodecs_are_read_and_written() {
+fn reads_and_writes_the_bytes_of_numcodecs() {
     let word = b"word word word word word word \0\xff";
     let cases: [(&[&[u8]], &str); 3] = [
         (&[], "00000000"),
@@ -66,7 +66,7 @@ fn bytes_of_numcodecs_are_read_and_written() {
 
 /// Tests V2-OBJ-05, EX-CODEC-20.
 #[test]
-fn each_run_of_bytes_stands_behind_its_length() {
+fn each_element_is_preceded_by_its_length() {
     let three = hex("03000000 03000000 666f6f 00000000 01000000 ff");
     let elements: [&[u8]; 3] = [b"foo", b"", b"\xff"];
     for format in [Format::V2, Format::V3] {
@@ -92,7 +92,7 @@ fn each_run_of_bytes_stands_behind_its_length() {
 }
 
 #[test]
-fn it_wants_elements_and_a_chunk_that_can_be_addressed() {
+fn other_data_types_and_chunks_that_cannot_be_addressed_are_refused() {
     let bytes = Representation::Bytes(Size::Exact(4));
     let error = create(Format::V3, "vlen-bytes", "", Mode::Strict, &bytes).unwrap_err();
     assert!(matches!(error, CodecError::Unsupported(_)), "{error}");
@@ -108,7 +108,7 @@ fn it_wants_elements_and_a_chunk_that_can_be_addressed() {
 }
 
 #[test]
-fn elements_that_are_none_are_not_encoded() {
+fn invalid_elements_are_not_encoded() {
     let offsets = |offsets: &[u64], payload: &[u8]| {
         let offsets: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_ne_bytes()).collect();
         [&offsets[..], payload].concat()

@@ -1,7 +1,7 @@
-//! The `vlen-utf8` codec of Zarr: a count, then one text after the other, each behind its length.
+//! The `vlen-utf8` codec of Zarr: stores the number of elements, and each text preceded by its length.
 //!
-//! Array to bytes, for data type `string` alone. Counts and lengths are u32, little endian; a length counts bytes. The
-//! encoded size depends on the elements.
+//! Array to bytes, only for data type `string`. The number of elements and the lengths, in bytes, are u32 in
+//! little endian. The encoded size depends on the elements.
 //!
 //! Source: `codecs/vlen-utf8` in the Zarr extension registry; numcodecs has the same form.
 
@@ -26,7 +26,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<NoConfiguration>()
-    .about("Writes texts of any length one after another in UTF-8, each behind its length.", EXAMPLES)
+    .about("Stores text of variable length in UTF-8, each preceded by its length.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -36,11 +36,11 @@ const EXAMPLES: &[Example] = &[
         .with_data_types(&["string"]),
 ];
 
-/// Writes each text behind its length.
+/// Stores each text preceded by its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VlenUtf8;
 
-/// The data type that it encodes.
+/// The only supported data type.
 const DATA_TYPE: &str = "string";
 
 impl ArrayToBytesCodec for VlenUtf8 {

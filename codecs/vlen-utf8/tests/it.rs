@@ -1,4 +1,4 @@
-//! `vlen-utf8`: bytes written by numcodecs or printed in the ledgers, and failures by variant.
+//! `vlen-utf8`: bytes written by numcodecs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -34,7 +34,7 @@ fn assert_corrupt(count: usize, encoded: &[u8]) {
 
 /// Written by numcodecs 0.17.1.
 #[test]
-fn texts_of_numcodecs_are_read_and_written() {
+fn reads_and_writes_the_texts_of_numcodecs() {
     let word = "word word word word word word ";
     let cases: [(&[&str], &str); 3] = [
         (&[], "00000000"),
@@ -59,7 +59,7 @@ fn texts_of_numcodecs_are_read_and_written() {
 
 /// Tests V2-OBJ-02, V2-OBJ-03, V2-OBJ-04.
 #[test]
-fn the_count_is_the_chunks_and_each_text_stands_behind_its_length() {
+fn the_count_matches_the_chunk_and_each_text_is_preceded_by_its_length() {
     let four = hex("04000000 03000000 666f6f 00000000 03000000 68c3a9 00000000");
     let codec = codec(Format::V2, "");
     assert_eq!(encode(&codec, &chunk(4), &texts(&["foo", "", "hé", ""])).unwrap(), four);
@@ -73,7 +73,7 @@ fn the_count_is_the_chunks_and_each_text_stands_behind_its_length() {
     assert_corrupt(1, &hex("01000000 ffffffff 666f6f"));
     assert_corrupt(1, &hex("01000000 02000000 68c3"));
     assert_corrupt(1, &hex("01000000 01000000 ff"));
-    // Half a character in each text, and the whole is UTF-8.
+    // Each text is half a character, but together they are UTF-8.
     assert_corrupt(2, &hex("02000000 01000000 c3 01000000 a9"));
 
     assert_eq!(decode(&codec, &chunk(1), &hex("01000000 00000000"), 100).unwrap(), texts(&[""]));
@@ -111,7 +111,7 @@ fn v3_has_the_form_of_v2() {
 }
 
 #[test]
-fn it_wants_elements_and_a_chunk_that_can_be_addressed() {
+fn other_data_types_and_chunks_that_cannot_be_addressed_are_refused() {
     let bytes = Representation::Bytes(Size::Exact(4));
     let error = create(Format::V3, "vlen-utf8", "", Mode::Strict, &bytes).unwrap_err();
     assert!(matches!(error, CodecError::Unsupported(_)), "{error}");
@@ -127,7 +127,7 @@ fn it_wants_elements_and_a_chunk_that_can_be_addressed() {
 }
 
 #[test]
-fn elements_that_are_none_are_not_encoded() {
+fn invalid_elements_are_not_encoded() {
     let offsets = |offsets: &[u64], payload: &str| {
         let offsets: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_ne_bytes()).collect();
         [&offsets[..], payload.as_bytes()].concat()

@@ -1,16 +1,16 @@
-//! The `zfp` and `zfpy` codecs of Zarr: the numbers of a chunk as one zfp stream.
+//! The `zfp` and `zfpy` codecs of Zarr: compress the numbers of a chunk to one zfp stream.
 //!
-//! Array to bytes, for one to four dimensions. All modes but `reversible` lose what they are told to lose. The last
-//! dimension of the chunk is the first one (`nx`) of zfp.
+//! Array to bytes, for one to four dimensions. All modes except `reversible` are lossy. The last dimension of
+//! the chunk is the first one (`nx`) of zfp.
 //!
-//! - `zfp` writes no header, has its modes by name, and takes arrays without dimensions as one element. Narrower
-//!   numbers are promoted as zfp has it: integers to `int32`, `float16` to `float32`. zfp has no unsigned integers:
-//!   `uint32` and `uint64` are encoded up to the largest value of their signed brothers, and a larger one is an error.
-//! - `zfpy` is what numcodecs writes: a header before the stream, modes by number, `int32`, `int64`, `float32` and
-//!   `float64`. What the header says is what is decoded, and it must be the array's type and shape. A parameter below 0
-//!   means that nothing is lost.
+//! - `zfp` writes no header, names its modes, and treats arrays without dimensions as one element. It promotes
+//! narrow numbers like zfp: integers to `int32`, `float16` to `float32`. zfp does not have unsigned integers,
+//! so values of `uint32` and `uint64` above the largest signed value are an error.
+//! - `zfpy` is the codec of numcodecs: a header before the stream, numbered modes, and only `int32`, `int64`,
+//! `float32` and `float64`. Decoding follows the header, which must match the type and shape of the array. A
+//! negative parameter means lossless.
 //!
-//! zfp writes words of the machine, so that both work on little-endian machines alone.
+//! zfp writes words in machine order, so both codecs work only on little-endian machines.
 //!
 //! Source: `codecs/zfp` in the Zarr extension registry; `ZFPY` of numcodecs, in v2 as `zfpy`, in final v3 as
 //! `numcodecs.zfpy`; the format of zfp 1.0.
@@ -42,10 +42,7 @@ zarr_spec::register!(
         &create_zfp,
     )
     .configuration::<ZfpConfiguration>()
-    .about(
-        "Compresses integers and floats in up to 4 dimensions with zfp, with or without losses.",
-        ZFP_EXAMPLES
-    )
+    .about("Compresses integers and floats in up to 4 dimensions with zfp, lossy or lossless.", ZFP_EXAMPLES)
 );
 
 const ZFP_EXAMPLES: &[Example] = &[
@@ -85,7 +82,7 @@ zarr_spec::register!(
     .translated_by(&translate_zfpy)
     .configuration::<ZfpyConfiguration>()
     .about(
-        "Compresses numbers in up to 4 dimensions with zfp, and says in a header what they are.",
+        "Compresses numbers in up to 4 dimensions with zfp, with a header that describes them.",
         ZFPY_EXAMPLES
     )
 );
@@ -117,11 +114,11 @@ const ZFPY_EXAMPLES: &[Example] = &[
     .with_loss(Loss::Absolute(0.05)),
 ];
 
-/// Writes a zfp stream without a header.
+/// Compresses to a zfp stream without a header.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zfp(pub ZfpMode);
 
-/// Writes a zfp stream behind its header.
+/// Compresses to a zfp stream with a header.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zfpy(pub ZfpMode);
 
@@ -152,7 +149,7 @@ impl ArrayToBytesCodec for Zfp {
 impl ArrayToBytesCodec for Zfpy {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
         stream::check_zfpy(array)?;
-        // Another mode than ours may have written the stream.
+        // A stream may have been written in another mode.
         Ok(Size::Unknown)
     }
 

@@ -1,44 +1,44 @@
-//! Modes of zfp, as the two codecs have them.
+//! The modes of zfp in the configurations of both codecs.
 
 use serde::Deserialize;
 use zarr_spec::Number;
 use zarr_spec::{CodecError, Object, Value};
 
-/// What zfp may lose.
+/// How much information zfp may discard.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ZfpMode {
-    /// Nothing.
+    /// Lossless.
     Reversible,
-    /// So much that no value changes by more than `tolerance`.
+    /// Limits the error of each value to `tolerance`.
     FixedAccuracy {
-        /// The largest difference, from 0.
+        /// The maximum error, at least 0.
         tolerance: f64,
     },
-    /// So much that `rate` bits are left of each value.
+    /// Uses `rate` bits per value.
     FixedRate {
-        /// Bits of a value, from 0.
+        /// Bits per value, at least 0.
         rate: f64,
     },
-    /// All but the first `precision` bits of the coefficients of a block.
+    /// Keeps `precision` bits of the coefficients of a block.
     FixedPrecision {
-        /// Bits, up to 64; 0 is all of them.
+        /// The number of bits, at most 64; 0 keeps all of them.
         precision: u32,
     },
-    /// The four parameters that the other modes are made of.
+    /// Sets the four parameters that define the other modes.
     Expert {
-        /// The least bits of a block.
+        /// Minimum number of bits per block.
         minbits: u32,
-        /// The most bits of a block.
+        /// Maximum number of bits per block.
         maxbits: u32,
-        /// The most bits of a coefficient.
+        /// Maximum number of bits per coefficient.
         maxprec: u32,
-        /// The exponent of the smallest bit that is kept.
+        /// Exponent of the smallest bit that is kept.
         minexp: i32,
     },
 }
 
-/// Bits of the largest block that zfp has.
+/// Size of the largest block of zfp in bits.
 const MAX_BITS: u32 = 16658;
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ pub(crate) struct ZfpConfiguration {
 }
 
 impl ZfpConfiguration {
-    /// The mode has all its parameters, and none of another one.
+    /// Returns the mode. It must have exactly its own parameters.
     pub(crate) fn mode(&self) -> Result<ZfpMode, CodecError> {
         let given: Vec<&str> = [
             ("tolerance", self.tolerance.is_some()),
@@ -81,8 +81,8 @@ impl ZfpConfiguration {
             _ => None,
         };
         let mode = mode.ok_or_else(|| {
-            let given = if given.is_empty() { "no parameter".to_owned() } else { given.join(", ") };
-            CodecError::configuration(format!("zfp has no mode \"{}\" with {given}", self.mode))
+            let given = if given.is_empty() { "no parameters".to_owned() } else { given.join(", ") };
+            CodecError::configuration(format!("zfp does not have a mode \"{}\" with {given}", self.mode))
         })?;
         mode.checked()
     }
@@ -95,19 +95,21 @@ impl ZfpConfiguration {
 }
 
 impl ZfpMode {
-    /// Refuses parameters that zfp refuses, and those that would fill the memory.
+    /// Refuses parameters that zfp refuses or that would exhaust the memory.
     fn checked(self) -> Result<Self, CodecError> {
         let problem = match self {
             Self::FixedAccuracy { tolerance } if !tolerance.is_finite() || tolerance < 0.0 => {
-                format!("tolerance is {tolerance}, not a number from 0")
+                format!("`tolerance` is {tolerance}; expected a number of at least 0")
             }
             Self::FixedRate { rate } if !rate.is_finite() || rate < 0.0 => {
-                format!("rate is {rate}, not a number from 0")
+                format!("`rate` is {rate}; expected a number of at least 0")
             }
             Self::Expert { minbits, maxbits, maxprec, .. }
                 if minbits > maxbits || minbits > MAX_BITS || !(1..=64).contains(&maxprec) =>
             {
-                format!("minbits {minbits}, maxbits {maxbits} and maxprec {maxprec} do not go together")
+                format!(
+                    "`minbits` {minbits}, `maxbits` {maxbits} and `maxprec` {maxprec} contradict each other"
+                )
             }
             _ => return Ok(self),
         };
@@ -115,7 +117,7 @@ impl ZfpMode {
     }
 }
 
-/// numcodecs has -1 for what is not used, and says everything twice.
+/// The configuration of numcodecs, which contains each value twice; -1 marks an unused one.
 #[derive(Deserialize)]
 pub(crate) struct ZfpyConfiguration {
     mode: Option<u32>,
@@ -126,12 +128,12 @@ pub(crate) struct ZfpyConfiguration {
 }
 
 impl ZfpyConfiguration {
-    /// What numcodecs makes of it: the parameter of the mode alone, and `compression_kwargs` are not looked at.
+    /// Returns the mode. Like numcodecs, uses only the parameter of the mode and ignores `compression_kwargs`.
     pub(crate) fn mode(&self) -> Result<ZfpMode, CodecError> {
         let _said_again = &self.compression_kwargs;
         let (name, parameter) = self.parameter()?;
         let Some(value) = parameter.map_or(Some(-1.0), Number::as_f64) else {
-            return Err(CodecError::configuration(format!("{name} is not a number")));
+            return Err(CodecError::configuration(format!("`{name}` is not a number")));
         };
         let mode = match name {
             _ if value < 0.0 => ZfpMode::Reversible,
@@ -139,7 +141,8 @@ impl ZfpyConfiguration {
             "tolerance" => ZfpMode::FixedAccuracy { tolerance: value },
             _ => {
                 let precision = parameter.and_then(Number::as_u64).and_then(|bits| u32::try_from(bits).ok());
-                let problem = || CodecError::configuration(format!("precision is {value}, not an integer"));
+                let problem =
+                    || CodecError::configuration(format!("`precision` is {value}; expected an integer"));
                 ZfpMode::FixedPrecision { precision: precision.ok_or_else(problem)? }
             }
         };
@@ -152,12 +155,12 @@ impl ZfpyConfiguration {
             3 => Ok(("precision", self.precision.as_ref())),
             4 => Ok(("tolerance", self.tolerance.as_ref())),
             other => Err(CodecError::configuration(format!(
-                "mode is {other}, not 2 (rate), 3 (precision) or 4 (tolerance)"
+                "`mode` is {other}; expected 2 (rate), 3 (precision) or 4 (tolerance)"
             ))),
         }
     }
 
-    /// All members, as numcodecs writes them.
+    /// Writes all members, like numcodecs.
     pub(crate) fn translated(&self) -> Result<Object, CodecError> {
         self.mode()?;
         let number =

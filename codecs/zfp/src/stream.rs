@@ -1,4 +1,4 @@
-//! From the bytes of elements to a zfp stream, and back.
+//! Converting between the bytes of elements and zfp streams.
 
 use zarr_plugin_kit::numbers::{Element, Number, f16};
 use zarr_plugin_kit::with_number;
@@ -10,19 +10,19 @@ use zfp_rs::{
 
 use crate::ZfpMode;
 
-/// A number that zfp has, or that is promoted to one.
+/// A number that zfp supports, or that is promoted to one.
 trait Promoted: Element {
-    /// What zfp is given.
+    /// The type that zfp compresses.
     type Scalar: ZfpScalar + Default;
 
-    /// `None` if it has no value there.
+    /// Promotes the number; `None` if the type cannot represent it.
     fn promoted(self) -> Option<Self::Scalar>;
 
-    /// The nearest one.
+    /// Returns the nearest number of the original type.
     fn demoted(scalar: Self::Scalar) -> Self;
 }
 
-/// Numbers of zfp.
+/// The types of zfp.
 macro_rules! direct {
     ($($number:ty)*) => {$(
         impl Promoted for $number {
@@ -40,7 +40,7 @@ macro_rules! direct {
 }
 direct!(i32 i64 f32 f64);
 
-/// Unsigned numbers that are as wide as those of zfp.
+/// Unsigned types with the width of a type of zfp.
 macro_rules! unsigned {
     ($($number:ty: $scalar:ty;)*) => {$(
         impl Promoted for $number {
@@ -58,7 +58,8 @@ macro_rules! unsigned {
 }
 unsigned! { u32: i32; u64: i64; }
 
-/// Narrower integers: their bits stand below the sign of an `int32`, and zero is in the middle of their values.
+/// Narrower integers. Their bits are shifted below the sign of an `int32`, with the middle of their range at
+/// zero.
 macro_rules! narrow {
     ($($number:ty: $middle:expr;)*) => {$(
         impl Promoted for $number {
@@ -90,10 +91,10 @@ impl Promoted for f16 {
     }
 }
 
-/// How zfp sees a chunk.
+/// A chunk in terms of zfp.
 struct Shape {
     scalar: ZfpScalarType,
-    /// `nx` first; those that are not there are 0.
+    /// The dimensions, `nx` first; missing ones are 0.
     dims: [usize; 4],
     dimensionality: ZfpDimensionality,
     count: usize,
@@ -103,27 +104,27 @@ impl Shape {
     fn new(array: &ArrayRepresentation) -> Result<Self, CodecError> {
         if cfg!(target_endian = "big") {
             return Err(CodecError::Unsupported(
-                "zfp streams are read on little-endian machines alone".into(),
+                "zfp streams are supported only on little-endian machines".into(),
             ));
         }
         let shape = &array.shape;
-        let wrong = |what: &str| CodecError::Unsupported(format!("a chunk of shape {shape:?} is {what}"));
+        let wrong = |what: &str| CodecError::Unsupported(format!("a chunk of shape {shape:?} {what}"));
         let mut dims = [0; 4];
         let dimensionality = match shape.len() {
             0 | 1 => ZfpDimensionality::D1,
             2 => ZfpDimensionality::D2,
             3 => ZfpDimensionality::D3,
             4 => ZfpDimensionality::D4,
-            _ => return Err(wrong("none of zfp, which has up to 4 dimensions")),
+            _ => return Err(wrong("has too many dimensions; zfp supports at most 4")),
         };
         dims[0] = 1;
         for (dim, &length) in dims.iter_mut().zip(shape.iter().rev()) {
-            *dim = usize::try_from(length).map_err(|_| wrong("too large"))?;
+            *dim = usize::try_from(length).map_err(|_| wrong("is too large"))?;
         }
         let count = array.element_count().filter(|&count| count <= usize::MAX >> 16);
-        let count = count.ok_or_else(|| wrong("too large"))?;
+        let count = count.ok_or_else(|| wrong("is too large"))?;
         if count == 0 {
-            return Err(wrong("none of zfp: it has no elements"));
+            return Err(wrong("does not have elements, which zfp requires"));
         }
         Ok(Self { scalar: scalar(array)?, dims, dimensionality, count })
     }
@@ -148,7 +149,7 @@ impl Shape {
 fn number(array: &ArrayRepresentation) -> Result<Number, CodecError> {
     let number = Number::of(&*array.data_type).filter(|number| number.is_integer() || number.is_float());
     number.ok_or_else(|| {
-        CodecError::Unsupported(format!("zfp has no form of data type `{}`", array.data_type.name()))
+        CodecError::Unsupported(format!("zfp does not support data type `{}`", array.data_type.name()))
     })
 }
 
@@ -161,23 +162,23 @@ fn scalar(array: &ArrayRepresentation) -> Result<ZfpScalarType, CodecError> {
     })
 }
 
-/// Refuses what numcodecs does not encode: it promotes nothing.
+/// Refuses arrays that numcodecs does not support, since it does not promote elements.
 pub(crate) fn check_zfpy(array: &ArrayRepresentation) -> Result<(), CodecError> {
     if array.shape.is_empty() {
-        return Err(CodecError::Unsupported("`zfpy` wants one to four dimensions".into()));
+        return Err(CodecError::Unsupported("`zfpy` requires one to four dimensions".into()));
     }
     match number(array)? {
         Number::I32 | Number::I64 | Number::F32 | Number::F64 => Ok(()),
         _ => {
             let name = array.data_type.name();
             Err(CodecError::Unsupported(format!(
-                "`zfpy` encodes no data type `{name}`, which `zfp` would promote"
+                "`zfpy` does not support data type `{name}`; use `zfp`, which promotes it"
             )))
         }
     }
 }
 
-/// Of a stream without its header.
+/// Returns the size of a stream without its header.
 pub(crate) fn encoded_size(mode: ZfpMode, array: &ArrayRepresentation) -> Result<Size, CodecError> {
     let shape = Shape::new(array)?;
     let size = shape.configuration(mode)?.maximum_size(shape.scalar, shape.dims);
@@ -194,7 +195,11 @@ pub(crate) fn encode(
     let shape = Shape::new(array)?;
     let number = number(array)?;
     if decoded.len() != shape.count * number.size() {
-        return Err(CodecError::encode(format!("{} bytes are not {} elements", decoded.len(), shape.count)));
+        return Err(CodecError::encode(format!(
+            "{} bytes do not hold {} elements",
+            decoded.len(),
+            shape.count
+        )));
     }
     let configuration = shape.configuration(mode)?;
     with_number!(number, T => {
@@ -213,8 +218,8 @@ fn compress<T: Promoted>(
 ) -> Result<(), CodecError> {
     let scalars: Option<Vec<_>> =
         decoded.chunks_exact(size_of::<T>()).map(|element| T::read(element).promoted()).collect();
-    let scalars =
-        scalars.ok_or_else(|| CodecError::encode("an element is above all signed integers of its size"))?;
+    let scalars = scalars
+        .ok_or_else(|| CodecError::encode("an element exceeds the largest signed integer of its size"))?;
     let field = ZfpField::new(&scalars, shape.dims).map_err(CodecError::encode)?;
     let capacity = configuration.maximum_size(shape.scalar, shape.dims);
     let capacity = capacity.ok_or_else(|| CodecError::encode("the stream would be too large"))?;
@@ -227,7 +232,7 @@ fn compress<T: Promoted>(
     Ok(encoded.put(stream.as_bytes())?)
 }
 
-/// In a mode, or in that of the header which the stream must have then.
+/// Decodes in `mode`, or in the mode of the header, which the stream must have if `mode` is `None`.
 pub(crate) fn decode(
     mode: Option<ZfpMode>,
     array: &ArrayRepresentation,
@@ -248,10 +253,10 @@ pub(crate) fn decode(
         float: decompress::<T>(&configuration, &shape, &mut stream, destination)?,
         other: 0,
     });
-    // The decoder reads zeros behind the end of the last word, and skips words of padding without a look at their bytes.
+    // The decoder reads zeros after the end of the last word and skips words of padding without looking at them.
     if read > encoded.len() {
         return Err(CodecError::corrupt(format!(
-            "the stream is cut off: {} bytes of {read} are there",
+            "the stream is truncated: found {} bytes, expected {read}",
             encoded.len()
         )));
     }
@@ -265,18 +270,18 @@ pub(crate) fn decode(
 fn header(stream: &mut ZfpBitStream, shape: &Shape) -> Result<ZfpConfig, CodecError> {
     let header = stream.read_header(ZfpHeaderMask::FULL).map_err(CodecError::corrupt)?;
     let (Some(metadata), Some(configuration)) = (header.metadata, header.config) else {
-        return Err(CodecError::corrupt("the header is not complete"));
+        return Err(CodecError::corrupt("the header is incomplete"));
     };
     if (metadata.scalar_type, metadata.dims) != (shape.scalar, shape.dims) {
         return Err(CodecError::corrupt(format!(
-            "a stream of {:?} and dimensions {:?}, not of {:?} and {:?}",
+            "the header declares {:?} and dimensions {:?}; expected {:?} and {:?}",
             metadata.scalar_type, metadata.dims, shape.scalar, shape.dims
         )));
     }
     Ok(configuration)
 }
 
-/// The bytes that were read.
+/// Returns the number of bytes that were read.
 fn decompress<T: Promoted>(
     configuration: &ZfpConfig,
     shape: &Shape,

@@ -1,4 +1,4 @@
-//! `zfp` and `zfpy` against streams that other programs wrote.
+//! `zfp` and `zfpy`: streams written by other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -25,7 +25,7 @@ const ZFPY_NAMES: [(Format, &str); 4] = [
 ];
 const FLOATS: Representation = Representation::Bytes(Size::Unknown);
 
-/// Elements of shape 3 by 4: the powers 3/2 of 0 to 11, those of the integers times 1000.
+/// Elements of shape 3 by 4: the powers of 3/2 from 0 to 11, for integers times 1000.
 const ELEMENTS: [(Number, &str); 4] = [
     (
         FLOAT32,
@@ -47,8 +47,8 @@ const ELEMENTS: [(Number, &str); 4] = [
     ),
 ];
 
-/// Type, mode, what numcodecs 0.17.1 with zfpy 1.0.1 writes for [`ELEMENTS`] with its header, the same without, and what
-/// is read again of it: nothing for the elements themselves.
+/// Type, mode, the output of numcodecs 0.17.1 with zfpy 1.0.1 for [`ELEMENTS`] with and without its header, and
+/// the decoded elements; empty if those are the original ones.
 const STREAMS: &[(Number, ZfpMode, &str, &str, &str)] = &[
     (
         FLOAT32,
@@ -179,7 +179,7 @@ const STREAMS: &[(Number, ZfpMode, &str, &str, &str)] = &[
     ),
 ];
 
-/// The configurations of `zfp` and of `zfpy` that stand for `mode`.
+/// Returns the configurations of `zfp` and of `zfpy` for `mode`.
 fn configurations(mode: ZfpMode) -> [String; 2] {
     match mode {
         ZfpMode::FixedAccuracy { tolerance } => [
@@ -228,7 +228,7 @@ fn check(names: &[(Format, &str)], configuration: &str, number: Number, encoded:
 
 /// Tests V2-CODEC-25, V2-CODEC-26, EX-SEEN-05.
 #[test]
-fn streams_of_numcodecs_have_a_header_and_those_of_the_registry_have_none() {
+fn only_streams_of_numcodecs_have_a_header() {
     for &(number, mode, with_header, without, again) in STREAMS {
         let again = if again.is_empty() { elements(number) } else { hex(again) };
         let [zfp, zfpy] = configurations(mode);
@@ -297,11 +297,11 @@ fn a_header_of_another_array_is_corrupt() {
     }
 }
 
-/// Streams without a header that zfpy 1.0.1 wrote, of shapes that are not two-dimensional.
+/// Streams without a header, written by zfpy 1.0.1, of shapes that are not two-dimensional.
 ///
 /// Tests EX-CODEC-21.
 #[test]
-fn arrays_have_up_to_four_dimensions_and_no_dimension_is_one_element() {
+fn arrays_have_up_to_four_dimensions_and_zero_mean_one_element() {
     let three = (0..30_u8).flat_map(|i| f32::from(i).to_ne_bytes()).collect::<Vec<_>>();
     let reversible = ZfpMode::Reversible;
     for (shape, decoded, encoded) in [
@@ -328,7 +328,7 @@ fn created(shape: &[u64], number: Number, configuration: &str) -> Result<(), Cod
 
 /// Tests EX-CODEC-21.
 #[test]
-fn every_mode_takes_its_own_members_and_no_others() {
+fn every_mode_requires_exactly_its_own_members() {
     let expert = r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19,"minexp":-2}"#;
     for configuration in [
         expert,
@@ -374,11 +374,11 @@ fn every_mode_takes_its_own_members_and_no_others() {
     assert!(matches!(written.encoded_size(&array(&[64, 64], FLOAT64)).unwrap(), Size::AtMost(5376..5600)));
 }
 
-/// Streams without a header that zfpy 1.0.1 wrote for the promoted numbers.
+/// Streams without a header, written by zfpy 1.0.1 for the promoted numbers.
 ///
 /// Tests EX-CODEC-22.
 #[test]
-fn narrower_numbers_are_promoted_and_come_back() {
+fn narrower_numbers_are_promoted_and_restored() {
     let int16: Vec<u8> = [-32768_i16, -1, 0, 1, 32767].iter().flat_map(|i| i.to_ne_bytes()).collect();
     let uint32: Vec<u8> = [0_u32, 1, 0x7fff_ffff].iter().flat_map(|i| i.to_ne_bytes()).collect();
     let cases: [(Number, &[u8], &str); 4] = [
@@ -398,7 +398,7 @@ fn narrower_numbers_are_promoted_and_come_back() {
     for number in [INT8, UINT8, INT16, UINT16] {
         check_lossless(&codec, &array(&[256 / number.size() as u64], number), &all).unwrap();
     }
-    // Past the ends of the narrow type: the nearest value it has.
+    // Values outside of the narrow type become its nearest value.
     let wide = array(&[2], INT32);
     let ends: Vec<u8> = [i32::MIN, i32::MAX].iter().flat_map(|i| i.to_ne_bytes()).collect();
     let encoded = encode(&codec, &wide, &ends).unwrap();
@@ -406,7 +406,7 @@ fn narrower_numbers_are_promoted_and_come_back() {
     assert_eq!(clamped(INT8), [0x80, 0x7f]);
     assert_eq!(clamped(UINT8), [0, 0xff]);
     assert_eq!(clamped(UINT32), [0_u32.to_ne_bytes(), 0x7fff_ffff_u32.to_ne_bytes()].concat());
-    // zfp has no such values at all.
+    // zfp cannot represent these values.
     for (number, above) in
         [(UINT32, &0x8000_0000_u32.to_ne_bytes()[..]), (UINT64, &(1_u64 << 63).to_ne_bytes())]
     {

@@ -1,15 +1,15 @@
-//! The `zlib` codec: the bytes of a chunk as one zlib stream.
+//! The `zlib` codec: compresses each chunk to one zlib stream.
 //!
-//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use it. What follows the stream is
-//! ignored, as the writers of this codec do.
+//! Bytes to bytes. The encoded size depends on the data, so shard indexes cannot use the codec. Like the
+//! programs that write this codec, decoding ignores bytes after the stream.
 //!
-//! `level` goes from 0 (stored) to 9 (smallest); -1 is the library's default, 6. It may be absent, which is 1.
+//! `level` is 0 (no compression) to 9 (smallest), or -1 for the library's default, 6. The default is 1.
 //!
-//! Final v3 has the codec as `numcodecs.zlib`. The v3 draft has none of the kind: this project's URI is written,
-//! and one that other programs use is read.
+//! Final v3 has the codec as `numcodecs.zlib`. The v3 draft does not define it: documents get a URI of this
+//! project, and a URI that other programs use is also read.
 //!
-//! Feature `libdeflate` has whole chunks compressed and decompressed at once by that C library, which is about half as
-//! fast again. Without it, and where a whole chunk is not what there is, zlib-rs does it piece by piece.
+//! With the feature `libdeflate`, that C library compresses and decompresses whole chunks in one call, about
+//! 1.5 times as fast. Without it, and if only a part of a chunk is available, zlib-rs works in pieces.
 //!
 //! Source: `zlib` in numcodecs; RFC 1950.
 
@@ -40,7 +40,7 @@ zarr_spec::register!(
     )
     .translated_by(&all_members::<ZlibConfiguration>)
     .configuration::<ZlibConfiguration>()
-    .about("Compresses to a zlib stream (RFC 1950).", EXAMPLES)
+    .about("Compresses with zlib (RFC 1950).", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -62,7 +62,7 @@ pub struct Zlib {
 }
 
 impl Zlib {
-    /// Compresses at `level`, from 0 (stored) to 9 (smallest), or -1 for the library's default.
+    /// Compresses at `level`, from 0 (no compression) to 9 (smallest), or -1 for the library's default.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Zlib {
         let level = match level {
             -1 => 6,
             0..=9 => level.unsigned_abs(),
-            _ => return Err(CodecError::configuration(format!("level is {level}, not -1 to 9"))),
+            _ => return Err(CodecError::configuration(format!("`level` is {level}; expected -1 to 9"))),
         };
         Ok(Self { level, encoders: Pool::new(), decoders: Pool::new() })
     }
@@ -87,7 +87,7 @@ impl BytesToBytesCodec for Zlib {
     }
 }
 
-/// The same in every format, with the default written out.
+/// The configuration of every format, which documents state in full.
 #[derive(Serialize, Deserialize)]
 struct ZlibConfiguration {
     #[serde(default = "one")]

@@ -1,4 +1,5 @@
-//! zlib streams (RFC 1950): at once where libdeflate is there and sizes allow it, otherwise piece by piece.
+//! zlib streams (RFC 1950): in one call to libdeflate if it is available and the size permits, otherwise in
+//! pieces.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 #[cfg(feature = "libdeflate")]
@@ -6,17 +7,17 @@ use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use zarr_plugin_kit::stream::{self, Progress};
 use zarr_spec::{CodecError, Output};
 
-/// Memory for compressing at one level.
+/// Scratch memory for compressing at one level.
 pub(crate) struct Encoder {
     level: Compression,
     #[cfg(feature = "libdeflate")]
     whole: Option<Compressor>,
-    /// Made when it is needed.
+    /// Created when it is first needed.
     pieces: Option<Compress>,
 }
 
 impl Encoder {
-    /// At `level`, from 0 to 9.
+    /// Creates an encoder for `level`, 0 to 9.
     pub(crate) fn new(level: u32) -> Self {
         Self {
             level: Compression::new(level),
@@ -51,11 +52,11 @@ impl Encoder {
     }
 }
 
-/// Memory for decompressing.
+/// Scratch memory for decompressing.
 pub(crate) struct Decoder {
     #[cfg(feature = "libdeflate")]
     whole: Decompressor,
-    /// Made when it is needed.
+    /// Created when it is first needed.
     pieces: Option<Decompress>,
 }
 
@@ -68,7 +69,7 @@ impl Decoder {
         }
     }
 
-    /// Appends what the stream that `encoded` starts with stands for. What follows the stream is ignored.
+    /// Decodes the stream at the start of `encoded`. Ignores bytes after the stream.
     pub(crate) fn inflate(&mut self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         #[cfg(feature = "libdeflate")]
         {
@@ -91,13 +92,14 @@ impl Decoder {
     }
 }
 
-/// How much memory to try with, for what `encoded` does not say the size of: as far as the limit, which is the size of
-/// the chunk where that is known, but not far more than a stream of that size usually holds.
+/// Returns how much memory to try with, since `encoded` does not contain its decoded size. This is at most the
+/// limit, which is the size of the chunk if that is known, and not much more than a stream of this size usually
+/// holds.
 #[cfg(feature = "libdeflate")]
 fn expected_size(encoded: &[u8], limit: usize) -> usize {
-    /// Bytes that one of a stream stands for: at most, and hardly ever more.
+    /// The maximum and the usual number of decoded bytes per encoded byte.
     const RATIOS: [usize; 2] = [1032, 16];
-    /// Bytes that cost little, however small the stream.
+    /// A size that is cheap to allocate for any stream.
     const LITTLE: usize = 16 << 20;
     let [highest, usual] = RATIOS.map(|ratio| encoded.len().saturating_mul(ratio));
     limit.min(highest).min(usual.max(LITTLE))

@@ -1,4 +1,4 @@
-//! `zlib` against streams of other programs, and failures by variant.
+//! `zlib`: streams written by other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -37,7 +37,7 @@ const STREAMS: &[(&str, &str)] = &[
 
 /// Tests V2-CODEC-01.
 #[test]
-fn streams_of_other_programs_decode_and_what_follows_them_is_ignored() {
+fn streams_of_other_programs_decode_and_trailing_bytes_are_ignored() {
     for (encoded, wanted) in STREAMS {
         assert_eq!(decoded(&hex(encoded), 32).unwrap(), hex(wanted));
         let followed = [hex(encoded), b"more".to_vec()].concat();
@@ -50,7 +50,7 @@ fn streams_of_other_programs_decode_and_what_follows_them_is_ignored() {
 }
 
 #[test]
-fn bad_streams_are_corrupt_and_long_ones_too_large() {
+fn invalid_streams_are_corrupt_and_long_ones_too_large() {
     let good = hex(STREAMS[2].0);
     for size in 0..good.len() {
         assert!(matches!(decoded(&good[..size], 6), Err(CodecError::Corrupt(_))), "{size} bytes");
@@ -65,9 +65,9 @@ fn bad_streams_are_corrupt_and_long_ones_too_large() {
     assert!(matches!(decoded(&zeros, (1 << 20) - 1), Err(CodecError::TooLarge(_))));
 }
 
-/// 20 MiB of zeros, which are 1000 times smaller: more than any guess from the size of the stream.
+/// 20 MiB of zeros compress by a factor of 1000, more than the decoder guesses from the size of the stream.
 #[test]
-fn a_stream_may_stand_for_far_more_than_it_has() {
+fn a_stream_may_be_far_smaller_than_its_content() {
     let zeros = vec![0; 20 << 20];
     let encoded = encode(&v2(""), &plain(), &zeros).unwrap();
     assert!(decoded(&encoded, zeros.len()).unwrap() == zeros);
@@ -80,7 +80,7 @@ fn a_stream_may_stand_for_far_more_than_it_has() {
 
 /// Tests V2-PIPE-05, V2-PIPE-07.
 #[test]
-fn level_goes_from_minus_one_to_nine_and_has_a_default() {
+fn the_level_is_minus_one_to_nine_and_has_a_default() {
     for level in -1..=9 {
         v2(&format!(r#"{{"level":{level}}}"#));
     }
@@ -100,7 +100,7 @@ fn level_goes_from_minus_one_to_nine_and_has_a_default() {
 }
 
 #[test]
-fn names_of_other_programs_are_read_and_defaults_are_written_out() {
+fn names_of_other_programs_are_read_and_defaults_are_written() {
     let to_v3 =
         |format, name, configuration| translate(format, name, configuration, &BYTES, Format::V3).unwrap();
     let written = |level: i32| (Some("numcodecs.zlib"), format!(r#"{{"level":{level}}}"#));
@@ -120,7 +120,7 @@ fn names_of_other_programs_are_read_and_defaults_are_written_out() {
 }
 
 #[test]
-fn nothing_is_lost_and_damage_never_panics() {
+fn the_round_trip_is_exact_and_damage_never_panics() {
     for level in [-1, 0, 1, 9] {
         let codec = v2(&format!(r#"{{"level":{level}}}"#));
         for size in [0u64, 1, 100, 70_000] {

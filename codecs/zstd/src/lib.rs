@@ -1,14 +1,15 @@
-//! The `zstd` codec: the bytes of a chunk as one Zstandard frame.
+//! The `zstd` codec: compresses each chunk to one Zstandard frame.
 //!
-//! Bytes to bytes. The encoded size depends on the data and is bounded. Decoding takes any number of frames, one
-//! after another, among them skippable ones and those that do not say their size. Encoding writes one frame that
-//! says its size, and its checksum if `checksum` is set.
+//! Bytes to bytes. The encoded size depends on the data and is bounded. Decoding accepts any number of
+//! consecutive frames, including skippable ones and those without a content size. Encoding writes one frame
+//! with its content size, and with a checksum if `checksum` is set.
 //!
-//! `level` goes from -131072 (fastest) to 22 (smallest); 0 is the library's default. Final v3 requires it and has
-//! `checksum` as an option. In v2 and under the name `numcodecs.zstd` both may be absent, which is 0 and false; a
-//! level above 22 is taken as 22 in v2, as its writers do.
+//! `level` is -131072 (fastest) to 22 (smallest); 0 is the library's default. Final v3 requires it; `checksum`
+//! is optional. In v2 and under the name `numcodecs.zstd`, both are optional and default to 0 and false. Like
+//! the programs that write v2, a level above 22 is treated as 22 there.
 //!
-//! The v3 draft has no codec of the kind: this project's URI is written, and one that other programs use is read.
+//! The v3 draft does not define the codec: documents get a URI of this project, and a URI that other programs
+//! use is also read.
 //!
 //! Source: `zstd` in the Zarr extension registry and in numcodecs; RFC 8878.
 
@@ -37,7 +38,7 @@ zarr_spec::register!(
     )
     .translated_by(&translate)
     .configuration::<ZstdConfiguration>()
-    .about("Compresses to a Zstandard frame (RFC 8878).", EXAMPLES)
+    .about("Compresses with Zstandard (RFC 8878).", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -63,8 +64,8 @@ pub struct Zstd {
 }
 
 impl Zstd {
-    /// Compresses at `level`, from -131072 to 22 and 0 for the library's default; `checksum` adds four bytes, which
-    /// decoding checks.
+    /// Compresses at `level`, from -131072 to 22; 0 is the library's default. `checksum` adds four bytes, which
+    /// decoding verifies.
     ///
     /// # Errors
     ///
@@ -72,7 +73,7 @@ impl Zstd {
     pub fn new(level: i32, checksum: bool) -> Result<Self, CodecError> {
         if !(MINIMUM_LEVEL..=MAXIMUM_LEVEL).contains(&level) {
             return Err(CodecError::configuration(format!(
-                "level is {level}, not {MINIMUM_LEVEL} to {MAXIMUM_LEVEL}"
+                "`level` is {level}; expected {MINIMUM_LEVEL} to {MAXIMUM_LEVEL}"
             )));
         }
         Ok(Self { level, checksum, encoders: Pool::new(), decoders: Pool::new() })
@@ -81,7 +82,7 @@ impl Zstd {
 
 impl BytesToBytesCodec for Zstd {
     fn encoded_size(&self, decoded: Size) -> Size {
-        // Beyond what a slice can have, the library answers with an error code.
+        // For sizes that exceed a slice, the library returns an error code.
         let limit = decoded.limit().and_then(|limit| usize::try_from(limit).ok());
         match limit.filter(|&limit| limit <= usize::MAX / 2) {
             Some(limit) => Size::AtMost(zstd_safe::compress_bound(limit) as u64),
@@ -92,7 +93,7 @@ impl BytesToBytesCodec for Zstd {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
         let bound = zstd_safe::compress_bound(decoded.len());
         if encoded.remaining() < bound {
-            // The library wants room to spare, also where the result would fit.
+            // The library needs spare room even if the result would fit.
             let mut roomy = Output::at_most(bound);
             self.encode(decoded, &mut roomy)?;
             return Ok(encoded.put(roomy.written())?);
@@ -116,7 +117,7 @@ impl BytesToBytesCodec for Zstd {
                 match zstd_safe::get_frame_content_size(frame) {
                     Ok(Some(size)) => decode_sized(context, frame, size, decoded)?,
                     Ok(None) => decode_unsized(context, frame, decoded)?,
-                    Err(_) => return Err(CodecError::corrupt("a frame header is not valid")),
+                    Err(_) => return Err(CodecError::corrupt("a frame header is invalid")),
                 }
                 if after.is_empty() {
                     return Ok(());
@@ -126,7 +127,7 @@ impl BytesToBytesCodec for Zstd {
         })
     }
 
-    /// Up to the end of `range`, where that saves some of it and nothing is to be checked behind that.
+    /// Decodes up to the end of `range`, if that saves work and nothing after it needs to be verified.
     fn decode_range(
         &self,
         encoded: &[u8],
@@ -146,8 +147,8 @@ impl BytesToBytesCodec for Zstd {
     }
 }
 
-/// Of a frame that may be decoded in part, the bytes that it says it holds: one that is all of `encoded`, whole as far
-/// as its blocks tell, without a checksum, and with a window that may be kept for the next.
+/// Returns the declared size of a frame that can be decoded in part: `encoded` is a single frame whose blocks
+/// are complete, without a checksum, and with a window that is small enough to be reused.
 fn divisible(encoded: &[u8]) -> Option<usize> {
     let &[a, b, c, d, descriptor, window, ..] = encoded else { return None };
     if u32::from_le_bytes([a, b, c, d]) != zstd_safe::MAGICNUMBER || descriptor & HAS_CHECKSUM != 0 {
@@ -159,7 +160,7 @@ fn divisible(encoded: &[u8]) -> Option<usize> {
     usize::try_from(size).ok().filter(|_| is_whole && window <= USUAL_WINDOW)
 }
 
-/// The window that the byte behind the descriptor of a frame stands for (RFC 8878, section 3.1.1.1.2).
+/// Decodes the window size from the byte after the descriptor of a frame (RFC 8878, section 3.1.1.1.2).
 fn window_size(byte: u8) -> u64 {
     u64::from(8 + (byte & 7)) << (7 + (byte >> 3))
 }
@@ -168,13 +169,13 @@ fn window_size(byte: u8) -> u64 {
 const HAS_CHECKSUM: u8 = 1 << 2;
 const IS_ONE_SEGMENT: u8 = 1 << 5;
 
-/// Windows that are larger are not worth their memory when a frame is decoded in part.
+/// Larger windows are not worth their memory for decoding a part of a frame.
 const USUAL_WINDOW: u64 = 8 << 20;
 
-/// The largest window that memory is allocated for. Frames that say how much they hold need none.
+/// Maximum size of a window to allocate. Frames that declare their content size do not need one.
 const MAXIMUM_WINDOW: u64 = 64 << 20;
 
-/// Fills `room` from the beginning of a frame that holds more.
+/// Fills `room` from the beginning of a frame that holds more bytes.
 fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Result<(), CodecError> {
     context.init().map_err(corrupt)?;
     let mut source = InBuffer::around(frame);
@@ -183,21 +184,21 @@ fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Re
         let before = (source.pos(), target.pos());
         context.decompress_stream(&mut target, &mut source).map_err(corrupt)?;
         if (source.pos(), target.pos()) == before {
-            return Err(CodecError::corrupt("a frame holds less than it says"));
+            return Err(CodecError::corrupt("a frame holds fewer bytes than it declares"));
         }
     }
     Ok(())
 }
 
-/// A block takes at least this many bytes in a frame, and holds at most 128 KiB.
+/// Minimum size of a block in a frame. A block holds at most 128 KiB.
 const BLOCK_HEADER_SIZE: usize = 3;
 const BLOCK_SIZE: usize = 1 << 17;
 
-/// Bytes that one of a frame stands for, hardly ever more.
+/// Decoded bytes per encoded byte of a frame that are rarely exceeded.
 const USUAL_RATIO: u64 = 64;
 
-/// Straight to where the bytes go, unless memory is to follow what is really decoded: where a frame claims much more
-/// than frames of its size usually hold, and nothing declares that.
+/// Decodes directly into the output. Memory follows the decoded bytes instead if the frame declares far more
+/// than frames of its size usually hold, unless the caller expects that size.
 fn decode_sized(
     context: &mut DCtx<'_>,
     frame: &[u8],
@@ -213,23 +214,23 @@ fn decode_sized(
     let size = room.len();
     let written = context.decompress(room, frame).map_err(corrupt)?;
     if written != size {
-        return Err(CodecError::corrupt(format!("a frame holds {written} bytes, not the {size} it says")));
+        return Err(CodecError::corrupt(format!("a frame holds {written} bytes, but declares {size}")));
     }
     decoded.advance(size);
     Ok(())
 }
 
-/// Memory for the `size` bytes that a frame says it holds.
+/// Reserves memory for the `size` bytes that a frame declares.
 fn fitting<'o>(frame: &[u8], size: u64, decoded: &'o mut Output<'_>) -> Result<&'o mut [u8], CodecError> {
     let size = usize::try_from(size).ok().filter(|&size| size <= decoded.remaining());
     let size = size.ok_or_else(|| limit(decoded))?;
     if size > (frame.len() / BLOCK_HEADER_SIZE).saturating_mul(BLOCK_SIZE) {
-        return Err(CodecError::corrupt("a frame says that it holds more than it can"));
+        return Err(CodecError::corrupt("a frame declares more bytes than it can hold"));
     }
     Ok(&mut decoded.spare(size)?[..size])
 }
 
-/// Piece by piece: nothing says how much memory it takes.
+/// Decodes in pieces, since the size is not declared.
 fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
     if needs_large_window(frame) {
         return decode_without_window(context, frame, decoded);
@@ -237,7 +238,7 @@ fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>
     context.init().map_err(corrupt)?;
     let mut source = InBuffer::around(frame);
     loop {
-        // A full output may still be followed by the end of the frame, which one byte of room lets through.
+        // A full output may be followed by the end of the frame, which needs one more byte of room.
         let mut beyond = [0];
         let full = decoded.remaining() == 0;
         let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(BLOCK_SIZE))? };
@@ -254,13 +255,13 @@ fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>
             return Ok(());
         }
         if more < room_size && source.pos() == done {
-            return Err(CodecError::corrupt("a frame is cut off"));
+            return Err(CodecError::corrupt("a frame is truncated"));
         }
     }
 }
 
-/// Whether decoding piece by piece takes a larger window than memory is allocated for. Frames of one segment have a
-/// window for all that they hold.
+/// Returns whether decoding in pieces requires a window above the maximum. The window of a single-segment frame
+/// has its content size.
 fn needs_large_window(frame: &[u8]) -> bool {
     let &[_, _, _, _, descriptor, window, ..] = frame else { return false };
     let window = match zstd_safe::get_frame_content_size(frame) {
@@ -270,7 +271,8 @@ fn needs_large_window(frame: &[u8]) -> bool {
     window > MAXIMUM_WINDOW
 }
 
-/// In one step, so that what is decoded is the window: at most as many bytes as the blocks can hold.
+/// Decodes in one call, so that the output is the window. It has at most the number of bytes that the blocks
+/// can hold.
 fn decode_without_window(
     context: &mut DCtx<'_>,
     frame: &[u8],
@@ -281,7 +283,7 @@ fn decode_without_window(
     let usual = (frame.len() as u64).saturating_mul(USUAL_RATIO).max(MAXIMUM_WINDOW);
     if size as u64 > usual && size < remaining {
         return Err(CodecError::corrupt(format!(
-            "a frame needs a window that is larger than the limit of {} MiB",
+            "a frame needs a window above the limit of {} MiB",
             MAXIMUM_WINDOW >> 20
         )));
     }
@@ -296,8 +298,8 @@ fn decode_without_window(
     }
 }
 
-/// The most bytes that the blocks of a frame can hold: those of stored bytes and runs say it, any other has at most
-/// [`BLOCK_SIZE`].
+/// Returns the maximum number of bytes in the blocks of a frame. Raw and run-length blocks declare it; every
+/// other block has at most [`BLOCK_SIZE`].
 fn largest_content(frame: &[u8]) -> usize {
     const COMPRESSED: u32 = 2;
     const RUN: u32 = 1;
@@ -317,7 +319,7 @@ fn largest_content(frame: &[u8]) -> usize {
     largest
 }
 
-/// Bytes before the first block (RFC 8878, section 3.1.1.1).
+/// Returns the size of a frame header (RFC 8878, section 3.1.1.1).
 fn header_size(frame: &[u8]) -> usize {
     let Some(&descriptor) = frame.get(4) else { return 0 };
     let is_one_segment = descriptor & IS_ONE_SEGMENT != 0;
@@ -359,7 +361,7 @@ struct ZstdConfiguration {
     checksum: Option<bool>,
 }
 
-/// A level that Zstandard has.
+/// A level of Zstandard.
 #[derive(Deserialize)]
 #[serde(try_from = "i32")]
 struct Level(i32);
@@ -370,12 +372,12 @@ impl TryFrom<i32> for Level {
     fn try_from(level: i32) -> Result<Self, String> {
         match (MINIMUM_LEVEL..=MAXIMUM_LEVEL).contains(&level) {
             true => Ok(Self(level)),
-            false => Err(format!("level is {level}, not {MINIMUM_LEVEL} to {MAXIMUM_LEVEL}")),
+            false => Err(format!("`level` is {level}; expected {MINIMUM_LEVEL} to {MAXIMUM_LEVEL}")),
         }
     }
 }
 
-/// As writers of v2 have it: they take any level, and pass 22 for a larger one.
+/// The configuration of v2, whose writers accept any level and reduce it to 22.
 #[derive(Deserialize)]
 struct NumcodecsConfiguration {
     level: Option<i32>,
@@ -395,7 +397,7 @@ fn configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
     let registered = creation.format == Format::V3 && creation.identifier == "zstd";
     let level = match level {
         None if registered || creation.identifier == OWN_URI => {
-            return Err(CodecError::configuration("level is missing, a number up to 22"));
+            return Err(CodecError::configuration("`level` is missing; expected a number up to 22"));
         }
         None => 0,
         Some(Level(level)) => level,
@@ -407,19 +409,19 @@ fn numcodecs_configuration(creation: &Creation<'_>) -> Result<(i32, bool), Codec
     let NumcodecsConfiguration { level, checksum } = creation.parse()?;
     let mut level = level.unwrap_or(0);
     if level > MAXIMUM_LEVEL {
-        creation.reading.tolerate(format!("level {level} of codec `zstd` is above {MAXIMUM_LEVEL}"))?;
+        creation.reading.tolerate(format!("`level` {level} of codec `zstd` is above {MAXIMUM_LEVEL}"))?;
         level = MAXIMUM_LEVEL;
     }
     Ok((level, checksum.unwrap_or(false)))
 }
 
-/// Both parameters in the draft. The registry advises to leave a false `checksum` out of final v3, and in v2 it is newer
-/// than some readers (tensorstore refuses it).
+/// Writes both parameters, but omits a false `checksum` in v2, since some readers do not know it (tensorstore
+/// refuses it).
 fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> Result<Object, CodecError> {
     let (level, checksum) = configuration(creation)?;
     let mut configuration = Object::new();
     configuration.insert("level", level);
-    // Older versions of numcodecs do not know the member, and one implementation of v3 asks for it.
+    // Older versions of numcodecs do not know the member, and one implementation of v3 requires it.
     if checksum || to != Format::V2 {
         configuration.insert("checksum", checksum);
     }

@@ -1,4 +1,4 @@
-//! `zstd` against frames of other programs, and failures by variant.
+//! `zstd`: frames written by other programs, and errors.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -38,7 +38,7 @@ fn assert_corrupt(encoded: &[u8], what: &str) {
 const RAMP: &str = "000102030405";
 const STEPS: &str = "0000000000000000010101010101010102020202020202020303030303030303";
 
-/// Written by numcodecs 0.17.1 at levels -5, 0 and 22, without and with checksum.
+/// Written by numcodecs 0.17.1 at levels -5, 0 and 22, with and without checksum.
 const FRAMES: &[(&str, &str)] = &[
     ("28b52ffd2000010000", ""),
     ("28b52ffd240001000099e9d851", ""),
@@ -49,7 +49,7 @@ const FRAMES: &[(&str, &str)] = &[
     ("28b52ffd2420850000020203821110ffffaaaa555500000100023dff7b", STEPS),
 ];
 
-/// A frame of RFC 8878 that does not say its size, with one raw block; and a skippable one.
+/// A frame of RFC 8878 without a content size, with one raw block.
 const UNSIZED: &str = "28b52ffd 00 58 19 0000 616263";
 const SKIPPABLE: &str = "502a4d18 02000000 abcd";
 
@@ -115,8 +115,8 @@ fn parameters_have_defaults_where_numcodecs_has_them() {
 }
 
 #[test]
-fn a_frame_that_claims_more_than_may_come_out_takes_no_memory() {
-    // The content size field has eight bytes: 2^60, 2^64 - 3 (near the library's own marks) and 2^62.
+fn a_frame_that_declares_more_than_the_limit_is_not_allocated() {
+    // The content size field has eight bytes: 2^60, 2^64 - 3 (close to special values of the library) and 2^62.
     for size in [1u64 << 60, u64::MAX - 2, 1 << 62] {
         let mut frame = hex("28b52ffd e0");
         frame.extend(size.to_le_bytes());
@@ -129,7 +129,7 @@ fn a_frame_that_claims_more_than_may_come_out_takes_no_memory() {
 }
 
 #[test]
-fn too_much_stops_at_the_limit_whether_the_frame_says_its_size_or_not() {
+fn decoding_stops_at_the_limit_with_and_without_a_content_size() {
     let sized = encode(&v3(r#"{"level":1}"#), &plain(), &vec![0; 1 << 20]).unwrap();
     for limit in [0, 1, (1 << 20) - 1] {
         assert!(matches!(decoded(&sized, limit), Err(CodecError::TooLarge(_))), "{limit}");
@@ -140,7 +140,7 @@ fn too_much_stops_at_the_limit_whether_the_frame_says_its_size_or_not() {
     for limit in [3, 4, 1 << 20] {
         assert_eq!(decoded(&hex(UNSIZED), limit).unwrap(), b"abc");
     }
-    // Eight run-length blocks of 128 KiB, in a frame that does not say so.
+    // Eight run-length blocks of 128 KiB, in a frame without a content size.
     let mut bomb = hex("28b52ffd 00 58");
     for block in 0..8 {
         let run_length = 1u32 << 1;
@@ -153,14 +153,14 @@ fn too_much_stops_at_the_limit_whether_the_frame_says_its_size_or_not() {
     assert!(matches!(decoded(&bomb, (1 << 20) - 1), Err(CodecError::TooLarge(_))));
 }
 
-/// A frame that does not say its size, with a window of that many bytes as RFC 8878 encodes it and these blocks.
+/// Returns a frame without a content size, with an encoded window size of RFC 8878 and the given blocks.
 fn unsized_frame(window: &str, blocks: &[u8]) -> Vec<u8> {
     [&hex("28b52ffd 00")[..], &hex(window), blocks].concat()
 }
 
-/// As `zstd -22 --ultra --long=27` and streams of level 22 have it, whatever they hold.
+/// `zstd -22 --ultra --long=27` and streams of level 22 declare such a window for any content.
 #[test]
-fn a_frame_with_a_window_of_128_mib_decodes_where_its_blocks_hold_little() {
+fn a_frame_with_a_window_of_128_mib_decodes_if_its_blocks_are_small() {
     let frame = unsized_frame("88", &hex("19 0000 616263"));
     assert_eq!(decoded(&frame, 3).unwrap(), b"abc");
     assert_eq!(decoded(&frame, usize::MAX).unwrap(), b"abc");
@@ -175,9 +175,9 @@ fn a_frame_with_a_window_of_128_mib_decodes_where_its_blocks_hold_little() {
     assert!(decoded(&unsized_frame("88", &blocks), usize::MAX).unwrap() == noise);
 }
 
-/// 64 KiB of blocks that are claimed to hold 2 GiB; the first is not valid.
+/// 64 KiB of blocks that declare 2 GiB; the first one is invalid.
 #[test]
-fn a_window_above_64_mib_is_refused_with_the_limit_where_blocks_may_hold_more() {
+fn a_window_above_64_mib_is_refused_if_blocks_may_be_large() {
     // A compressed block of two bytes.
     let blocks = hex("140000 ffff").repeat(1 << 14);
     let last = hex("150000 ffff");
@@ -190,8 +190,8 @@ fn a_window_above_64_mib_is_refused_with_the_limit_where_blocks_may_hold_more() 
 }
 
 #[test]
-fn memory_follows_what_is_decoded_where_a_frame_claims_unusually_much() {
-    // One that says it holds 2 GiB, in 16384 blocks of two bytes that are not valid.
+fn memory_follows_the_decoded_bytes_of_an_implausible_frame() {
+    // A frame that declares 2 GiB, in 16384 invalid blocks of two bytes.
     let blocks = hex("140000 ffff").repeat(1 << 14);
     let frame = [hex("28b52ffd 80 70 00000080"), blocks, hex("150000 ffff")].concat();
     let mut result = Ok(Vec::new());
@@ -209,7 +209,7 @@ fn what_is_no_frame_is_corrupt() {
         for size in 0..frame.len() {
             assert_corrupt(&frame[..size], "cut off");
         }
-        assert_corrupt(&[&frame[..], b"x"].concat(), "a byte that is no frame");
+        assert_corrupt(&[&frame[..], b"x"].concat(), "a byte that is not a frame");
     }
     let unsized_frame = hex(UNSIZED);
     for size in 0..unsized_frame.len() {
@@ -235,7 +235,7 @@ fn the_encoded_size_has_a_bound_and_one_byte_less_than_needed_is_too_large() {
 }
 
 #[test]
-fn nothing_is_lost_and_damage_never_panics() {
+fn the_round_trip_is_exact_and_damage_never_panics() {
     let configurations =
         [r#"{"level":-7}"#, r#"{"level":0}"#, r#"{"level":1,"checksum":true}"#, r#"{"level":9}"#];
     for configuration in configurations {
@@ -250,7 +250,7 @@ fn nothing_is_lost_and_damage_never_panics() {
 }
 
 #[test]
-fn output_is_appended_to_what_is_there() {
+fn decoding_appends_to_the_output() {
     let codec = Zstd::new(1, false).unwrap();
     for frame in [UNSIZED, "28b52ffd2003190000616263"] {
         let mut decoded = Output::at_most(8);
@@ -260,7 +260,7 @@ fn output_is_appended_to_what_is_there() {
     }
 }
 
-/// What a range of `encoded` decodes to in memory that held something else, and all of that memory.
+/// Decodes a range into a buffer of other bytes and returns the whole buffer.
 fn decoded_range(encoded: &[u8], size: usize, range: Range<usize>) -> Result<Vec<u8>, CodecError> {
     let mut memory = vec![0xa5; size];
     let mut decoded = Output::to(&mut memory);
@@ -269,7 +269,7 @@ fn decoded_range(encoded: &[u8], size: usize, range: Range<usize>) -> Result<Vec
     Ok(memory)
 }
 
-/// Bytes that do not compress, so that they stand in the frame.
+/// Returns bytes that cannot be compressed, so the frame contains them unchanged.
 fn noise(size: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut next = || {
@@ -300,7 +300,7 @@ fn a_frame_is_decoded_up_to_the_end_of_a_range() {
 }
 
 #[test]
-fn damage_behind_a_range_is_found_where_there_is_a_checksum() {
+fn damage_after_a_range_is_found_if_there_is_a_checksum() {
     let bytes = noise(300_000);
     for checksum in [false, true] {
         let mut encoded = Output::at_most(1 << 20);
@@ -312,7 +312,7 @@ fn damage_behind_a_range_is_found_where_there_is_a_checksum() {
             Ok(decoded) => assert!(!checksum && decoded[10..1000] == bytes[10..1000]),
             Err(error) => assert!(checksum && matches!(error, CodecError::Corrupt(_)), "{error:?}"),
         }
-        // What is cut off is found in any case, as is a range that there is not.
+        // Truncation is always found, and so is an invalid range.
         let cut = &damaged[..last];
         assert!(matches!(decoded_range(cut, bytes.len(), 10..1000), Err(CodecError::Corrupt(_))));
         let result = decoded_range(&damaged[..], bytes.len(), 10..300_001);
@@ -321,7 +321,7 @@ fn damage_behind_a_range_is_found_where_there_is_a_checksum() {
 }
 
 #[test]
-fn frames_that_do_not_say_their_size_or_are_several_are_decoded_as_a_whole() {
+fn frames_without_a_size_and_several_frames_are_decoded_completely() {
     let two = format!("{UNSIZED} {UNSIZED}");
     for (frames, wanted) in [(UNSIZED, &b"abc"[..]), (&two, b"abcabc")] {
         assert_eq!(decoded_range(&hex(frames), wanted.len(), 0..1).unwrap(), wanted);
@@ -331,7 +331,7 @@ fn frames_that_do_not_say_their_size_or_are_several_are_decoded_as_a_whole() {
 }
 
 #[test]
-fn the_schema_has_the_levels_that_are_taken() {
+fn the_schema_accepts_exactly_the_valid_levels() {
     let registry = zarr_spec::Registry::linked().unwrap();
     let reading = zarr_spec::Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3, "zstd", &reading).unwrap();

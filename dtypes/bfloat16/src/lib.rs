@@ -1,14 +1,17 @@
-//! `bfloat16`: the upper half of a binary32 float. One sign bit, 8 of exponent (bias 127), 7 of mantissa.
+//! `bfloat16`: the upper half of a binary32 float, with one sign bit, 8 exponent bits (bias 127) and 7 mantissa
+//! bits.
 //!
-//! Two bytes, which byte order applies to. Codecs of NumPy's numbers do not know it, and those of the registry do.
+//! An element has two bytes, whose order is that of the array. The codecs of the registry support the type;
+//! those of numcodecs do not.
 //!
 //! | format | form |
 //! |---|---|
-//! | v3 | `bfloat16`; fill values as for other floats, bit patterns of four digits |
-//! | draft | an extension of ours with the fallback `r16`; fill values also as the bytes that are stored |
-//! | v2 | none |
+//! | v3 | `bfloat16`; fill values like those of other floats, with bit patterns of four digits |
+//! | draft | an extension of this project with the fallback `r16`; fill values also as the stored bytes |
+//! | v2 | not available |
 //!
-//! Source: `data-types/bfloat16` in the Zarr extension registry; `docs/spec/data-types-bfloat16.md` for the draft.
+//! Source: `data-types/bfloat16` in the Zarr extension registry; `docs/spec/data-types-bfloat16.md` for the
+//! draft.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -22,15 +25,15 @@ use zarr_spec::{
     Identifiers, Invalid, Number, Units, Value,
 };
 
-/// What the draft calls the extension.
+/// The URI of the extension in the draft.
 const URI: &str = "https://zarr-kit.example/spec/data-types/bfloat16/1.0";
 const NAME: &str = "bfloat16";
-/// What `"NaN"` stands for.
+/// The bits of `"NaN"`.
 const NAN: u16 = 0x7fc0;
 
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some(NAME), id: None, aliases: &[] }, &create)
-        .about("Floats of 16 bits with the exponent of 32-bit ones: brain floats.", EXAMPLES)
+        .about("Floats of 16 bits with the exponent range of 32-bit floats (brain floats).", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -45,23 +48,25 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// The upper half of a binary32 float.
+/// The data type `bfloat16`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BFloat16;
 
-/// There is nothing to configure; the draft's `type` is the name again, with a byte order where that is big endian.
+/// There is no configuration. `type` of the draft is the name, preceded by `>` if the order is big endian.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     match creation.configuration {
         Value::Null => {}
         Value::Object(members) if members.is_empty() => {}
-        _ => return Err(Invalid::new("there is no configuration").into()),
+        _ => return Err(Invalid::new("`configuration` is not allowed for this data type").into()),
     }
     let order = match (creation.format, creation.type_name.and_then(Value::as_str)) {
         (Format::V3Draft, Some("bfloat16")) => ByteOrder::Little,
         (Format::V3Draft, Some(">bfloat16")) => ByteOrder::Big,
         (Format::V3Draft, _) => {
             let what = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
-            return Err(Invalid::new(format!("`type` is {what}, not \"bfloat16\" or \">bfloat16\"")).into());
+            return Err(
+                Invalid::new(format!("`type` is {what}; expected \"bfloat16\" or \">bfloat16\"")).into()
+            );
         }
         _ => ByteOrder::Little,
     };
@@ -74,14 +79,14 @@ fn parse_fill(json: &Value, context: &FillContext<'_>) -> Result<u16, String> {
             return nearest(number).map(bf16::to_bits).ok_or_else(|| format!("{number} has too many digits"));
         }
         Value::String(text) => text.as_str(),
-        _ => return Err(format!("{json} is no number")),
+        _ => return Err(format!("{json} is not a number")),
     };
     match (text, context.format) {
         ("NaN", _) => Ok(NAN),
         ("Infinity", _) => Ok(bf16::INFINITY.to_bits()),
         ("-Infinity", _) => Ok(bf16::NEG_INFINITY.to_bits()),
         ("+Infinity", Format::V3) => {
-            let what = "fill value \"+Infinity\" is a spelling of older drafts";
+            let what = "fill value \"+Infinity\" has the spelling of older drafts";
             context.reading.tolerate(what).map_err(|invalid| invalid.to_string())?;
             Ok(bf16::INFINITY.to_bits())
         }
@@ -90,7 +95,7 @@ fn parse_fill(json: &Value, context: &FillContext<'_>) -> Result<u16, String> {
             let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 4);
             let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
             let pattern = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
-            let pattern = pattern.ok_or_else(|| format!("\"{text}\" is no form of a float"))?;
+            let pattern = pattern.ok_or_else(|| format!("\"{text}\" is not a float"))?;
             Ok(if context.format == Format::V3Draft {
                 as_stored(pattern, context.byte_order)
             } else {
@@ -100,12 +105,12 @@ fn parse_fill(json: &Value, context: &FillContext<'_>) -> Result<u16, String> {
     }
 }
 
-/// Between bits, and the two stored bytes read as digits: first byte first.
+/// Converts between bits and the stored bytes, written as digits starting with the first byte.
 fn as_stored(bits: u16, order: &ByteOrder) -> u16 {
     if *order == ByteOrder::Big { bits } else { bits.swap_bytes() }
 }
 
-/// The nearest element, rounded once from the decimal text; ties to even, overflow to infinity.
+/// Returns the nearest element, rounded once from the decimal text; ties to even, overflow to infinity.
 fn nearest(number: &Number) -> Option<bf16> {
     let double = number.as_f64()?;
     let magnitude = double.abs();
@@ -114,7 +119,7 @@ fn nearest(number: &Number) -> Option<bf16> {
     }
     let quantum = quantum(magnitude);
     let quotient = magnitude / quantum;
-    // The double is as good as the text, unless it lies in the middle between two elements.
+    // The double rounds like the text, unless it is exactly between two elements.
     let middle = quotient.fract() == 0.5;
     let side = if middle { number.compare_magnitude(magnitude)? } else { Ordering::Equal };
     let rounded = match side {
@@ -122,17 +127,17 @@ fn nearest(number: &Number) -> Option<bf16> {
         Ordering::Equal => quotient.round_ties_even(),
         Ordering::Greater => quotient.ceil(),
     };
-    // Exact by now, but for what is too large and becomes infinite.
+    // The product is exact, except for numbers that are too large and become infinite.
     Some(bf16::from_f64((rounded * quantum).copysign(double)))
 }
 
-/// The distance of neighbouring elements at a number, a power of two: 2^-133 below 2^-126.
+/// Returns the distance between elements close to a number, a power of two: 2^-133 below 2^-126.
 fn quantum(magnitude: f64) -> f64 {
     let exponent = (magnitude.to_bits() >> 52).max(1023 - 126);
     f64::from_bits((exponent - 7) << 52)
 }
 
-/// The float of the fewest digits that is this element when rounded.
+/// Returns the float with the fewest digits that rounds to this element.
 fn shortest(element: bf16) -> f64 {
     let value = element.to_f64();
     let reads_back = |text: &String| {
@@ -161,7 +166,7 @@ impl DataType for BFloat16 {
             Format::V2 => Err(DataTypeError::NotInFormat {
                 name: NAME.to_owned(),
                 format,
-                hint: "; `float32` has every value of it".to_owned(),
+                hint: "; `float32` can represent all of its values".to_owned(),
             }),
             Format::V3Draft => {
                 let type_name = Value::from(if *order == ByteOrder::Big { ">bfloat16" } else { NAME });
@@ -180,14 +185,15 @@ impl DataType for BFloat16 {
         }
     }
 
-    /// A number, `"NaN"`, an infinity or `0x` and four digits: the bits in v3, the stored bytes in the draft.
+    /// Reads a number, `"NaN"`, an infinity, or `0x` and four digits: the bits in v3, the stored bytes in the
+    /// draft.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let bits = parse_fill(json, context);
         bits.map(|bits| FillValue::new(bits.to_ne_bytes()))
             .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {NAME}")))
     }
 
-    /// In the draft the stored bytes, which the fallback reads too.
+    /// Writes the stored bytes in the draft, so that the fallback can read them.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -195,7 +201,7 @@ impl DataType for BFloat16 {
         order: &ByteOrder,
     ) -> Result<Value, DataTypeError> {
         let bits = element.try_into().map(u16::from_ne_bytes).map_err(|_| {
-            DataTypeError::FillValue(format!("{} bytes are no element of {NAME}", element.len()))
+            DataTypeError::FillValue(format!("{} bytes are not an element of {NAME}", element.len()))
         })?;
         if format == Format::V3Draft {
             return Ok(Value::from(format!("{:#06x}", as_stored(bits, order))));

@@ -1,4 +1,4 @@
-//! `bfloat16` against the bits of its definition.
+//! `bfloat16`: bits, rounding, fill values and documents.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,14 +18,14 @@ fn draft(type_name: &str) -> Result<Subject, DataTypeError> {
     Subject::new(&Registry::linked().unwrap(), Format::V3Draft, Mode::Strict, &json)
 }
 
-/// The bits that the text of a fill value stands for.
+/// Returns the bits of a fill value.
 fn bits(subject: &Subject, fill: &str) -> u16 {
     u16::from_ne_bytes(subject.fill(fill).unwrap().try_into().unwrap())
 }
 
 /// Tests EX-NUM-05.
 #[test]
-fn bits_and_byte_order_are_those_of_the_definition() {
+fn bits_and_byte_order_match_the_definition() {
     let subject = v3(Mode::Strict);
     let one = subject.fill("1.0").unwrap();
     assert_eq!(subject.stored(&one, &ByteOrder::Little), hex("80 3f"));
@@ -75,20 +75,20 @@ fn bits_and_byte_order_are_those_of_the_definition() {
 fn decimals_are_rounded_once_and_ties_go_to_even() {
     let subject = v3(Mode::Strict);
     for (fill, wanted) in [
-        // 1 and 1 + 2^-7 have the middle 1 + 2^-8.
+        // The middle between 1 and 1 + 2^-7 is 1 + 2^-8.
         ("1.00390625", 0x3f80),
         ("1.00390625000000000000000000000000000001", 0x3f81),
         ("1.0039062499999999999999999999999999999", 0x3f80),
         ("1.01171875", 0x3f82),
         ("-1.00390625000000000000000000000000000001", 0xbf81),
-        // The largest element is 255 × 2^120; from 255.5 × 2^120 on it is infinity.
+        // The largest element is 255 × 2^120; numbers from 255.5 × 2^120 on become infinite.
         ("3.3961775e38", 0x7f7f),
         ("339617752923046005526922703901628039168", 0x7f80),
         ("339617752923046005526922703901628039167", 0x7f7f),
         ("1e39", 0x7f80),
         ("1e999", 0x7f80),
         ("-1e999", 0xff80),
-        // Half of the least element, 2^-134.
+        // Half of the smallest element, 2^-134.
         (
             "4.591774807899560578002877098524397178979162331140966880893561352650067419745028018951416015625E-41",
             0x0000,
@@ -123,7 +123,7 @@ fn every_element_is_written_and_read_back() {
 }
 
 #[test]
-fn the_draft_has_it_with_raw_bits_as_fallback() {
+fn the_draft_has_an_extension_with_raw_bits_as_fallback() {
     for (order, type_name) in [(ByteOrder::Little, "bfloat16"), (ByteOrder::Big, ">bfloat16")] {
         let document = BFloat16.document(Format::V3Draft, &order).unwrap();
         let wanted = format!(r#"{{"extension":"{URI}","type":"{type_name}","fallback":["r16"]}}"#);
@@ -141,7 +141,7 @@ fn the_draft_has_it_with_raw_bits_as_fallback() {
 }
 
 #[test]
-fn v2_has_no_form_of_it_and_there_is_nothing_to_configure() {
+fn v2_and_configurations_are_refused() {
     let error = BFloat16.document(Format::V2, &ByteOrder::Little).unwrap_err();
     assert!(matches!(error, DataTypeError::NotInFormat { .. }), "{error}");
     let registry = Registry::linked().unwrap();

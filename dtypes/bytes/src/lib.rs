@@ -1,7 +1,7 @@
-//! Byte strings of variable length.
+//! `bytes`: byte strings of variable length.
 //!
-//! v3 calls them `bytes`; `variable_length_bytes` and `binary` are read too. v2 has objects and the codec
-//! `vlen-bytes` instead, and the draft, which knows no such type, an extension of ours.
+//! v3 names the type `bytes`; `variable_length_bytes` and `binary` are also read. In v2 it is an object with
+//! the codec `vlen-bytes`. The draft does not define the type; there it is an extension of this project.
 //!
 //! Source: `data-types/bytes` in the Zarr extension registry.
 
@@ -25,7 +25,7 @@ const NAMES: ObjectNames = ObjectNames {
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(NAMES.identifiers(), &create).about("Byte strings of any length.", EXAMPLES)
+    DataTypePlugin::new(NAMES.identifiers(), &create).about("Byte strings of variable length.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -34,7 +34,7 @@ const EXAMPLES: &[Example] = &[
     Example::draft(r#"{"extension": "https://zarr-kit.example/spec/data-types/bytes/1.0", "type": "bytes"}"#),
 ];
 
-/// Any number of bytes.
+/// The data type `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VariableBytes;
 
@@ -45,7 +45,7 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
 
 fn byte(json: &Value) -> Result<u8, DataTypeError> {
     let byte = json.as_u64().and_then(|byte| u8::try_from(byte).ok());
-    byte.ok_or_else(|| DataTypeError::FillValue(format!("{json} is no integer from 0 to 255")))
+    byte.ok_or_else(|| DataTypeError::FillValue(format!("{json} is not an integer from 0 to 255")))
 }
 
 impl DataType for VariableBytes {
@@ -65,27 +65,28 @@ impl DataType for VariableBytes {
         Ok(NAMES.document(format))
     }
 
-    /// Base64, or a list of integers. In v2, and in the generation of the draft that took its forms, 0 is no bytes.
+    /// Reads Base64 or a list of integers. In v2, and in the generation of the draft that uses its forms, 0
+    /// means no bytes.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let zero = json.as_u64() == Some(0);
         match (json, context.format) {
             (Value::String(text), _) => match STANDARD.decode(text) {
                 Ok(bytes) => Ok(FillValue::new(bytes)),
-                Err(error) => Err(DataTypeError::FillValue(format!("\"{text}\" is no Base64: {error}"))),
+                Err(error) => Err(DataTypeError::FillValue(format!("\"{text}\" is not Base64: {error}"))),
             },
             (Value::Array(list), Format::V3 | Format::V3Draft) => {
                 list.iter().map(byte).collect::<Result<Vec<u8>, _>>().map(FillValue::new)
             }
             (_, Format::V2) if zero => Ok(FillValue::zero(0)),
             (_, Format::V3Draft) if zero => {
-                context.reading.tolerate("fill value 0 stands for no bytes")?;
+                context.reading.tolerate("fill value 0 is read as an empty byte string")?;
                 Ok(FillValue::zero(0))
             }
             _ => Err(DataTypeError::FillValue(format!("{json} is neither Base64 nor a list of bytes"))),
         }
     }
 
-    /// Base64, which every format reads.
+    /// Writes Base64, which every format reads.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -95,7 +96,7 @@ impl DataType for VariableBytes {
         Ok(Value::from(STANDARD.encode(element)))
     }
 
-    /// The bytes in hexadecimal.
+    /// Prints the bytes in hexadecimal.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
     }

@@ -1,4 +1,4 @@
-//! Documents and fill values of byte strings.
+//! `bytes`: documents and fill values.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -50,7 +50,7 @@ fn v2_has_objects_with_a_codec() {
 }
 
 #[test]
-fn the_draft_has_bytes_as_an_extension_alone() {
+fn the_draft_has_bytes_only_as_an_extension() {
     let bytes = subject(Format::V3Draft, DRAFT).unwrap();
     bytes.check(&Registry::linked().unwrap(), &["\"YWJj\"", "[0,255]"]).unwrap();
     bytes.fill("0").unwrap_err();

@@ -1,22 +1,22 @@
-//! Bit patterns as text: `0x7fc00001`, and the draft's `0b0011110000000000`.
+//! Bit patterns as text: `0x7fc00001`, and `0b0011110000000000` of the draft.
 
-/// Whether `text` sets out to be a bit pattern.
+/// Returns whether `text` starts like a bit pattern.
 pub(crate) fn is_bits(text: &str) -> bool {
     text.starts_with("0x") || text.starts_with("0b")
 }
 
-/// The bytes of a pattern of exactly `size` bytes, in the order of the digits: most significant first.
+/// Parses a pattern of exactly `size` bytes, in the order of the digits: most significant byte first.
 pub(crate) fn parse(text: &str, size: usize) -> Result<Vec<u8>, String> {
     let (radix, per_byte, digits) = match text.split_at_checked(2) {
         Some(("0x", digits)) => (16, 2, digits),
         Some(("0b", digits)) => (2, 8, digits),
-        _ => return Err(format!("`{text}` does not begin with `0x`")),
+        _ => return Err(format!("`{text}` does not start with `0x`")),
     };
     if !digits.chars().all(|digit| digit.is_digit(radix)) {
-        return Err(format!("`{text}` holds something else than digits of base {radix}"));
+        return Err(format!("`{text}` contains characters that are not digits of base {radix}"));
     }
     if digits.len() != size * per_byte {
-        return Err(format!("`{text}` has {} digits, not {}", digits.len(), size * per_byte));
+        return Err(format!("`{text}` has {} digits; expected {}", digits.len(), size * per_byte));
     }
     let byte = |digits: &[u8]| {
         digits.iter().fold(0u8, |byte, &digit| {
@@ -30,13 +30,13 @@ pub(crate) fn parse(text: &str, size: usize) -> Result<Vec<u8>, String> {
     Ok(digits.as_bytes().chunks(per_byte).map(byte).collect())
 }
 
-/// A pattern as hexadecimal digits.
+/// Formats a pattern as hexadecimal digits.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("0x{digits}")
 }
 
-/// Between most significant first and the order of this machine, in units of `unit` bytes.
+/// Converts between most significant byte first and native order, in units of `unit` bytes.
 pub(crate) fn to_native(mut bytes: Vec<u8>, unit: usize) -> Vec<u8> {
     if cfg!(target_endian = "little") {
         bytes.chunks_mut(unit).for_each(<[u8]>::reverse);

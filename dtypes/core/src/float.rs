@@ -9,22 +9,22 @@ use zarr_spec::{Format, Number, Value};
 use crate::bits;
 use crate::integer::Tolerate;
 
-/// A float of `size` bytes, in native byte order.
+/// Parses a float of `size` bytes, in native byte order.
 pub(crate) fn parse(json: &Value, size: usize, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
     match json {
         Value::Number(number) if number.is_finite_token() => round(number, size),
-        // Consolidated metadata of v2 is read with these; they are no JSON.
+        // Some consolidated metadata of v2 contains these tokens, which are not JSON.
         Value::Number(number) if context.format == Format::V2 => {
-            context.tolerate(format!("fill value {number} is no JSON"))?;
-            special(number.text(), size).ok_or_else(|| format!("{number} is no number"))
+            context.tolerate(format!("fill value {number} is not JSON"))?;
+            special(number.text(), size).ok_or_else(|| format!("{number} is not a number"))
         }
         Value::String(text) => parse_text(text, size, context),
-        _ => Err(format!("{json} is no number")),
+        _ => Err(format!("{json} is not a number")),
     }
 }
 
 fn parse_text(text: &str, size: usize, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
-    let unknown = || format!("\"{text}\" is no form of a float");
+    let unknown = || format!("\"{text}\" is not a float");
     match (text, context.format) {
         ("NaN" | "Infinity" | "-Infinity", _) | ("+Infinity", Format::V3Draft) => {}
         ("+Infinity", _) | ("inf" | "Inf" | "-inf" | "nan", Format::V2) => {
@@ -41,7 +41,7 @@ fn parse_text(text: &str, size: usize, context: &FillContext<'_>) -> Result<Vec<
     special(text, size).ok_or_else(unknown)
 }
 
-/// A float that is no number, or infinite: sign, exponent of ones, and the top bit of the mantissa for NaN.
+/// Returns NaN or an infinity: sign, an exponent of ones, and for NaN the top bit of the mantissa.
 fn special(text: &str, size: usize) -> Option<Vec<u8>> {
     let (negative, nan) = match text {
         "NaN" | "nan" => (false, true),
@@ -64,26 +64,25 @@ fn special(text: &str, size: usize) -> Option<Vec<u8>> {
     Some(bits::to_native(bytes, size))
 }
 
-/// The nearest float, rounded once from the decimal text; ties to even. What is too large for a smaller float becomes
-/// infinity; what is too large for float64 is refused, since most readers of JSON refuse it or lose the number.
+/// Returns the nearest float, rounded once from the decimal text; ties to even. A number that is too large for
+/// a small float becomes infinite. One that is too large for float64 is refused, since most JSON readers refuse
+/// it or change it.
 fn round(number: &Number, size: usize) -> Result<Vec<u8>, String> {
-    let failed = || format!("{number} is no number");
+    let failed = || format!("{number} is not a number");
     Ok(match size {
         2 => nearest_f16(number).ok_or_else(failed)?.to_ne_bytes().to_vec(),
         4 => number.as_f32().ok_or_else(failed)?.to_ne_bytes().to_vec(),
         _ => {
             let double = number.as_f64().ok_or_else(failed)?;
             if double.is_infinite() {
-                return Err(format!(
-                    "{number} is out of range for float64; infinity is written \"Infinity\""
-                ));
+                return Err(format!("{number} is out of range for float64; write infinity as \"Infinity\""));
             }
             double.to_ne_bytes().to_vec()
         }
     })
 }
 
-/// By way of the nearest double, which is as good as the text unless it lies in the middle between two halves.
+/// Rounds the nearest double, which gives the same result as the text unless it is exactly between two halves.
 fn nearest_f16(number: &Number) -> Option<f16> {
     let double = number.as_f64()?;
     let magnitude = double.abs();
@@ -99,17 +98,17 @@ fn nearest_f16(number: &Number) -> Option<f16> {
         Ordering::Equal => quotient.round_ties_even(),
         Ordering::Greater => quotient.ceil(),
     };
-    // Exact by now, but for what is too large and becomes infinite.
+    // The product is exact, except for numbers that are too large and become infinite.
     Some(f16::from_f64((rounded * quantum).copysign(double)))
 }
 
-/// The distance of neighbouring halves at a number, a power of two: 2^-24 below 2^-13.
+/// Returns the distance between halves close to a number, a power of two: 2^-24 below 2^-13.
 fn quantum_of_f16(magnitude: f64) -> f64 {
     let exponent = (magnitude.to_bits() >> 52).max(1023 - 14);
     f64::from_bits((exponent - 10) << 52)
 }
 
-/// The value of `element`, and whether it is one that the word `NaN` stands for.
+/// Returns the value of `element`, and whether it is the NaN that the word `NaN` means.
 fn widen(element: &[u8]) -> (f64, bool) {
     let canonical = special("NaN", element.len()).as_deref() == Some(element);
     let value = match *element {
@@ -121,14 +120,14 @@ fn widen(element: &[u8]) -> (f64, bool) {
     (value, canonical)
 }
 
-/// The form that gives the same bits again.
+/// Writes a form that is read as the same bits.
 pub(crate) fn to_json(element: &[u8], format: Format) -> Result<Value, String> {
     let (value, canonical) = widen(element);
     if value.is_nan() && !canonical {
         let pattern = bits::to_hex(&bits::to_native(element.to_vec(), element.len()));
         return match format {
             Format::V2 => {
-                Err(format!("v2 has no form of the NaN {pattern}, only of {}", canonical_hex(element)))
+                Err(format!("v2 cannot represent the NaN {pattern}, only {}", canonical_hex(element)))
             }
             Format::V3 | Format::V3Draft => Ok(Value::from(pattern)),
         };
@@ -147,7 +146,7 @@ fn canonical_hex(element: &[u8]) -> String {
     bits::to_hex(&bits::to_native(bytes, element.len()))
 }
 
-/// The shortest decimal: of the double in v2, whose readers know no other float, else of the type.
+/// Returns the shortest decimal: of the double in v2, whose readers use only doubles, otherwise of the type.
 fn number(element: &[u8], value: f64, format: Format) -> Option<Number> {
     match *element {
         [a, b, c, d] if format != Format::V2 => Number::from_f32(f32::from_ne_bytes([a, b, c, d])),
@@ -156,7 +155,7 @@ fn number(element: &[u8], value: f64, format: Format) -> Option<Number> {
     }
 }
 
-/// The double of the fewest digits that is this half when rounded.
+/// Returns the double with the fewest digits that rounds to this half.
 fn shortest_f16(half: f16) -> f64 {
     let value = half.to_f64();
     let reads_back = |text: &String| {
@@ -166,7 +165,7 @@ fn shortest_f16(half: f16) -> f64 {
     shortest.and_then(|text| text.parse().ok()).unwrap_or(value)
 }
 
-/// As people read it: `1`, `0.1`, `1e-7`, `NaN`, `-inf`.
+/// Formats a float for people: `1`, `0.1`, `1e-7`, `NaN`, `-inf`.
 pub(crate) fn print(element: &[u8]) -> String {
     let (value, _) = widen(element);
     let text = match *element {

@@ -5,7 +5,7 @@ use std::fmt;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{Format, Number, Value};
 
-/// `true` or `false`; v2 and v3 also tolerate 0 and 1.
+/// Parses `true` or `false`; v2 and v3 tolerate 0 and 1.
 pub(crate) fn parse_bool(json: &Value, context: &FillContext<'_>) -> Result<bool, String> {
     match json {
         Value::Bool(value) => Ok(*value),
@@ -15,14 +15,14 @@ pub(crate) fn parse_bool(json: &Value, context: &FillContext<'_>) -> Result<bool
                 Some(1) => true,
                 _ => return Err(format!("{json} is neither false nor true")),
             };
-            context.tolerate(format!("fill value {json} instead of {value}"))?;
+            context.tolerate(format!("fill value {json} is read as {value}"))?;
             Ok(value)
         }
         _ => Err(format!("{json} is neither false nor true")),
     }
 }
 
-/// An integer of `size` bytes, in native byte order.
+/// Parses an integer of `size` bytes, in native byte order.
 pub(crate) fn parse(
     json: &Value,
     signed: bool,
@@ -30,7 +30,7 @@ pub(crate) fn parse(
     context: &FillContext<'_>,
 ) -> Result<Vec<u8>, String> {
     let digits = digits(json, context)?;
-    let number = digits.as_ref().or(json.as_number()).ok_or_else(|| format!("{json} is no number"))?;
+    let number = digits.as_ref().or(json.as_number()).ok_or_else(|| format!("{json} is not a number"))?;
     let value = match number.as_i128() {
         Some(value) => value,
         None => tolerated_integer(number, context)?,
@@ -47,7 +47,8 @@ pub(crate) fn parse(
     })
 }
 
-/// An integer from 2^63 that the draft has as a string of digits: GDAL writes those so that float64 cannot hold.
+/// Returns the number of an integer from 2^63 on that is a string of digits in the draft: GDAL writes integers
+/// that float64 cannot represent in this form.
 fn digits(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, String> {
     let text = json.as_str().filter(|_| context.format == Format::V3Draft);
     let text = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -60,7 +61,7 @@ fn digits(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, Str
     Ok(Some(Number::from(number)))
 }
 
-/// An integer that is written with a fraction, or in v2 with an exponent (V2-FILL-18, DT-I-12).
+/// Parses an integer with a fraction, or in v2 with an exponent (V2-FILL-18, DT-I-12).
 fn tolerated_integer(number: &Number, context: &FillContext<'_>) -> Result<i128, String> {
     let exponent = number.text().contains(['e', 'E']);
     let tolerable = match context.format {
@@ -69,13 +70,14 @@ fn tolerated_integer(number: &Number, context: &FillContext<'_>) -> Result<i128,
         Format::V3Draft => false,
     };
     let value = number.to_integer().filter(|_| tolerable && !number.is_integer());
-    let value = value
-        .ok_or_else(|| format!("{number} is no integer of up to 64 bits without fraction and exponent"))?;
+    let value = value.ok_or_else(|| {
+        format!("{number} is not an integer of at most 64 bits without fraction and exponent")
+    })?;
     context.tolerate(format!("fill value {number} is an integer in the notation of a float"))?;
     Ok(value)
 }
 
-/// What every fill value form that is not of the text goes through.
+/// Tolerates deviating forms of fill values.
 pub(crate) trait Tolerate {
     fn tolerate(&self, what: String) -> Result<(), String>;
 }
@@ -86,7 +88,7 @@ impl Tolerate for FillContext<'_> {
     }
 }
 
-/// The integer that `element` is, in native byte order.
+/// Reads the integer in `element`, in native byte order.
 fn value(element: &[u8], signed: bool) -> i128 {
     let mut bytes: Vec<u8> = element.to_vec();
     if cfg!(target_endian = "big") {

@@ -6,7 +6,7 @@
 //! | `int8` … `int64`, `uint8` … `uint64` | `\|i1`, `<i2` … | two's complement, or unsigned |
 //! | `float16`, `float32`, `float64` | `<f2` … | IEEE 754 |
 //! | `complex64`, `complex128` | `<c8`, `<c16` | real part, then imaginary part |
-//! | `r8`, `r16`, `r24` … | `\|V1` … | bytes that nobody interprets |
+//! | `r8`, `r16`, `r24` … | `\|V1` … | uninterpreted bytes |
 //!
 //! Source: "Data types" of the Zarr v3 specification and its draft of December 2022; "Data type encoding" of v2.
 
@@ -30,7 +30,7 @@ pub use raw::Raw;
 macro_rules! core_types {
     ($($variant:ident, $name:literal, $id:literal, $kind:ident, $size:literal, $unit:literal, $aliases:expr,
         $summary:literal, $($typestring:literal)+;)*) => {
-        /// A core data type of fixed name; [`Raw`] is the family that is left.
+        /// A core data type with a fixed name; [`Raw`] covers the others.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum CoreType {
             $(
@@ -40,7 +40,7 @@ macro_rules! core_types {
         }
 
         impl CoreType {
-            /// All of them.
+            /// All core data types with a fixed name.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             const fn properties(self) -> Properties {
@@ -72,7 +72,7 @@ macro_rules! core_types {
 }
 
 core_types! {
-    Bool, "bool", "b1", Bool, 1, 1, &[], "True or false, in a byte.", "|b1";
+    Bool, "bool", "b1", Bool, 1, 1, &[], "Booleans of one byte.", "|b1";
     Int8, "int8", "i1", Int, 1, 1, &[], "Signed integers of 8 bits.", "|i1";
     Int16, "int16", "i2", Int, 2, 2, &[], "Signed integers of 16 bits.", "<i2" ">i2";
     Int32, "int32", "i4", Int, 4, 4, &[], "Signed integers of 32 bits.", "<i4" ">i4";
@@ -86,7 +86,7 @@ core_types! {
     Float64, "float64", "f8", Float, 8, 8, &[], "IEEE 754 floats of 64 bits.", "<f8" ">f8";
     Complex64, "complex64", "c8", Complex, 8, 4, &["complex_float32"],
         "Complex numbers of two floats of 32 bits.", "<c8" ">c8";
-    // The extension URIs stand for complex64 too: the draft's `type` tells.
+    // complex64 has the same URIs: `type` of the draft distinguishes them.
     Complex128, "complex128", "c16", Complex, 16, 8, &[
         "complex_float64",
         "https://purl.org/zarr/spec/extensions/data-types/complex/1.0",
@@ -96,18 +96,18 @@ core_types! {
 
 struct Properties {
     name: &'static str,
-    /// In v2, without byte order.
+    /// The name in v2, without byte order.
     id: &'static str,
     kind: Kind,
-    /// Bytes.
+    /// Size in bytes.
     size: usize,
-    /// Bytes that byte order concerns.
+    /// Size of the unit that byte order applies to, in bytes.
     unit: usize,
-    /// Further names and URIs.
+    /// Additional names and URIs.
     aliases: &'static [&'static str],
 }
 
-/// Names and the old typestrings lead to one type each; the draft's extension says which by its `type`.
+/// Names and the old typestrings select one type each; for the draft's extension, its `type` does.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     if creation.identifier.contains(':') {
         return complex_extension(creation);
@@ -136,26 +136,28 @@ fn complex_extension(creation: &Creation<'_>) -> Result<Created, DataTypeError> 
         Some(">c16") => (CoreType::Complex128, ByteOrder::Big),
         _ => {
             let what = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
-            return Err(Invalid::new(format!("`type` is {what}, not `<c8` or `<c16`")).into());
+            return Err(Invalid::new(format!("`type` is {what}; expected `<c8` or `<c16`")).into());
         }
     };
     Ok((Arc::new(core), order))
 }
 
-/// None of these types has a configuration; an empty one says nothing.
+/// Refuses a configuration unless it is empty: these types do not have one.
 fn refuse_configuration(creation: &Creation<'_>) -> Result<(), Invalid> {
     match creation.configuration {
         Value::Null => Ok(()),
         Value::Object(members) => match members.keys().next() {
             None => Ok(()),
-            Some(name) => Err(Invalid::new(format!("unknown member `{name}`; there are none"))),
+            Some(name) => {
+                Err(Invalid::new(format!("unknown member `{name}`; the configuration must be empty")))
+            }
         },
-        other => Err(Invalid::new(format!("configuration is {}, not an object", other.kind_name()))),
+        other => Err(Invalid::new(format!("`configuration` is {}; expected an object", other.kind_name()))),
     }
 }
 
 impl CoreType {
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     #[must_use]
     pub fn size(self) -> usize {
         self.properties().size
@@ -182,7 +184,7 @@ impl CoreType {
                     bytes.extend(float::parse(imaginary, unit, context)?);
                     Ok(bytes)
                 }
-                _ => Err(format!("{json} is no pair of a real and an imaginary part")),
+                _ => Err(format!("{json} is not a pair of a real and an imaginary part")),
             },
         }
     }
@@ -234,7 +236,10 @@ impl DataType for CoreType {
         let Properties { name, kind, size, unit, .. } = self.properties();
         let wrong = DataTypeError::FillValue;
         if element.len() != size {
-            return Err(wrong(format!("{} bytes are no element of {name}, which has {size}", element.len())));
+            return Err(wrong(format!(
+                "{} bytes are not an element of {name}, which has {size}",
+                element.len()
+            )));
         }
         match kind {
             Kind::Bool => match element {
@@ -270,7 +275,7 @@ impl DataType for CoreType {
         }
     }
 
-    /// Stored bytes of a `bool` other than 0 are all true (D3-DT-03, V3-BYTES-04), and few arrays have one above 1.
+    /// All nonzero bytes of a stored `bool` mean true (D3-DT-03, V3-BYTES-04); values above 1 are rare.
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
         match self.check(elements) {
             Err(invalid) if mode == Mode::Strict => return Err(invalid),
@@ -288,7 +293,7 @@ impl DataType for CoreType {
         if *self != Self::Bool {
             return Ok(());
         }
-        // Most parts have no such byte, and are looked at many bytes at a time.
+        // Most blocks do not contain such a byte and are checked many bytes at a time.
         let above = |part: &&[u8]| part.iter().fold(0, |all, byte| all | byte) > 1;
         let part = elements.chunks(4096).find(above).unwrap_or_default();
         match part.iter().find(|&&byte| byte > 1) {

@@ -1,4 +1,4 @@
-//! Raw bits: bytes that nobody interprets.
+//! Raw bits: uninterpreted bytes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,32 +18,34 @@ use crate::refuse_configuration;
 
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers::name("r*"), &create)
-        .about("Raw bits, a multiple of 8, which nobody interprets.", EXAMPLES)
+        .about("Uninterpreted bits, a multiple of 8.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] =
     &[Example::v3(r#""r8""#), Example::v3(r#""r24""#), Example::draft(r#""r8""#), Example::draft(r#""r24""#)];
 
-/// `r8`, `r16`, `r24` and so on: bytes that byte order does not concern.
+/// The data types `r8`, `r16`, `r24` and so on: bytes that are independent of byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Raw {
     size: usize,
 }
 
 impl Raw {
-    /// Of `bits` bits.
+    /// Creates a data type of `bits` bits.
     ///
     /// # Errors
     ///
-    /// Unless `bits` is a positive multiple of 8, or for more than [`MAX_ELEMENT_SIZE`] bytes.
+    /// If `bits` is not a positive multiple of 8, or exceeds [`MAX_ELEMENT_SIZE`] bytes.
     pub fn new(bits: usize) -> Result<Self, Invalid> {
         let size = bits / 8;
         if bits == 0 || !bits.is_multiple_of(8) {
-            return Err(Invalid::new(format!("`r{bits}` does not have a positive multiple of 8 bits")));
+            return Err(Invalid::new(format!(
+                "`r{bits}` is not valid; expected a positive multiple of 8 bits"
+            )));
         }
         if size > MAX_ELEMENT_SIZE {
             return Err(Invalid::new(format!(
-                "elements of {size} bytes are not supported, only up to {MAX_ELEMENT_SIZE}"
+                "elements of {size} bytes are not supported; the maximum is {MAX_ELEMENT_SIZE}"
             )));
         }
         Ok(Self { size })
@@ -54,21 +56,21 @@ impl Raw {
             (Value::Array(list), Format::V3 | Format::V3Draft) => list.iter().map(byte).collect(),
             (Value::String(text), Format::V3Draft) => bits::parse(text, self.size),
             (Value::String(text), Format::V3) if text.starts_with("0x") => {
-                context.tolerate(format!("fill value \"{text}\" is a form of older drafts"))?;
+                context.tolerate(format!("fill value \"{text}\" has the form of older drafts"))?;
                 bits::parse(text, self.size)
             }
             (Value::String(text), Format::V3) => {
-                context.tolerate(format!("fill value \"{text}\" is taken as Base64"))?;
+                context.tolerate(format!("fill value \"{text}\" is read as Base64"))?;
                 from_base64(text)
             }
             (Value::String(text), Format::V2) => from_base64(text),
             (Value::Number(number), Format::V3Draft) if number.as_u64() == Some(0) => Ok(vec![0; self.size]),
-            _ => Err(format!("{json} is no form of bytes")),
+            _ => Err(format!("{json} is not a list of bytes")),
         }
     }
 }
 
-/// Whether `name` sets out to be one of the family.
+/// Returns whether `name` has the form of this family.
 fn is_raw(name: &str) -> bool {
     name.strip_prefix('r')
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
@@ -80,21 +82,21 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     let digits = Some(name).filter(|name| is_raw(name)).and_then(|name| name.strip_prefix('r'));
     let bits = digits.filter(|digits| !digits.starts_with('0')).and_then(|digits| digits.parse().ok());
     let bits = bits.ok_or_else(|| {
-        Invalid::new(format!("`{name}` is not `r` and a number of bits, a positive multiple of 8"))
+        Invalid::new(format!("`{name}` is not a data type; expected `r` and a positive multiple of 8 bits"))
     })?;
     Ok((Arc::new(Raw::new(bits)?), ByteOrder::Little))
 }
 
 fn byte(json: &Value) -> Result<u8, String> {
     let byte = json.as_u64().and_then(|byte| u8::try_from(byte).ok());
-    byte.ok_or_else(|| format!("{json} is no integer from 0 to 255"))
+    byte.ok_or_else(|| format!("{json} is not an integer from 0 to 255"))
 }
 
 fn from_base64(text: &str) -> Result<Vec<u8>, String> {
-    STANDARD.decode(text).map_err(|error| format!("\"{text}\" is no Base64: {error}"))
+    STANDARD.decode(text).map_err(|error| format!("\"{text}\" is not Base64: {error}"))
 }
 
-/// The bytes in hexadecimal.
+/// Prints the bytes in hexadecimal.
 pub(crate) fn print(element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
     element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
 }
@@ -112,7 +114,7 @@ impl DataType for Raw {
         None
     }
 
-    /// v2 calls them `|V2`.
+    /// In v2 the name is `|V2`.
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
         let json = Value::from(format!("|V{}", self.size));
         Ok(match format {
@@ -141,7 +143,7 @@ impl DataType for Raw {
     ) -> Result<Value, DataTypeError> {
         if element.len() != self.size {
             return Err(DataTypeError::FillValue(format!(
-                "{} bytes are no element of {}",
+                "{} bytes are not an element of {}",
                 element.len(),
                 self.name()
             )));

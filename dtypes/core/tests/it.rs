@@ -1,4 +1,4 @@
-//! Fill values against bytes from elsewhere, documents, and failures.
+//! Core data types: fill values with bytes from other sources, documents, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -23,22 +23,22 @@ use zarr_conformance::data_types::Subject;
 use zarr_dtype_core as _;
 use zarr_spec::{DataTypeError, Format, Mode, Registry};
 
-/// The type that the JSON text of a v3 array, or of another format, names.
+/// Returns the type in the JSON text of an array of v3 or another format.
 fn subject(format: Format, mode: Mode, json: &str) -> Result<Subject, DataTypeError> {
     Subject::new(&Registry::linked().unwrap(), format, mode, json)
 }
 
-/// A type of v3 by its name, read strictly.
+/// Returns a type of v3, read strictly.
 fn strict(name: &str) -> Subject {
     subject(Format::V3, Mode::Strict, &format!("\"{name}\"")).unwrap()
 }
 
-/// As [`strict`], read leniently.
+/// Returns a type of v3, read leniently.
 fn lenient(name: &str) -> Subject {
     subject(Format::V3, Mode::Lenient, &format!("\"{name}\"")).unwrap()
 }
 
-/// The bit pattern that a fill value stands for, most significant digit first.
+/// Returns the bit pattern of a fill value, most significant digit first.
 fn pattern(subject: &Subject, fill: &str) -> String {
     let mut bytes = subject.fill(fill).unwrap_or_else(|error| panic!("{fill}: {error}"));
     if cfg!(target_endian = "little") {
@@ -47,7 +47,7 @@ fn pattern(subject: &Subject, fill: &str) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Every one of `fills` is refused as a fill value.
+/// Checks that every fill value is refused.
 fn refuses(subject: &Subject, fills: &[&str]) {
     for fill in fills {
         let result = subject.fill(fill);
@@ -59,7 +59,7 @@ fn refuses(subject: &Subject, fills: &[&str]) {
     }
 }
 
-/// Every one of `fills` is read with a warning.
+/// Checks that every fill value is read with a warning.
 fn warns(subject: &Subject, fills: &[(&str, &str)]) {
     for (fill, same_as) in fills {
         let (bytes, warnings) = subject.fill_and_warnings(fill).unwrap();

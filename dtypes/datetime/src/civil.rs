@@ -1,13 +1,13 @@
-//! Counts of time units in the proleptic Gregorian calendar.
+//! Conversion of time counts to the proleptic Gregorian calendar.
 
-/// "Not a time".
+/// The count that means "not a time".
 pub(crate) const NOT_A_TIME: i64 = i64::MIN;
 
-/// Years with more digits are not printed as dates.
+/// The last year that is printed as a date.
 const LAST_YEAR: i128 = 999_999;
 
-/// The point of time `count` units after 1970-01-01T00:00, to the precision of the unit. `None` for years of more
-/// than six digits and for what is no unit.
+/// Formats the point `count` units after 1970-01-01T00:00, to the precision of the unit. `None` for years of
+/// more than six digits and for unknown units.
 pub(crate) fn format(count: i128, unit: &str) -> Option<String> {
     match unit {
         "Y" => year(1970 + count),
@@ -27,7 +27,7 @@ pub(crate) fn format(count: i128, unit: &str) -> Option<String> {
     }
 }
 
-/// Four digits, or a sign and six.
+/// Formats a year as four digits, or as a sign and six digits.
 fn year(year: i128) -> Option<String> {
     match year {
         0..=9999 => Some(format!("{year:04}")),
@@ -36,9 +36,9 @@ fn year(year: i128) -> Option<String> {
     }
 }
 
-/// The date `days` days after 1970-01-01.
+/// Formats the date `days` days after 1970-01-01.
 fn date(days: i128) -> Option<String> {
-    // Counted from 1 March of the year 0, so that the leap day ends a year, in eras of 400 years.
+    // Years start on 1 March, so that a leap day is the last day of a year. An era has 400 years.
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
@@ -51,12 +51,12 @@ fn date(days: i128) -> Option<String> {
     Some(format!("{}-{month:02}-{day:02}", year(year_of_era + era * 400 + next_year)?))
 }
 
-/// The date, and the time as `time` has it from the count within the day.
+/// Formats the date, and the time of day with `time`.
 fn day_and_time(count: i128, per_day: i128, time: impl FnOnce(i128) -> String) -> Option<String> {
     Some(format!("{}T{}", date(count.div_euclid(per_day))?, time(count.rem_euclid(per_day))))
 }
 
-/// Counts of 10^-`digits` seconds.
+/// Formats a count of 10^-`digits` seconds.
 fn seconds(count: i128, digits: usize) -> Option<String> {
     let per_second = (0..digits).fold(1i128, |power, _| power * 10);
     day_and_time(count, 86_400 * per_second, |count| {

@@ -1,9 +1,9 @@
-//! Points and spans of time: counts of a unit, as NumPy has them.
+//! `numpy.datetime64` and `numpy.timedelta64`: points and spans of time as counts of a unit, like in NumPy.
 //!
-//! Elements are 64-bit two's complement; the least of them is "not a time". A point of time counts from
-//! 1970-01-01T00:00, without a time zone.
+//! Elements are 64-bit two's complement integers; the smallest one means "not a time". A point of time counts
+//! from 1970-01-01T00:00, without a time zone.
 //!
-//! | format | a point of time | a span |
+//! | format | point of time | span of time |
 //! |---|---|---|
 //! | v2 | `<M8[ns]`, `<M8[10us]` | `<m8[ns]` |
 //! | v3 | `numpy.datetime64` with `unit` and `scale_factor` | `numpy.timedelta64` |
@@ -24,7 +24,7 @@ use zarr_spec::{
     Identifiers, Invalid, Units, Value,
 };
 
-/// What the draft calls the extension.
+/// The URI of the extension in the draft.
 const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
 
 zarr_spec::register!(
@@ -33,7 +33,7 @@ zarr_spec::register!(
             uri: Some(URI),
             name: Some("numpy.datetime64"),
             id: Some("M8"),
-            // Older spellings of the extension, which has spans of time too: the draft's `type` tells.
+            // Older URIs of the extension, which also has spans of time: `type` of the draft distinguishes them.
             aliases: &[
                 "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0",
                 "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html",
@@ -42,7 +42,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration_in::<TimeConfiguration>(Format::V3)
-    .about("Points in time: 64-bit counts of a unit since 1970, as NumPy has them.", POINT_EXAMPLES)
+    .about("Points of time as 64-bit counts of a unit since 1970, like in NumPy.", POINT_EXAMPLES)
 );
 
 const POINT_EXAMPLES: &[Example] = &[
@@ -65,7 +65,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration_in::<TimeConfiguration>(Format::V3)
-    .about("Spans of time: 64-bit counts of a unit, as NumPy has them.", SPAN_EXAMPLES)
+    .about("Spans of time as 64-bit counts of a unit, like in NumPy.", SPAN_EXAMPLES)
 );
 
 const SPAN_EXAMPLES: &[Example] = &[
@@ -74,35 +74,35 @@ const SPAN_EXAMPLES: &[Example] = &[
     Example::v2(r#"">m8[10us]""#),
 ];
 
-/// The unit of counts that have none.
+/// The unit of counts without a unit.
 const GENERIC: &str = "generic";
 
-/// A point or a span of time.
+/// The data type of points or spans of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Time {
     is_point: bool,
     /// One of [`TIME_UNITS`], or [`GENERIC`].
     unit: &'static str,
-    /// How many units one count is.
+    /// The number of units per count.
     scale: u32,
 }
 
 impl Time {
-    /// Points of time as counts of `scale` times `unit`: `Y`, `M`, `W`, `D`, `h`, `m`, `s`, `ms`, `us`, `ns`, `ps`,
-    /// `fs`, `as` or `generic`.
+    /// Creates a type of points of time, as counts of `scale` times `unit`: `Y`, `M`, `W`, `D`, `h`, `m`, `s`,
+    /// `ms`, `us`, `ns`, `ps`, `fs`, `as` or `generic`.
     ///
     /// # Errors
     ///
-    /// For another unit, and unless `scale` is 1 to 2147483647.
+    /// For an unknown unit, and if `scale` is not 1 to 2147483647.
     pub fn point(unit: &str, scale: u32) -> Result<Self, Invalid> {
         Self::new(true, unit, i64::from(scale))
     }
 
-    /// Spans of time, as [`point`](Self::point).
+    /// Creates a type of spans of time; see [`point`](Self::point).
     ///
     /// # Errors
     ///
-    /// As [`point`](Self::point).
+    /// Those of [`point`](Self::point).
     pub fn span(unit: &str, scale: u32) -> Result<Self, Invalid> {
         Self::new(false, unit, i64::from(scale))
     }
@@ -111,16 +111,16 @@ impl Time {
         let unit = if matches!(unit, "\u{3bc}s" | "\u{b5}s") { "us" } else { unit };
         let known = TIME_UNITS.into_iter().chain([GENERIC]).find(|&known| known == unit);
         let unit = known.ok_or_else(|| {
-            Invalid::new(format!("`unit` is `{unit}`; there are {}, {GENERIC}", TIME_UNITS.join(", ")))
+            Invalid::new(format!("`unit` is `{unit}`; expected one of {}, {GENERIC}", TIME_UNITS.join(", ")))
         })?;
         let scale = u32::try_from(scale).ok().filter(|&scale| scale >= 1 && i32::try_from(scale).is_ok());
         let scale = scale.ok_or_else(|| {
-            Invalid::new(format!("`scale_factor` is not an integer from 1 to {}", i32::MAX))
+            Invalid::new(format!("`scale_factor` must be an integer from 1 to {}", i32::MAX))
         })?;
         Ok(Self { is_point, unit, scale })
     }
 
-    /// `M8[10us]`, if the time has a unit.
+    /// Returns `M8[10us]`, or `M8` without a unit.
     fn typestring(self, order: &ByteOrder) -> String {
         let sign = if *order == ByteOrder::Big { '>' } else { '<' };
         let kind = if self.is_point { 'M' } else { 'm' };
@@ -166,11 +166,11 @@ fn from_v2(creation: &Creation<'_>) -> Result<(Time, ByteOrder), Invalid> {
     Ok((Time::new(typestring.kind == 'M', unit, i64::from(scale))?, typestring.order.unwrap_or_default()))
 }
 
-/// Byte order, kind and unit, all three; no multiplier (DX-DT-02, DX-DT-03).
+/// Requires byte order, kind and unit, but not a multiplier (DX-DT-02, DX-DT-03).
 fn from_draft(type_name: Option<&Value>) -> Result<(Time, ByteOrder), Invalid> {
     let wrong = || {
         let what = type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
-        Invalid::new(format!("`type` is {what}, not such as `<M8[ns]` or `<m8[s]`"))
+        Invalid::new(format!("`type` is {what}; expected e.g. `<M8[ns]` or `<m8[s]`"))
     };
     let text = type_name.and_then(Value::as_str).ok_or_else(wrong)?;
     let (order, rest) = match text.split_at_checked(1) {
@@ -203,14 +203,14 @@ impl DataType for Time {
         Elements::Fixed { size: 8, units: Units::Uniform(8) }
     }
 
-    /// Codecs compute with the counts.
+    /// Codecs calculate with the counts.
     fn kind(&self) -> Option<Kind> {
         Some(Kind::Int)
     }
 
     fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
         if self.unit == GENERIC && format != Format::V3 {
-            return Err(self.not_in(format, "a time needs a unit there"));
+            return Err(self.not_in(format, "the format requires a unit"));
         }
         Ok(match format {
             Format::V2 => {
@@ -219,7 +219,7 @@ impl DataType for Time {
                 DataTypeDocument { json: json.clone(), configuration: json, ..DataTypeDocument::named(id) }
             }
             Format::V3Draft if self.scale != 1 => {
-                return Err(self.not_in(format, "only counts of one unit have one"));
+                return Err(self.not_in(format, "the format requires a scale factor of 1"));
             }
             Format::V3Draft => {
                 let type_name = Value::from(self.typestring(order));
@@ -249,7 +249,7 @@ impl DataType for Time {
         })
     }
 
-    /// The count as an integer, or `"NaT"`.
+    /// Reads the count as an integer, or `"NaT"`.
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let count = match json {
             Value::String(text) if text == "NaT" => Some(civil::NOT_A_TIME),
@@ -261,7 +261,7 @@ impl DataType for Time {
         Ok(FillValue::new(count.to_ne_bytes()))
     }
 
-    /// The count, which all readers know.
+    /// Writes the count, which all readers support.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -269,12 +269,12 @@ impl DataType for Time {
         _order: &ByteOrder,
     ) -> Result<Value, DataTypeError> {
         let count = count(element).ok_or_else(|| {
-            DataTypeError::FillValue(format!("{} bytes are no element of {}", element.len(), self.name()))
+            DataTypeError::FillValue(format!("{} bytes are not an element of {}", element.len(), self.name()))
         })?;
         Ok(Value::from(count))
     }
 
-    /// ISO 8601 for points of time, as far as the calendar is in use; count and unit for spans.
+    /// Prints points of time in ISO 8601, if the date is in range, and spans as count and unit.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         match count(element) {
             None => element.iter().try_for_each(|byte| write!(to, "{byte:02x}")),

@@ -1,4 +1,4 @@
-//! Documents, fill values and what people read.
+//! Times: documents, fill values and printed forms.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -36,7 +36,7 @@ fn refuses(subject: &Subject, fills: &[&str]) {
 
 /// Tests V2-DT-11, V2-DT-12, V2-DT-13, V2-DT-14, V2-DT-15.
 #[test]
-fn typestrings_have_a_unit_and_perhaps_a_multiplier() {
+fn typestrings_have_a_unit_and_an_optional_multiplier() {
     for unit in UNITS {
         for (kind, name) in [('M', "numpy.datetime64"), ('m', "numpy.timedelta64")] {
             let time = v2(Mode::Strict, &format!(">{kind}8[{unit}]")).unwrap();
@@ -149,7 +149,7 @@ fn v3_fill_values_are_integers_or_not_a_time() {
 
 /// Tests DX-DT-01, DX-DT-02, DX-DT-03, DX-A-17.
 #[test]
-fn the_draft_names_order_kind_and_unit() {
+fn the_draft_declares_order_kind_and_unit() {
     for uri in [
         URI,
         "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0",
@@ -185,7 +185,7 @@ fn the_draft_is_written_with_the_fallback_int64() {
     assert!(matches!(error, DataTypeError::NotInFormat { .. }), "{error}");
 }
 
-/// As in ISO 8601, which wants a sign and more digits outside the years 0000 to 9999.
+/// ISO 8601 requires a sign and more digits for years outside of 0000 to 9999.
 #[test]
 fn points_of_time_are_printed_to_the_precision_of_their_unit() {
     for (unit, count, printed) in [
@@ -220,7 +220,7 @@ fn points_of_time_are_printed_to_the_precision_of_their_unit() {
     assert_eq!(span.print(&(-2i64).to_ne_bytes()), "-50 s");
 }
 
-/// Day after day from 1 January 1600 on, by the rule of leap years.
+/// Compares each day since 1 January 1600 with the rule for leap years.
 #[test]
 fn dates_follow_the_gregorian_calendar() {
     let time = v2(Mode::Strict, "<M8[D]").unwrap();

@@ -1,13 +1,14 @@
-//! Strings, text and raw bytes of fixed length.
+//! Byte strings, text and raw bytes of fixed length.
 //!
 //! | element | v2 | v3 | draft |
 //! |---|---|---|---|
-//! | bytes, zeros at the end are not part of the value | `\|S3` | `null_terminated_bytes` | string extension, `S3` |
-//! | code points of four bytes each, likewise | `<U3` | `fixed_length_utf32` | string extension, `<U3` |
-//! | bytes that nobody interprets | `\|V3` | `raw_bytes` | `r24` |
+//! | bytes; trailing zeros are padding | `\|S3` | `null_terminated_bytes` | string extension, `S3` |
+//! | code points of four bytes each; trailing zeros are padding | `<U3` | `fixed_length_utf32` | string
+//! extension, `<U3` |
+//! | uninterpreted bytes | `\|V3` | `raw_bytes` | `r24` |
 //!
-//! Source: "Data type encoding" of v2; `data-types/fixed_length_utf32` in the Zarr extension registry; what
-//! zarr-python writes for the others; the string draft of 2022.
+//! Source: "Data type encoding" of v2; `data-types/fixed_length_utf32` in the Zarr extension registry; the
+//! output of zarr-python for the other types; the string draft of 2022.
 
 mod fill;
 
@@ -22,7 +23,7 @@ use zarr_spec::{
     Identifiers, Invalid, Units, Value,
 };
 
-/// What the draft calls the extension that has both bytes and text.
+/// The URI of the draft's extension for bytes and text.
 const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/string/1.0";
 
 zarr_spec::register!(
@@ -36,7 +37,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration_in::<LengthConfiguration>(Format::V3)
-    .about("Byte strings of a fixed length; zeros at the end only fill the element.", BYTES_EXAMPLES)
+    .about("Byte strings of fixed length, padded with zeros.", BYTES_EXAMPLES)
 );
 
 const BYTES_EXAMPLES: &[Example] = &[
@@ -62,10 +63,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration_in::<LengthConfiguration>(Format::V3)
-    .about(
-        "Text of a fixed length, 4 bytes for each code point; zeros at the end only fill the element.",
-        TEXT_EXAMPLES
-    )
+    .about("Text of fixed length with 4 bytes per code point, padded with zeros.", TEXT_EXAMPLES)
 );
 
 const TEXT_EXAMPLES: &[Example] = &[
@@ -79,20 +77,20 @@ zarr_spec::register!(
         &create
     )
     .configuration_in::<LengthConfiguration>(Format::V3)
-    .about("Bytes of a fixed length that nobody interprets.", RAW_EXAMPLES)
+    .about("Uninterpreted bytes of fixed length.", RAW_EXAMPLES)
 );
 
 const RAW_EXAMPLES: &[Example] =
     &[Example::v3(r#"{"name": "raw_bytes", "configuration": {"length_bytes": 3}}"#), Example::v2(r#""|V3""#)];
 
-/// What the bytes of an element are.
+/// The content of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// A string of bytes; zeros at its end only fill the element.
+    /// A byte string, padded with zeros.
     Bytes,
-    /// Code points, four bytes each; zeros at the end only fill the element.
+    /// Code points of four bytes each, padded with zeros.
     Text,
-    /// Bytes that nobody interprets.
+    /// Uninterpreted bytes.
     Raw,
 }
 
@@ -100,23 +98,25 @@ pub enum Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FixedLength {
     content: Content,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     size: usize,
 }
 
 impl FixedLength {
-    /// Elements of `size` bytes.
+    /// Creates a data type with elements of `size` bytes.
     ///
     /// # Errors
     ///
-    /// If text is not a multiple of 4 bytes, and for more than [`MAX_ELEMENT_SIZE`].
+    /// If `size` is not a multiple of 4 for text, or exceeds [`MAX_ELEMENT_SIZE`].
     pub fn new(content: Content, size: usize) -> Result<Self, Invalid> {
         if content == Content::Text && !size.is_multiple_of(4) {
-            return Err(Invalid::new(format!("{size} bytes are no whole number of code points of 4 bytes")));
+            return Err(Invalid::new(format!(
+                "{size} bytes are not a multiple of 4, the size of a code point"
+            )));
         }
         if size > MAX_ELEMENT_SIZE {
             return Err(Invalid::new(format!(
-                "elements of {size} bytes are not supported, only up to {MAX_ELEMENT_SIZE}"
+                "elements of {size} bytes are not supported; the maximum is {MAX_ELEMENT_SIZE}"
             )));
         }
         Ok(Self { content, size })
@@ -130,7 +130,7 @@ impl FixedLength {
         }
     }
 
-    /// `|S3`, `>U3`, `|V3`.
+    /// Returns `|S3`, `>U3` or `|V3`.
     fn typestring(self, order: &ByteOrder) -> String {
         match (self.content, order) {
             (Content::Bytes, _) => format!("|S{}", self.size),
@@ -140,7 +140,7 @@ impl FixedLength {
         }
     }
 
-    /// In the draft: the extension with raw bits of the same size as its fallback, or those themselves.
+    /// Returns the document of the draft: the extension with raw bits of the same size as fallback, or raw bits.
     fn draft_document(self, order: &ByteOrder) -> DataTypeDocument {
         let raw = format!("r{}", self.size * 8);
         if self.content == Content::Raw {
@@ -192,7 +192,7 @@ fn from_v3(creation: &Creation<'_>) -> Result<FixedLength, Invalid> {
         _ => Content::Bytes,
     };
     if length_bytes == 0 {
-        return Err(Invalid::new("`length_bytes` is 0, not positive"));
+        return Err(Invalid::new("`length_bytes` is 0; expected at least 1"));
     }
     FixedLength::new(content, usize::try_from(length_bytes).unwrap_or(usize::MAX))
 }
@@ -203,17 +203,17 @@ fn from_typestring(text: &str, creation: &Creation<'_>) -> Result<(FixedLength, 
         'S' => (Content::Bytes, 1),
         'U' => (Content::Text, 4),
         'V' => (Content::Raw, 1),
-        _ => return Err(Invalid::new(format!("`{text}` has no fixed length"))),
+        _ => return Err(Invalid::new(format!("`{text}` does not have a fixed length"))),
     };
     let created = FixedLength::new(content, typestring.size.saturating_mul(unit))?;
     Ok((created, typestring.order.unwrap_or_default()))
 }
 
-/// `S3`, `|S3`, `<U3` or `>U3`; never of length 0 (DX-DT-08, DX-DT-09).
+/// Parses `S3`, `|S3`, `<U3` or `>U3`; the length is never 0 (DX-DT-08, DX-DT-09).
 fn from_draft(creation: &Creation<'_>) -> Result<(FixedLength, ByteOrder), Invalid> {
     let wrong = || {
         let what = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
-        Invalid::new(format!("`type` is {what}, not such as `S3` or `<U3`"))
+        Invalid::new(format!("`type` is {what}; expected e.g. `S3` or `<U3`"))
     };
     let text = creation.type_name.and_then(Value::as_str).ok_or_else(wrong)?;
     let typestring = match text.get(..2) {
@@ -257,14 +257,14 @@ impl DataType for FixedLength {
             _ if self.size == 0 => Err(DataTypeError::NotInFormat {
                 name: self.name().into_owned(),
                 format,
-                hint: "; elements have at least one byte there".to_owned(),
+                hint: "; elements must have at least one byte".to_owned(),
             }),
             Format::V3Draft => Ok(self.draft_document(order)),
             Format::V3 => Ok(self.v3_document()),
         }
     }
 
-    /// Text as a JSON string, all else as Base64, of raw bytes in the draft as bit pattern.
+    /// Reads text as a JSON string and everything else as Base64; raw bytes of the draft as a bit pattern.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let bytes = fill::parse(json, self.content, self.size, context);
         bytes
@@ -279,14 +279,14 @@ impl DataType for FixedLength {
         _order: &ByteOrder,
     ) -> Result<Value, DataTypeError> {
         if element.len() != self.size {
-            let what = format!("{} bytes are no element of {}", element.len(), self.name());
+            let what = format!("{} bytes are not an element of {}", element.len(), self.name());
             return Err(DataTypeError::FillValue(what));
         }
         fill::to_json(element, self.content, format)
             .map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))
     }
 
-    /// Text as it is with control characters escaped, bytes in ASCII with escapes, raw bytes in hexadecimal.
+    /// Prints text with escaped control characters, bytes as ASCII with escapes, and raw bytes in hexadecimal.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         match (self.content, fill::text(element)) {
             (Content::Bytes, _) => write!(to, "{}", fill::value(element).escape_ascii()),
@@ -300,7 +300,7 @@ impl DataType for FixedLength {
         }
     }
 
-    /// Text holds code points alone: neither surrogates nor anything above U+10FFFF.
+    /// Text consists of code points: no surrogates, and nothing above U+10FFFF.
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         match self.content {
             Content::Text => fill::check_text(elements),

@@ -1,4 +1,4 @@
-//! Elements, documents and fill values of fixed length.
+//! Data types of fixed length: elements, documents and fill values.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -33,7 +33,7 @@ fn refuses(subject: &Subject, fills: &[&str]) {
     }
 }
 
-/// The bytes of a fill value as the type's own order stores them, and how many warnings came up.
+/// Returns the bytes of a fill value in the byte order of the type, and the number of warnings.
 fn stored(subject: &Subject, fill: &str) -> (Vec<u8>, usize) {
     let (element, warnings) = subject.fill_and_warnings(fill).unwrap();
     (subject.stored(&element, &subject.order), warnings.len())
@@ -54,7 +54,7 @@ fn elements_of_v2_are_padded_with_zeros() {
 
 /// Tests V2-DT-22.
 #[test]
-fn elements_may_be_empty_in_v2_alone() {
+fn only_v2_allows_empty_elements() {
     for dtype in ["|S0", "<U0", "|V0"] {
         let empty = v2(Mode::Strict, dtype);
         assert_eq!(empty.data_type.elements().size(), Some(0));
@@ -212,7 +212,7 @@ fn pseudo_uris_of_the_first_generation_are_tolerated() {
 }
 
 #[test]
-fn sizes_that_would_fill_the_memory_are_refused() {
+fn excessive_sizes_are_refused() {
     for dtype in
         ["|S99999999999", "<U18446744073709551615", "<U4611686018427387904", "|V99999999999999999999999"]
     {

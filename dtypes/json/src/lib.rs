@@ -1,10 +1,10 @@
 //! Arbitrary JSON: null, booleans, numbers, strings, arrays and objects.
 //!
-//! v2 has objects and the codec `json2` or `msgpack2` instead. Final v3 has no such type: `zarr-kit.json` is a name of
-//! ours; and the draft has an extension of ours.
+//! In v2 the type is an object with the codec `json2` or `msgpack2`. Final v3 does not define it; there it has
+//! the name `zarr-kit.json` of this project. In the draft it is an extension of this project.
 //!
-//! An element is of variable size: the JSON text of the item. `NaN`, `Infinity` and `-Infinity` may stand in it, as
-//! Python writes them; no fill value of a document can hold them. The default fill value is `null`.
+//! An element has a variable size: the JSON text of the item. It may contain `NaN`, `Infinity` and `-Infinity`,
+//! like the output of Python, but fill values in documents cannot. The default fill value is `null`.
 //!
 //! Source: the codecs `JSON` and `MsgPack` of numcodecs; RFC 8259.
 
@@ -29,7 +29,7 @@ const NAMES: ObjectNames = ObjectNames {
 
 zarr_spec::register!(
     DataTypePlugin::new(NAMES.identifiers(), &create)
-        .about("Any JSON value: null, booleans, numbers, text, lists and objects.", EXAMPLES)
+        .about("JSON values: null, booleans, numbers, text, arrays and objects.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -38,15 +38,15 @@ const EXAMPLES: &[Example] = &[
     Example::draft(r#"{"extension": "https://zarr-kit.example/spec/data-types/json/1.0", "type": "json"}"#),
 ];
 
-// The same items in another form: in v2 alone, where the codec is part of what objects are.
+// The same items with another codec, which is a part of the data type of objects in v2.
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers { uri: None, name: None, id: Some("O/msgpack2"), aliases: &[] }, &create)
-        .about("Any JSON value, which v2 also has as objects in MessagePack.", MSGPACK_EXAMPLES)
+        .about("JSON values, in v2 also as objects in MessagePack.", MSGPACK_EXAMPLES)
 );
 
 const MSGPACK_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 
-/// Any JSON value.
+/// The data type of JSON values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Json;
 
@@ -56,7 +56,7 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
 }
 
 fn item(element: &[u8]) -> Result<Value, Invalid> {
-    json_items::item(element).map_err(|error| Invalid::new(format!("the item is no JSON: {error}")))
+    json_items::item(element).map_err(|error| Invalid::new(format!("the item is not JSON: {error}")))
 }
 
 impl DataType for Json {
@@ -76,7 +76,7 @@ impl DataType for Json {
         Ok(NAMES.document(format))
     }
 
-    /// The item itself.
+    /// Reads the item itself.
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let text = zarr_json::to_vec(json).map_err(|error| DataTypeError::FillValue(error.to_string()))?;
         item(&text).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
@@ -91,7 +91,9 @@ impl DataType for Json {
     ) -> Result<Value, DataTypeError> {
         let item = item(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
         if let Some(path) = item.find_non_finite() {
-            return Err(DataTypeError::FillValue(format!("{format} has no number for that at \"{path}\"")));
+            return Err(DataTypeError::FillValue(format!(
+                "{format} cannot represent the number at \"{path}\""
+            )));
         }
         Ok(item)
     }
@@ -100,7 +102,7 @@ impl DataType for Json {
         FillValue::new(*b"null")
     }
 
-    /// The JSON text; control characters as escapes.
+    /// Prints the JSON text with escaped control characters.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         String::from_utf8_lossy(element).chars().try_for_each(|character| match character.is_control() {
             true => write!(to, "\\u{:04x}", u32::from(character)),

@@ -1,4 +1,4 @@
-//! Documents and fill values of JSON items.
+//! `zarr-kit.json`: documents and fill values.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -36,7 +36,7 @@ fn any_json_is_a_fill_value_in_every_format() {
 }
 
 #[test]
-fn other_documents_are_none_of_this_type() {
+fn invalid_documents_are_refused() {
     for codec in [None, Some("pickle"), Some("vlen-utf8")] {
         subject(Format::V2, Mode::Lenient, "\"|O\"", codec).unwrap_err();
     }
@@ -52,7 +52,7 @@ fn other_documents_are_none_of_this_type() {
 }
 
 #[test]
-fn bytes_that_are_no_json_are_no_item() {
+fn bytes_that_are_not_json_are_refused() {
     let json = subject(Format::V3, Mode::Strict, "\"zarr-kit.json\"", None).unwrap();
     let deep = [vec![b'['; 129], vec![b']'; 129]].concat();
     for wrong in [&b""[..], b"{", b"1 2", b"nul", b"\xff", b"\"a", &deep] {

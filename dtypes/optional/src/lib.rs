@@ -1,17 +1,17 @@
-//! Elements of another data type that may be missing.
+//! `zarrs.optional`: elements of another data type, each of which may be missing.
 //!
-//! | format | document | missing | there |
+//! | format | document | missing | present |
 //! |---|---|---|---|
 //! | v3 | `{"name":"zarrs.optional","configuration":{"name":"int32","configuration":{}}}` | `null` | `[5]` |
-//! | draft | an extension of ours, whose type is the data type inside | `[]` | `[5]` |
+//! | draft | an extension of this project, whose `type` is the inner data type | `[]` | `[5]` |
 //!
-//! v2 has no such type; the draft refuses `null` as the fill value of any. The type inside may be optional again: then
-//! `[null]` is there, and what is missing is in it.
+//! v2 does not have such a type; the draft does not allow `null` as a fill value. The inner type may be
+//! optional too: then `[null]` is a present element that contains a missing one.
 //!
-//! In memory an element is of variable size, as [`DataType::optional`] says, also where those of the type inside are
-//! not: nobody else could read what `bytes` would make of it, so that codec `zarrs.optional` is the way to bytes.
+//! In memory, elements have a variable size, as described at [`DataType::optional`], even if those of the inner
+//! type do not. Only the codec `zarrs.optional` stores them: no other program could read the output of `bytes`.
 //!
-//! Source: the crate `zarrs` 0.23, the only other program that has it; pull request 33 of the Zarr extension registry.
+//! Source: the crate `zarrs` 0.23, the only other implementation; pull request 33 of the Zarr extension registry.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,17 +25,17 @@ use zarr_spec::{
 };
 
 const NAME: &str = "zarrs.optional";
-/// What the draft calls the extension.
+/// The URI of the extension in the draft.
 const URI: &str = "https://zarr-kit.example/spec/data-types/optional/1.0";
-/// How many types there may be around each other: every one of them costs codecs a level of recursion.
+/// Maximum depth of nested types, since codecs recurse into each of them.
 const MAX_DEPTH: usize = 32;
-/// The byte before an element that is there.
+/// The byte before a present element.
 const THERE: u8 = 1;
 
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some(NAME), id: None, aliases: &[] }, &create,)
         .configuration_in::<OptionalConfiguration>(Format::V3)
-        .about("Elements of another data type, each of which may be missing.", EXAMPLES)
+        .about("Elements of another data type that may be missing.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -50,38 +50,38 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Elements that may be missing.
+/// A data type whose elements may be missing.
 #[derive(Debug, Clone)]
 pub struct Optional {
     inner: Arc<dyn DataType>,
 }
 
 impl Optional {
-    /// Around the type of the elements that are there.
+    /// Creates the type for elements of `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn DataType>) -> Self {
         Self { inner }
     }
 
-    /// Refuses bytes that are no element of the type inside as far as their number goes, which it need not look at.
+    /// Checks the size of a present element, without checking its value.
     fn check_size(&self, there: &[u8]) -> Result<(), Invalid> {
         match self.inner.elements().size() {
             Some(size) if size != there.len() => {
                 let name = self.inner.name();
                 let bytes = there.len();
-                Err(Invalid::new(format!("{bytes} bytes are no element of {name}, which has {size}")))
+                Err(Invalid::new(format!("{bytes} bytes are not an element of {name}, which has {size}")))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What is there of an element.
+/// Returns the present part of an element.
 fn split(element: &[u8]) -> Result<Option<&[u8]>, Invalid> {
     match element {
         [] => Ok(None),
         [THERE, there @ ..] => Ok(Some(there)),
-        [other, ..] => Err(Invalid::new(format!("an element begins with {other}, not with {THERE}"))),
+        [other, ..] => Err(Invalid::new(format!("an element begins with {other}; expected {THERE}"))),
     }
 }
 
@@ -93,7 +93,7 @@ struct OptionalConfiguration {
 
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     let document = match creation.format {
-        Format::V2 => return Err(Invalid::new("v2 has no data type of optional elements").into()),
+        Format::V2 => return Err(Invalid::new("v2 does not have optional data types").into()),
         Format::V3 => {
             check_depth(creation.configuration, "configuration")?;
             let OptionalConfiguration { name, configuration } = creation.parse()?;
@@ -110,12 +110,12 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     Ok((Arc::new(Optional::new(inner)), order))
 }
 
-/// Refuses a document that has too many objects inside each other in this member.
+/// Refuses a document that is nested too deeply in this member.
 fn check_depth(document: &Value, member: &str) -> Result<(), Invalid> {
     let levels = std::iter::successors(Some(document), |level| level.as_object()?.get(member));
     match levels.take(MAX_DEPTH + 2).count() {
         depth if depth > MAX_DEPTH + 1 => {
-            Err(Invalid::new(format!("more than {MAX_DEPTH} types are inside each other")))
+            Err(Invalid::new(format!("more than {MAX_DEPTH} types are nested")))
         }
         _ => Ok(()),
     }
@@ -169,7 +169,7 @@ impl DataType for Optional {
         }
     }
 
-    /// A list of the element that is there; `null`, in the draft an empty list, for one that is missing.
+    /// Reads a list of one element; `null`, or an empty list in the draft, for a missing one.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         match (json, json.as_array(), context.format) {
             (Value::Null, _, Format::V3) | (_, Some([]), Format::V3Draft) => Ok(FillValue::zero(0)),
@@ -186,7 +186,7 @@ impl DataType for Optional {
         }
     }
 
-    /// As [`fill_value`](Self::fill_value) reads it.
+    /// Writes the form that [`fill_value`](Self::fill_value) reads.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -204,7 +204,7 @@ impl DataType for Optional {
         }
     }
 
-    /// `null`, or the element that is there.
+    /// Prints `null`, or the present element.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         match split(element) {
             Ok(None) => to.write_str("null"),

@@ -1,4 +1,4 @@
-//! Documents and fill values of optional elements.
+//! `zarrs.optional`: documents and fill values.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,7 +12,7 @@ const TEXT: &str = r#"{"name":"zarrs.optional","configuration":{"name":"string",
 const DRAFT: &str = r#"{"extension":"https://zarr-kit.example/spec/data-types/optional/1.0","type":"int16"}"#;
 const NESTED_DRAFT: &str = r#"{"extension":"https://zarr-kit.example/spec/data-types/optional/1.0","type":{"extension":"https://zarr-kit.example/spec/data-types/optional/1.0","type":"uint8"}}"#;
 
-/// The plugin, and the types that may be inside.
+/// Returns a registry with the plugin and possible inner types.
 fn registry() -> Registry {
     let mut registry = zarr_conformance::registry();
     for plugin in Registry::linked().unwrap().data_types().iter() {
@@ -25,12 +25,13 @@ fn subject(format: Format, text: &str) -> Result<Subject, DataTypeError> {
     Subject::new(&registry(), format, Mode::Strict, text)
 }
 
-/// The bytes of an element that is there.
+/// Returns a present element.
 fn there(inner: &[u8]) -> Vec<u8> {
     [&[1], inner].concat()
 }
 
-/// As the documentation of zarrs 0.23.14 has them: `null`, `[42]`, and for a nested type `null`, `[null]`, `[[42]]`.
+/// The documentation of zarrs 0.23.14 has these forms: `null`, `[42]`, and for a nested type `null`, `[null]`,
+/// `[[42]]`.
 ///
 /// Tests EX-TYPE-13.
 #[test]
@@ -68,7 +69,7 @@ fn the_draft_refuses_null_so_an_empty_list_is_a_missing_element() {
 }
 
 #[test]
-fn documents_name_the_type_inside() {
+fn documents_contain_the_inner_type() {
     for (format, text, name) in [
         (Format::V3, V3, "zarrs.optional{int32}"),
         (Format::V3, NESTED, "zarrs.optional{zarrs.optional{uint8}}"),
@@ -88,7 +89,7 @@ fn documents_name_the_type_inside() {
 }
 
 #[test]
-fn other_documents_are_none_of_this_type() {
+fn invalid_documents_are_refused() {
     for wrong in [
         r#""zarrs.optional""#,
         r#"{"name":"zarrs.optional","configuration":{}}"#,
@@ -109,7 +110,7 @@ fn other_documents_are_none_of_this_type() {
 }
 
 #[test]
-fn types_are_inside_each_other_up_to_a_limit() {
+fn types_are_nested_up_to_a_limit() {
     let around = |depth: usize| {
         let open = r#"{"name":"zarrs.optional","configuration":"#.repeat(depth);
         format!(r#"{open}{{"name":"int8","configuration":{{}}}}{}"#, "}".repeat(depth))
@@ -117,12 +118,12 @@ fn types_are_inside_each_other_up_to_a_limit() {
     subject(Format::V3, &around(32)).unwrap();
     for depth in [33, 100, 120] {
         let error = subject(Format::V3, &around(depth)).unwrap_err().to_string();
-        assert!(error.contains("more than 32 types are inside each other"), "{depth}: {error}");
+        assert!(error.contains("more than 32 types are nested"), "{depth}: {error}");
     }
 }
 
 #[test]
-fn a_missing_element_prints_as_null_and_another_one_as_what_is_there() {
+fn missing_elements_print_as_null_and_present_ones_as_their_value() {
     let nested = subject(Format::V3, NESTED).unwrap();
     for (element, printed) in [(&[][..], "null"), (&[1], "null"), (&[1, 1, 42], "2a"), (&[2, 42], "022a")] {
         assert_eq!(nested.print(element), printed);
@@ -130,7 +131,7 @@ fn a_missing_element_prints_as_null_and_another_one_as_what_is_there() {
 }
 
 #[test]
-fn bytes_that_are_no_element_are_refused() {
+fn invalid_elements_are_refused() {
     let optional = subject(Format::V3, V3).unwrap();
     for element in [&[][..], &[1, 0, 0, 0, 0]] {
         optional.data_type.check(element).unwrap();

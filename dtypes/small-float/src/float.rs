@@ -1,47 +1,47 @@
-//! Floats of up to 16 bits: what their codes stand for.
+//! Floats of up to 16 bits, and their values.
 
 use std::cmp::Ordering;
 
 use zarr_spec::Number;
 
-/// The parts of a float, from the highest bit down: sign, exponent, mantissa.
+/// The layout of a float, from the highest bit down: sign, exponent, mantissa.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Float {
-    /// Bits of the exponent.
+    /// Number of exponent bits.
     pub(crate) exponent: u16,
-    /// Bits of the mantissa.
+    /// Number of mantissa bits.
     pub(crate) mantissa: u16,
-    /// What the exponent is stored with.
+    /// The exponent bias.
     pub(crate) bias: i16,
-    /// Which codes are no finite numbers.
+    /// Which codes are not finite.
     pub(crate) special: Special,
 }
 
-/// Codes that are no finite numbers.
+/// Which codes are not finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Special {
-    /// As in IEEE 754: with all bits of the exponent, infinity or NaN.
+    /// As in IEEE 754: infinity and NaN if all exponent bits are set.
     Ieee,
-    /// None: finite, no NaN (`fn`).
+    /// All codes are finite (`fn`).
     Nothing,
-    /// The code of -0, which is NaN and the only one (`fnuz`).
+    /// Only the code of -0 is NaN (`fnuz`).
     NegativeZero,
-    /// There is an exponent alone, no sign and no zero; all ones are NaN (`fnu`).
+    /// Only an exponent, without sign and zero; all ones are NaN (`fnu`).
     ExponentAlone,
 }
 
 impl Float {
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     pub(crate) const fn bytes(&self) -> usize {
         if self.bits() > 8 { 2 } else { 1 }
     }
 
-    /// Bits that count.
+    /// Returns the number of significant bits.
     pub(crate) const fn bits(&self) -> u16 {
         self.sign_bits() + self.exponent + self.mantissa
     }
 
-    /// All bits that count.
+    /// Returns a mask of the significant bits.
     pub(crate) const fn mask(&self) -> u16 {
         u16::MAX >> (16 - self.bits())
     }
@@ -50,12 +50,12 @@ impl Float {
         if matches!(self.special, Special::ExponentAlone) { 0 } else { 1 }
     }
 
-    /// The sign bit; 0 where there is none.
+    /// Returns the sign bit; 0 for unsigned floats.
     const fn sign(&self) -> u16 {
         self.mask() & !(self.mask() >> self.sign_bits())
     }
 
-    /// All bits of the exponent.
+    /// Returns a mask of the exponent bits.
     const fn exponent_mask(&self) -> u16 {
         self.mask() & !self.sign() & !self.mantissa_mask()
     }
@@ -64,7 +64,7 @@ impl Float {
         (1 << self.mantissa) - 1
     }
 
-    /// What `"NaN"` stands for.
+    /// Returns the code of `"NaN"`.
     pub(crate) const fn nan(&self) -> Option<u16> {
         match self.special {
             Special::Ieee => Some(self.exponent_mask() | (1 << (self.mantissa - 1))),
@@ -74,13 +74,13 @@ impl Float {
         }
     }
 
-    /// What `"Infinity"` stands for, or with a sign its negative.
+    /// Returns the code of `"Infinity"` or `"-Infinity"`.
     pub(crate) fn infinity(&self, is_negative: bool) -> Option<u16> {
         let sign = if is_negative { self.sign() } else { 0 };
         (self.special == Special::Ieee).then(|| self.exponent_mask() | sign)
     }
 
-    /// The largest code of a finite number, without a sign.
+    /// Returns the largest code of a finite number, without sign.
     fn largest(&self) -> u16 {
         match self.special {
             Special::Ieee => self.exponent_mask() - 1,
@@ -89,12 +89,12 @@ impl Float {
         }
     }
 
-    /// The exponent of the numbers that are closest to zero.
+    /// Returns the exponent of the numbers closest to zero.
     fn least_exponent(&self) -> i16 {
         if self.special == Special::ExponentAlone { -self.bias } else { 1 - self.bias }
     }
 
-    /// The number that `code` stands for: exact, since every one of them is a double.
+    /// Returns the value of `code`. It is exact, since a double can represent all values.
     pub(crate) fn value(&self, code: u16) -> f64 {
         let sign = code & self.sign();
         let magnitude = code & !self.sign();
@@ -115,19 +115,23 @@ impl Float {
         if sign == 0 { unsigned } else { -unsigned }
     }
 
-    /// The nearest element, rounded once from the decimal text; ties to even. What is too large becomes infinite.
+    /// Returns the nearest element, rounded once from the decimal text; ties to even. A number that is too
+    /// large becomes infinite.
     ///
     /// # Errors
     ///
-    /// A clause on the number: too large for a float without infinity; zero or negative, where no element is.
+    /// A description of the problem: the number is too large for a float without infinity, or it is zero or
+    /// negative and the type does not have such numbers.
     pub(crate) fn nearest(&self, number: &Number) -> Result<u16, String> {
         let double = number.as_f64().ok_or_else(|| format!("{number} has too many digits"))?;
         if self.special == Special::ExponentAlone && double.is_sign_negative() {
-            return Err(format!("{number} is negative, and no element is"));
+            return Err(format!("{number} is negative, but the type is unsigned"));
         }
         let too_large = || {
             let infinity = self.infinity(double.is_sign_negative());
-            infinity.ok_or_else(|| format!("{number} is beyond the largest, {}", self.value(self.largest())))
+            infinity.ok_or_else(|| {
+                format!("{number} is larger than the largest element, {}", self.value(self.largest()))
+            })
         };
         let magnitude = double.abs();
         if magnitude.is_infinite() {
@@ -135,7 +139,7 @@ impl Float {
         }
         let exponent = exponent_of(magnitude).max(self.least_exponent());
         let quotient = magnitude / power_of_two(exponent - self.mantissa.cast_signed());
-        // The double is as good as the text, unless it lies in the middle between two elements.
+        // The double rounds like the text, unless it is exactly between two elements.
         let middle = quotient.fract() == 0.5;
         let side = if middle { number.compare_magnitude(magnitude) } else { Some(Ordering::Equal) };
         let rounded = match side.ok_or_else(|| format!("{number} has too many digits"))? {
@@ -143,12 +147,12 @@ impl Float {
             Ordering::Equal => quotient.round_ties_even(),
             Ordering::Greater => quotient.ceil(),
         };
-        // A mantissa that became one bit longer carries into the exponent, which lies above it.
+        // A mantissa that becomes one bit longer increments the exponent, which is in the higher bits.
         let binade = i32::from(exponent - self.least_exponent()) << self.mantissa;
         let steps = binade + as_integer(rounded);
         let code = match self.special {
             Special::ExponentAlone if steps == 0 => {
-                return Err(format!("{number} is nearer to 0 than to any element"));
+                return Err(format!("{number} is closer to 0 than to any element"));
             }
             Special::ExponentAlone => steps - 1,
             _ => steps,
@@ -163,19 +167,19 @@ impl Float {
     }
 }
 
-/// 2 to a power between -1022 and 1023.
+/// Returns 2 to the power of `exponent`, from -1022 to 1023.
 fn power_of_two(exponent: i16) -> f64 {
     f64::from_bits(u64::from((exponent + 1023).cast_unsigned()) << 52)
 }
 
-/// The exponent of a double, and -1023 of what is too small to have one.
+/// Returns the exponent of a double; -1023 for subnormal numbers.
 fn exponent_of(magnitude: f64) -> i16 {
     let [.., low, high] = magnitude.to_bits().to_le_bytes();
     (u16::from_le_bytes([low, high]) >> 4).cast_signed() - 1023
 }
 
-/// Of an integer below 2^12: no quotient is larger.
-#[expect(clippy::cast_possible_truncation, reason = "it is an integer and small")]
+/// Converts an integer below 2^12, the upper bound of all quotients.
+#[expect(clippy::cast_possible_truncation, reason = "the value is a small integer")]
 fn as_integer(rounded: f64) -> i32 {
     rounded as i32
 }

@@ -1,7 +1,8 @@
 //! Floats of 4, 6 and 8 bits, and complex numbers of floats of up to 16 bits.
 //!
-//! The names say how many bits of exponent (`e`) and mantissa (`m`) there are, what is left being the sign, and what
-//! else differs from IEEE 754: `fn` has no infinity and no NaN, `fnuz` one NaN, no infinity and no negative zero.
+//! The names contain the number of exponent bits (`e`) and mantissa bits (`m`); a remaining bit is the sign. A
+//! suffix describes deviations from IEEE 754: `fn` has neither infinity nor NaN; `fnuz` has one NaN, no
+//! infinity and no negative zero.
 //!
 //! | name | bias | largest | NaN |
 //! |---|--:|--:|---|
@@ -16,16 +17,17 @@
 //! | `float8_e5m2fnuz` | 16 | 57344 | `0x80` |
 //! | `float8_e8m0fnu` | 127 | 2^127; a power of two, unsigned, no zero | `0xff` |
 //!
-//! Each is one byte; bits above those of the name are 0, and whatever a stored chunk holds there is ignored. `complex_`
-//! and the name of a float is a real part and an imaginary part: the floats above, `bfloat16` and `float16`.
+//! Each is one byte. Bits that the type does not use are 0 in memory and ignored in stored chunks. `complex_`
+//! followed by the name of a float has a real and an imaginary part: of the floats above, `bfloat16` and
+//! `float16`.
 //!
 //! | format | form |
 //! |---|---|
 //! | v3 | the name |
-//! | draft | an extension of ours with the same names as types, and raw bits as fallback |
-//! | v2 | none |
+//! | draft | an extension of this project with the same names as types, and raw bits as fallback |
+//! | v2 | not available |
 //!
-//! Source: `data-types/float4_e2m1fn` and its neighbours in the Zarr extension registry;
+//! Source: `data-types/float4_e2m1fn` and related pages in the Zarr extension registry;
 //! `docs/spec/data-types-small-float.md` for the draft.
 
 mod float;
@@ -42,13 +44,13 @@ use zarr_spec::{
 
 use float::{Float, Special};
 
-/// What the draft calls the extension.
+/// The URI of the extension in the draft.
 const URI: &str = "https://zarr-kit.example/spec/data-types/small-float/1.0";
 
 /// A float of up to 8 bits, or a complex number of floats of up to 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SmallFloat {
-    /// The name of the float that it is made of.
+    /// The name of the float of each part.
     part: &'static str,
     float: &'static Float,
     is_complex: bool,
@@ -56,7 +58,7 @@ pub struct SmallFloat {
 
 macro_rules! small_floats {
     ($($name:literal $exponent:literal $mantissa:literal $bias:literal $special:ident)*) => {
-        /// What elements are made of.
+        /// The floats that elements consist of.
         const PARTS: &[(&str, Float)] = &[$((
             $name,
             Float { exponent: $exponent, mantissa: $mantissa, bias: $bias, special: Special::$special },
@@ -79,14 +81,14 @@ small_floats! {
     "float16" 5 10 15 Ieee
 }
 
-// All share the URI, which can be registered once: the draft's `type` tells.
+// All types share the URI, which can be registered only once: `type` of the draft distinguishes them.
 zarr_spec::register!(
     DataTypePlugin::new(
         Identifiers { uri: Some(URI), name: Some("float4_e2m1fn"), id: None, aliases: &[] },
         &create
     )
     .about(
-        "Floats of 4 bits, from -6 to 6; the draft names all small floats so.",
+        "Floats of 4 bits, from -6 to 6; in the draft also all other small floats.",
         const {
             &[
                 Example::v3(r#""float4_e2m1fn""#),
@@ -113,15 +115,15 @@ macro_rules! plugins {
 }
 
 plugins! {
-    "float6_e2m3fn" "Floats of 6 bits with 3 of mantissa, from -7.5 to 7.5.";
-    "float6_e3m2fn" "Floats of 6 bits with 2 of mantissa, from -28 to 28.";
-    "float8_e3m4" "Floats of 8 bits with 4 of mantissa, up to 15.5 and infinite.";
-    "float8_e4m3" "Floats of 8 bits with 3 of mantissa, up to 240 and infinite.";
-    "float8_e4m3b11fnuz" "Floats of 8 bits with 3 of mantissa, up to 30 and never infinite.";
-    "float8_e4m3fnuz" "Floats of 8 bits with 3 of mantissa, up to 240 and never infinite.";
-    "float8_e5m2" "Floats of 8 bits with 2 of mantissa, up to 57344 and infinite.";
-    "float8_e5m2fnuz" "Floats of 8 bits with 2 of mantissa, up to 57344 and never infinite.";
-    "float8_e8m0fnu" "Powers of two from 2^-127 to 2^127, in a byte.";
+    "float6_e2m3fn" "Floats of 6 bits with 3 mantissa bits, from -7.5 to 7.5.";
+    "float6_e3m2fn" "Floats of 6 bits with 2 mantissa bits, from -28 to 28.";
+    "float8_e3m4" "Floats of 8 bits with 4 mantissa bits, up to 15.5 and infinity.";
+    "float8_e4m3" "Floats of 8 bits with 3 mantissa bits, up to 240 and infinity.";
+    "float8_e4m3b11fnuz" "Floats of 8 bits with 3 mantissa bits, up to 30, without infinity.";
+    "float8_e4m3fnuz" "Floats of 8 bits with 3 mantissa bits, up to 240, without infinity.";
+    "float8_e5m2" "Floats of 8 bits with 2 mantissa bits, up to 57344 and infinity.";
+    "float8_e5m2fnuz" "Floats of 8 bits with 2 mantissa bits, up to 57344, without infinity.";
+    "float8_e8m0fnu" "Powers of two from 2^-127 to 2^127 in one byte.";
     "complex_bfloat16" "Complex numbers of two bfloat16.";
     "complex_float16" "Complex numbers of two float16.";
     "complex_float4_e2m1fn" "Complex numbers of two float4_e2m1fn.";
@@ -136,12 +138,12 @@ plugins! {
     "complex_float8_e8m0fnu" "Complex numbers of two float8_e8m0fnu.";
 }
 
-/// There is nothing to configure; the draft's `type` is the name, with a byte order where that is big endian.
+/// There is no configuration. `type` of the draft is the name, preceded by `>` if the order is big endian.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     match creation.configuration {
         Value::Null => {}
         Value::Object(members) if members.is_empty() => {}
-        _ => return Err(Invalid::new("there is no configuration").into()),
+        _ => return Err(Invalid::new("`configuration` is not allowed for this data type").into()),
     }
     let name = match creation.format {
         Format::V3Draft => creation.type_name.and_then(Value::as_str).unwrap_or_default(),
@@ -151,17 +153,18 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     let order = if big.is_some() { ByteOrder::Big } else { ByteOrder::Little };
     let found =
         SmallFloat::named(big.unwrap_or(name)).filter(|found| big.is_none() || found.float.bytes() > 1);
-    let found = found.ok_or_else(|| Invalid::new(format!("`type` is `{name}`, which is no small float")))?;
+    let found =
+        found.ok_or_else(|| Invalid::new(format!("`type` is `{name}`, which is not a small float")))?;
     Ok((Arc::new(found), order))
 }
 
 impl SmallFloat {
-    /// The one of that name in the registry.
+    /// Returns the data type with this name in the registry.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let complex = name.strip_prefix("complex_");
         let &(part, ref float) = PARTS.iter().find(|(part, _)| *part == complex.unwrap_or(name))?;
-        // Alone, floats of two bytes are in other crates.
+        // Real floats of two bytes belong to other crates.
         (complex.is_some() || float.bytes() == 1).then_some(Self {
             part,
             float,
@@ -169,12 +172,12 @@ impl SmallFloat {
         })
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     fn size(&self) -> usize {
         self.float.bytes() * if self.is_complex { 2 } else { 1 }
     }
 
-    /// Raw bits of the same size.
+    /// Returns raw bits of the same size.
     fn fallback(&self) -> &'static str {
         match self.size() {
             1 => "r8",
@@ -183,7 +186,7 @@ impl SmallFloat {
         }
     }
 
-    /// The codes of the parts of an element.
+    /// Returns the codes of the parts of an element.
     fn codes<'a>(&self, element: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
         element.chunks_exact(self.float.bytes()).map(|bytes| match *bytes {
             [low, high] => u16::from_ne_bytes([low, high]),
@@ -192,7 +195,7 @@ impl SmallFloat {
         })
     }
 
-    /// A part of an element.
+    /// Returns the bytes of a part of an element.
     fn bytes_of(&self, code: u16) -> Vec<u8> {
         let bytes = code.to_le_bytes();
         if self.float.bytes() == 1 { bytes[..1].to_vec() } else { code.to_ne_bytes().to_vec() }
@@ -206,7 +209,7 @@ impl SmallFloat {
             let bytes = self.swapped(bytes, context.byte_order);
             return match self.check(&bytes) {
                 Ok(()) => Ok(bytes),
-                Err(_) => Err(format!("\"{text}\" has other bits than those of an element")),
+                Err(_) => Err(format!("\"{text}\" has bits outside of an element")),
             };
         }
         match (json, self.is_complex) {
@@ -215,7 +218,7 @@ impl SmallFloat {
                 let bytes = codes.map(|code| code.map(|code| self.bytes_of(code)));
                 Ok(bytes.collect::<Result<Vec<_>, _>>()?.concat())
             }
-            (_, true) => Err(format!("{json} is no pair of a real and an imaginary part")),
+            (_, true) => Err(format!("{json} is not a pair of a real and an imaginary part")),
             (_, false) => Ok(self.bytes_of(self.parse_part(json, context)?)),
         }
     }
@@ -224,7 +227,7 @@ impl SmallFloat {
         let text = match json {
             Value::Number(number) if number.is_finite_token() => return self.float.nearest(number),
             Value::String(text) => text.as_str(),
-            _ => return Err(format!("{json} is no number")),
+            _ => return Err(format!("{json} is not a number")),
         };
         let special = match text {
             "NaN" => self.float.nan(),
@@ -232,7 +235,7 @@ impl SmallFloat {
             "-Infinity" => self.float.infinity(true),
             "+Infinity" => {
                 if context.format == Format::V3 {
-                    let what = "fill value \"+Infinity\" is a spelling of older drafts";
+                    let what = "fill value \"+Infinity\" has the spelling of older drafts";
                     context.reading.tolerate(what).map_err(|invalid| invalid.to_string())?;
                 }
                 self.float.infinity(false)
@@ -244,18 +247,18 @@ impl SmallFloat {
                 let code = bytes.iter().fold(0, |code, byte| code << 8 | u16::from(*byte));
                 return match code & !self.float.mask() {
                     0 => Ok(code),
-                    _ => Err(format!("\"{text}\" has other bits than those of an element")),
+                    _ => Err(format!("\"{text}\" has bits outside of an element")),
                 };
             }
         };
-        special.ok_or_else(|| format!("{} has no {text}", self.part))
+        special.ok_or_else(|| format!("{} does not have {text}", self.part))
     }
 
     fn no_digits(&self, text: &str, bytes: usize) -> String {
         format!("\"{text}\" is neither NaN or an infinity nor `0x` and {} digits", 2 * bytes)
     }
 
-    /// Between the bytes of an element and those that are stored.
+    /// Converts between the native bytes of an element and its stored bytes.
     fn swapped(&self, mut bytes: Vec<u8>, order: &ByteOrder) -> Vec<u8> {
         let is_native = (*order == ByteOrder::Big) == cfg!(target_endian = "big");
         if !is_native {
@@ -264,7 +267,7 @@ impl SmallFloat {
         bytes
     }
 
-    /// The form of a part that gives the same bits again.
+    /// Writes a part in a form that is read as the same bits.
     fn part_json(&self, code: u16) -> Value {
         let value = self.float.value(code);
         match Number::from_f64(value) {
@@ -279,7 +282,7 @@ impl SmallFloat {
     }
 }
 
-/// So many bytes of two digits each.
+/// Parses `bytes` bytes of two digits each.
 fn from_digits(digits: &str, bytes: usize) -> Option<Vec<u8>> {
     let are_digits = digits.len() == 2 * bytes && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
@@ -307,7 +310,7 @@ impl DataType for SmallFloat {
             Format::V2 => Err(DataTypeError::NotInFormat {
                 name: name.into_owned(),
                 format,
-                hint: "; `float16` or `complex64` has every value of most small floats".to_owned(),
+                hint: "; `float16` or `complex64` can represent all values of most small floats".to_owned(),
             }),
             Format::V3Draft => {
                 let is_big = *order == ByteOrder::Big && self.float.bytes() > 1;
@@ -328,8 +331,8 @@ impl DataType for SmallFloat {
         }
     }
 
-    /// A number, `"NaN"`, an infinity or `0x` and the digits of the code, in a pair when complex; in the draft also the
-    /// stored bytes.
+    /// Reads a number, `"NaN"`, an infinity, or `0x` and the digits of the code; a pair of these for a complex
+    /// type. In the draft, also reads the stored bytes.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let bytes = self.parse(json, context);
         bytes
@@ -337,7 +340,7 @@ impl DataType for SmallFloat {
             .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {}", self.name())))
     }
 
-    /// In the draft the stored bytes, which the fallback reads too.
+    /// Writes the stored bytes in the draft, so that the fallback can read them.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -345,7 +348,7 @@ impl DataType for SmallFloat {
         order: &ByteOrder,
     ) -> Result<Value, DataTypeError> {
         if element.len() != self.size() {
-            let what = format!("{} bytes are no element of {}", element.len(), self.name());
+            let what = format!("{} bytes are not an element of {}", element.len(), self.name());
             return Err(DataTypeError::FillValue(what));
         }
         self.check(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
@@ -379,11 +382,11 @@ impl DataType for SmallFloat {
         let unused = !self.float.mask();
         match self.codes(elements).find(|code| self.float.bytes() == 1 && code & unused != 0) {
             None => Ok(()),
-            Some(code) => Err(Invalid::new(format!("byte {code:#04x} is no {}", self.part))),
+            Some(code) => Err(Invalid::new(format!("byte {code:#04x} is not an element of {}", self.part))),
         }
     }
 
-    /// Whatever the upper bits hold, in every mode: they are ignored.
+    /// Clears the unused upper bits in every mode, since they are ignored.
     fn settle(&self, elements: &mut [u8], _mode: Mode) -> Result<(), Invalid> {
         let [mask, _] = self.float.mask().to_le_bytes();
         if self.settles() {

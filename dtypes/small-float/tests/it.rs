@@ -1,4 +1,4 @@
-//! Small floats: codes, fill values, the bits that do not count.
+//! Small floats: codes, fill values and unused bits.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -29,7 +29,7 @@ fn draft(type_name: &str) -> Result<Subject, DataTypeError> {
     Subject::new(&Registry::linked().unwrap(), Format::V3Draft, Mode::Strict, &json)
 }
 
-/// The bytes that texts of fill values stand for, and what is no fill value.
+/// Checks the bytes of fill values, and which fill values are refused.
 fn fills(name: &str, accepted: &[(&str, &[u8])], refused: &[&str]) {
     let subject = v3(name);
     let texts: Vec<_> = accepted.iter().map(|(fill, _)| *fill).collect();
@@ -121,7 +121,7 @@ fn one_code_is_nan_where_there_is_no_negative_zero() {
 
 /// Tests EX-NUM-15.
 #[test]
-fn an_exponent_alone_is_a_power_of_two() {
+fn a_float_without_mantissa_is_a_power_of_two() {
     fills(
         "float8_e8m0fnu",
         &[
@@ -173,7 +173,7 @@ fn numbers_are_rounded_once_to_the_nearest_and_ties_go_to_even() {
             ("61439.99999999999999999999999999", &[0x7b]),
             ("61440", &[0x7c]),
             ("-1e999", &[0xfc]),
-            // Half of the least element, 2^-17.
+            // Half of the smallest element, 2^-17.
             ("7.62939453125e-6", &[0]),
             ("7.6293945312500000000000000000000001e-6", &[1]),
             ("1e-999", &[0]),
@@ -216,7 +216,7 @@ fn upper_bits_of_stored_bytes_are_ignored() {
 }
 
 #[test]
-fn the_draft_has_them_with_raw_bits_as_fallback() {
+fn the_draft_has_an_extension_with_raw_bits_as_fallback() {
     for (name, order, type_name, fallback) in [
         ("float8_e4m3", ByteOrder::Big, "float8_e4m3", "r8"),
         ("complex_float8_e4m3", ByteOrder::Little, "complex_float8_e4m3", "r16"),
@@ -241,7 +241,7 @@ fn the_draft_has_them_with_raw_bits_as_fallback() {
 }
 
 #[test]
-fn v2_has_no_form_of_them_and_there_is_nothing_to_configure() {
+fn v2_and_configurations_are_refused() {
     for name in REAL {
         let error = SmallFloat::named(name).unwrap().document(Format::V2, &ByteOrder::Little).unwrap_err();
         assert!(matches!(error, DataTypeError::NotInFormat { .. }), "{error}");

@@ -1,7 +1,7 @@
-//! Text of variable length: UTF-8.
+//! `string`: text of variable length, in UTF-8.
 //!
-//! v3 calls it `string`. v2 has objects and the codec `vlen-utf8` instead, and the draft, which knows no such type,
-//! an extension of ours.
+//! v3 names the type `string`. In v2 it is an object with the codec `vlen-utf8`. The draft does not define the
+//! type; there it is an extension of this project.
 //!
 //! Source: `data-types/string` in the Zarr extension registry.
 
@@ -24,7 +24,7 @@ const NAMES: ObjectNames = ObjectNames {
 };
 
 zarr_spec::register!(
-    DataTypePlugin::new(NAMES.identifiers(), &create).about("Text of any length, in UTF-8.", EXAMPLES)
+    DataTypePlugin::new(NAMES.identifiers(), &create).about("Text of variable length in UTF-8.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -35,18 +35,18 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-// The same text by the numbers of labels: in v2 alone, where the codec is part of what objects are.
+// The same text with label numbers. In v2 the codec is a part of the data type of objects.
 zarr_spec::register!(
     DataTypePlugin::new(
         Identifiers { uri: None, name: None, id: Some("O/categorize"), aliases: &[] },
         &create
     )
-    .about("Text of any length, which v2 also has as objects with labels.", LABEL_EXAMPLES)
+    .about("Text of variable length, in v2 also as objects with labels.", LABEL_EXAMPLES)
 );
 
 const LABEL_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 
-/// Text of any length.
+/// The data type `string`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Text;
 
@@ -56,7 +56,7 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
 }
 
 fn text(element: &[u8]) -> Result<&str, Invalid> {
-    std::str::from_utf8(element).map_err(|error| Invalid::new(format!("the text is no UTF-8: {error}")))
+    std::str::from_utf8(element).map_err(|error| Invalid::new(format!("the text is not UTF-8: {error}")))
 }
 
 impl DataType for Text {
@@ -76,17 +76,17 @@ impl DataType for Text {
         Ok(NAMES.document(format))
     }
 
-    /// The text itself. In v2, and in the generation of the draft that took its forms, 0 is the empty text.
+    /// Reads the text itself. In v2, and in the generation of the draft that uses its forms, 0 means empty text.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let zero = json.as_u64() == Some(0);
         match (json, context.format) {
             (Value::String(text), _) => Ok(FillValue::new(text.as_bytes())),
             (_, Format::V2) if zero => Ok(FillValue::zero(0)),
             (_, Format::V3Draft) if zero => {
-                context.reading.tolerate("fill value 0 stands for the empty text")?;
+                context.reading.tolerate("fill value 0 is read as empty text")?;
                 Ok(FillValue::zero(0))
             }
-            _ => Err(DataTypeError::FillValue(format!("{json} is no text"))),
+            _ => Err(DataTypeError::FillValue(format!("{json} is not a string"))),
         }
     }
 
@@ -99,7 +99,7 @@ impl DataType for Text {
         text(element).map(Value::from).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))
     }
 
-    /// The text; control characters as escapes.
+    /// Prints the text with escaped control characters.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         String::from_utf8_lossy(element).chars().try_for_each(|character| match character.is_control() {
             true => write!(to, "{}", character.escape_default()),

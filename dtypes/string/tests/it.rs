@@ -1,4 +1,4 @@
-//! Documents and fill values of text.
+//! `string`: documents and fill values.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -52,7 +52,7 @@ fn v2_has_objects_with_a_codec_and_0_is_the_empty_text() {
 
 /// Tests D3-DT-23.
 #[test]
-fn the_draft_has_text_as_an_extension_alone() {
+fn the_draft_has_text_only_as_an_extension() {
     let string = subject(Format::V3Draft, Mode::Strict, DRAFT).unwrap();
     string.check(&Registry::linked().unwrap(), &["\"\"", "\"foo\""]).unwrap();
     string.fill("0").unwrap_err();
@@ -65,7 +65,7 @@ fn the_draft_has_text_as_an_extension_alone() {
 
 /// Tests DX-DT-12.
 #[test]
-fn objects_are_read_from_the_first_generation_of_the_draft_alone() {
+fn objects_are_read_only_from_the_first_generation_of_the_draft() {
     let json = [("extension", "TODO: object array protocol URL"), ("type", "|O")].into_iter().collect();
     DataTypeDocument::draft(&json, &Reading::new(Mode::Strict)).unwrap_err();
     let reading = Reading::new(Mode::Lenient);
@@ -80,7 +80,7 @@ fn objects_are_read_from_the_first_generation_of_the_draft_alone() {
 }
 
 #[test]
-fn bytes_that_are_no_utf8_are_no_text() {
+fn bytes_that_are_not_utf8_are_refused() {
     let string = subject(Format::V3, Mode::Strict, "\"string\"").unwrap();
     string.data_type.check(b"\xff").unwrap_err();
     string.json(b"\xff").unwrap_err();

@@ -1,4 +1,4 @@
-//! From structures to documents.
+//! Writing structures as documents.
 
 use zarr_spec::data_type::{DataTypeDocument, Field};
 use zarr_spec::{ByteOrder, DataType, DataTypeError, Format, Value};
@@ -15,7 +15,7 @@ pub(crate) fn write(
         Err(DataTypeError::NotInFormat { name, format, hint: format!("; {hint}") })
     };
     if structure.size == 0 {
-        return refuse("a structure has at least one field of at least one byte");
+        return refuse("a structure needs at least one field of at least one byte");
     }
     match format {
         Format::V2 => {
@@ -40,10 +40,10 @@ pub(crate) fn write(
             })
         }
         Format::V3 if structure.fields.iter().any(|field| !field.shape.is_empty()) => {
-            refuse("its fields are no arrays there")
+            refuse("its fields cannot be arrays")
         }
         Format::V3 if structure.fields.iter().any(|field| field.name.is_empty()) => {
-            refuse("all its fields have names there, padding has none")
+            refuse("all its fields need a name, so padding is not possible")
         }
         Format::V3 => {
             let fields: Value = structure.fields.iter().map(v3_field).collect::<Result<Vec<_>, _>>()?.into();
@@ -63,7 +63,7 @@ fn v3_field(field: &Field) -> Result<Value, DataTypeError> {
     Ok([("name", Value::from(field.name.as_str())), ("data_type", data_type)].into_iter().collect())
 }
 
-/// `[name, type]` or `[name, type, shape]` for each field.
+/// Returns `[name, type]` or `[name, type, shape]` for each field.
 fn list(structure: &Structure, format: Format, order: &ByteOrder) -> Result<Vec<Value>, DataTypeError> {
     let orders = structure.field_orders(order);
     structure
@@ -81,14 +81,15 @@ fn list(structure: &Structure, format: Format, order: &ByteOrder) -> Result<Vec<
         .collect()
 }
 
-/// In the draft the name of a core type says no byte order: the typestring of v2, which readers know too, does.
+/// In the draft, the name of a core type does not declare a byte order. The typestring of v2, which readers
+/// also know, does.
 fn list_type(data_type: &dyn DataType, format: Format, order: &ByteOrder) -> Result<Value, DataTypeError> {
     let document = data_type.document(format, order)?;
     if format == Format::V2 {
         return Ok(document.json);
     }
     match (document.type_name, &document.json) {
-        // A structure again: its list alone.
+        // A nested structure is written as its list.
         (Some(list @ Value::Array(_)), _) if document.identifier == URI => Ok(list),
         (None, Value::String(_)) if *order == ByteOrder::Big => {
             Ok(data_type.document(Format::V2, order)?.json)

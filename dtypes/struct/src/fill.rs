@@ -7,7 +7,7 @@ use zarr_spec::{ByteOrder, DataTypeError, Format, Object, Value};
 
 use crate::{Structure, is_big, size_of};
 
-/// An element, in native byte order.
+/// Parses an element, in native byte order.
 pub(crate) fn parse(
     structure: &Structure,
     json: &Value,
@@ -17,12 +17,12 @@ pub(crate) fn parse(
         (Value::String(text), Format::V2 | Format::V3Draft) => from_base64(structure, text, context),
         (Value::String(text), Format::V3) if structure.is_old => from_base64(structure, text, context),
         (Value::Object(members), Format::V3 | Format::V3Draft) => from_object(structure, members, context),
-        (_, Format::V2) => Err(wrong(format!("{json} is no Base64 of a structure"))),
-        _ => Err(wrong(format!("{json} is no object with a member for each field"))),
+        (_, Format::V2) => Err(wrong(format!("{json} is not the Base64 of a structure"))),
+        _ => Err(wrong(format!("{json} is not an object with a member for each field"))),
     }
 }
 
-/// The form that gives the same bytes again.
+/// Writes a form that is read as the same bytes.
 pub(crate) fn to_json(
     structure: &Structure,
     element: &[u8],
@@ -39,7 +39,7 @@ pub(crate) fn to_json(
             let member = |(field, order): (&Field, &ByteOrder)| {
                 let part = &element[field.offset..][..size_of(field)];
                 if field.name.is_empty() || !field.shape.is_empty() {
-                    return Err(wrong("padding and sub-arrays have no form in v3".to_owned()));
+                    return Err(wrong("v3 cannot represent padding and sub-arrays".to_owned()));
                 }
                 Ok((field.name.clone(), field.data_type.fill_value_json(part, format, order)?))
             };
@@ -53,15 +53,15 @@ fn wrong(what: String) -> DataTypeError {
     DataTypeError::FillValue(what)
 }
 
-/// The bytes of an element as they are stored. Readers of v2 agree on zeros for what is missing, and on cutting.
+/// Decodes the stored bytes of an element. Readers of v2 agree on padding with zeros and on truncating.
 fn from_base64(
     structure: &Structure,
     text: &str,
     context: &FillContext<'_>,
 ) -> Result<Vec<u8>, DataTypeError> {
-    let bytes = STANDARD.decode(text).map_err(|error| wrong(format!("\"{text}\" is no Base64: {error}")))?;
+    let bytes = STANDARD.decode(text).map_err(|error| wrong(format!("\"{text}\" is not Base64: {error}")))?;
     if bytes.len() != structure.size {
-        let what = format!("fill value \"{text}\" has {} bytes, not {}", bytes.len(), structure.size);
+        let what = format!("fill value \"{text}\" has {} bytes; expected {}", bytes.len(), structure.size);
         match context.format {
             Format::V2 => context.reading.tolerate(what).map_err(|invalid| wrong(invalid.to_string()))?,
             Format::V3 | Format::V3Draft => return Err(wrong(what)),
@@ -73,7 +73,7 @@ fn from_base64(
     Ok(element)
 }
 
-/// Between native byte order and what `order` says is stored; the same in both directions.
+/// Converts between native byte order and the stored `order`, in both directions.
 fn reorder(structure: &Structure, order: &ByteOrder, element: &mut [u8]) {
     let native = cfg!(target_endian = "big");
     for (number, unit) in structure.units.iter().enumerate() {
@@ -83,7 +83,7 @@ fn reorder(structure: &Structure, order: &ByteOrder, element: &mut [u8]) {
     }
 }
 
-/// A member for each field, none besides.
+/// Reads an object with exactly one member for each field.
 fn from_object(
     structure: &Structure,
     members: &Object,
@@ -91,7 +91,7 @@ fn from_object(
 ) -> Result<Vec<u8>, DataTypeError> {
     let known = |name: &str| structure.named_fields().any(|field| field.name == name);
     if let Some(unknown) = members.keys().find(|name| !known(name)) {
-        return Err(wrong(format!("there is no field `{unknown}`")));
+        return Err(wrong(format!("unknown field `{unknown}`")));
     }
     let mut element = vec![0; structure.size];
     for (field, order) in structure.fields.iter().zip(&structure.field_orders(context.byte_order)) {
@@ -99,7 +99,7 @@ fn from_object(
             continue;
         }
         if !field.shape.is_empty() {
-            return Err(wrong(format!("field `{}` is an array, which only Base64 can fill", field.name)));
+            return Err(wrong(format!("field `{}` is an array; use Base64 for the fill value", field.name)));
         }
         let json =
             members.get(&field.name).ok_or_else(|| wrong(format!("field `{}` is missing", field.name)))?;

@@ -1,15 +1,15 @@
-//! Packed structures: fields one after another, without padding that is not a field of its own.
+//! `struct`: packed structures, whose fields follow each other without implicit padding.
 //!
 //! | format | document |
 //! |---|---|
-//! | v2 | `[["x","<f4"],["z",">i2",[2,2]]]`: a byte order for each field, arrays of elements as fields |
-//! | v3 | `struct` with `fields`; `structured`, which zarr-python wrote before, is read |
-//! | draft | the struct extension, whose type is a list as in v2 |
+//! | v2 | `[["x","<f4"],["z",">i2",[2,2]]]`: each field has a byte order and may be an array |
+//! | v3 | `struct` with `fields`; `structured`, the former name in zarr-python, is also read |
+//! | draft | the struct extension, whose `type` is a list like in v2 |
 //!
-//! Fields may be structures again. An unnamed field is padding, which v3 does not have; neither has it arrays.
+//! Fields may be structures. A field without a name is padding. v3 has neither padding nor array fields.
 //!
-//! Source: "Structured data types" of the v2 specification; `data-types/struct` in the Zarr extension registry; the
-//! struct draft of 2022.
+//! Source: "Structured data types" of the v2 specification; `data-types/struct` in the Zarr extension registry;
+//! the struct draft of 2022.
 
 mod document;
 mod fill;
@@ -26,11 +26,11 @@ use zarr_spec::{
     Invalid, Mode, Unit, Units, Value,
 };
 
-/// What the draft calls the extension.
+/// The URI of the extension in the draft.
 const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/struct/1.0";
-/// What final v3 called it once.
+/// The former name in final v3.
 const OLD_NAME: &str = "structured";
-/// The most numbers in one element: each has an entry of its own in the list of what byte order applies to.
+/// Maximum number of numbers in an element: the list of byte order units has an entry for each.
 const MAX_UNITS: usize = 1 << 20;
 
 zarr_spec::register!(
@@ -44,7 +44,7 @@ zarr_spec::register!(
         &read::create,
     )
     .configuration_in::<read::StructConfiguration>(Format::V3)
-    .about("Packed structures of named fields, each with a data type of its own.", EXAMPLES)
+    .about("Packed structures of named fields with separate data types.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -67,32 +67,31 @@ pub struct Structure {
     fields: Vec<Field>,
     size: usize,
     units: Arc<[Unit]>,
-    /// The order of stored elements, which v2 writes fill values in.
+    /// The byte order of stored elements, which fill values of v2 use.
     order: ByteOrder,
-    /// Whether it was called `structured`: v3 gives its fill value as Base64 too then, and may leave out its byte
-    /// order.
+    /// Whether the document used `structured`: then v3 also allows Base64 as fill value and a missing byte order.
     is_old: bool,
 }
 
-/// A field before it has its place.
+/// A field without its offset.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// Its name; empty for padding.
+    /// The name; empty for padding.
     pub name: String,
-    /// Its type, of fixed size.
+    /// The data type, of fixed size.
     pub data_type: Arc<dyn DataType>,
-    /// The order in which its numbers are stored.
+    /// The byte order of its stored numbers.
     pub order: ByteOrder,
-    /// How many elements it holds, per dimension; none for a single one.
+    /// The number of elements per dimension; empty for a single element.
     pub shape: Vec<usize>,
 }
 
 impl Structure {
-    /// Packs `members` in their order.
+    /// Packs `members` in the given order.
     ///
     /// # Errors
     ///
-    /// For two members of one name, one of variable size, and more than [`MAX_ELEMENT_SIZE`] bytes in all.
+    /// For a repeated name, a member of variable size, and a size above [`MAX_ELEMENT_SIZE`] bytes.
     pub fn new(members: Vec<Member>) -> Result<Self, Invalid> {
         let mut fields = Vec::with_capacity(members.len());
         let mut size = 0usize;
@@ -102,10 +101,10 @@ impl Structure {
         for member in members {
             let name = &member.name;
             if !name.is_empty() && !names.insert(name.clone()) {
-                return Err(Invalid::new(format!("there are two fields `{name}`")));
+                return Err(Invalid::new(format!("field `{name}` is declared twice")));
             }
             let Elements::Fixed { size: one, units: inner } = member.data_type.elements() else {
-                return Err(Invalid::new(format!("field `{name}` has no fixed size")));
+                return Err(Invalid::new(format!("field `{name}` does not have a fixed size")));
             };
             let too_large = || Invalid::new(format!("field `{name}` does not fit into an element"));
             let count = member.shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length));
@@ -133,14 +132,14 @@ impl Structure {
         Ok(Self { fields, size, units: units.into(), order, is_old: false })
     }
 
-    /// The order in which elements are stored, by the numbers in them.
+    /// Returns the byte order of stored elements, for each number in them.
     #[must_use]
     pub fn byte_order(&self) -> &ByteOrder {
         &self.order
     }
 
-    /// The order of each field's numbers, when those of the whole have `order`. All elements of a sub-array have the
-    /// order of the first one: a document can say nothing else.
+    /// Returns the byte order of each field if elements have `order`. All elements of a sub-array have the
+    /// order of the first one, since documents cannot express anything else.
     fn field_orders(&self, order: &ByteOrder) -> Vec<ByteOrder> {
         let mut first = 0;
         self.fields
@@ -157,13 +156,13 @@ impl Structure {
             .collect()
     }
 
-    /// The fields that have a name.
+    /// Returns the fields that have a name.
     fn named_fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| !field.name.is_empty())
     }
 }
 
-/// The numbers of more than one byte in an element of `size` bytes.
+/// Returns the numbers of more than one byte in an element of `size` bytes.
 fn inner_units(size: usize, units: &Units) -> Vec<Unit> {
     match units {
         Units::Uniform(0 | 1) => Vec::new(),
@@ -172,7 +171,7 @@ fn inner_units(size: usize, units: &Units) -> Vec<Unit> {
     }
 }
 
-/// Whether the number at position `unit` of those in an element is big endian.
+/// Returns whether number `unit` of an element is big endian.
 fn is_big(order: &ByteOrder, unit: usize) -> bool {
     match order {
         ByteOrder::Little => false,
@@ -181,7 +180,7 @@ fn is_big(order: &ByteOrder, unit: usize) -> bool {
     }
 }
 
-/// The order that a list of flags stands for: mixed only when it must be.
+/// Returns the byte order for a list of flags; mixed only if they differ.
 fn order_of(flags: &[bool]) -> ByteOrder {
     match (flags.contains(&true), flags.contains(&false)) {
         (false, _) => ByteOrder::Little,
@@ -190,12 +189,12 @@ fn order_of(flags: &[bool]) -> ByteOrder {
     }
 }
 
-/// Bytes of one element of the field's type.
+/// Returns the size of an element of the field's type.
 fn size_of(field: &Field) -> usize {
     field.data_type.elements().size().unwrap_or_default()
 }
 
-/// How many elements the field holds.
+/// Returns the number of elements in the field.
 fn count_of(field: &Field) -> usize {
     field.shape.iter().product()
 }
@@ -206,7 +205,7 @@ impl DataType for Structure {
         for (number, field) in self.fields.iter().enumerate() {
             let separator = if number == 0 { "" } else { ", " };
             let shape = if field.shape.is_empty() { String::new() } else { format!("{:?}", field.shape) };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _always_ok = write!(name, "{separator}{:?}: {}{shape}", field.name, field.data_type.name());
         }
         name.push('}');
@@ -229,13 +228,13 @@ impl DataType for Structure {
         document::write(self, format, order)
     }
 
-    /// v3: an object with a member for each field. v2 and the draft: Base64 of the element as it is stored; the draft
+    /// Reads an object with a member for each field in v3, and Base64 of the stored element in v2. The draft
     /// reads both.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         fill::parse(self, json, context).map(FillValue::new)
     }
 
-    /// As [`fill_value`](Self::fill_value) reads it.
+    /// Writes a form that [`fill_value`](Self::fill_value) reads.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -244,7 +243,7 @@ impl DataType for Structure {
     ) -> Result<Value, DataTypeError> {
         if element.len() != self.size {
             return Err(DataTypeError::FillValue(format!(
-                "{} bytes are no element of a structure of {}",
+                "{} bytes are not an element of a structure of {}",
                 element.len(),
                 self.size
             )));
@@ -252,7 +251,7 @@ impl DataType for Structure {
         fill::to_json(self, element, format, order)
     }
 
-    /// `{x: 1, z: [1, 2, 3, 4]}`, without padding.
+    /// Prints `{x: 1, z: [1, 2, 3, 4]}`, without padding.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         if element.len() != self.size {
             return element.iter().try_for_each(|byte| write!(to, "{byte:02x}"));
@@ -277,7 +276,11 @@ impl DataType for Structure {
             return Ok(());
         }
         if !elements.len().is_multiple_of(self.size) {
-            return Err(Invalid::new(format!("{} bytes are no elements of {}", elements.len(), self.size)));
+            return Err(Invalid::new(format!(
+                "{} bytes are not a multiple of the element size {}",
+                elements.len(),
+                self.size
+            )));
         }
         for field in self.named_fields() {
             let size = size_of(field) * count_of(field);
@@ -289,7 +292,7 @@ impl DataType for Structure {
         Ok(())
     }
 
-    /// Each field by itself; padding stays as it is stored.
+    /// Normalizes each field; padding does not change.
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
         if self.size == 0 {
             return Ok(());
@@ -308,7 +311,7 @@ impl DataType for Structure {
         self.named_fields().any(|field| field.data_type.settles())
     }
 
-    /// Only as `structured`; `struct` wants it said (EX-STRUCT-04, EX-STRUCT-08).
+    /// `structured` allows it; `struct` requires a byte order (EX-STRUCT-04, EX-STRUCT-08).
     fn may_omit_byte_order(&self) -> bool {
         self.is_old
     }
@@ -318,7 +321,7 @@ impl DataType for Structure {
     }
 }
 
-/// The elements that a field holds, out of a whole element of the structure.
+/// Returns the elements of a field in an element of the structure.
 fn parts<'e>(field: &Field, element: &'e [u8]) -> impl Iterator<Item = &'e [u8]> + use<'e> {
     let offset = field.offset;
     let size = size_of(field);

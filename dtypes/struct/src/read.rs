@@ -1,4 +1,4 @@
-//! From documents to structures.
+//! Reading structures from documents.
 
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ pub(crate) fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> 
     };
     let list = list.and_then(Value::as_array).ok_or_else(|| {
         let what = list.map_or("missing", Value::kind_name);
-        Invalid::new(format!("the type of a structure is {what}, not a list of fields"))
+        Invalid::new(format!("the type of a structure is {what}; expected a list of fields"))
     })?;
     if let (Format::V3Draft, [lone]) = (creation.format, list)
         && let Some([Value::String(name), typestring @ Value::String(_)]) = lone.as_array()
         && name.is_empty()
     {
-        // How the first generation of the draft wrote plain raw bytes (DX-A-18).
+        // The first generation of the draft writes plain raw bytes in this form (DX-A-18).
         return list_type(typestring, creation);
     }
     let members: Vec<Member> =
@@ -48,9 +48,10 @@ fn created(structure: Structure) -> Result<Created, DataTypeError> {
     Ok((Arc::new(structure), order))
 }
 
-/// `[name, type]` or `[name, type, shape]`.
+/// Reads `[name, type]` or `[name, type, shape]`.
 fn list_member(field: &Value, creation: &Creation<'_>) -> Result<Member, DataTypeError> {
-    let wrong = || Invalid::new(format!("{field} is no field: a name, a type and perhaps a shape"));
+    let wrong =
+        || Invalid::new(format!("{field} is not a field; expected a name, a type and optionally a shape"));
     let (name, data_type, shape) = match field.as_array() {
         Some([Value::String(name), data_type]) => (name, data_type, None),
         Some([Value::String(name), data_type, shape]) => (name, data_type, Some(shape)),
@@ -61,25 +62,27 @@ fn list_member(field: &Value, creation: &Creation<'_>) -> Result<Member, DataTyp
     Ok(Member { name: name.clone(), data_type, order, shape })
 }
 
-/// Lengths; a single one may stand without its list (V2-STRUCT-09).
+/// Reads a list of lengths; a single length may stand without a list (V2-STRUCT-09).
 fn sub_array(shape: &Value, creation: &Creation<'_>) -> Result<Vec<usize>, Invalid> {
     let length = |value: &Value| {
         let length = value.as_u64().and_then(|length| usize::try_from(length).ok());
-        length.ok_or_else(|| Invalid::new(format!("{value} is no length of a sub-array")))
+        length.ok_or_else(|| Invalid::new(format!("{value} is not a valid length of a sub-array")))
     };
     match shape {
         Value::Array(lengths) => lengths.iter().map(length).collect(),
         Value::Number(_) => {
             let lengths = vec![length(shape)?];
-            creation.reading.tolerate(format!("the shape {shape} of a sub-array is no list"))?;
+            creation.reading.tolerate(format!("the shape {shape} of a sub-array is not a list"))?;
             Ok(lengths)
         }
-        other => Err(Invalid::new(format!("the shape of a sub-array is {}, not a list", other.kind_name()))),
+        other => {
+            Err(Invalid::new(format!("the shape of a sub-array is {}; expected a list", other.kind_name())))
+        }
     }
 }
 
-/// The type of a field in a list. The draft's may be its own identifiers, or typestrings (DX-DT-11); those of byte
-/// strings stand there without a byte order, `S3` (DX-DT-09).
+/// Reads the type of a field in a list. In the draft it may be an identifier of the draft or a typestring
+/// (DX-DT-11); byte strings do not have a byte order there, as in `S3` (DX-DT-09).
 fn list_type(data_type: &Value, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     let size = data_type
         .as_str()
@@ -91,7 +94,7 @@ fn list_type(data_type: &Value, creation: &Creation<'_>) -> Result<Created, Data
     let is_typestring = data_type.as_str().is_some_and(|text| text.starts_with(['<', '>', '|']));
     let (format, document) = match creation.format {
         Format::V3Draft if data_type.as_array().is_some() => {
-            // A structure again, of the same extension.
+            // A nested structure, of the same extension.
             return create(&Creation { type_name: Some(data_type), ..*creation });
         }
         Format::V3Draft if !is_typestring => {
@@ -113,7 +116,7 @@ fn from_v3(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     created(Structure { is_old, ..Structure::new(members)? })
 }
 
-/// An object in `struct`, a pair in `structured`; the other form is tolerated (EX-STRUCT-10).
+/// Reads an object for `struct` and a pair for `structured`. Tolerates the other form (EX-STRUCT-10).
 fn v3_member(field: &Value, is_old: bool, creation: &Creation<'_>) -> Result<Member, DataTypeError> {
     let is_pair = field.as_array().is_some();
     let FieldDocument { name, data_type } = match field {
@@ -121,10 +124,10 @@ fn v3_member(field: &Value, is_old: bool, creation: &Creation<'_>) -> Result<Mem
             [Value::String(name), data_type] => {
                 FieldDocument { name: name.clone(), data_type: data_type.clone() }
             }
-            _ => return Err(Invalid::new(format!("{field} is no pair of a name and a data type")).into()),
+            _ => return Err(Invalid::new(format!("{field} is not a pair of a name and a data type")).into()),
         },
         object => zarr_json::from_value(object)
-            .map_err(|error| Invalid::new(format!("{object} is no field: {error}")))?,
+            .map_err(|error| Invalid::new(format!("{object} is not a field: {error}")))?,
     };
     if name.is_empty() {
         return Err(Invalid::new("a field has an empty name").into());
@@ -140,7 +143,7 @@ fn v3_member(field: &Value, is_old: bool, creation: &Creation<'_>) -> Result<Mem
     Ok(Member { name, data_type, order, shape: Vec::new() })
 }
 
-/// Says which field an error is about.
+/// Adds the name of the field to an error.
 fn in_field(name: &str, error: DataTypeError) -> DataTypeError {
     match error {
         DataTypeError::InvalidConfiguration(what) => Invalid::new(format!("field `{name}`: {what}")).into(),

@@ -1,4 +1,4 @@
-//! Places of fields, documents and fill values of structures.
+//! `struct`: offsets of fields, documents and fill values.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -28,7 +28,7 @@ fn draft(mode: Mode, uri: &str, type_name: &str) -> Result<Subject, DataTypeErro
     subject(Format::V3Draft, mode, &format!(r#"{{"extension":"{uri}","type":{type_name},"fallback":null}}"#))
 }
 
-/// The places of the fields, and the size of the whole.
+/// Returns the offsets of the fields and the size of the structure.
 fn places(subject: &Subject) -> (Vec<usize>, usize) {
     let fields = subject.data_type.fields().unwrap();
     (fields.iter().map(|field| field.offset).collect(), subject.data_type.elements().size().unwrap())
@@ -149,7 +149,7 @@ fn fill_values_of_v2_are_base64_of_the_stored_element() {
     big.check(&types::registry(), &["\"AAAAAQIA\""]).unwrap();
     let element = big.fill("\"AAAAAQIA\"").unwrap();
     assert_eq!(big.print(&element), "{a: 1, b: 2}");
-    // In a document that declares another order, the same element has other bytes.
+    // In a document with another byte order, the same element has other bytes.
     for (order, fill) in [(ByteOrder::Little, "AQAAAAIA"), (ByteOrder::Big, "AAAAAQAC")] {
         for format in [Format::V2, Format::V3Draft] {
             let json = big.data_type.fill_value_json(&element, format, &order).unwrap();
@@ -239,7 +239,7 @@ fn structured_is_read_with_pairs_and_base64_and_never_written() {
 }
 
 #[test]
-fn what_v3_cannot_say_is_an_error_that_says_so() {
+fn errors_name_structures_that_v3_cannot_represent() {
     for (dtype, hint) in [(r#"[["x","<f4",[2]]]"#, "arrays"), (r#"[["x","<f4"],["","|V4"]]"#, "padding")] {
         let structure = v2(Mode::Strict, dtype).unwrap();
         let error = structure.data_type.document(Format::V3, &structure.order).unwrap_err().to_string();
@@ -249,10 +249,10 @@ fn what_v3_cannot_say_is_an_error_that_says_so() {
 
 /// Tests DX-DT-10, DX-DT-11.
 #[test]
-fn the_draft_lists_fields_too() {
+fn the_draft_also_lists_fields() {
     let person = draft(Mode::Strict, URI, r#"[["name","<U10"],["age","<i4"],["weight","<f4"]]"#).unwrap();
     assert_eq!(places(&person), (vec![0, 40, 44], 48));
-    // Byte strings have no byte order to say (DX-DT-09).
+    // Byte strings do not declare a byte order (DX-DT-09).
     let texts = draft(Mode::Strict, URI, r#"[["a","S3"],["b","|S3"]]"#).unwrap();
     assert_eq!(places(&texts), (vec![0, 3], 6));
     assert!(draft(Mode::Strict, URI, r#"[["a","S"]]"#).is_err());
@@ -283,7 +283,7 @@ fn the_draft_lists_fields_too() {
 
 /// Tests DX-A-18, DX-A-19.
 #[test]
-fn the_first_generation_of_the_draft_is_decided_by_its_type() {
+fn the_type_decides_in_the_first_generation_of_the_draft() {
     let uri = "TODO: structured array protocol URL";
     let fields = r#"[["x","<f4"],["y","|u1"]]"#;
     draft(Mode::Strict, uri, fields).unwrap_err();
@@ -296,7 +296,7 @@ fn the_first_generation_of_the_draft_is_decided_by_its_type() {
 }
 
 #[test]
-fn sizes_that_would_fill_the_memory_are_refused() {
+fn excessive_sizes_are_refused() {
     for dtype in [
         r#"[["x","<f4",[18446744073709551615]]]"#,
         r#"[["x","<f4",[4294967296,4294967296,4294967296]]]"#,
@@ -321,7 +321,7 @@ fn fields_that_are_objects_are_refused() {
 }
 
 #[test]
-fn two_structures_are_equal_when_their_names_are() {
+fn structures_with_equal_names_are_equal() {
     let name = |dtype: &str| v2(Mode::Strict, dtype).unwrap().data_type.name().into_owned();
     assert_eq!(name(r#"[["x","<f4"],["z",">i2",[2,3]]]"#), r#"struct{"x": float32, "z": int16[2, 3]}"#);
     assert_ne!(name(r#"[["x","<f4"]]"#), name(r#"[["y","<f4"]]"#));
@@ -329,7 +329,7 @@ fn two_structures_are_equal_when_their_names_are() {
 }
 
 #[test]
-fn a_field_that_is_no_element_is_named() {
+fn errors_name_the_invalid_field() {
     let structure = v2(Mode::Strict, r#"[["a","|u1"],["b","<i2"]]"#).unwrap();
     structure.data_type.check(&[0; 3]).unwrap();
     structure.data_type.check(&[0; 6]).unwrap();

@@ -1,16 +1,16 @@
 //! Integers of less than a byte: `int2`, `uint2`, `int4` and `uint4`.
 //!
-//! An element is one byte in memory and in what the `bytes` codec stores: its low bits count, and the others repeat the
-//! sign (or are 0). Whatever they hold in a stored chunk is ignored.
+//! An element is one byte in memory and in the output of the `bytes` codec. Its low bits hold the number; the
+//! others repeat the sign, or are 0. They are ignored in stored chunks.
 //!
 //! | format | form |
 //! |---|---|
 //! | v3 | `int2`, `uint2`, `int4`, `uint4` |
-//! | draft | an extension of ours with the same names as types, and the fallback `r8` |
-//! | v2 | none |
+//! | draft | an extension of this project with the same names as types, and the fallback `r8` |
+//! | v2 | not available |
 //!
-//! Source: `data-types/int2` and its neighbours in the Zarr extension registry; `docs/spec/data-types-sub-byte.md` for
-//! the draft.
+//! Source: `data-types/int2` and related pages in the Zarr extension registry;
+//! `docs/spec/data-types-sub-byte.md` for the draft.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,14 +22,14 @@ use zarr_spec::{
     Identifiers, Invalid, Mode, Units, Value,
 };
 
-/// What the draft calls the extension.
+/// The URI of the extension in the draft.
 const URI: &str = "https://zarr-kit.example/spec/data-types/sub-byte/1.0";
 
-// All four share the URI, which can be registered once: the draft's `type` tells.
+// All types share the URI, which can be registered only once: `type` of the draft distinguishes them.
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some("int2"), id: None, aliases: &[] }, &create)
         .about(
-            "Signed integers of 2 bits, from -2 to 1; the draft names all integers of less than a byte so.",
+            "Signed integers of 2 bits, from -2 to 1; in the draft also all other integers of less than a byte.",
             INT2_EXAMPLES
         )
 );
@@ -78,10 +78,10 @@ pub enum SubByte {
 }
 
 impl SubByte {
-    /// All of them.
+    /// All data types of this crate.
     pub const ALL: [Self; 4] = [Self::Int2, Self::UInt2, Self::Int4, Self::UInt4];
 
-    /// Bits that count.
+    /// Returns the number of significant bits.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
@@ -103,7 +103,7 @@ impl SubByte {
         matches!(self, Self::Int2 | Self::Int4)
     }
 
-    /// The byte whose low bits are those of `stored`, as an element has it.
+    /// Normalizes `stored`: extends the sign or clears the unused bits.
     fn settled(self, stored: u8) -> u8 {
         let unused = 8 - self.bits();
         match self.is_signed() {
@@ -112,7 +112,7 @@ impl SubByte {
         }
     }
 
-    /// The number that a byte stands for.
+    /// Returns the number in a byte.
     fn value(self, stored: u8) -> i16 {
         let byte = self.settled(stored);
         if self.is_signed() { i16::from(byte.cast_signed()) } else { i16::from(byte) }
@@ -122,8 +122,8 @@ impl SubByte {
         if let (Value::String(text), Format::V3Draft) = (json, format) {
             return self.parse_byte(text);
         }
-        let number = json.as_number().ok_or_else(|| format!("{json} is no number"))?;
-        let value = number.as_i128().ok_or_else(|| format!("{number} is no integer"))?;
+        let number = json.as_number().ok_or_else(|| format!("{json} is not a number"))?;
+        let value = number.as_i128().ok_or_else(|| format!("{number} is not an integer"))?;
         let (least, most) = match self.is_signed() {
             true => (-(1i128 << (self.bits() - 1)), (1 << (self.bits() - 1)) - 1),
             false => (0, (1 << self.bits()) - 1),
@@ -134,25 +134,25 @@ impl SubByte {
         Ok(value.to_le_bytes()[0])
     }
 
-    /// `0x` and the byte of an element.
+    /// Parses `0x` and the byte of an element.
     fn parse_byte(self, text: &str) -> Result<u8, String> {
         let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 2);
         let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         let byte = byte.ok_or_else(|| format!("\"{text}\" is not `0x` and two digits"))?;
         if self.settled(byte) != byte {
-            return Err(format!("\"{text}\" has other bits than those of an element"));
+            return Err(format!("\"{text}\" has bits outside of an element"));
         }
         Ok(byte)
     }
 }
 
-/// v3 has a name for each, the draft a `type` beside the URI. There is nothing to configure.
+/// v3 has a name for each type, the draft a `type` next to the URI. There is no configuration.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     match creation.configuration {
         Value::Null => {}
         Value::Object(members) if members.is_empty() => {}
-        _ => return Err(Invalid::new("there is no configuration").into()),
+        _ => return Err(Invalid::new("`configuration` is not allowed for this data type").into()),
     }
     let name = match creation.format {
         Format::V3Draft => creation.type_name.and_then(Value::as_str).unwrap_or_default(),
@@ -160,7 +160,7 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     };
     let found = SubByte::ALL.into_iter().find(|sub_byte| sub_byte.identifier() == name);
     let sub_byte = found
-        .ok_or_else(|| Invalid::new(format!("`type` is `{name}`; there are int2, uint2, int4 and uint4")))?;
+        .ok_or_else(|| Invalid::new(format!("`type` is `{name}`; expected int2, uint2, int4 or uint4")))?;
     Ok((Arc::new(sub_byte), ByteOrder::Little))
 }
 
@@ -173,7 +173,7 @@ impl DataType for SubByte {
         Elements::Fixed { size: 1, units: Units::Uniform(1) }
     }
 
-    /// With their signs repeated, elements are integers of a byte.
+    /// With extended signs, elements are integers of one byte.
     fn kind(&self) -> Option<Kind> {
         Some(if self.is_signed() { Kind::Int } else { Kind::UInt })
     }
@@ -185,7 +185,7 @@ impl DataType for SubByte {
             Format::V2 => Err(DataTypeError::NotInFormat {
                 name: name.to_owned(),
                 format,
-                hint: "; integers have at least one byte there".to_owned(),
+                hint: "; integers must have at least one byte".to_owned(),
             }),
             Format::V3Draft => {
                 let members = [
@@ -203,7 +203,7 @@ impl DataType for SubByte {
         }
     }
 
-    /// An integer; in the draft also the byte of an element.
+    /// Reads an integer; in the draft also the byte of an element.
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let byte = self.parse_fill(json, context.format);
         byte.map(|byte| FillValue::new([byte])).map_err(|what| {
@@ -211,7 +211,7 @@ impl DataType for SubByte {
         })
     }
 
-    /// In the draft the byte of an element, which the fallback reads too.
+    /// Writes the byte of an element in the draft, so that the fallback can read it.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -219,7 +219,7 @@ impl DataType for SubByte {
         _order: &ByteOrder,
     ) -> Result<Value, DataTypeError> {
         let &[byte] = element else {
-            let what = format!("{} bytes are no element of {}", element.len(), self.identifier());
+            let what = format!("{} bytes are not an element of {}", element.len(), self.identifier());
             return Err(DataTypeError::FillValue(what));
         };
         self.check(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
@@ -239,11 +239,13 @@ impl DataType for SubByte {
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         match elements.iter().find(|&&byte| self.settled(byte) != byte) {
             None => Ok(()),
-            Some(byte) => Err(Invalid::new(format!("byte {byte:#04x} is no {}", self.identifier()))),
+            Some(byte) => {
+                Err(Invalid::new(format!("byte {byte:#04x} is not an element of {}", self.identifier())))
+            }
         }
     }
 
-    /// Whatever the upper bits hold, in every mode (EX-NUM-01).
+    /// Ignores the upper bits in every mode (EX-NUM-01).
     fn settle(&self, elements: &mut [u8], _mode: Mode) -> Result<(), Invalid> {
         elements.iter_mut().for_each(|byte| *byte = self.settled(*byte));
         Ok(())

@@ -1,4 +1,4 @@
-//! Integers of less than a byte: forms, ranges, and the bits that do not count.
+//! Integers of less than a byte: forms, ranges and unused bits.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -78,7 +78,7 @@ fn upper_bits_of_stored_bytes_are_ignored() {
 }
 
 #[test]
-fn the_draft_has_them_with_raw_bits_as_fallback() {
+fn the_draft_has_an_extension_with_raw_bits_as_fallback() {
     for sub_byte in SubByte::ALL {
         let document = sub_byte.document(Format::V3Draft, &ByteOrder::Little).unwrap();
         let wanted = format!(r#"{{"extension":"{URI}","type":"{}","fallback":["r8"]}}"#, sub_byte.name());
@@ -97,7 +97,7 @@ fn the_draft_has_them_with_raw_bits_as_fallback() {
 }
 
 #[test]
-fn v2_has_no_form_of_them() {
+fn v2_cannot_represent_them() {
     for sub_byte in SubByte::ALL {
         let error = sub_byte.document(Format::V2, &ByteOrder::Little).unwrap_err();
         assert!(matches!(error, DataTypeError::NotInFormat { .. }), "{error}");
@@ -105,7 +105,7 @@ fn v2_has_no_form_of_them() {
 }
 
 #[test]
-fn there_is_nothing_to_configure() {
+fn a_configuration_is_refused() {
     let registry = Registry::linked().unwrap();
     let subject = |configuration: &str| {
         let json = format!(r#"{{"name":"int4","configuration":{configuration}}}"#);

@@ -1,9 +1,10 @@
-//! The extension `dimension-names` of arrays: what their dimensions are called.
+//! The extension `dimension-names` of arrays: names of dimensions.
 //!
-//! `names` has one entry for each dimension, null for one without a name. Final v3 has the member `dimension_names`
-//! for this; the draft has none. Elements do not depend on it, so that readers may ignore it.
+//! `names` has one entry for each dimension; null means that it does not have a name. Final v3 has the member
+//! `dimension_names` instead; the draft does not. Elements do not depend on the names, so readers may ignore
+//! the extension.
 //!
-//! Source: `docs/spec/extensions-dimension-names.md`, an extension of this framework.
+//! Source: `docs/spec/extensions-dimension-names.md`, an extension of this project.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ zarr_spec::register!(
     ExtensionPlugin::new(
         Identifiers {
             uri: Some("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
-            // Final v3 has a member in its place.
+            // Final v3 has a member instead.
             name: None,
             id: None,
             aliases: &[],
@@ -23,7 +24,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<DimensionNamesConfiguration>()
-    .about("Gives the dimensions of an array names, as final v3 has them.", EXAMPLES)
+    .about("Names the dimensions of an array, like `dimension_names` of final v3.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(
@@ -32,21 +33,21 @@ const EXAMPLES: &[Example] = &[Example::draft(
 )
 .with_shape(&[4, 6])];
 
-/// A name, or none, for each dimension of an array.
+/// An optional name for each dimension of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DimensionNames(Vec<Option<String>>);
 
 impl DimensionNames {
-    /// For an array with `rank` dimensions. Two dimensions may have the same name, as in final v3.
+    /// Creates the names for an array with `rank` dimensions. Names may repeat, as in final v3.
     ///
     /// # Errors
     ///
-    /// For another number of names.
+    /// If the number of names is not `rank`.
     pub fn new(names: Vec<Option<String>>, rank: usize) -> Result<Self, Invalid> {
         if names.len() != rank {
             let count = names.len();
             return Err(Invalid::new(format!(
-                "`names` has {count} entries, and the array {rank} dimensions"
+                "`names` has {count} entries, but the array has {rank} dimensions"
             )));
         }
         Ok(Self(names))

@@ -1,4 +1,4 @@
-//! Names of dimensions, and what is none.
+//! `dimension-names`: valid and invalid names.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -20,7 +20,7 @@ fn create(configuration: &str, place: ExtensionPlace<'_>) -> Result<Arc<dyn Exte
 }
 
 #[test]
-fn every_dimension_has_a_name_or_none() {
+fn every_dimension_has_an_optional_name() {
     let place = ExtensionPlace::Array(&[2, 3, 4]);
     let extension = create(r#"{"names": ["time", null, "time"]}"#, place).unwrap();
     let names = [Some("time".to_owned()), None, Some("time".to_owned())];
@@ -34,10 +34,10 @@ fn every_dimension_has_a_name_or_none() {
 }
 
 #[test]
-fn what_names_no_dimensions_of_the_array_is_refused() {
+fn invalid_names_and_places_are_refused() {
     let place = ExtensionPlace::Array(&[2, 3]);
     for (configuration, reason) in [
-        (r#"{"names": ["x"]}"#, "1 entries, and the array 2"),
+        (r#"{"names": ["x"]}"#, "1 entries, but the array has 2"),
         (r#"{"names": ["x", 1]}"#, "1"),
         (r#"{"names": ["x", "y"], "units": []}"#, "`units`"),
         ("{}", "names"),

@@ -1,11 +1,11 @@
-//! The extension `node-index` of the entry point: a document lists the nodes of the hierarchy.
+//! The extension `node-index` of the entry point: a document that lists the nodes of the hierarchy.
 //!
-//! So a hierarchy can be explored in a store that cannot list, as one behind plain HTTP. The document is at the key
-//! `node-index` with the suffix of metadata documents, or at another one that the configuration has as `key`. Who
-//! creates or erases a node writes it anew; who does not know the extension may read all the same.
+//! It makes hierarchies browsable in stores that cannot list, such as plain HTTP servers. The key of the
+//! document is `node-index` with the suffix of metadata documents, unless the configuration has another `key`.
+//! Writers update the document when they create or erase a node; readers may ignore the extension.
 //!
-//! Source: `docs/spec/extensions-node-index.md`, an extension of this framework; the draft, on operations of stores
-//! that cannot list.
+//! Source: `docs/spec/extensions-node-index.md`, an extension of this project; the draft, on operations of
+//! stores that cannot list.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<NodeIndexConfiguration>()
-    .about("Lists all nodes of a hierarchy in one document, for stores that cannot list.", EXAMPLES)
+    .about("Lists all nodes of a hierarchy in one document, for stores that cannot list keys.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -38,30 +38,30 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Where the nodes are listed, unless the configuration says otherwise.
+/// The default key of the list.
 const KEY: &str = "node-index";
 
-/// Keys that begin so are taken by documents and chunks.
+/// Prefixes of keys that documents and chunks use.
 const TAKEN: [&str; 2] = ["meta", "data"];
 
-/// Where the nodes of a hierarchy are listed.
+/// The key of the list of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeIndex {
     key: String,
 }
 
 impl NodeIndex {
-    /// At `key`, which the suffix of documents follows.
+    /// Creates the extension with `key`, to which the suffix of documents is appended.
     ///
     /// # Errors
     ///
-    /// For what is no key of the draft, and for keys that nodes and chunks have.
+    /// If the key is not valid in the draft, or is used by nodes and chunks.
     pub fn new(key: impl Into<String>) -> Result<Self, Invalid> {
         let key = key.into();
         Key::checked(&key, Format::V3Draft).map_err(|error| Invalid::new(format!("`key`: {error}")))?;
         let first = key.split('/').next().unwrap_or_default();
         if TAKEN.contains(&first) || key == "zarr" || key == "zarr.json" {
-            return Err(Invalid::new(format!("`key` is `{key}`, where the draft has something else")));
+            return Err(Invalid::new(format!("`key` is `{key}`, which the draft uses for another purpose")));
         }
         Ok(Self { key })
     }

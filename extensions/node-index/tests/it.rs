@@ -1,4 +1,4 @@
-//! Where the nodes are listed. The list itself is the engine's.
+//! `node-index`: the key of the list. The engine tests its content.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -20,7 +20,7 @@ fn create(configuration: &str, place: ExtensionPlace<'_>) -> Result<Arc<dyn Exte
 }
 
 #[test]
-fn the_key_is_that_of_the_configuration_or_the_usual_one() {
+fn the_key_is_configured_or_the_default() {
     for (configuration, key) in [
         ("", "node-index"),
         ("{}", "node-index"),

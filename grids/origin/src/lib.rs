@@ -1,10 +1,11 @@
-//! A regular chunk grid whose origin lies anywhere: an array can grow at both of its ends, and no chunk moves.
+//! A regular chunk grid with an arbitrary origin: an array can grow at both ends without moving chunks.
 //!
-//! The grid has coordinates of its own, negative ones too, and cuts them into chunks of one length from coordinate 0 on.
-//! `origin` is the coordinate of the array's first element. Chunk numbers along a dimension may be negative; in keys,
-//! which have no signs, 0, −1, 1, −2 and so on are 0, 1, 2, 3.
+//! The grid has coordinates, which may be negative, and divides them into chunks of one length, starting at
+//! coordinate 0. `origin` is the coordinate of the first element of the array. Chunk numbers may be negative.
+//! Keys do not have signs, so they contain 0, 1, 2, 3 for the chunks 0, −1, 1, −2, and so on.
 //!
-//! Source: an extension of ours, `docs/spec/grids-origin.md`, after an idea in the Zarr v3 draft of 2022.
+//! Source: an extension of this project, `docs/spec/grids-origin.md`, based on an idea in the Zarr v3 draft of
+//! 2022.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,10 +25,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<OriginConfiguration>()
-    .about(
-        "Divides an array into chunks of one shape that begin at a coordinate other than its first.",
-        EXAMPLES
-    )
+    .about("Divides an array into chunks of one shape, starting at an arbitrary coordinate.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(
@@ -36,7 +34,7 @@ const EXAMPLES: &[Example] = &[Example::draft(
 )
 .with_shape(&[20, 30])];
 
-/// Chunks of one shape, cut from a coordinate that need not be the first of the array.
+/// A regular grid with an origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginGrid {
     array_shape: Vec<u64>,
@@ -46,33 +44,33 @@ pub struct OriginGrid {
     axes: Vec<Axis>,
 }
 
-/// Where one dimension begins.
+/// The start of one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Axis {
-    /// The number of the first chunk, as the grid counts them.
+    /// The number of the first chunk in the coordinates of the grid.
     first: i64,
-    /// Elements of it that lie before the array.
+    /// The number of elements of that chunk before the array.
     before: u64,
 }
 
 impl OriginGrid {
-    /// Divides an array of `array_shape`, whose first element has the coordinates `origin`, into chunks of `chunk_shape`;
-    /// all in elements per dimension.
+    /// Divides an array of `array_shape`, whose first element has the coordinates `origin`, into chunks of
+    /// `chunk_shape`; all in elements per dimension.
     ///
     /// # Errors
     ///
-    /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, a chunk length of 0, and coordinates that
-    /// do not fit 64 bits.
+    /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, a chunk length of 0, and
+    /// coordinates that do not fit into 64 bits.
     pub fn new(array_shape: &[u64], chunk_shape: &[u64], origin: &[i64]) -> Result<Self, GridError> {
         for (member, rank) in [("chunk_shape", chunk_shape.len()), ("origin", origin.len())] {
             if rank != array_shape.len() {
                 let array = array_shape.len();
-                let what = format!("`{member}` has {rank} entries, and the array {array} dimensions");
+                let what = format!("`{member}` has {rank} entries, but the array has {array} dimensions");
                 return Err(Invalid::new(what).into());
             }
         }
         if chunk_shape.contains(&0) {
-            return Err(Invalid::new(format!("`chunk_shape` {chunk_shape:?} has a zero")).into());
+            return Err(Invalid::new(format!("`chunk_shape` {chunk_shape:?} contains a zero")).into());
         }
         let mut grid = Self {
             array_shape: array_shape.to_vec(),
@@ -83,7 +81,9 @@ impl OriginGrid {
         };
         for ((&array, &chunk), &origin) in array_shape.iter().zip(chunk_shape).zip(origin) {
             let (axis, count) = axis(array, chunk, origin).ok_or_else(|| {
-                Invalid::new(format!("coordinates from {origin} on for {array} elements do not fit 64 bits"))
+                Invalid::new(format!(
+                    "coordinates of {array} elements from {origin} on do not fit into 64 bits"
+                ))
             })?;
             grid.axes.push(axis);
             grid.grid_shape.push(count);
@@ -96,13 +96,13 @@ impl OriginGrid {
     }
 }
 
-/// Where a dimension begins, and how many chunks it has; `None` if a coordinate does not fit.
+/// Returns the start of a dimension and its number of chunks; `None` if a coordinate does not fit.
 fn axis(array: u64, chunk: u64, origin: i64) -> Option<(Axis, u64)> {
     let wide_origin = i128::from(origin);
     let wide_chunk = i128::from(chunk);
     let first = i64::try_from(wide_origin.div_euclid(wide_chunk)).ok()?;
     let before = u64::try_from(wide_origin.rem_euclid(wide_chunk)).ok()?;
-    // Also the last chunk ends at a coordinate.
+    // The end of the last chunk must be a coordinate too.
     let count = if array == 0 { 0 } else { before.checked_add(array)?.div_ceil(chunk) };
     let end = (i128::from(first) + i128::from(count)) * wide_chunk;
     i64::try_from(end).ok()?;
@@ -123,7 +123,7 @@ impl ChunkGrid for OriginGrid {
                 self.grid_shape
             )));
         }
-        // All chunks together have less than 2^64 elements.
+        // All chunks together have fewer than 2^64 elements.
         let length = self.chunk_shape[dimension];
         let before = self.axis(dimension).before;
         Ok((chunk * length).saturating_sub(before)..(chunk + 1) * length - before)
@@ -152,7 +152,7 @@ impl ChunkGrid for OriginGrid {
         if chunk == 0 { self.axis(dimension).before } else { 0 }
     }
 
-    /// Without a sign: 0, −1, 1, −2 are 0, 1, 2, 3.
+    /// Maps the chunk numbers 0, −1, 1, −2 to 0, 1, 2, 3.
     fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
         let number = self.axis(dimension).first.wrapping_add_unsigned(chunk);
         Ok((number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned())
@@ -183,12 +183,12 @@ struct OriginConfiguration {
     origin: Vec<i64>,
 }
 
-/// The draft names the grid beside the extension.
+/// In the draft, `type` next to the extension names the grid.
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     match creation.type_name {
         Some(Value::String(name)) if name == "origin" => {}
         None if creation.format != Format::V3Draft => {}
-        Some(other) => return Err(Invalid::new(format!("`type` is {other}, not \"origin\"")).into()),
+        Some(other) => return Err(Invalid::new(format!("`type` is {other}; expected \"origin\"")).into()),
         None => return Err(Invalid::new("`type` is missing").into()),
     }
     let OriginConfiguration { chunk_shape, origin } = creation.parse()?;

@@ -1,4 +1,4 @@
-//! The grid with an origin against its specification, and against a naive reference.
+//! The grid with an origin: its specification, and a naive reference.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -37,7 +37,7 @@ fn the_example_of_the_specification_is_divided_as_printed() {
         for index in [[0, 0], [1, 0], [2, 1]] {
             assert_eq!(chunk_shape(&*grid, &index).unwrap(), [4, 10]);
         }
-        // The chunks −2, −1, 0 and 0, 1.
+        // The chunks are −2, −1, 0 along the first dimension and 0, 1 along the second.
         assert_eq!(key_indices(&*grid, &[0, 0]).unwrap(), [3, 0]);
         assert_eq!(key_indices(&*grid, &[1, 1]).unwrap(), [1, 2]);
         assert_eq!(key_indices(&*grid, &[2, 1]).unwrap(), [0, 2]);
@@ -47,7 +47,7 @@ fn the_example_of_the_specification_is_divided_as_printed() {
     }
 }
 
-/// All origins, lengths and chunk lengths up to a size.
+/// Tests all origins, lengths and chunk lengths up to a limit.
 #[test]
 fn each_element_lies_in_exactly_one_chunk_and_keys_are_unique() {
     for origin in -9..=9i64 {
@@ -66,7 +66,7 @@ fn each_element_lies_in_exactly_one_chunk_and_keys_are_unique() {
                     assert_eq!(grid.chunk_of_key(0, key).unwrap(), Some(chunk));
                     for element in range.start..range.end.min(length) {
                         assert_eq!(grid.chunk_of(0, element).unwrap(), chunk);
-                        // The reference: coordinates are cut from 0 on.
+                        // The reference divides coordinates starting at 0.
                         let coordinate = origin.checked_add_unsigned(element).unwrap();
                         let number = coordinate.div_euclid(chunk_length.cast_signed());
                         let wanted = if number < 0 { -2 * number - 1 } else { 2 * number };
@@ -84,7 +84,7 @@ fn each_element_lies_in_exactly_one_chunk_and_keys_are_unique() {
 }
 
 #[test]
-fn an_array_that_begins_elsewhere_has_the_same_chunks() {
+fn an_array_with_another_start_has_the_same_chunks() {
     let grid = OriginGrid::new(&[9], &[4], &[-6]).unwrap();
     assert_eq!(grid.moved(&[-5]).unwrap().unwrap().to_string(), r#"{"chunk_shape":[4],"origin":[-11]}"#);
     assert_eq!(grid.moved(&[0, 0]).unwrap(), None);
@@ -101,7 +101,7 @@ fn an_array_that_begins_elsewhere_has_the_same_chunks() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn coordinates_that_do_not_fit_are_refused() {
     for wrong in [
         "",
         r#"{"chunk_shape":[4]}"#,

@@ -1,11 +1,11 @@
-//! The rectilinear chunk grid of Zarr: each dimension is cut at places of its own.
+//! The rectilinear chunk grid of Zarr: each dimension is divided into chunks of individual lengths.
 //!
-//! A dimension has chunks of one length, or a list of lengths with repetitions as `[length, count]`. Every chunk is
-//! stored at its full length, also where it reaches past the array. Lengths may go on behind the array, by whole
-//! chunks: those are not part of the grid until the array grows to them.
+//! A dimension has chunks of one length, or a list of lengths with repetitions as `[length, count]`. Every
+//! chunk is stored at its full length, even if it extends past the array. The list may contain more chunks than
+//! the array needs: these become part of the grid when the array grows.
 //!
-//! `rectangular`, an older form, has its lists in `chunk_shape` and no repetitions. The draft knows the grid by an
-//! extension of ours.
+//! `rectangular`, an older form, has the lists in `chunk_shape`, without repetitions. In the draft, the grid is
+//! an extension of this project.
 //!
 //! Source: `chunk-grids/rectilinear` in the Zarr extension registry; ZEP 3 for `rectangular`;
 //! `docs/spec/grids-rectilinear.md` for the draft.
@@ -28,7 +28,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<RectilinearConfiguration>()
-    .about("Divides an array into chunks of different lengths along each dimension.", EXAMPLES)
+    .about("Divides each dimension of an array into chunks of individual lengths.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -49,35 +49,35 @@ const EXAMPLES: &[Example] = &[
     .with_shape(&[35, 10]),
 ];
 
-/// The older form.
+/// The name of the older form.
 const RECTANGULAR: &str = "rectangular";
 
 /// The lengths of the chunks along one dimension, in elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lengths {
-    /// All the same, as many as the array needs.
+    /// All chunks have this length, and the array determines their number.
     Every(u64),
-    /// One after the other: a length, and how many chunks have it.
+    /// Runs of chunks: a length and the number of chunks that have it.
     Listed(Vec<(u64, u64)>),
 }
 
-/// Chunks of different lengths.
+/// A chunk grid with individual chunk lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RectilinearGrid {
     array_shape: Vec<u64>,
     grid_shape: Vec<u64>,
-    /// Per dimension: those that hold elements of the array.
+    /// Runs of chunks per dimension, only those that contain elements of the array.
     runs: Vec<Vec<Run>>,
     largest: Vec<u64>,
     is_even: bool,
 }
 
-/// Neighbouring chunks of one length.
+/// Consecutive chunks of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     /// The number of the first chunk.
     chunk: u64,
-    /// Its first element.
+    /// The index of its first element.
     start: u64,
     length: u64,
 }
@@ -87,13 +87,13 @@ impl RectilinearGrid {
     ///
     /// # Errors
     ///
-    /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, a length or a count of 0, and lengths that
-    /// do not reach the end of the array.
+    /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, a length or a count of 0, and
+    /// lengths that do not reach the end of the array.
     pub fn new(array_shape: &[u64], lengths: &[Lengths]) -> Result<Self, GridError> {
         if array_shape.len() != lengths.len() {
             let chunks = lengths.len();
             let array = array_shape.len();
-            let what = format!("there are lengths for {chunks} dimensions, and the array has {array}");
+            let what = format!("lengths for {chunks} dimensions are given, but the array has {array}");
             return Err(Invalid::new(what).into());
         }
         let axes = array_shape.iter().zip(lengths).enumerate();
@@ -121,7 +121,7 @@ impl RectilinearGrid {
     }
 }
 
-/// One dimension.
+/// One dimension of the grid.
 struct Axis {
     runs: Vec<Run>,
     count: u64,
@@ -132,7 +132,7 @@ impl Axis {
     fn new(array: u64, lengths: &Lengths) -> Result<Self, String> {
         let every;
         let listed = match lengths {
-            Lengths::Every(0) => return Err("a chunk has no length".to_owned()),
+            Lengths::Every(0) => return Err("a chunk has length 0".to_owned()),
             Lengths::Every(length) => {
                 every = [(*length, array.div_ceil(*length).max(1))];
                 &every[..]
@@ -144,21 +144,21 @@ impl Axis {
         let mut end = 0u64;
         for &(length, count) in listed {
             if length == 0 || count == 0 {
-                return Err(format!("{count} chunks of {length} elements are none"));
+                return Err(format!("{count} chunks of {length} elements do not contain elements"));
             }
             if end < array {
                 if runs.last().is_none_or(|run| run.length != length) {
                     runs.push(Run { chunk, start: end, length });
                 }
-                // What lies behind 2^64 lies behind the array.
+                // The end of the array is at most 2^64, so ends beyond it can be cut off.
                 end = length.checked_mul(count).and_then(|more| end.checked_add(more)).unwrap_or(u64::MAX);
                 chunk = chunk.saturating_add(count);
             }
         }
         if end < array {
-            return Err(format!("the chunks end at {end}, and the array at {array}"));
+            return Err(format!("the chunks end at {end}, but the array at {array}"));
         }
-        // Without elements there are no chunks, but a length that codecs can be made for.
+        // Without elements there are no chunks, but codecs still need a length.
         let first = listed.first().map_or(1, |&(length, _)| length);
         let largest = runs.iter().map(|run| run.length).max().unwrap_or(first);
         let count = match (runs.last(), array.checked_sub(1)) {
@@ -180,9 +180,9 @@ impl ChunkGrid for RectilinearGrid {
             return Err(self.no_chunk(dimension, chunk));
         }
         let runs = &self.runs[dimension];
-        // The first run begins with chunk 0.
+        // The first run starts with chunk 0, so the index is at least 1.
         let run = runs[runs.partition_point(|run| run.chunk <= chunk) - 1];
-        // The chunk begins inside the array, so only its end can be too far away.
+        // The chunk starts inside of the array, so only its end can overflow.
         let start = run.start + (chunk - run.chunk) * run.length;
         let end = start.checked_add(run.length).ok_or_else(|| {
             GridError::OutOfBounds(format!("chunk {chunk} along dimension {dimension} ends past 2^64"))
@@ -226,34 +226,34 @@ struct RectangularConfiguration {
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     check_type(creation)?;
     let lengths: Result<Vec<Lengths>, Invalid> = if creation.identifier == RECTANGULAR {
-        creation.reading.tolerate("chunk grid `rectangular` is an older form of `rectilinear`")?;
+        creation.reading.tolerate("chunk grid `rectangular` is an older form; use `rectilinear`")?;
         let RectangularConfiguration { chunk_shape } = creation.parse()?;
         chunk_shape.iter().map(|entry| lengths("chunk_shape", entry, false)).collect()
     } else {
         let RectilinearConfiguration { kind, chunk_shapes } = creation.parse()?;
         if kind != "inline" {
-            return Err(Invalid::new(format!("`kind` is `{kind}`, not `inline`")).into());
+            return Err(Invalid::new(format!("`kind` is `{kind}`; expected `inline`")).into());
         }
         chunk_shapes.iter().map(|entry| lengths("chunk_shapes", entry, true)).collect()
     };
     Ok(Arc::new(RectilinearGrid::new(array_shape, &lengths?)?))
 }
 
-/// The draft names the grid beside the extension.
+/// In the draft, `type` next to the extension names the grid.
 fn check_type(creation: &Creation<'_>) -> Result<(), Invalid> {
     match creation.type_name {
         Some(Value::String(name)) if name == "rectilinear" => Ok(()),
         None if creation.format != Format::V3Draft => Ok(()),
-        Some(other) => Err(Invalid::new(format!("`type` is {other}, not \"rectilinear\""))),
+        Some(other) => Err(Invalid::new(format!("`type` is {other}; expected \"rectilinear\""))),
         None => Err(Invalid::new("`type` is missing")),
     }
 }
 
-/// The entry of one dimension.
+/// Parses the entry of one dimension.
 fn lengths(member: &str, entry: &Value, with_counts: bool) -> Result<Lengths, Invalid> {
     let wrong = |what: &Value| {
         let pair = if with_counts { " or a pair of a length and a count" } else { "" };
-        Invalid::new(format!("`{member}` has {what}, which is no positive length{pair}"))
+        Invalid::new(format!("`{member}` contains {what}; expected a positive length{pair}"))
     };
     let positive = |value: &Value| value.as_u64().filter(|&number| number > 0).ok_or_else(|| wrong(value));
     let Value::Array(list) = entry else { return positive(entry).map(Lengths::Every) };

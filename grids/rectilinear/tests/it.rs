@@ -1,4 +1,4 @@
-//! The rectilinear grid against the examples of its specification.
+//! The rectilinear grid: the examples of its specification, and a naive reference.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -11,7 +11,7 @@ use zarr_spec::{Creation, Format, Mode, Registry, Value};
 
 const URI: &str = "https://zarr-kit.example/spec/grids/rectilinear/1.0";
 
-/// As a document of v3 has it.
+/// Creates the grid of a document of v3.
 fn named(
     name: &str,
     mode: Mode,
@@ -34,7 +34,7 @@ fn assert_invalid(result: Result<Arc<dyn ChunkGrid>, GridError>, what: &str) {
     assert!(matches!(result, Err(GridError::InvalidConfiguration(_))), "{what}: {result:?}");
 }
 
-/// Lengths of all chunks along one dimension.
+/// Returns the lengths of all chunks along one dimension.
 fn lengths(grid: &dyn ChunkGrid, dimension: usize) -> Vec<u64> {
     let range = |chunk| grid.chunk_range(dimension, chunk).unwrap();
     (0..grid.grid_shape()[dimension]).map(|chunk| range(chunk).end - range(chunk).start).collect()
@@ -91,9 +91,9 @@ fn lengths_may_be_repeated_in_lists() {
 
 /// Tests EX-GRID-04.
 #[test]
-fn lengths_reach_the_end_of_the_array_and_may_go_on() {
+fn lengths_reach_the_end_of_the_array_and_may_continue() {
     let grid = inline("[[4,4,4]]", &[6]).unwrap();
-    assert_eq!(lengths(&*grid, 0), [4, 4], "a chunk without elements is no part of the grid");
+    assert_eq!(lengths(&*grid, 0), [4, 4], "a chunk without elements is not part of the grid");
     assert_eq!(inline("[[4,4,9]]", &[6]).unwrap().largest_chunk(), [4]);
     assert_invalid(inline("[[2,3]]", &[6]), "five elements for six");
     assert_invalid(inline("[[]]", &[6]), "none for six");
@@ -101,7 +101,7 @@ fn lengths_reach_the_end_of_the_array_and_may_go_on() {
 
 /// Tests EX-GRID-05, EX-GRID-08.
 #[test]
-fn an_element_lies_in_the_first_chunk_that_ends_behind_it() {
+fn an_element_is_in_the_first_chunk_that_ends_after_it() {
     let grid = inline("[[16,10],[24,14]]", &[26, 38]).unwrap();
     let index = [grid.chunk_of(0, 20).unwrap(), grid.chunk_of(1, 15).unwrap()];
     assert_eq!(index, [1, 0]);
@@ -139,7 +139,7 @@ fn the_older_form_is_read_with_a_warning() {
 }
 
 #[test]
-fn the_draft_has_it_as_an_extension_of_one_type() {
+fn the_draft_has_an_extension_of_one_type() {
     let registry = Registry::linked().unwrap();
     let configuration = r#"{"kind":"inline","chunk_shapes":[[1,2]]}"#;
     let create = |type_name: Option<&Value>| {
@@ -154,7 +154,7 @@ fn the_draft_has_it_as_an_extension_of_one_type() {
     }
 }
 
-/// Every way to cut up to six elements, with and without more behind them.
+/// Tests every division of up to six elements, with and without additional chunks.
 #[test]
 fn each_element_lies_in_exactly_one_chunk() {
     for cuts in 0..64u32 {
@@ -188,7 +188,7 @@ fn each_element_lies_in_exactly_one_chunk() {
 }
 
 #[test]
-fn large_numbers_neither_overflow_nor_fill_the_memory() {
+fn large_numbers_neither_overflow_nor_exhaust_memory() {
     let repeated = Lengths::Listed(vec![(3, u64::MAX / 4), (u64::MAX, u64::MAX), (5, 7)]);
     let grid = RectilinearGrid::new(&[u64::MAX], std::slice::from_ref(&repeated)).unwrap();
     let last = u64::MAX / 4;

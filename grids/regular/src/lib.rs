@@ -1,6 +1,6 @@
-//! The regular chunk grid of Zarr: all chunks of an array have one shape.
+//! The regular chunk grid of Zarr: all chunks of an array have the same shape.
 //!
-//! Chunk 0 starts at element 0. The last chunk of a dimension may reach past the array.
+//! Chunk 0 starts at element 0. The last chunk of a dimension may extend past the array.
 //!
 //! Source: "Regular grids" in the Zarr v3 core specification, in its draft of 2022, and `chunks` of Zarr v2.
 
@@ -28,7 +28,7 @@ const EXAMPLES: &[Example] = &[
     Example::draft(r#"{"type": "regular", "chunk_shape": [2, 3], "separator": "/"}"#).with_shape(&[4, 7]),
 ];
 
-/// Chunks of one shape.
+/// A chunk grid with chunks of one shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegularGrid {
     array_shape: Vec<u64>,
@@ -39,22 +39,23 @@ pub struct RegularGrid {
 impl RegularGrid {
     /// Divides an array of `array_shape` into chunks of `chunk_shape`, both in elements per dimension.
     ///
-    /// A chunk length may be 0 where the array has no elements; there are no chunks along that dimension.
+    /// A chunk length may be 0 along a dimension without elements, which then has no chunks.
     ///
     /// # Errors
     ///
-    /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, and for a chunk length of 0 elsewhere.
+    /// [`GridError::InvalidConfiguration`] for a wrong number of dimensions, and for a chunk length of 0 along
+    /// a dimension with elements.
     pub fn new(array_shape: &[u64], chunk_shape: &[u64]) -> Result<Self, GridError> {
         if array_shape.len() != chunk_shape.len() {
             let chunk = chunk_shape.len();
             let array = array_shape.len();
-            let what = format!("`chunk_shape` has {chunk} entries, and the array {array} dimensions");
+            let what = format!("`chunk_shape` has {chunk} entries, but the array has {array} dimensions");
             return Err(Invalid::new(what).into());
         }
         let lengths = array_shape.iter().zip(chunk_shape);
         let counts = lengths.map(|(&array, &chunk)| match (array, chunk) {
             (0, _) => Ok(0),
-            (_, 0) => Err(Invalid::new(format!("`chunk_shape` {chunk_shape:?} has a zero"))),
+            (_, 0) => Err(Invalid::new(format!("`chunk_shape` {chunk_shape:?} contains a zero"))),
             _ => Ok(array.div_ceil(chunk)),
         });
         Ok(Self {
@@ -79,7 +80,7 @@ impl ChunkGrid for RegularGrid {
             )));
         }
         let length = self.chunk_shape[dimension];
-        // The chunk begins inside the array, so only its end can be too far away.
+        // The chunk starts inside of the array, so only its end can overflow.
         let start = chunk * length;
         let end = start.checked_add(length).ok_or_else(|| {
             GridError::OutOfBounds(format!("chunk {chunk} along dimension {dimension} ends past 2^64"))
@@ -112,12 +113,12 @@ struct RegularConfiguration {
     chunk_shape: Vec<u64>,
 }
 
-/// Only the draft lets a chunk length be 0, and only where the array length is.
+/// Only the draft allows a chunk length of 0, and only along a dimension without elements.
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     let chunk_shape = creation.parse::<RegularConfiguration>()?.chunk_shape;
     let grid = RegularGrid::new(array_shape, &chunk_shape)?;
     if creation.format != Format::V3Draft && chunk_shape.contains(&0) {
-        return Err(Invalid::new(format!("`chunk_shape` {chunk_shape:?} has a zero")).into());
+        return Err(Invalid::new(format!("`chunk_shape` {chunk_shape:?} contains a zero")).into());
     }
     Ok(Arc::new(grid))
 }

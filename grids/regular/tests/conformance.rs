@@ -1,3 +1,3 @@
-//! `regular` against everything that chunk grids are held to.
+//! Runs the shared conformance suite for chunk grids on `regular`.
 
 zarr_conformance::conformance_tests!(zarr_grid_regular);

@@ -1,4 +1,4 @@
-//! The regular grid against the examples of the specifications.
+//! The regular grid: the examples of the specifications, and errors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -9,7 +9,7 @@ use zarr_grid_regular::RegularGrid;
 use zarr_spec::grid::{ChunkGrid, GridError, chunk_subset};
 use zarr_spec::{Format, Mode, Registry};
 
-/// As a document of `format` has it.
+/// Creates the grid of a document of `format`.
 fn create(format: Format, configuration: &str, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     let registry = Registry::linked().unwrap();
     creation(format, "regular", configuration, Mode::Strict, |creation| {
@@ -63,7 +63,7 @@ fn chunks_of_v2_are_divided_as_printed() {
     assert_eq!(create(Format::V2, r#"{"chunk_shape":[2,2]}"#, &[0, 3]).unwrap().grid_shape(), [0, 2]);
 }
 
-/// All shapes of two dimensions up to five elements, with chunks up to six.
+/// Tests all shapes of two dimensions up to five elements, with chunks up to six.
 ///
 /// Tests D3-GRID-01.
 #[test]
@@ -97,7 +97,7 @@ fn each_element_lies_in_exactly_one_chunk() {
 
 /// Tests D3-SHAPE-05, D3-SHAPE-06.
 #[test]
-fn the_draft_tolerates_a_chunk_length_of_zero_where_there_are_no_elements() {
+fn the_draft_allows_a_chunk_length_of_zero_without_elements() {
     let grid = create(Format::V3Draft, r#"{"chunk_shape":[0]}"#, &[0]).unwrap();
     assert_eq!(grid.grid_shape(), [0]);
     assert!(matches!(grid.chunk_range(0, 0), Err(GridError::OutOfBounds(_))));
@@ -126,7 +126,7 @@ fn a_chunk_shape_is_one_positive_integer_per_dimension() {
 }
 
 #[test]
-fn what_lies_outside_the_grid_is_refused_and_nothing_overflows() {
+fn indices_outside_of_the_grid_are_refused_and_nothing_overflows() {
     let grid = RegularGrid::new(&[u64::MAX], &[u64::MAX - 1]).unwrap();
     assert_eq!(grid.grid_shape(), [2]);
     assert_eq!(grid.chunk_of(0, u64::MAX - 1).unwrap(), 1);

@@ -1,10 +1,10 @@
-//! The chunk key encoding `zarrs.default_suffix`: the default one of Zarr v3, and a suffix behind each key.
+//! The chunk key encoding `zarrs.default_suffix`: the default encoding of Zarr v3 with a suffix after each key.
 //!
-//! With the suffix `.tiff` the chunk (1, 23, 45) is `c/1/23/45.tiff`, and the chunk of an array without dimensions
-//! `c.tiff`. The name is not registered; one implementation writes it.
+//! With the suffix `.tiff`, the key of chunk (1, 23, 45) is `c/1/23/45.tiff`; in an array without dimensions it
+//! is `c.tiff`. The name is not registered; one implementation writes it.
 //!
-//! Source: the documentation of the `zarrs` crate, version 0.23; "Default chunk key encoding" in the Zarr v3 core
-//! specification.
+//! Source: the documentation of the `zarrs` crate, version 0.23; "Default chunk key encoding" in the Zarr v3
+//! core specification.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("zarrs.default_suffix"), &create)
         .configuration::<DefaultSuffixConfiguration>()
         .about(
-            "Names chunks by their index behind the prefix c and before a suffix, such as c/1/0.tiff.",
+            "Encodes the chunk index after the prefix c and before a suffix, such as c/1/0.tiff.",
             EXAMPLES
         )
 );
@@ -31,7 +31,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// `c`, the chunk index, and a suffix.
+/// Keys of `c`, the chunk index, and a suffix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultSuffixKeyEncoding {
     separator: char,
@@ -39,22 +39,22 @@ pub struct DefaultSuffixKeyEncoding {
 }
 
 impl DefaultSuffixKeyEncoding {
-    /// Keys such as `c/0/0.tiff`.
+    /// Creates an encoding with keys such as `c/0/0.tiff`.
     ///
     /// # Errors
     ///
-    /// For a separator other than `/` and `.`; for a suffix that begins with a digit, so that keys could be mistaken
-    /// for one another; and for one that makes no key.
+    /// For a separator other than `/` and `.`, a suffix that starts with a digit, which would make keys
+    /// ambiguous, and a suffix that is not valid in a key.
     pub fn new(separator: char, suffix: impl Into<String>) -> Result<Self, Invalid> {
         let suffix = suffix.into();
         if !matches!(separator, '/' | '.') {
-            return Err(Invalid::new(format!("separator is `{separator}`, not `/` or `.`")));
+            return Err(Invalid::new(format!("`separator` is `{separator}`; expected `/` or `.`")));
         }
         if suffix.starts_with(|first: char| first.is_ascii_digit()) {
-            return Err(Invalid::new(format!("suffix is `{suffix}`, which continues the last index")));
+            return Err(Invalid::new(format!("`suffix` is `{suffix}`; it cannot start with a digit")));
         }
         if Key::new(format!("c{suffix}")).is_err() || Key::new(format!("c/0{suffix}")).is_err() {
-            return Err(Invalid::new(format!("suffix is `{suffix}`, which makes no key")));
+            return Err(Invalid::new(format!("`suffix` is `{suffix}`, which is not valid in a key")));
         }
         Ok(Self { separator, suffix })
     }

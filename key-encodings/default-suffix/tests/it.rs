@@ -1,4 +1,4 @@
-//! Keys as the documentation of the `zarrs` crate has them.
+//! `zarrs.default_suffix`: keys in the documentation of the `zarrs` crate.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -67,7 +67,7 @@ fn each_chunk_has_its_own_key() {
 }
 
 #[test]
-fn what_makes_no_keys_is_refused() {
+fn invalid_separators_and_suffixes_are_refused() {
     for wrong in [
         "",
         "{}",

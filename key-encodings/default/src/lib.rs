@@ -1,7 +1,7 @@
 //! The default chunk key encoding of Zarr: `c` and the chunk index.
 //!
-//! Final v3 writes the chunk (1, 23, 45) as `c/1/23/45`, the draft of 2022 as `c1/23/45`. In both the chunk of an
-//! array without dimensions is `c`.
+//! The key of chunk (1, 23, 45) is `c/1/23/45` in final v3 and `c1/23/45` in the draft of 2022. In an array
+//! without dimensions it is `c` in both.
 //!
 //! Source: "Default chunk key encoding" in the Zarr v3 core specification, and "Regular grids" in its draft.
 
@@ -14,7 +14,7 @@ use zarr_spec::{BoxError, Creation, Example, Format, Identifiers, Invalid};
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("default"), &create)
         .configuration::<DefaultConfiguration>()
-        .about("Names chunks by their index behind the prefix c, such as c/1/0.", EXAMPLES)
+        .about("Encodes the chunk index after the prefix c, such as c/1/0.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -23,16 +23,16 @@ const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "default", "configuration": {"separator": "."}}"#),
 ];
 
-/// `c` and the chunk index.
+/// Keys of `c` and the chunk index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DefaultKeyEncoding {
     separator: char,
-    /// Whether a separator stands between `c` and the first index: in final v3.
+    /// Whether there is a separator between `c` and the first index, as in final v3.
     after_prefix: bool,
 }
 
 impl DefaultKeyEncoding {
-    /// The keys of final v3, such as `c/0/0`.
+    /// Creates the encoding of final v3, with keys such as `c/0/0`.
     ///
     /// # Errors
     ///
@@ -40,15 +40,15 @@ impl DefaultKeyEncoding {
     pub fn new(separator: char) -> Result<Self, Invalid> {
         match separator {
             '/' | '.' => Ok(Self { separator, after_prefix: true }),
-            _ => Err(Invalid::new(format!("separator is `{separator}`, not `/` or `.`"))),
+            _ => Err(Invalid::new(format!("`separator` is `{separator}`; expected `/` or `.`"))),
         }
     }
 
-    /// The chunk identifiers of the draft, such as `c0/0`.
+    /// Creates the encoding of the draft, with chunk identifiers such as `c0/0`.
     ///
     /// # Errors
     ///
-    /// As [`DefaultKeyEncoding::new`].
+    /// Those of [`DefaultKeyEncoding::new`].
     pub fn draft(separator: char) -> Result<Self, Invalid> {
         Ok(Self { after_prefix: false, ..Self::new(separator)? })
     }

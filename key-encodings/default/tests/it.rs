@@ -1,4 +1,4 @@
-//! Keys as the specifications print them.
+//! The default chunk key encoding: keys printed in the specifications.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -45,7 +45,7 @@ fn final_v3_puts_a_separator_before_each_index() {
 
 /// Tests D3-GRID-04, D3-GRID-05, D3-GRID-13, D3-GRID-14.
 #[test]
-fn the_draft_puts_the_first_index_behind_the_c() {
+fn the_draft_puts_the_first_index_directly_after_the_c() {
     let slash = create(Format::V3Draft, r#"{"separator":"/"}"#).unwrap();
     assert_eq!(key(&*slash, &[1, 23, 45]), "c1/23/45");
     assert_eq!(slash.decode("c/1/23/45", 3).unwrap(), None);
@@ -69,7 +69,7 @@ fn the_draft_puts_the_first_index_behind_the_c() {
 
 /// Tests D3-GRID-16, D3-GRID-17.
 #[test]
-fn only_canonical_decimals_are_keys_and_each_chunk_has_its_own() {
+fn only_canonical_decimals_are_keys_and_each_chunk_has_one_key() {
     let draft = DefaultKeyEncoding::draft('/').unwrap();
     assert_eq!(draft.decode("c0/10", 2).unwrap(), Some(vec![0, 10]));
     for wrong in

@@ -1,6 +1,6 @@
-//! The chunk key encoding of Zarr v2, which final v3 has for converted data: the chunk index alone.
+//! The chunk key encoding of Zarr v2, also available in final v3 for converted data: only the chunk index.
 //!
-//! The chunk (1, 23, 45) is `1.23.45` or `1/23/45`, and that of an array without dimensions is `0`.
+//! The key of chunk (1, 23, 45) is `1.23.45` or `1/23/45`; in an array without dimensions it is `0`.
 //!
 //! Source: "v2 chunk key encoding" in the Zarr v3 core specification; "Chunks" in the Zarr v2 specification.
 
@@ -16,7 +16,7 @@ zarr_spec::register!(
         &create
     )
     .configuration::<V2Configuration>()
-    .about("Names chunks by their index alone, such as 1.0.", EXAMPLES)
+    .about("Encodes only the chunk index, such as 1.0.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -26,14 +26,14 @@ const EXAMPLES: &[Example] = &[
     Example::v2(r#""/""#),
 ];
 
-/// The chunk index alone.
+/// Keys that consist of the chunk index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V2KeyEncoding {
     separator: char,
 }
 
 impl V2KeyEncoding {
-    /// Keys with `separator` between the indices.
+    /// Creates an encoding with `separator` between the indices.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl V2KeyEncoding {
     pub fn new(separator: char) -> Result<Self, Invalid> {
         match separator {
             '/' | '.' => Ok(Self { separator }),
-            _ => Err(Invalid::new(format!("separator is `{separator}`, not `.` or `/`"))),
+            _ => Err(Invalid::new(format!("`separator` is `{separator}`; expected `.` or `/`"))),
         }
     }
 }

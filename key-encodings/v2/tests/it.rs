@@ -1,4 +1,4 @@
-//! Keys as the specifications print them.
+//! The chunk key encoding of v2: keys printed in the specifications.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -42,7 +42,7 @@ fn indices_are_joined_by_a_dot_unless_the_document_says_otherwise() {
 
 /// Tests V2-CHUNK-02, V2-CHUNK-04.
 #[test]
-fn keys_of_v2_arrays_are_as_the_specification_prints_them() {
+fn keys_of_v2_arrays_match_the_specification() {
     let dot = create(Format::V2, r#"{"separator":"."}"#).unwrap();
     assert_eq!(key(&*dot, &[0, 0]), "0.0");
     assert_eq!(key(&*dot, &[2, 4]), "2.4");

@@ -1,6 +1,6 @@
 //! The `C` chunk memory layout of Zarr: the last dimension varies fastest.
 //!
-//! It moves nothing: the chunk keeps its shape.
+//! Elements are not moved, and the shape of the chunk does not change.
 //!
 //! Source: "Chunk memory layouts" in the Zarr v3 draft of 2022; `order` of Zarr v2.
 
@@ -11,12 +11,12 @@ use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 zarr_spec::register!(
     MemoryLayoutPlugin::new(Identifiers { uri: None, name: Some("C"), id: Some("C"), aliases: &[] }, &create)
         .configuration::<NoConfiguration>()
-        .about("The last dimension of a chunk varies fastest: row-major order.", EXAMPLES)
+        .about("Row-major order: the last dimension of a chunk varies fastest.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v2(r#""C""#), Example::draft(r#""C""#)];
 
-/// A chunk of `rank` dimensions, each in its place.
+/// Returns the identity permutation of `rank` dimensions.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::Permutation((0..rank).collect()))

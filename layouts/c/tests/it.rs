@@ -1,4 +1,4 @@
-//! The layout as the formats ask for it.
+//! The `C` layout in the formats that have it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -15,7 +15,7 @@ fn create(format: Format, configuration: &str, rank: usize) -> Result<Codec, Cod
 }
 
 #[test]
-fn dimensions_stay_in_their_order() {
+fn the_order_of_dimensions_does_not_change() {
     for format in [Format::V2, Format::V3Draft] {
         for (rank, expected) in [(0, &[][..]), (1, &[0]), (3, &[0, 1, 2])] {
             let Codec::Permutation(order) = create(format, "", rank).unwrap() else {
@@ -27,6 +27,6 @@ fn dimensions_stay_in_their_order() {
 }
 
 #[test]
-fn there_is_nothing_to_configure() {
+fn a_configuration_is_refused() {
     assert!(matches!(create(Format::V3Draft, r#"{"rank":1}"#, 1), Err(CodecError::InvalidConfiguration(_))));
 }

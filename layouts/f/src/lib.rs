@@ -1,6 +1,6 @@
 //! The `F` chunk memory layout of Zarr: the first dimension varies fastest.
 //!
-//! A chunk of shape (2, 3) goes into the codecs as an array of shape (3, 2).
+//! A chunk of shape (2, 3) is passed to the codecs as an array of shape (3, 2).
 //!
 //! Source: "Chunk memory layouts" in the Zarr v3 draft of 2022; `order` of Zarr v2.
 
@@ -11,12 +11,12 @@ use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 zarr_spec::register!(
     MemoryLayoutPlugin::new(Identifiers { uri: None, name: Some("F"), id: Some("F"), aliases: &[] }, &create)
         .configuration::<NoConfiguration>()
-        .about("The first dimension of a chunk varies fastest: column-major order.", EXAMPLES)
+        .about("Column-major order: the first dimension of a chunk varies fastest.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v2(r#""F""#), Example::draft(r#""F""#)];
 
-/// A chunk of `rank` dimensions, the last one first.
+/// Returns the permutation that reverses `rank` dimensions.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::Permutation((0..rank).rev().collect()))

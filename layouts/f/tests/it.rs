@@ -1,4 +1,4 @@
-//! The layout as the formats ask for it.
+//! The `F` layout in the formats that have it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -27,6 +27,6 @@ fn dimensions_are_reversed() {
 }
 
 #[test]
-fn there_is_nothing_to_configure() {
+fn a_configuration_is_refused() {
     assert!(matches!(create(Format::V3Draft, r#"{"rank":1}"#, 1), Err(CodecError::InvalidConfiguration(_))));
 }

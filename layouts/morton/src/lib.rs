@@ -1,12 +1,13 @@
-//! The Morton chunk memory layout: elements in Z-order, so that a small box of elements is near together.
+//! The Morton chunk memory layout: elements in Z-order, so that the elements of a small box are close together.
 //!
-//! An element's Morton code interleaves the bits of its position, from the highest to the lowest, within one level the
-//! first dimension before the last. Elements follow one another by ascending code; positions outside the chunk
-//! leave no gaps. So every shape has the order, not only powers of two, and with one dimension it is `C`.
+//! The Morton code of an element interleaves the bits of its position, from the highest to the lowest; within
+//! one level, the first dimension comes first. Elements are sorted by their code. Positions outside of the
+//! chunk do not leave gaps, so any shape has this order, not only powers of two. With one dimension it is the
+//! order of `C`.
 //!
-//! Elements may have any data type, also a variable size.
+//! Elements may have any data type, including those of variable size.
 //!
-//! Source: an extension of ours, `docs/spec/layouts-morton.md`; G. M. Morton, 1966, for the order.
+//! Source: an extension of this project, `docs/spec/layouts-morton.md`; G. M. Morton, 1966, for the order.
 
 mod order;
 mod reorder;
@@ -35,7 +36,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<NoConfiguration>()
-    .about("The elements of a chunk follow one another in Z-order.", EXAMPLES)
+    .about("Z-order: the elements of a small box of a chunk are close together.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -44,14 +45,14 @@ const EXAMPLES: &[Example] = &[
         .with_shape(&[5, 3, 2]),
 ];
 
-/// Puts the elements of chunks into Z-order.
+/// Stores the elements of chunks in Z-order.
 #[derive(Debug, Default)]
 pub struct Morton {
     orders: Orders,
 }
 
 impl Morton {
-    /// For chunks of any shape and type.
+    /// Creates the layout for chunks of any shape and data type.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -90,13 +91,15 @@ impl ArrayToArrayCodec for Morton {
     }
 }
 
-/// The draft names the layout beside the extension. With up to one dimension nothing moves.
+/// In the draft, `type` next to the extension names the layout. With at most one dimension, elements do not move.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     match creation.type_name {
         Some(Value::String(name)) if name == "morton" => {}
         None if creation.format != Format::V3Draft => {}
-        Some(other) => return Err(CodecError::configuration(format!("`type` is {other}, not \"morton\""))),
+        Some(other) => {
+            return Err(CodecError::configuration(format!("`type` is {other}; expected \"morton\"")));
+        }
         None => return Err(CodecError::configuration("`type` is missing")),
     }
     Ok(match rank {

@@ -1,22 +1,22 @@
-//! The places of elements in C order, listed in Z-order.
+//! The positions of elements in C order, listed in Z-order.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_spec::CodecError;
 
-/// Elements whose places are kept from chunk to chunk, over all shapes: 32 MiB on most machines.
+/// Maximum number of cached positions over all shapes: 32 MiB on most machines.
 const KEPT: usize = 1 << 22;
 
-/// Places in C order, in Z-order.
+/// Positions in C order, listed in Z-order.
 #[derive(Debug, Clone)]
 pub(crate) enum Order {
     Listed(Arc<[usize]>),
-    /// Of so large a chunk that they are found anew each time.
+    /// For a chunk that is too large for the cache: the positions are computed each time.
     Walked(Vec<Half>, Vec<u64>),
 }
 
 impl Order {
-    /// Hands each place to `visit`.
+    /// Calls `visit` with each position.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize)) {
         match self {
             Self::Listed(positions) => positions.iter().copied().for_each(visit),
@@ -25,13 +25,13 @@ impl Order {
     }
 }
 
-/// The orders of the shapes that were met last. Chunks of an array mostly have one.
+/// A cache of the orders of recent shapes. The chunks of an array usually have one shape.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     kept: Mutex<Vec<Kept>>,
 }
 
-/// The order of one shape.
+/// The cached order of one shape.
 #[derive(Debug)]
 struct Kept {
     shape: Vec<u64>,
@@ -39,7 +39,7 @@ struct Kept {
 }
 
 impl Orders {
-    /// The order of a chunk of `shape`, computed unless it is kept.
+    /// Returns the order of a chunk of `shape`, from the cache if possible.
     pub(crate) fn of(&self, shape: &[u64]) -> Result<Order, CodecError> {
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kept().iter().find(|kept| kept.shape == shape) {
@@ -59,7 +59,7 @@ impl Orders {
     }
 }
 
-/// The place in C order of each element of a chunk of `shape`, in Z-order.
+/// Returns the position in C order of each element of a chunk of `shape`, in Z-order.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn positions(shape: &[u64]) -> Result<Vec<usize>, CodecError> {
     Ok(positions)
 }
 
-/// Elements from one to the next along each dimension in C order, and how many there are.
+/// Returns the stride of each dimension in elements, and the number of elements.
 fn strides(shape: &[u64]) -> Result<(Vec<usize>, usize), CodecError> {
     let mut strides = vec![1usize; shape.len()];
     if shape.contains(&0) {
@@ -89,22 +89,22 @@ fn strides(shape: &[u64]) -> Result<(Vec<usize>, usize), CodecError> {
     Ok((strides, count))
 }
 
-/// What is said of chunks that this machine cannot address.
+/// Creates the error for chunks that this machine cannot address.
 pub(crate) fn too_large(shape: &[u64]) -> CodecError {
     CodecError::Unsupported(format!("a chunk of shape {shape:?} is too large"))
 }
 
-/// One bit of a Morton code: it moves along one dimension by half of what the bits before left.
+/// One bit of a Morton code, which halves the remaining box along one dimension.
 #[derive(Debug, Clone)]
 pub(crate) struct Half {
     dimension: usize,
-    /// Elements along the dimension.
+    /// The step in elements along the dimension.
     step: u64,
-    /// Elements of the chunk in C order.
+    /// The step in elements in C order.
     distance: usize,
 }
 
-/// The bits of the codes that are not 0 everywhere, the highest first.
+/// Returns the bits that are not 0 in all codes, highest first.
 fn halves(shape: &[u64], strides: &[usize]) -> Vec<Half> {
     let longest = shape.iter().max().copied().unwrap_or(1);
     let levels = (0..u64::BITS - (longest - 1).leading_zeros()).rev();
@@ -117,7 +117,7 @@ fn halves(shape: &[u64], strides: &[usize]) -> Vec<Half> {
     levels.flat_map(of_level).collect()
 }
 
-/// Visits the elements of the box that `left` reaches from `position` on, in elements per dimension.
+/// Visits the elements of the box of size `left` at `position`, in elements per dimension.
 fn walk(halves: &[Half], left: &mut [u64], position: usize, visit: &mut impl FnMut(usize)) {
     let Some((half, finer)) = halves.split_first() else { return visit(position) };
     walk(finer, left, position, visit);

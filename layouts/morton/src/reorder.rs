@@ -1,13 +1,13 @@
-//! Moves elements between C order and Z-order.
+//! Moving elements between C order and Z-order.
 
 use zarr_spec::{CodecError, Output};
 
 use crate::order::Order;
 
-/// Bytes of an offset of elements of variable size.
+/// Size of an offset of elements of variable size.
 const OFFSET: usize = size_of::<u64>();
 
-/// To Z-order, `count` elements of `size` bytes.
+/// Reorders `count` elements of `size` bytes to Z-order.
 pub(crate) fn gather(
     order: &Order,
     count: usize,
@@ -37,7 +37,7 @@ pub(crate) fn gather(
     Ok(())
 }
 
-/// Back to C order, `count` elements of `size` bytes.
+/// Reorders `count` elements of `size` bytes to C order.
 pub(crate) fn scatter(
     order: &Order,
     count: usize,
@@ -93,15 +93,15 @@ fn scatter_sized<const N: usize>(order: &Order, from: &[u8], to: &mut [u8]) {
     });
 }
 
-/// The bytes of all elements, if that is what there are.
+/// Checks the number of bytes and returns it.
 fn check(count: usize, size: usize, elements: &[u8]) -> Result<usize, String> {
     match count.checked_mul(size) {
         Some(bytes) if bytes == elements.len() => Ok(bytes),
-        _ => Err(format!("{} bytes are not {count} elements of {size}", elements.len())),
+        _ => Err(format!("{} bytes do not hold {count} elements of {size} bytes", elements.len())),
     }
 }
 
-/// To Z-order, elements of variable size.
+/// Reorders elements of variable size to Z-order.
 pub(crate) fn gather_variable(
     order: &[usize],
     decoded: &[u8],
@@ -111,7 +111,7 @@ pub(crate) fn gather_variable(
     elements.put(order.iter().copied(), encoded)
 }
 
-/// Back to C order, elements of variable size.
+/// Reorders elements of variable size to C order.
 pub(crate) fn scatter_variable(
     order: &[usize],
     encoded: &[u8],
@@ -125,19 +125,20 @@ pub(crate) fn scatter_variable(
     elements.put(back.into_iter(), decoded)
 }
 
-/// Offsets, and the payload that they lead into.
+/// Elements of variable size: offsets, and the payload that they refer to.
 struct Variable<'a> {
     offsets: &'a [[u8; OFFSET]],
     payload: &'a [u8],
 }
 
 impl<'a> Variable<'a> {
-    /// `count` elements, whose offsets ascend from 0 to the end of the payload.
+    /// Parses `count` elements, whose offsets must ascend from 0 to the end of the payload.
     fn parse(count: usize, elements: &'a [u8]) -> Result<Self, String> {
         let end = count.checked_add(1).and_then(|offsets| offsets.checked_mul(OFFSET));
         let split = end.and_then(|end| elements.split_at_checked(end));
-        let (offsets, payload) =
-            split.ok_or_else(|| format!("{} bytes have no offsets of {count} elements", elements.len()))?;
+        let (offsets, payload) = split.ok_or_else(|| {
+            format!("{} bytes are too few for the offsets of {count} elements", elements.len())
+        })?;
         let this = Self { offsets: offsets.as_chunks().0, payload };
         let ascending = this.offsets.windows(2).all(|pair| number(pair[0]) <= number(pair[1]));
         let first = this.offsets.first().is_some_and(|first| number(*first) == 0);
@@ -149,12 +150,12 @@ impl<'a> Variable<'a> {
     }
 
     fn element(&self, number_of_it: usize) -> &'a [u8] {
-        // Both are at most the length of the payload.
+        // Both offsets are at most the length of the payload.
         let offset = |place: usize| usize::try_from(number(self.offsets[place])).unwrap_or(usize::MAX);
         self.payload.get(offset(number_of_it)..offset(number_of_it + 1)).unwrap_or_default()
     }
 
-    /// The elements in another order.
+    /// Writes the elements in another order.
     fn put(
         &self,
         order: impl Iterator<Item = usize> + Clone,

@@ -1,4 +1,4 @@
-//! The order against a naive reference, and what the codec makes of elements of every size.
+//! The Morton layout: a naive reference, and elements of every size.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -15,7 +15,7 @@ use zarr_spec::{
 
 const URI: &str = "https://zarr-kit.example/spec/layouts/morton/1.0";
 
-/// Sorts all positions by their codes, bit by bit as the specification says it.
+/// Sorts all positions by their codes, which are computed bit by bit like in the specification.
 fn reference(shape: &[u64]) -> Vec<usize> {
     let count: u64 = shape.iter().product();
     let point = |mut position: u64| {
@@ -42,7 +42,7 @@ fn shapes() -> impl Iterator<Item = Vec<u64>> {
 }
 
 #[test]
-fn the_order_is_that_of_the_codes_for_every_shape() {
+fn the_order_follows_the_codes_for_every_shape() {
     for shape in shapes() {
         let order = positions(&shape).unwrap();
         assert_eq!(order, reference(&shape), "{shape:?}");
@@ -71,7 +71,7 @@ fn chunks_that_cannot_be_addressed_are_refused() {
     assert_eq!(positions(&[u64::MAX, u64::MAX, 0]).unwrap(), [0; 0]);
 }
 
-/// Raw bits of a number of bytes.
+/// A data type of raw bytes.
 #[derive(Debug)]
 struct Sized(usize);
 
@@ -118,13 +118,13 @@ impl DataType for Sized {
     }
 }
 
-/// Elements that all differ, as far as they have the bytes for it.
+/// Returns elements that differ as far as their size permits.
 fn elements(count: usize, size: usize) -> Vec<u8> {
     (0..count * size).map(|byte| u8::try_from((byte * 31 + byte / 251) % 256).unwrap()).collect()
 }
 
 #[test]
-fn elements_of_every_size_come_back() {
+fn elements_of_every_size_round_trip() {
     let codec = Morton::new();
     for size in (0..=17).chain([24, 32, 100]) {
         for shape in [vec![3, 5], vec![1, 1], vec![0, 4], vec![4, 2, 3], vec![7, 7]] {
@@ -149,7 +149,7 @@ fn elements_of_every_size_come_back() {
     }
 }
 
-/// Offsets and payload.
+/// Returns offsets and payload.
 fn variable(items: &[&[u8]]) -> Vec<u8> {
     let mut end = 0u64;
     let ends = items.iter().map(|item| {
@@ -167,7 +167,7 @@ fn text(shape: &[u64]) -> ArrayRepresentation {
 }
 
 #[test]
-fn elements_of_variable_size_come_back() {
+fn elements_of_variable_size_round_trip() {
     let codec = Morton::new();
     let items: [&[u8]; 6] = [b"a", b"", b"ccc", b"dd", b"", b"ffffff"];
     let array = text(&[2, 3]);
@@ -184,7 +184,7 @@ fn elements_of_variable_size_come_back() {
 }
 
 #[test]
-fn foreign_bytes_are_errors() {
+fn invalid_bytes_are_errors() {
     let codec = Morton::new();
     let array = array(&[3, 5], types::INT16);
     for length in [0, 1, 29, 31, 60] {
@@ -214,7 +214,7 @@ fn foreign_bytes_are_errors() {
 }
 
 #[test]
-fn many_shapes_in_turn_are_kept_apart() {
+fn alternating_shapes_do_not_interfere() {
     let codec = Morton::new();
     for round in 0..2 {
         for shape in shapes() {
@@ -230,7 +230,7 @@ fn many_shapes_in_turn_are_kept_apart() {
     }
 }
 
-/// Its order is not kept, but found anew.
+/// The order of such a chunk is not cached but computed each time.
 #[test]
 fn a_chunk_of_many_elements_has_the_same_order() {
     let shape = [2100, 2003];
@@ -246,7 +246,7 @@ fn a_chunk_of_many_elements_has_the_same_order() {
 }
 
 #[test]
-fn the_draft_has_it_as_an_extension_of_one_type() {
+fn the_draft_has_an_extension_of_one_type() {
     let registry = Registry::linked().unwrap();
     let create = |configuration: &str, type_name: Option<Value>, rank| {
         creation(Format::V3Draft, URI, configuration, Mode::Strict, |creation| {

@@ -1,11 +1,11 @@
-//! From items to values.
+//! Decoding values from CBOR items.
 
 use zarr_json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
 use zarr_spec::{Invalid, Object, Value};
 
 use crate::{NUMBER_TEXT, major, tag};
 
-/// The value of the one item that `bytes` are, in no more than `memory`.
+/// Decodes `bytes` as exactly one item, within `memory`.
 pub(crate) fn document(bytes: &[u8], memory: ValueMemory) -> Result<Value, Invalid> {
     let mut items = Items { bytes, position: 0, memory };
     let mut head = items.head()?;
@@ -15,19 +15,19 @@ pub(crate) fn document(bytes: &[u8], memory: ValueMemory) -> Result<Value, Inval
     let value = items.value(head, MAX_DEPTH)?;
     match bytes.len() - items.position {
         0 => Ok(value),
-        more => Err(Invalid::new(format!("there are {more} bytes behind the document"))),
+        more => Err(Invalid::new(format!("{more} bytes follow the document"))),
     }
 }
 
-/// The first bytes of an item.
+/// The head of an item.
 #[derive(Debug, Clone, Copy)]
 struct Head {
-    /// Where they are.
+    /// The position of the head.
     position: usize,
     major: u8,
-    /// The five bits behind the major type.
+    /// The five bits after the major type.
     detail: u8,
-    /// `None` for an indefinite length, and for a break.
+    /// `None` for an indefinite length and for a break.
     argument: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// `depth` levels may still be opened.
+    /// Decodes an item with at most `depth` further levels.
     fn value(&mut self, head: Head, depth: usize) -> Result<Value, Invalid> {
         let wrong = |what: &str| Err(head.wrong(what));
         Ok(match (head.major, head.argument) {
@@ -67,7 +67,7 @@ impl<'a> Items<'a> {
                     let value = items.head()?;
                     let value = items.value(value, depth)?;
                     if members.contains(&name) {
-                        return Err(head.wrong(&format!("member `{name}` for the second time")));
+                        return Err(head.wrong(&format!("a second member `{name}`")));
                     }
                     items.memory.append(&mut members, &name, value).map_err(too_much)
                 })?;
@@ -75,7 +75,7 @@ impl<'a> Items<'a> {
             }
             (major::TAG, Some(tag)) => self.tagged(head, tag)?,
             (major::OTHER, Some(argument)) => self.other(head, argument)?,
-            _ => return wrong("a break, or a length that has no meaning"),
+            _ => return wrong("a break or a length, which is not valid here"),
         })
     }
 
@@ -85,7 +85,7 @@ impl<'a> Items<'a> {
             (NUMBER_TEXT, major::TEXT) => {
                 let text = self.text(inside)?;
                 let number = Number::parse(&text);
-                let number = number.ok_or_else(|| head.wrong("a number, and its text is none of JSON"))?;
+                let number = number.ok_or_else(|| head.wrong("a number whose text is not a JSON number"))?;
                 self.memory.number(number).map_err(too_much)
             }
             (tag::POSITIVE | tag::NEGATIVE, major::BYTES) => {
@@ -97,11 +97,11 @@ impl<'a> Items<'a> {
                 let number = Number::parse(&format!("-{below}"));
                 Ok(number.ok_or_else(|| inside.too_large())?.into())
             }
-            _ => Err(head.wrong(&format!("tag {tag}, which has no meaning here"))),
+            _ => Err(head.wrong(&format!("tag {tag}, which is not supported"))),
         }
     }
 
-    /// An integer of up to 128 bits; zeros in front count for nothing.
+    /// Decodes an integer of up to 128 bits, ignoring leading zeros.
     fn magnitude(&mut self, head: Head) -> Result<u128, Invalid> {
         let Some(length) = head.argument else {
             return Err(head.wrong("a bignum in pieces"));
@@ -115,7 +115,7 @@ impl<'a> Items<'a> {
         Ok(digits.iter().fold(0, |magnitude, &digit| magnitude << 8 | u128::from(digit)))
     }
 
-    /// Booleans, null and floating point numbers.
+    /// Decodes booleans, null and floating-point numbers.
     fn other(&mut self, head: Head, argument: u64) -> Result<Value, Invalid> {
         let bits = argument.to_be_bytes();
         let value = match (head.detail, argument) {
@@ -128,12 +128,12 @@ impl<'a> Items<'a> {
             _ => return Err(head.wrong("a simple value other than true, false and null")),
         };
         let number = Number::from_f64(value);
-        Ok(number.ok_or_else(|| head.wrong(&format!("{value}, which JSON has no number for")))?.into())
+        Ok(number.ok_or_else(|| head.wrong(&format!("{value}, which JSON cannot represent")))?.into())
     }
 
     fn text(&mut self, head: Head) -> Result<String, Invalid> {
         if head.major != major::TEXT {
-            return Err(head.wrong("something else than text for the name of a member"));
+            return Err(head.wrong("the name of a member, which must be text"));
         }
         if let Some(length) = head.argument {
             return self.piece(head, length).map(ToOwned::to_owned);
@@ -144,7 +144,7 @@ impl<'a> Items<'a> {
                 text.push_str(items.piece(head, length)?);
                 Ok(())
             }
-            _ => Err(head.wrong("something else than a piece of text")),
+            _ => Err(head.wrong("an item inside of a text, which must be text")),
         })?;
         Ok(text)
     }
@@ -153,7 +153,7 @@ impl<'a> Items<'a> {
         std::str::from_utf8(self.take(head, length)?).map_err(|_| head.wrong("text that is not UTF-8"))
     }
 
-    /// Calls `then` for each of `count` items, or for all until the break.
+    /// Calls `then` for each of `count` items, or for all items up to the break.
     fn each(
         &mut self,
         count: Option<u64>,
@@ -187,7 +187,7 @@ impl<'a> Items<'a> {
                 Some(bytes.iter().fold(0, |argument, &byte| argument << 8 | u64::from(byte)))
             }
             31 => None,
-            _ => return Err(head.wrong("an item that RFC 8949 does not have")),
+            _ => return Err(head.wrong("an item that RFC 8949 does not define")),
         };
         Ok(head)
     }
@@ -195,7 +195,7 @@ impl<'a> Items<'a> {
     fn take(&mut self, head: Head, length: u64) -> Result<&'a [u8], Invalid> {
         let rest = &self.bytes[self.position..];
         let taken = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-        let taken = taken.ok_or_else(|| head.wrong("more than the document has"))?;
+        let taken = taken.ok_or_else(|| head.wrong("more bytes than the document has"))?;
         self.position += taken.len();
         Ok(taken)
     }

@@ -1,4 +1,4 @@
-//! From values to items.
+//! Encoding values as CBOR items.
 
 use zarr_spec::Number;
 use zarr_spec::{Invalid, Value};
@@ -35,7 +35,7 @@ fn text(text: &str, bytes: &mut Vec<u8>) {
 
 fn number(number: &Number, bytes: &mut Vec<u8>) -> Result<(), Invalid> {
     if !number.is_finite_token() {
-        return Err(Invalid::new(format!("`{number}` is no number of JSON, and is not written")));
+        return Err(Invalid::new(format!("`{number}` is not a JSON number and cannot be written")));
     }
     if let Some((is_negative, magnitude)) = integer(number) {
         match u64::try_from(magnitude) {
@@ -60,7 +60,8 @@ fn number(number: &Number, bytes: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Whether an integer of up to 128 bits is negative, and itself or, if it is, -1 minus itself. `-0` is none.
+/// Splits an integer of up to 128 bits into whether it is negative, and itself or -1 minus itself. `None` for
+/// `-0`.
 fn integer(number: &Number) -> Option<(bool, u128)> {
     let text = number.text();
     if !number.is_integer() || text == "-0" {
@@ -72,7 +73,7 @@ fn integer(number: &Number) -> Option<(bool, u128)> {
     }
 }
 
-/// The first bytes of an item, as short as they can be.
+/// Appends the shortest head of an item.
 fn head(major: u8, argument: u64, bytes: &mut Vec<u8>) {
     let major = major << 5;
     let big = argument.to_be_bytes();

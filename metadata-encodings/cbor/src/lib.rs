@@ -1,12 +1,13 @@
-//! The CBOR metadata encoding of Zarr: an extension of this framework for the draft.
+//! The CBOR metadata encoding of Zarr: an extension of this project for the draft.
 //!
 //! A document is one data item: maps with text keys in the order of the members, arrays, text, booleans, null.
-//! Every number of JSON survives with its text: integers as integers or bignums, what a `float64` says exactly so as
-//! one, and any other text, such as `1.50` or `1e400`, behind the tag [`NUMBER_TEXT`]. Documents are read up to the
-//! size that the reader sets, and [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
+//! The text of every JSON number is preserved: integers are stored as integers or bignums, numbers that a
+//! `float64` represents exactly as such, and all others, such as `1.50` or `1e400`, as text with the tag
+//! [`NUMBER_TEXT`]. The caller limits the size of a document; the depth is at most
+//! [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!
-//! The items are read and written here rather than by a library: those of the libraries that have a model of values
-//! have none for numbers with their text, and the items that documents need are few.
+//! This crate encodes items itself: libraries with a value model do not preserve the text of numbers, and
+//! documents need only a few kinds of items.
 //!
 //! Source: `docs/spec/metadata-encodings-cbor.md`; RFC 8949 for the items.
 
@@ -31,7 +32,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<NoConfiguration>()
-    .about("Writes metadata documents as CBOR (RFC 8949).", EXAMPLES)
+    .about("Stores metadata documents as CBOR (RFC 8949).", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(
@@ -39,10 +40,11 @@ const EXAMPLES: &[Example] = &[Example::draft(
             "type": "cbor", "metadata_key_suffix": ".cbor"}"#,
 )];
 
-/// The tag of text that is a number of JSON: `zarr` in ASCII, from the tags that are first come, first served.
+/// The tag of text that is a JSON number: `zarr` in ASCII, from the range of tags assigned first come, first
+/// served.
 pub const NUMBER_TEXT: u64 = 0x7a61_7272;
 
-/// CBOR.
+/// The CBOR metadata encoding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CborMetadata;
 
@@ -50,7 +52,7 @@ impl MetadataEncoding for CborMetadata {
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
         let limit = reading.document_size();
         if bytes.len() > limit {
-            return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
+            return Err(format!("has {} bytes; the limit for documents is {limit}", bytes.len()).into());
         }
         Ok(decode::document(bytes, ValueMemory::of_documents(limit))?)
     }
@@ -78,7 +80,7 @@ mod major {
     pub(crate) const OTHER: u8 = 7;
 }
 
-/// Tags of RFC 8949: an integer of any size, -1 minus such a one, and "this is CBOR".
+/// Tags of RFC 8949: bignums, negative bignums, and "this is CBOR".
 mod tag {
     pub(crate) const POSITIVE: u64 = 2;
     pub(crate) const NEGATIVE: u64 = 3;

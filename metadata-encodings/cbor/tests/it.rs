@@ -1,4 +1,4 @@
-//! Documents as CBOR: what RFC 8949 prints, what ciborium writes and reads, and what survives.
+//! CBOR: items printed in RFC 8949, documents of ciborium, and round trips.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -23,9 +23,9 @@ fn encode(value: &Value) -> Vec<u8> {
     CborMetadata.encode(value).unwrap()
 }
 
-/// Appendix A of RFC 8949, as far as JSON has the values: what is written so, and what is only read.
+/// Items of RFC 8949, appendix A, that JSON can represent: those that are written, and those that are only read.
 #[test]
-fn items_are_those_of_the_standard() {
+fn items_match_the_standard() {
     for (text, digits) in [
         ("0", "00"),
         ("10", "0a"),
@@ -80,7 +80,7 @@ fn items_are_those_of_the_standard() {
 }
 
 #[test]
-fn numbers_keep_their_text() {
+fn the_text_of_numbers_is_preserved() {
     for text in [
         "-0",
         "-0.0",
@@ -106,32 +106,32 @@ fn numbers_keep_their_text() {
 }
 
 #[test]
-fn what_json_does_not_have_is_refused() {
+fn items_without_an_equivalent_in_json_are_refused() {
     for (digits, reason) in [
         ("", "ends at byte 0"),
-        ("18", "more than the document has"),
-        ("6261", "more than the document has"),
-        ("7bffffffffffffffff", "more than the document has"),
+        ("18", "more bytes than the document has"),
+        ("6261", "more bytes than the document has"),
+        ("7bffffffffffffffff", "more bytes than the document has"),
         ("9bffffffffffffffff", "ends at byte 9"),
         ("bbffffffffffffffff", "ends at byte 9"),
         ("61ff", "not UTF-8"),
         ("4101", "bytes, which JSON does not have"),
-        ("a10102", "for the name of a member"),
-        ("a2616101616102", "`a` for the second time"),
+        ("a10102", "the name of a member"),
+        ("a2616101616102", "a second member `a`"),
         ("f7", "other than true, false and null"),
         ("f8ff", "other than true, false and null"),
         ("f97e00", "NaN"),
         ("fb7ff0000000000000", "inf"),
         ("ff", "a break"),
-        ("1c", "RFC 8949 does not have"),
-        ("1f", "no meaning"),
-        ("0000", "1 bytes behind"),
+        ("1c", "RFC 8949 does not define"),
+        ("1f", "not valid here"),
+        ("0000", "1 bytes follow"),
         ("c074323031332d30332d32315432303a30343a30305a", "tag 0"),
-        ("da7a617272626e6f", "none of JSON"),
+        ("da7a617272626e6f", "not a JSON number"),
         ("da7a61727201", "tag"),
         ("c25101000000000000000000000000000000ff", "more than 128 bits"),
         ("c350ffffffffffffffffffffffffffffffff", "more than 128 bits"),
-        ("7f01ff", "a piece of text"),
+        ("7f01ff", "an item inside of a text"),
     ] {
         let error = decode(&hex(digits)).unwrap_err();
         assert!(error.contains(reason), "{digits}: {error}");
@@ -160,7 +160,7 @@ fn the_plugin_is_registered() {
     assert!(create(r#"{"pretty":true}"#).is_err());
 }
 
-/// As ciborium has it; `None` for numbers that it has no item for.
+/// Returns the item of ciborium; `None` for numbers that it cannot represent.
 fn as_item(value: &Value) -> Option<Item> {
     Some(match value {
         Value::Null => Item::Null,
@@ -181,7 +181,7 @@ fn as_item(value: &Value) -> Option<Item> {
     })
 }
 
-/// Names in their order.
+/// Returns the names of members in order.
 fn names(value: &Value) -> Vec<String> {
     match value {
         Value::Array(elements) => elements.iter().flat_map(names).collect(),
@@ -195,14 +195,14 @@ fn names(value: &Value) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn documents_survive(value in arb_json()) {
+    fn documents_round_trip(value in arb_json()) {
         let again = decode(&encode(&value)).unwrap();
         prop_assert_eq!(&again, &value);
         prop_assert_eq!(names(&again), names(&value));
     }
 
     #[test]
-    fn ciborium_reads_what_is_written_and_writes_what_is_read(value in arb_json()) {
+    fn documents_can_be_exchanged_with_ciborium(value in arb_json()) {
         if let Some(item) = as_item(&value) {
             let read: Item = ciborium::from_reader(encode(&value).as_slice()).unwrap();
             prop_assert_eq!(&read, &item);
@@ -221,7 +221,7 @@ proptest! {
 }
 
 #[test]
-fn the_order_of_members_survives() {
+fn the_order_of_members_is_preserved() {
     let mut object = Object::new();
     for name in ["z", "a", "shape", ""] {
         object.insert(name, 1);

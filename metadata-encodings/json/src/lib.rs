@@ -1,6 +1,7 @@
-//! The JSON metadata encoding of Zarr, which v2 and final v3 use throughout.
+//! The JSON metadata encoding of Zarr, the only one of v2 and final v3.
 //!
-//! Numbers keep their text and members their order. Documents are read up to the size that the reader sets, and 128 levels.
+//! The text of numbers and the order of members are preserved. The caller limits the size of a document; the
+//! depth is at most 128 levels.
 //!
 //! Source: `metadata_encoding` in the Zarr v3 draft of 2022; RFC 8259 for the text.
 
@@ -17,12 +18,12 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<NoConfiguration>()
-    .about("Writes metadata documents as JSON text.", EXAMPLES)
+    .about("Stores metadata documents as JSON text.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(r#"{"type": "json", "metadata_key_suffix": ".json"}"#)];
 
-/// JSON text in UTF-8.
+/// The JSON metadata encoding: text in UTF-8.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JsonMetadata;
 

@@ -1,4 +1,4 @@
-//! Documents as JSON text.
+//! JSON: round trips, deviations and errors.
 
 use zarr_conformance::creation;
 use zarr_metadata_encoding_json::JsonMetadata;
@@ -13,7 +13,7 @@ fn refused(text: &[u8], mode: Mode) -> String {
 }
 
 #[test]
-fn numbers_members_and_strings_survive() {
+fn numbers_members_and_strings_round_trip() {
     let text = r#"{"b": 18446744073709551615, "a": [-0.0, 1e400, 1.50], "ü": "\ud83d\ude00"}"#;
     let reading = Reading::new(Mode::Strict);
     let value = JsonMetadata.decode(text.as_bytes(), &reading).unwrap();
@@ -28,7 +28,7 @@ fn numbers_members_and_strings_survive() {
 
 /// Tests D3-DOC-06, D3-DOC-07, D3-DOC-08.
 #[test]
-fn oddities_are_read_with_a_warning_or_refused_by_mode() {
+fn deviations_are_a_warning_or_an_error_depending_on_the_mode() {
     let twice = br#"{"shape":[1],"shape":[2]}"#;
     assert!(refused(twice, Mode::Strict).contains("/shape"));
     let lenient = Reading::new(Mode::Lenient);
@@ -52,7 +52,7 @@ fn oddities_are_read_with_a_warning_or_refused_by_mode() {
 }
 
 #[test]
-fn what_is_no_json_is_refused() {
+fn text_that_is_not_json_is_refused() {
     for text in [&b""[..], b"{\"a\":1,}", b"{} {}", b"{/**/}", b"\xff\xfe{\0}\0", b"{\"a\":\xff}", b"{'a':1}"]
     {
         for mode in [Mode::Strict, Mode::Compatibility] {
@@ -64,7 +64,7 @@ fn what_is_no_json_is_refused() {
 }
 
 #[test]
-fn there_is_nothing_to_configure() {
+fn a_configuration_is_refused() {
     let registry = Registry::linked().unwrap();
     for (configuration, accepted) in [("", true), ("{}", true), (r#"{"indent":2}"#, false)] {
         creation(Format::V3Draft, "json", configuration, Mode::Lenient, |creation| {

@@ -1,4 +1,4 @@
-//! From objects to values.
+//! Decoding values from MessagePack objects.
 
 use rmp::Marker;
 use zarr_json::{MAX_DEPTH, Number, TooMuchMemory, ValueMemory};
@@ -6,13 +6,13 @@ use zarr_spec::{Invalid, Object, Value};
 
 use crate::NUMBER_TEXT;
 
-/// The value of the one object that `bytes` are, in no more than `memory`.
+/// Decodes `bytes` as exactly one object, within `memory`.
 pub(crate) fn document(bytes: &[u8], memory: ValueMemory) -> Result<Value, Invalid> {
     let mut objects = Objects { bytes, position: 0, memory };
     let value = objects.value(MAX_DEPTH)?;
     match bytes.len() - objects.position {
         0 => Ok(value),
-        more => Err(Invalid::new(format!("there are {more} bytes behind the document"))),
+        more => Err(Invalid::new(format!("{more} bytes follow the document"))),
     }
 }
 
@@ -24,7 +24,7 @@ struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// `depth` levels may still be opened.
+    /// Decodes an object with at most `depth` further levels.
     fn value(&mut self, depth: usize) -> Result<Value, Invalid> {
         let position = self.position;
         let marker = self.marker()?;
@@ -68,7 +68,7 @@ impl<'a> Objects<'a> {
                 let count = self.unsigned(4)?;
                 self.members(position, count, depth)?
             }
-            _ => return Err(wrong(position, "bytes, or an object that MessagePack does not have")),
+            _ => return Err(wrong(position, "bytes, or an object that MessagePack does not define")),
         })
     }
 
@@ -89,11 +89,11 @@ impl<'a> Objects<'a> {
             let position = self.position;
             let marker = self.marker()?;
             let Some(length) = self.text_length(marker)? else {
-                return Err(wrong(position, "something else than a string for the name of a member"));
+                return Err(wrong(position, "the name of a member, which must be a string"));
             };
             let name = self.text(position, length)?;
             if members.contains(name) {
-                return Err(wrong(position, &format!("member `{name}` for the second time")));
+                return Err(wrong(position, &format!("a second member `{name}`")));
             }
             let value = self.value(depth)?;
             self.memory.append(&mut members, name, value).map_err(too_much)?;
@@ -101,7 +101,7 @@ impl<'a> Objects<'a> {
         self.memory.object(members).map_err(too_much)
     }
 
-    /// `None` for what is no string.
+    /// Returns the length of a string; `None` for other objects.
     fn text_length(&mut self, marker: Marker) -> Result<Option<u64>, Invalid> {
         Ok(Some(match marker {
             Marker::FixStr(length) => length.into(),
@@ -112,7 +112,7 @@ impl<'a> Objects<'a> {
         }))
     }
 
-    /// `None` for what is no extension.
+    /// Returns the length of an extension; `None` for other objects.
     fn extension_length(&mut self, marker: Marker) -> Result<Option<u64>, Invalid> {
         Ok(Some(match marker {
             Marker::FixExt1 => 1,
@@ -130,10 +130,10 @@ impl<'a> Objects<'a> {
     fn extension(&mut self, position: usize, length: u64) -> Result<Value, Invalid> {
         let kind = i8::from_be_bytes(self.array()?);
         if kind != NUMBER_TEXT {
-            return Err(wrong(position, &format!("an extension of type {kind}, which has no meaning here")));
+            return Err(wrong(position, &format!("an extension of type {kind}, which is not supported")));
         }
         let number = Number::parse(self.text(position, length)?);
-        let number = number.ok_or_else(|| wrong(position, "a number, and its text is none of JSON"))?;
+        let number = number.ok_or_else(|| wrong(position, "a number whose text is not a JSON number"))?;
         self.memory.number(number).map_err(too_much)
     }
 
@@ -160,7 +160,7 @@ impl<'a> Objects<'a> {
         let rest = &self.bytes[self.position..];
         let taken = usize::try_from(length).ok().and_then(|length| rest.get(..length));
         let taken = taken.ok_or_else(|| {
-            Invalid::new(format!("the document ends within what is at byte {}", self.position))
+            Invalid::new(format!("the document ends within the object at byte {}", self.position))
         })?;
         self.position += taken.len();
         Ok(taken)
@@ -182,7 +182,7 @@ fn width(marker: Marker) -> u64 {
 
 fn float(position: usize, value: f64) -> Result<Value, Invalid> {
     let number = Number::from_f64(value);
-    Ok(number.ok_or_else(|| wrong(position, &format!("{value}, which JSON has no number for")))?.into())
+    Ok(number.ok_or_else(|| wrong(position, &format!("{value}, which JSON cannot represent")))?.into())
 }
 
 fn deeper(position: usize, depth: usize) -> Result<usize, Invalid> {

@@ -1,4 +1,4 @@
-//! From values to objects.
+//! Encoding values as MessagePack objects.
 
 use rmp::encode::{self, ValueWriteError};
 use zarr_spec::Number;
@@ -41,7 +41,7 @@ fn text(text: &str, bytes: &mut Vec<u8>) -> Result<(), BoxError> {
 fn number(number: &Number, bytes: &mut Vec<u8>) -> Result<(), BoxError> {
     let text = number.text();
     if !number.is_finite_token() {
-        return Err(Invalid::new(format!("`{text}` is no number of JSON, and is not written")).into());
+        return Err(Invalid::new(format!("`{text}` is not a JSON number and cannot be written")).into());
     }
     let is_integer = number.is_integer() && text != "-0";
     match (number.as_u64(), number.as_i64()) {
@@ -64,5 +64,5 @@ fn boxed(error: ValueWriteError) -> BoxError {
 
 fn length(length: usize) -> Result<u32, Invalid> {
     u32::try_from(length)
-        .map_err(|_| Invalid::new(format!("{length} is more than a length of MessagePack can say")))
+        .map_err(|_| Invalid::new(format!("the length {length} exceeds the limit of MessagePack")))
 }

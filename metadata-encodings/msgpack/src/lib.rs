@@ -1,12 +1,13 @@
-//! The MessagePack metadata encoding of Zarr: an extension of this framework for the draft.
+//! The MessagePack metadata encoding of Zarr: an extension of this project for the draft.
 //!
 //! A document is one object: maps with string keys in the order of the members, arrays, strings, booleans, nil.
-//! Every number of JSON survives with its text: integers of up to 64 bits as integers, what a `float 64` says exactly
-//! so as one, and any other text, such as `1.50` or `1e400`, as an extension of type [`NUMBER_TEXT`]. Documents are
-//! read up to the size that the reader sets, and [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
+//! The text of every JSON number is preserved: integers of up to 64 bits are stored as integers, numbers that a
+//! `float 64` represents exactly as such, and all others, such as `1.50` or `1e400`, as an extension of type
+//! [`NUMBER_TEXT`]. The caller limits the size of a document; the depth is at most
+//! [`MAX_DEPTH`](zarr_json::MAX_DEPTH) levels.
 //!
-//! The markers are those of the crate `rmp`. What it has above them passes numbers through serde, and their text would
-//! be lost.
+//! This crate uses only the markers of the crate `rmp`. Its higher levels pass numbers through serde, which
+//! would lose their text.
 //!
 //! Source: `docs/spec/metadata-encodings-msgpack.md`; the MessagePack specification for the objects.
 
@@ -31,7 +32,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<NoConfiguration>()
-    .about("Writes metadata documents as MessagePack.", EXAMPLES)
+    .about("Stores metadata documents as MessagePack.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(
@@ -39,10 +40,10 @@ const EXAMPLES: &[Example] = &[Example::draft(
             "type": "msgpack", "metadata_key_suffix": ".msgpack"}"#,
 )];
 
-/// The extension type of text that is a number of JSON: `z` in ASCII, from the types that applications may choose.
+/// The extension type of text that is a JSON number: `z` in ASCII, from the range for applications.
 pub const NUMBER_TEXT: i8 = 0x7a;
 
-/// MessagePack.
+/// The MessagePack metadata encoding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MsgpackMetadata;
 
@@ -50,7 +51,7 @@ impl MetadataEncoding for MsgpackMetadata {
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
         let limit = reading.document_size();
         if bytes.len() > limit {
-            return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
+            return Err(format!("has {} bytes; the limit for documents is {limit}", bytes.len()).into());
         }
         Ok(decode::document(bytes, ValueMemory::of_documents(limit))?)
     }

@@ -1,4 +1,4 @@
-//! Documents as MessagePack: the forms that its specification has, and what survives.
+//! MessagePack: formats of its specification, and round trips.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -22,10 +22,10 @@ fn encode(value: &Value) -> Vec<u8> {
     MsgpackMetadata.encode(value).unwrap()
 }
 
-/// The formats of the MessagePack specification, as far as JSON has the values: what is written so, and what is only
-/// read.
+/// Formats of the MessagePack specification that JSON can represent: those that are written, and those that are
+/// only read.
 #[test]
-fn objects_are_those_of_the_specification() {
+fn objects_match_the_specification() {
     for (text, digits) in [
         ("0", "00"),
         ("127", "7f"),
@@ -84,7 +84,7 @@ fn objects_are_those_of_the_specification() {
 }
 
 #[test]
-fn numbers_keep_their_text() {
+fn the_text_of_numbers_is_preserved() {
     for text in [
         "-0",
         "-0.0",
@@ -109,9 +109,9 @@ fn numbers_keep_their_text() {
 }
 
 #[test]
-fn what_json_does_not_have_is_refused() {
+fn objects_without_an_equivalent_in_json_are_refused() {
     for (digits, reason) in [
-        ("", "ends within what is at byte 0"),
+        ("", "ends within the object at byte 0"),
         ("cd00", "ends within"),
         ("a261", "ends within"),
         ("dbffffffff", "ends within"),
@@ -120,14 +120,14 @@ fn what_json_does_not_have_is_refused() {
         ("c7ff7a", "ends within"),
         ("a1ff", "not UTF-8"),
         ("c40101", "bytes"),
-        ("c1", "does not have"),
-        ("810102", "for the name of a member"),
-        ("82a16101a16102", "`a` for the second time"),
+        ("c1", "does not define"),
+        ("810102", "the name of a member"),
+        ("82a16101a16102", "a second member `a`"),
         ("cb7ff8000000000000", "NaN"),
         ("ca7f800000", "inf"),
-        ("0000", "1 bytes behind"),
+        ("0000", "1 bytes follow"),
         ("d6ff00000000", "extension of type -1"),
-        ("d57a6e6f", "none of JSON"),
+        ("d57a6e6f", "not a JSON number"),
     ] {
         let error = decode(&hex(digits)).unwrap_err();
         assert!(error.contains(reason), "{digits}: {error}");
@@ -156,7 +156,7 @@ fn the_plugin_is_registered() {
     assert!(create(r#"{"pretty":true}"#).is_err());
 }
 
-/// Names in their order.
+/// Returns the names of members in order.
 fn names(value: &Value) -> Vec<String> {
     match value {
         Value::Array(elements) => elements.iter().flat_map(names).collect(),
@@ -170,7 +170,7 @@ fn names(value: &Value) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn documents_survive(value in arb_json()) {
+    fn documents_round_trip(value in arb_json()) {
         let again = decode(&encode(&value)).unwrap();
         prop_assert_eq!(&again, &value);
         prop_assert_eq!(names(&again), names(&value));
@@ -185,7 +185,7 @@ proptest! {
 }
 
 #[test]
-fn the_order_of_members_survives() {
+fn the_order_of_members_is_preserved() {
     let mut object = Object::new();
     for name in ["z", "a", "shape", ""] {
         object.insert(name, 1);

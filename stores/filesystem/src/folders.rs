@@ -1,4 +1,4 @@
-//! The folders that values are written to.
+//! Creating and finding the folders that contain values.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,31 +12,31 @@ use zarr_spec::store::StoreError;
 use crate::place::{Base, failed, parent, refused};
 use crate::reading::is_absent;
 
-/// Folders to remember at most.
+/// Maximum number of remembered folders.
 const MOST: usize = 10_000;
 
-/// Remembers which folders were there and inside of the root when last looked at.
+/// Remembers folders that existed inside of the root when they were last checked.
 ///
-/// Folders are prefixes here: empty, or ending in `/`.
+/// Folders are given as prefixes: empty, or ending in `/`.
 #[derive(Debug, Default)]
 pub(crate) struct Folders(RwLock<HashMap<Box<str>, Known>>);
 
-/// How a folder came to be known.
+/// Where the knowledge about a folder comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// It was there: anything may be in it.
+    /// The folder existed, so its contents are unknown.
     Found,
-    /// It was made here, so what is in it came through the store.
+    /// The store created the folder, so everything in it came through the store.
     Made,
 }
 
 impl Folders {
-    /// Sees to it that `folder` is there, to write `key` to, and says how it came to be known.
+    /// Creates `folder` and its parents, if they do not exist, to write `key` to it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Key`] where a value or a link is in the way; [`StoreError::Io`], also when others removed a
-    /// folder meanwhile.
+    /// [`StoreError::Key`] if a value or a link blocks the path. [`StoreError::Io`] for other failures,
+    /// including folders that another process removed in the meantime.
     pub(crate) fn make(&self, base: &Base, key: &str, folder: &str) -> Result<Known, StoreError> {
         if let Some(known) = self.known(folder) {
             return Ok(known);
@@ -45,7 +45,7 @@ impl Folders {
         let mut above = folder;
         loop {
             let prefix = parent(above);
-            // In a folder that is known, making one tells as much as looking for it.
+            // Below a known folder, creating a folder also shows whether it exists.
             let is_below_known = prefix.is_some_and(|prefix| self.known(prefix).is_some());
             if !is_below_known && is_there(base, key, above)? {
                 self.remember(above, Known::Found);
@@ -59,11 +59,12 @@ impl Folders {
         for folder in missing.into_iter().rev() {
             let path = base.below(folder);
             known = match make_folder(&path, folder.is_empty()) {
-                // A new folder in one that was looked at cannot lie elsewhere.
+                // The parent was checked, so a new folder in it is inside of the root.
                 Ok(()) if folder.is_empty() => Known::Found,
                 Ok(()) => Known::Made,
                 Err(error) => {
-                    // There before, also where nobody may make folders; made by others just now; or a link to nothing.
+                    // The folder existed, possibly in a read-only parent, or another process created it, or it
+                    // is a dangling link.
                     if !is_there(base, key, folder)? {
                         let is_link = error.kind() == ErrorKind::AlreadyExists;
                         let error = if is_link { ErrorKind::NotFound.into() } else { error };
@@ -77,11 +78,11 @@ impl Folders {
         Ok(known)
     }
 
-    /// Whether `folder` is there, to erase `key` in it.
+    /// Returns whether `folder` exists, to erase `key` in it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Key`] when it is there through a link that leads out of the root.
+    /// [`StoreError::Key`] if a link leads to a folder outside of the root.
     pub(crate) fn find(&self, base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
         if self.known(folder).is_some() {
             return Ok(true);
@@ -117,7 +118,7 @@ impl Folders {
     }
 }
 
-/// Whether `folder` is there, to write `key` to.
+/// Returns whether `folder` exists, to write `key` to it.
 fn is_there(base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
     match look(base, folder)? {
         Look::Folder => Ok(true),
@@ -125,7 +126,7 @@ fn is_there(base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
         Look::NoFolder => Err(refused(
             key,
             format!(
-                "`{}` is no folder: a file cannot be both a value and a folder of others",
+                "`{}` is a file, not a folder: a path cannot be both a value and a prefix of other keys",
                 printable_path(&base.below(folder))
             ),
         )),
@@ -137,17 +138,21 @@ fn outside(base: &Base, key: &str, folder: &str, real: &Path) -> StoreError {
     let folder = base.below(folder);
     refused(
         key,
-        format!("`{}` lies outside of the store, at `{}`", printable_path(&folder), printable_path(real)),
+        format!(
+            "`{}` is a link to `{}`, which is outside of the store",
+            printable_path(&folder),
+            printable_path(real)
+        ),
     )
 }
 
-/// What there is where a folder may be.
+/// The result of checking a path for a folder.
 enum Look {
     Folder,
     Nothing,
-    /// A file, or one above.
+    /// A file, or a path below a file.
     NoFolder,
-    /// A folder outside of the root, and where.
+    /// A folder outside of the root, with its real path.
     Outside(PathBuf),
 }
 
@@ -155,7 +160,7 @@ fn look(base: &Base, folder: &str) -> Result<Look, StoreError> {
     let path = base.below(folder);
     match look_at(base, &path) {
         Ok(look) => Ok(look),
-        // Never there, or removed by others between two looks.
+        // The folder never existed, or another process removed it.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Look::Nothing),
         Err(error) if is_absent(&error) => Ok(Look::NoFolder),
         Err(error) => Err(failed("looking for", &path, error)),

@@ -1,8 +1,8 @@
-//! Folders that are kept open while values are written to them one after another: what is written by such a handle needs
-//! no walk along the path, which takes longer than to write a small file.
+//! Folder handles that stay open while a thread writes several values to the same folder.
 //!
-//! A handle leads to its folder wherever others move it. So one is used for a moment only, much like the folder of a
-//! write that is under way when somebody moves it.
+//! Resolving a path takes longer than writing a small file; a handle avoids it. A handle follows its folder
+//! when another process moves it, so it is used only for a short time. The effect is the same as that of moving
+//! a folder during a write.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use crate::folders::Known;
 
-/// Folders that each thread keeps open at most.
+/// Maximum number of open folders per thread.
 const MOST: usize = 2;
 
-/// How long ago a folder may have been moved without that being noticed.
+/// How long a handle is used. A folder that is moved meanwhile is not noticed.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// The folders that one thread has written to last: no thread waits for another to ask for its own.
+/// The folders that one thread wrote to last. Each thread has its own, so no thread waits for another.
 #[derive(Debug, Default)]
 pub(crate) struct Handles(Vec<Kept>);
 
@@ -27,23 +27,23 @@ struct Kept {
     folder: String,
     since: Instant,
     known: Known,
-    /// None for a folder that one value was written to: it may well get no second one.
+    /// `None` after the first value: most folders do not receive a second one.
     handle: Option<Handle>,
 }
 
 impl Handles {
-    /// The handle of `folder`, a prefix, if values are written to it one after another, and how it came to be known.
+    /// Returns the handle of `folder`, a prefix, if it is open and recent.
     pub(crate) fn of(&self, folder: &str) -> Option<(&Handle, Known)> {
         let kept = self.0.iter().find(|kept| kept.folder == folder)?;
         let handle = kept.handle.as_ref().filter(|_| kept.since.elapsed() <= MOMENT)?;
         Some((handle, kept.known))
     }
 
-    /// Opens `folder`, which lies at `path` and came to be known like that, from the second value on.
+    /// Records that a value is written to `folder` at `path`. Opens the folder from the second value on.
     pub(crate) fn open(&mut self, folder: &str, known: Known, path: &Path) -> Option<&Handle> {
         let since = Instant::now();
         let Some(place) = self.0.iter().position(|kept| kept.folder == folder) else {
-            // The memory of the folder that was added before all others serves for this one.
+            // Reuses the memory of the oldest entry.
             let mut kept = match self.0.len() == MOST {
                 true => self.0.remove(0),
                 false => Kept { folder: String::new(), since, known, handle: None },
@@ -54,7 +54,7 @@ impl Handles {
             return None;
         };
         let kept = self.0.get_mut(place)?;
-        // Without a handle the path has to do, and says what is wrong.
+        // Without a handle the caller uses the path, which also produces the error message.
         (kept.since, kept.known, kept.handle) = (since, known, Handle::open(path).ok());
         kept.handle.as_ref()
     }
@@ -74,7 +74,7 @@ impl Handle {
     fn open(path: &Path) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags};
 
-        // Linux lets a folder be opened that may be written to and not read.
+        // Linux can open a folder that is writable but not readable.
         #[cfg(target_os = "linux")]
         let access = OFlags::PATH;
         #[cfg(not(target_os = "linux"))]
@@ -83,7 +83,7 @@ impl Handle {
         Ok(Self(folder))
     }
 
-    /// As [`File::create_new`], in the folder.
+    /// Like [`File::create_new`], in this folder.
     pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
         use rustix::fs::{Mode, OFlags};
 
@@ -91,13 +91,13 @@ impl Handle {
         Ok(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// As [`std::fs::rename`], inside of the folder.
+    /// Like [`std::fs::rename`], inside of this folder.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
 }
 
-/// Elsewhere there are none.
+/// Other systems do not have folder handles.
 #[cfg(not(unix))]
 #[derive(Debug)]
 pub(crate) enum Handle {}
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_kept_open_from_its_second_value_on_and_for_a_moment() {
+    fn a_folder_stays_open_from_its_second_value_on_for_a_moment() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         std::fs::create_dir(path("a")).unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_removed_takes_no_more_values() {
+    fn a_removed_folder_does_not_accept_values() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a");
         std::fs::create_dir(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Files that interrupted writes left behind.
+//! Temporary files of interrupted writes.
 
 use std::fs;
 use std::io;
@@ -11,22 +11,23 @@ use crate::FilesystemStore;
 use crate::place::{TEMPORARY, failed};
 use crate::reading::is_absent;
 
-/// A file with a name that values have while they are written. Nobody else reads it, and no key has such a name.
+/// A temporary file. No key has such a name, so readers never see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leftover {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Bytes that were written to it.
+    /// The size in bytes.
     pub size: u64,
-    /// How long ago that was; nothing if it is in the future.
+    /// The time since the last write to it; zero if that is in the future.
     pub age: Duration,
 }
 
 impl Leftover {
-    /// Removes it. One that is gone is no failure.
+    /// Removes the file. Succeeds if it does not exist.
     ///
-    /// A program that is writing to it writes the value once more; one of some age belongs to none.
+    /// A program that is still writing to the file writes its value again. An old file does not belong to a
+    /// running program.
     ///
     /// # Errors
     ///
@@ -40,9 +41,10 @@ impl Leftover {
 }
 
 impl FilesystemStore {
-    /// The files of all writes that came to nothing, such as those of programs that were ended, and of those that are
-    /// under way: these are as old as the last byte that was written. Sorted by path. Folders that links lead to are
-    /// not looked into.
+    /// Lists the temporary files below the root, sorted by path.
+    ///
+    /// They belong to interrupted writes, or to writes that are still running: the latter are as old as their
+    /// last written byte. Links to folders are not followed.
     ///
     /// # Errors
     ///
@@ -75,7 +77,7 @@ fn look_into(
             folders.push(entry.path());
         } else if kind.is_file() && entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
             let there = match entry.metadata() {
-                // Written to the end meanwhile, and renamed.
+                // Its write completed in the meantime and renamed it.
                 Err(error) if is_absent(&error) => continue,
                 there => there?,
             };

@@ -1,24 +1,24 @@
 //! The `filesystem` store: a folder of files, one per value.
 //!
-//! The key is the path of the file below the root, with the system's separators. A folder is there as long as a value
-//! is below it; one without any value is nothing to the store but a prefix in the listing of the folder above. A value
-//! is written beside its place and renamed, so a reader sees the old one or the new one, and a program that is killed
-//! leaves no half of one. It leaves a file whose name begins with `.zarr-tmp-`; such names are hidden, and no key may have them.
-//! [`FilesystemStore::leftovers`] finds these files.
+//! **Keys.** The key is the path of the file below the root, with the system's separators. Keys are as case
+//! sensitive as the file system. Files whose names are not UTF-8 cannot be keys and are not listed. An empty
+//! folder appears only as a prefix in the listing of its parent.
 //!
-//! A power cut or a crash of the system is another matter: it may undo or empty whatever was written in the last seconds,
-//! or bring back what was erased, unless the store is opened with `"durable": true`. See [`FilesystemStore::durable`].
+//! **Writes.** A value is written to a temporary file and renamed: readers see the old value or the new one,
+//! never a part of one. A program that is killed may leave a temporary file. Its name begins with `.zarr-tmp-`;
+//! such names are hidden and are not valid keys. [`FilesystemStore::leftovers`] lists these files.
 //!
-//! Symbolic links are followed for reading and listing wherever they lead. Nothing is written or erased in a folder
-//! outside of the root that a link leads to, and what is erased is the link, never what it leads to. A folder is
-//! looked at once and then remembered, and kept open for a moment while values are written to it: programs that turn
-//! folders of an open store into links, put links to folders where it writes values, or move folders while it writes to
-//! them, are on their own.
+//! **Crashes.** A power failure or a crash of the system may lose or truncate the writes of the last seconds,
+//! or restore erased values. To prevent that, open the store with `"durable": true`; see
+//! [`FilesystemStore::durable`].
 //!
-//! A named pipe, a socket or a device is a key that cannot be read: that is an error, and nobody waits for it.
+//! **Links.** Reads and listings follow symbolic links. The store does not write or erase below a link that
+//! leads out of the root. Erasing a link removes the link, not its target. The store caches which folders exist
+//! and briefly keeps open the folders that it writes to, so do not replace folders of an open store with links,
+//! and do not move them, while it writes.
 //!
-//! Keys are as case sensitive as the file system is. Files whose names are not UTF-8 are not listed: they cannot
-//! be keys.
+//! **Special files.** A named pipe, a socket or a device is listed as a key; reading it is an error and never
+//! blocks.
 //!
 //! Opened as `{"type": "filesystem", "path": …, "durable": …}`, a path, or a URL like `file:///my%20data`.
 //!
@@ -57,7 +57,7 @@ pub use leftovers::Leftover;
 zarr_spec::register!(
     StorePlugin::new("filesystem", &["", "file"], &open)
         .configuration::<FilesystemConfiguration>()
-        .about("A folder of files, one for each value.", EXAMPLES)
+        .about("Stores each value as a file in a folder.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -71,17 +71,17 @@ pub struct FilesystemStore {
     base: Base,
     folders: Folders,
     durable: bool,
-    /// The closest folder at or above the root that was there before the first durable write.
+    /// The closest folder at or above the root that existed before the first durable write.
     there_before: OnceLock<PathBuf>,
     writers: Pool<Writer>,
-    /// Memory for the path of a value that is read.
+    /// Scratch buffers for the paths of values that are read.
     paths: Pool<OsString>,
 }
 
-/// What one thread writes with.
+/// Scratch memory and folder handles of one writing thread.
 #[derive(Debug, Default)]
 struct Writer {
-    /// Memory for the path of a value, and for that of the file that it is written to first.
+    /// Scratch buffers for the path of a value and for the path of its temporary file.
     value: OsString,
     temporary: OsString,
     handles: Handles,
@@ -89,12 +89,12 @@ struct Writer {
 }
 
 impl FilesystemStore {
-    /// The values in the folder `root`. It need not be there: without it there are no values, and the first one that
-    /// is set makes it. A relative path means the folder that it names now.
+    /// Opens the folder `root`. The folder does not need to exist: the first written value creates it. A
+    /// relative path is resolved now, against the current directory.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for what is no folder, [`StoreError::Io`] for an empty path.
+    /// [`StoreError::Invalid`] if `root` is not a folder, [`StoreError::Io`] if the path is empty.
     pub fn open(root: impl AsRef<Path>) -> Result<Self, StoreError> {
         let root = root.as_ref();
         let absolute = path::absolute(root).map_err(|error| failed("opening", root, error))?;
@@ -111,11 +111,11 @@ impl FilesystemStore {
         })
     }
 
-    /// As [`FilesystemStore::open`], with the folder of a `file:` URL, such as [`Store::location`] says, or a path.
+    /// Opens a path or a `file:` URL, such as [`Store::location`] returns. See [`FilesystemStore::open`].
     ///
     /// # Errors
     ///
-    /// As there, and [`StoreError::Invalid`] for a URL of another host, or with a query.
+    /// Those of [`FilesystemStore::open`], and [`StoreError::Invalid`] for a URL with a host or a query.
     pub fn open_url(text: &str) -> Result<Self, StoreError> {
         match url::path_of(text)? {
             Some(path) => Self::open(path),
@@ -123,19 +123,20 @@ impl FilesystemStore {
         }
     }
 
-    /// Whether each call that changes the store waits until the change is on the disk: values and their names for
-    /// [`Store::set`], the folders that they are removed from for [`Store::erase`], [`Store::erase_values`] and
-    /// [`Store::erase_prefix`]. Then a crash of the whole system, or a power cut, undoes no call that has returned. Slow;
-    /// off unless asked for.
+    /// Sets whether each change waits until it is on disk. Off by default, because it is slow.
     ///
-    /// On systems other than Unix only values are waited for, and not their names or what is removed.
+    /// If on, no call that has returned is undone by a crash of the system or a power failure. [`Store::set`]
+    /// syncs the value and its name. [`Store::erase`], [`Store::erase_values`] and [`Store::erase_prefix`] sync
+    /// the folders that they remove values from.
+    ///
+    /// On systems other than Unix only values are synced, not names and removals.
     #[must_use]
     pub fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;
         self
     }
 
-    /// The root.
+    /// Returns the root folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.base.root()
@@ -152,7 +153,7 @@ impl Store for FilesystemStore {
     }
 
     fn read_hints(&self) -> ReadHints {
-        // A gap of 64 KiB is read in about the time that opening a file takes.
+        // Opening a file takes about as long as reading 64 KiB.
         ReadHints::new(0, 64 << 10)
     }
 

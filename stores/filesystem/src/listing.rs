@@ -1,4 +1,4 @@
-//! Which keys the files below a folder are.
+//! Listing the keys below a folder.
 
 use std::fs::{self, DirEntry, ReadDir};
 use std::io;
@@ -10,11 +10,11 @@ use zarr_spec::{Key, Prefix};
 use crate::place::{Base, TEMPORARY, failed, parent};
 use crate::reading::is_absent;
 
-/// Every key below a prefix, in any order. One folder is open at a time.
+/// Iterates over every key below a prefix, in any order, with one open folder at a time.
 pub(crate) struct KeysBelow<'s> {
     base: &'s Base,
     open: Option<OpenFolder>,
-    /// Folders that are not listed yet, as prefixes.
+    /// Folders that have not been listed, as prefixes.
     folders: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl<'s> KeysBelow<'s> {
         Ok(Self { base, open: None, folders: vec![prefix.to_string()] })
     }
 
-    /// The next entry of the open folder, or of the next one.
+    /// Returns the next entry of the open folder, or of the next folder.
     fn next_entry(&mut self) -> Result<Option<Found>, StoreError> {
         loop {
             if let Some(open) = &mut self.open
@@ -60,7 +60,7 @@ impl Iterator for KeysBelow<'_> {
     }
 }
 
-/// Whether any key lies below `prefix`.
+/// Returns whether any key lies below `prefix`.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub(crate) fn has_keys(base: &Base, prefix: &Prefix) -> Result<bool, StoreError>
     Ok(KeysBelow::new(base, prefix)?.next().transpose()?.is_some())
 }
 
-/// The keys and prefixes directly below `prefix`. A folder is listed without a look into it, whether it is empty or not.
+/// Returns the keys and prefixes directly below `prefix`. Folders are not opened, so empty ones are included.
 ///
 /// # Errors
 ///
@@ -90,7 +90,7 @@ pub(crate) fn directory(base: &Base, prefix: &Prefix) -> Result<Directory, Store
     Ok(Directory::new(keys, prefixes))
 }
 
-/// What an entry of a folder is to the store.
+/// A visible entry of a folder.
 enum Found {
     Value(Key),
     /// A prefix.
@@ -106,7 +106,7 @@ struct OpenFolder {
 }
 
 impl OpenFolder {
-    /// `None` if there is no such folder.
+    /// Opens a folder; `None` if it does not exist.
     fn open(base: &Base, folder: String) -> Result<Option<Self>, StoreError> {
         let path = base.below(&folder);
         match fs::read_dir(&path) {
@@ -116,13 +116,13 @@ impl OpenFolder {
         }
     }
 
-    /// The next entry that the store shows.
+    /// Returns the next visible entry.
     fn next(&mut self, base: &Base) -> Result<Option<Found>, StoreError> {
         for entry in &mut self.entries {
             match entry.and_then(|entry| look_at(base, &self.folder, &entry)) {
                 Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) => {}
-                // Others removed it meanwhile.
+                // Another process removed it in the meantime.
                 Err(error) if is_absent(&error) => {}
                 Err(error) => return Err(failed("listing", &self.path, error)),
             }
@@ -131,8 +131,9 @@ impl OpenFolder {
     }
 }
 
-/// Nothing for what the store does not show: temporary files, names that are no keys, links to nothing or in a circle.
-/// Pipes, sockets and devices are shown, so that whoever copies what is listed is told that they cannot be read.
+/// Classifies an entry; `None` if the store hides it: temporary files, names that are not valid keys, dangling
+/// or circular links. Pipes, sockets and devices are visible, so that a copy of the listed keys reports that
+/// they cannot be read.
 fn look_at(base: &Base, folder: &str, entry: &DirEntry) -> io::Result<Option<Found>> {
     let name = entry.file_name();
     let Some(name) = name.to_str().filter(|name| !name.starts_with(TEMPORARY)) else { return Ok(None) };
@@ -148,7 +149,7 @@ fn look_at(base: &Base, folder: &str, entry: &DirEntry) -> io::Result<Option<Fou
     Ok(Some(if kind.is_dir() { Found::Folder(format!("{key}/")) } else { Found::Value(key) }))
 }
 
-/// Whether a link in `folder` leads to one of the folders that it lies in.
+/// Returns whether a link in `folder` leads to one of the folders that contain it.
 fn leads_back(base: &Base, folder: &str, link: &Path) -> io::Result<bool> {
     let target: PathBuf = link.canonicalize()?;
     let mut above = Some(folder);

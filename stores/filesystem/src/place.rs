@@ -1,4 +1,4 @@
-//! Where keys and prefixes lie on the file system.
+//! The paths of keys and prefixes on the file system.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,19 +7,19 @@ use std::path::{self, Path, PathBuf};
 use zarr_spec::store::StoreError;
 use zarr_spec::{Key, KeyError, Prefix, printable_path};
 
-/// What the names of files begin with while they are written.
+/// The prefix of the names of temporary files.
 pub(crate) const TEMPORARY: &str = ".zarr-tmp-";
 
 /// The root, and the paths below it.
 #[derive(Debug)]
 pub(crate) struct Base {
     root: PathBuf,
-    /// The same, with a separator at the end.
+    /// The root with a trailing separator.
     begin: OsString,
 }
 
 impl Base {
-    /// `root` is absolute.
+    /// Creates a base; `root` is absolute.
     pub(crate) fn new(root: &Path) -> Self {
         Self { begin: root.join("").into_os_string(), root: root.to_owned() }
     }
@@ -28,18 +28,18 @@ impl Base {
         &self.root
     }
 
-    /// The file of a value.
+    /// Returns the path of a value's file.
     ///
     /// # Errors
     ///
-    /// For a key that no file can have.
+    /// [`StoreError::Key`] for a key that is not a valid file path.
     pub(crate) fn value(&self, key: &Key) -> Result<PathBuf, StoreError> {
         let mut path = OsString::new();
         self.put_value(key, &mut path)?;
         Ok(path.into())
     }
 
-    /// The same, in memory that is kept from value to value.
+    /// Writes the path of a value's file to `path`, whose memory is reused.
     ///
     /// # Errors
     ///
@@ -50,18 +50,18 @@ impl Base {
         Ok(())
     }
 
-    /// The folder of a prefix.
+    /// Returns the path of a prefix's folder.
     ///
     /// # Errors
     ///
-    /// For a prefix that no folder can have.
+    /// [`StoreError::Key`] for a prefix that is not a valid folder path.
     pub(crate) fn folder(&self, prefix: &Prefix) -> Result<PathBuf, StoreError> {
         check(prefix.as_str(), "prefix")?;
         Ok(self.below(prefix.as_str()))
     }
 
-    /// The path of `text`, a key or a prefix that was checked. A separator at its end is left out, since it would
-    /// make a path lead through a link.
+    /// Returns the path of `text`, a checked key or prefix, without a trailing separator: that would make the
+    /// system follow a link.
     pub(crate) fn below(&self, text: &str) -> PathBuf {
         let text = text.strip_suffix('/').unwrap_or(text);
         if text.is_empty() {
@@ -72,7 +72,7 @@ impl Base {
         path.into()
     }
 
-    /// What `text` is below the root, as it is written.
+    /// Writes the path of `text`, a checked key or prefix, to `path`.
     pub(crate) fn put_below(&self, text: &str, path: &mut OsString) {
         path.clear();
         path.push(&self.begin);
@@ -84,18 +84,19 @@ impl Base {
     }
 }
 
-/// The prefix that a key or a prefix lies directly in: empty, or ending in `/`. The empty one has none.
+/// Returns the prefix that directly contains a key or a prefix: empty, or ending in `/`. `None` for the empty
+/// prefix.
 pub(crate) fn parent(text: &str) -> Option<&str> {
     let end = text.strip_suffix('/').unwrap_or(text);
     (!end.is_empty()).then(|| &end[..end.rfind('/').map_or(0, |slash| slash + 1)])
 }
 
-/// A failure of the file system.
+/// Creates the error for a failed operation of the file system.
 pub(crate) fn failed(operation: &'static str, path: &Path, error: io::Error) -> StoreError {
     StoreError::io(operation, printable_path(path).to_string(), error)
 }
 
-/// A key that the store cannot have as things are.
+/// Creates the error for a key that cannot be stored here at present.
 pub(crate) fn refused(text: &str, reason: impl Into<String>) -> StoreError {
     KeyError { text: text.to_owned(), what: "key", reason: reason.into() }.into()
 }
@@ -103,18 +104,18 @@ pub(crate) fn refused(text: &str, reason: impl Into<String>) -> StoreError {
 fn check(text: &str, what: &'static str) -> Result<(), KeyError> {
     let refused = |reason: String| KeyError { text: text.to_owned(), what, reason };
     if text.contains(TEMPORARY) && text.split('/').any(|name| name.starts_with(TEMPORARY)) {
-        let reason = format!("names that begin with `{TEMPORARY}` are those of files that are being written");
+        let reason = format!("names that begin with `{TEMPORARY}` are reserved for temporary files");
         return Err(refused(reason));
     }
     if cfg!(windows)
         && let Some(name) = text.split('/').find(|name| !is_name_on_windows(name))
     {
-        return Err(refused(format!("Windows has no files called `{name}`")));
+        return Err(refused(format!("`{name}` is not a valid file name on Windows")));
     }
     Ok(())
 }
 
-/// Whether a file can have this name there and is found under it again. The empty name ends a prefix.
+/// Returns whether Windows stores a file under exactly this name. The empty name ends a prefix.
 fn is_name_on_windows(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end_matches(' ').to_ascii_uppercase();
     let is_device = match stem.as_str() {
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_windows_takes_for_something_else_are_known() {
+    fn names_that_windows_changes_are_refused() {
         for name in
             ["a:b", "a\\b", "C:", "..\\x", "nul", "NUL.json", "Com1", "lpt9.txt", "a.", "a ", "a*", "con .x"]
         {

@@ -1,4 +1,4 @@
-//! Reading a value, or part of it, from its file.
+//! Reading values, or parts of them, from files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -10,15 +10,15 @@ use zarr_spec::{ByteRange, Key, Output};
 use crate::place::failed;
 use crate::state::State;
 
-/// Bytes of values that are read before anything is asked of their files, if nobody wants to know the version. Asking
-/// takes 4 % of the time of reading a chunk of 2 KiB.
+/// Values of at most this size are read without asking for the state of the file, if the caller does not need
+/// the version. The question takes 4 % of the time of reading a chunk of 2 KiB.
 pub(crate) const SMALL: usize = 64 << 10;
 
 /// Reads a value, or part of it, from the file at `path`.
 ///
 /// # Errors
 ///
-/// [`StoreError::Io`], also for what is neither a file nor a folder; [`StoreError::TooLarge`].
+/// [`StoreError::Io`], also if the path is neither a file nor a folder; [`StoreError::TooLarge`].
 pub(crate) fn read(
     key: &Key,
     path: &Path,
@@ -26,21 +26,21 @@ pub(crate) fn read(
     to: &mut Output<'_>,
 ) -> Result<Option<GetResult>, StoreError> {
     if let ByteRange::Range { size: 0, .. } = range {
-        // Whoever asks for no bytes wants to know the size and the version.
+        // A limit of zero bytes asks only for the size and the version.
         return Ok(state(path)?.map(State::with_contents));
     }
     match opened(path)? {
-        Some(file) => read_file(key, (path, &file), range, to),
+        Some(file) => read_file(key, path, &file, range, to),
         None => Ok(None),
     }
 }
 
-/// Reads a value without its version, where it has as many bytes as there should be: who asks leaves room for one more, to
-/// see that there is none.
+/// Reads a value without its version if it has the expected size: one byte less than `to` has room for, so that
+/// a longer value is noticed.
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// Those of [`read`].
 pub(crate) fn read_small(
     key: &Key,
     path: &Path,
@@ -49,7 +49,7 @@ pub(crate) fn read_small(
     let Some(file) = opened(path)? else { return Ok(None) };
     let room = to.remaining();
     let spare = to.spare(room).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-    // Folders and pipes cannot be read like this; any other failure happens again below.
+    // Folders and pipes cannot be read like this. Every other failure occurs again below.
     let size = read_beginning(&file, &mut spare[..room]).unwrap_or(0);
     let whole = GetResult::new(Contents::Written, size as u64, None);
     if size > 0 && size + 1 == room {
@@ -61,14 +61,14 @@ pub(crate) fn read_small(
         to.advance(size);
         return Ok(Some(state.with_contents()));
     }
-    read_file(key, (path, &file), ByteRange::Full, to)
+    read_file(key, path, &file, ByteRange::Full, to)
 }
 
-/// The state of the value at `path`, if there is one.
+/// Returns the state of the value at `path`, if it exists.
 ///
 /// # Errors
 ///
-/// [`StoreError::Io`], also for what is neither a file nor a folder.
+/// [`StoreError::Io`], also if the path is neither a file nor a folder.
 pub(crate) fn state(path: &Path) -> Result<Option<State>, StoreError> {
     match State::at(path).and_then(State::of_value) {
         Ok(state) => Ok(state),
@@ -77,17 +77,17 @@ pub(crate) fn state(path: &Path) -> Result<Option<State>, StoreError> {
     }
 }
 
-/// The same, of an open file.
+/// Returns the state of an open file.
 fn state_of(path: &Path, file: &File) -> Result<Option<State>, StoreError> {
     State::of(file).and_then(State::of_value).map_err(|error| failed("reading", path, error))
 }
 
-/// The file at `path`, if there is one.
+/// Opens the file at `path`, if it exists.
 fn opened(path: &Path) -> Result<Option<File>, StoreError> {
     match open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if is_absent(&error) => Ok(None),
-        // Sockets are not opened, nor are folders on some systems.
+        // Sockets cannot be opened, and on some systems folders cannot either.
         Err(error) => match State::at(path).map(State::of_value) {
             Ok(Ok(None)) => Ok(None),
             Ok(Err(what)) => Err(failed("reading", path, what)),
@@ -99,7 +99,8 @@ fn opened(path: &Path) -> Result<Option<File>, StoreError> {
 /// Reads a value, or part of it, from its file.
 fn read_file(
     key: &Key,
-    (path, file): (&Path, &File),
+    path: &Path,
+    file: &File,
     range: ByteRange,
     to: &mut Output<'_>,
 ) -> Result<Option<GetResult>, StoreError> {
@@ -109,7 +110,7 @@ fn read_file(
     let size = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
     let spare = to.spare(size).map_err(too_large)?;
     if size > 0 {
-        // A file that another program made shorter in the meantime is an error.
+        // The file became shorter in the meantime: that is an error.
         let done = read_exactly(file, part.start, &mut spare[..size]);
         done.map_err(|error| failed("reading", path, error))?;
     }
@@ -117,43 +118,44 @@ fn read_file(
     Ok(Some(state.with_contents()))
 }
 
-/// No such file, also where a folder of its path is a file, or where links lead in a circle.
+/// Returns whether the error means that the file does not exist. This includes paths through a file and
+/// circular links.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) || is_circle(error)
 }
 
-/// Whether links lead to one another without end.
+/// Returns whether the error reports circular links.
 #[cfg(unix)]
 fn is_circle(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// Other systems have no error of their own for that.
+/// Other systems do not have a separate error for circular links.
 #[cfg(not(unix))]
 fn is_circle(_error: &io::Error) -> bool {
     false
 }
 
-/// Opens a file to read it. A pipe is opened too, and nobody waits for somebody to write to it.
+/// Opens a file for reading. Opening a pipe does not wait for a writer.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
 
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     match File::options().read(true).custom_flags(flags).open(path) {
-        // Another program has a lease on it, which the system now asks it to give up.
+        // Another program holds a lease, which the system now asks it to release.
         Err(error) if error.kind() == ErrorKind::WouldBlock && path.is_file() => File::open(path),
         opened => opened,
     }
 }
 
-/// Reads what is at the beginning, and takes nothing out of a pipe.
+/// Reads from the start of the file. Does not consume data of a pipe.
 #[cfg(unix)]
 fn read_beginning(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, bytes, 0)
 }
 
-/// Fills `bytes` from byte `offset` on.
+/// Fills `bytes`, starting at byte `offset`.
 #[cfg(unix)]
 fn read_exactly(file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)

@@ -1,4 +1,4 @@
-//! Removing values, and the folders that they leave empty.
+//! Removing values and the folders that become empty.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -13,7 +13,7 @@ use crate::place::{TEMPORARY, failed, parent};
 use crate::reading::is_absent;
 use crate::writing::sync_folder;
 
-/// How often others may write to a folder while it is removed.
+/// How often to retry removing a folder that other processes write to.
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
@@ -29,7 +29,7 @@ impl FilesystemStore {
             Err(error) => Err(error),
         };
         match removed {
-            Ok(()) => self.keep_removed(self.prune(folder)),
+            Ok(()) => self.sync_removed(self.prune(folder)),
             Err(error) if is_absent(&error) => Ok(()),
             Err(error) => Err(error),
         }
@@ -41,36 +41,37 @@ impl FilesystemStore {
         let erasing = |error| failed("erasing", &path, error);
         self.folders.forget_all();
         let Some(above) = parent(prefix.as_str()) else {
-            return clear(&path).and_then(|()| self.keep_removed("")).map_err(erasing);
+            return clear(&path).and_then(|()| self.sync_removed("")).map_err(erasing);
         };
         if !self.folders.find(&self.base, prefix.as_str(), above)? {
             return Ok(());
         }
-        remove_folder(&path).and_then(|()| self.keep_removed(self.prune(above))).map_err(erasing)
+        remove_folder(&path).and_then(|()| self.sync_removed(self.prune(above))).map_err(erasing)
     }
 
-    /// Writes to the disk what was removed in `folder`, if the store is durable.
-    fn keep_removed(&self, folder: &str) -> io::Result<()> {
+    /// Syncs the removals in `folder` to disk, if the store is durable.
+    fn sync_removed(&self, folder: &str) -> io::Result<()> {
         if !self.durable {
             return Ok(());
         }
         match sync_folder(&self.base.below(folder)) {
-            // Others removed it meanwhile, or it was never there.
+            // Another process removed it, or it never existed.
             Err(error) if is_absent(&error) => Ok(()),
             done => done,
         }
     }
 
-    /// Removes `folder`, a prefix, and those above it up to the root, as far as they are empty. The root stays. Returns the
-    /// first of them that stays.
+    /// Removes `folder`, a prefix, and its parents as long as they are empty, but never the root. Returns the
+    /// first folder that remains.
     fn prune<'f>(&self, mut folder: &'f str) -> &'f str {
         while let Some(above) = parent(folder) {
             let path = self.base.below(folder);
-            // Elsewhere than on Unix this would remove a link to a folder, empty or not.
+            // On systems other than Unix this would remove a link to a folder, even to a folder that is not
+            // empty.
             if cfg!(not(unix)) && fs::symlink_metadata(&path).is_ok_and(|there| there.is_symlink()) {
                 break;
             }
-            // That a folder stays is no failure: it is not empty, or others removed it.
+            // This is not a failure: the folder is not empty, or another process removed it.
             if fs::remove_dir(&path).is_err() {
                 break;
             }
@@ -81,12 +82,12 @@ impl FilesystemStore {
     }
 }
 
-/// Whether a file, or a link to what is no folder, is there to be removed.
+/// Returns whether the path is a file, or a link to something other than a folder.
 fn is_value(path: &Path) -> io::Result<bool> {
     Ok(!is_folder(path, fs::symlink_metadata(path)?))
 }
 
-/// Removes everything in the root.
+/// Removes everything in the root folder.
 fn clear(root: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(root) {
         Ok(entries) => entries,
@@ -97,7 +98,7 @@ fn clear(root: &Path) -> io::Result<()> {
         let path = entry?.path();
         remove_folder(&path)?;
         match fs::remove_file(&path) {
-            // What others wrote meanwhile may stay, also if it is a folder by now.
+            // Entries that another process created in the meantime may stay, even if they are folders now.
             Err(error) if !is_absent(&error) && !path.is_dir() => return Err(error),
             _ => {}
         }
@@ -105,11 +106,11 @@ fn clear(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a folder with all that is in it; of a link to one, the link. A file stays.
+/// Removes a folder and its contents. Removes only the link if it is a link to a folder. Does not remove a file.
 fn remove_folder(path: &Path) -> io::Result<()> {
     for _ in 1..ATTEMPTS {
         match remove_folder_once(path) {
-            // Written to by others, or partly removed by them.
+            // Another process writes to it, or has removed a part of it.
             Err(error) if is_absent(&error) || error.kind() == ErrorKind::DirectoryNotEmpty => {
                 thread::yield_now()
             }
@@ -125,18 +126,18 @@ fn remove_folder_once(path: &Path) -> io::Result<()> {
         Err(error) if is_absent(&error) => return Ok(()),
         Err(error) => return Err(error),
     };
-    // It does not follow links, neither this one nor those inside.
+    // `remove_dir_all` does not follow links.
     if is_folder(path, there) { fs::remove_dir_all(path) } else { Ok(()) }
 }
 
-/// Whether it is a folder or leads to one; `there` is what a link itself is.
+/// Returns whether the path is a folder or a link to one; `there` describes the path without following links.
 fn is_folder(path: &Path, there: Metadata) -> bool {
     there.is_dir() || (there.is_symlink() && path.is_dir())
 }
 
-/// Removes a folder and those in it, if there is nothing else but files that a crash left behind.
+/// Removes a folder tree that contains only folders and temporary files.
 ///
-/// Should one of them be written just now, its writer finds the folder gone and begins again.
+/// If one of the files is being written, its writer finds the folder gone and starts again.
 pub(crate) fn remove_empty(path: &Path) -> io::Result<()> {
     let entries: Vec<_> = fs::read_dir(path)?.collect::<Result<_, _>>()?;
     for entry in entries {

@@ -1,4 +1,4 @@
-//! What is known of a file before it is read.
+//! The type, size and version of a file.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use zarr_spec::store::{Contents, GetResult, Version};
 enum Kind {
     File,
     Folder,
-    /// Neither: what it is, with its article.
+    /// Neither of both: its description, with an article.
     Other(&'static str),
 }
 
@@ -17,25 +17,26 @@ enum Kind {
 pub(crate) struct State {
     kind: Kind,
     pub(crate) size: u64,
-    /// Time of the last change, size, and which file it is: every `set` makes a new one.
+    /// Made of the time of the last change, the size and the identity of the file. Every `set` creates a new
+    /// file.
     pub(crate) version: Option<Version>,
 }
 
 impl State {
-    /// Itself if it is that of a file. A folder is no value.
+    /// Returns the state if it is that of a file, and `None` for a folder.
     ///
     /// # Errors
     ///
-    /// For what is neither, in words.
+    /// For a pipe, a socket or a device.
     pub(crate) fn of_value(self) -> io::Result<Option<Self>> {
         match self.kind {
             Kind::File => Ok(Some(self)),
             Kind::Folder => Ok(None),
-            Kind::Other(what) => Err(io::Error::other(format!("it is {what}, not a regular file"))),
+            Kind::Other(what) => Err(io::Error::other(format!("found {what}, expected a regular file"))),
         }
     }
 
-    /// What it is, with its article, if that is no folder.
+    /// Describes the file, with an article; `None` for a folder.
     pub(crate) fn no_folder(&self) -> Option<&'static str> {
         match self.kind {
             Kind::File => Some("a file"),
@@ -44,19 +45,19 @@ impl State {
         }
     }
 
-    /// The answer to whoever asked for contents that were written to his output.
+    /// Creates the result for contents that were written to the caller's output.
     pub(crate) fn with_contents(self) -> GetResult {
         GetResult::new(Contents::Written, self.size, self.version)
     }
 
-    /// That of an open file.
+    /// Returns the state of an open file.
     #[cfg(unix)]
     pub(crate) fn of(file: &File) -> io::Result<Self> {
-        // On Linux the standard library asks `statx` for it, which takes several times as long.
+        // On Linux the standard library uses `statx`, which is several times slower.
         Ok(Self::new(&rustix::fs::fstat(file)?))
     }
 
-    /// That of the file at a path.
+    /// Returns the state of the file at a path.
     #[cfg(unix)]
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         Ok(Self::new(&rustix::fs::stat(path)?))
@@ -80,24 +81,24 @@ impl State {
         Self { kind, size, version: Some(Version::new(version)) }
     }
 
-    /// That of an open file.
+    /// Returns the state of an open file.
     #[cfg(not(unix))]
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         Ok(Self::new(&file.metadata()?))
     }
 
-    /// That of the file at a path.
+    /// Returns the state of the file at a path.
     #[cfg(not(unix))]
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         Ok(Self::new(&std::fs::metadata(path)?))
     }
 
-    /// The time when the file was made has to say which file it is.
+    /// Without inode numbers, the creation time identifies the file.
     #[cfg(not(unix))]
     fn new(found: &std::fs::Metadata) -> Self {
         use std::time::{SystemTime, UNIX_EPOCH};
 
-        // Before 1970 it is the time until then, which tells states apart as well.
+        // A time before 1970 counts backwards, which also distinguishes states.
         let nanoseconds = |time: io::Result<SystemTime>| {
             let since = time.ok()?.duration_since(UNIX_EPOCH).unwrap_or_else(|before| before.duration());
             Some(since.as_nanos())
@@ -112,7 +113,7 @@ impl State {
         let kind = match (found.is_file(), found.is_dir()) {
             (true, _) => Kind::File,
             (_, true) => Kind::Folder,
-            _ => Kind::Other("something else"),
+            _ => Kind::Other("a special file"),
         };
         Self { kind, size: found.len(), version }
     }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use zarr_spec::Invalid;
 
-/// The path that a `file:` URL names; `None` for a text that is none.
+/// Returns the path that a `file:` URL names; `None` if the text is not such a URL.
 ///
 /// # Errors
 ///
-/// For another host than this machine, a relative path, a query, a fragment, and escapes that are none.
+/// For a host other than this machine, a relative path, a query, a fragment, and invalid escapes.
 pub(crate) fn path_of(text: &str) -> Result<Option<PathBuf>, Invalid> {
     let Some(rest) = after_scheme(text) else { return Ok(None) };
     let refused = |what: &str| Invalid::new(format!("`{text}`: {what}"));
@@ -17,7 +17,7 @@ pub(crate) fn path_of(text: &str) -> Result<Option<PathBuf>, Invalid> {
     native(path).map(Some).map_err(refused)
 }
 
-/// The URL of an absolute path.
+/// Returns the URL of an absolute path.
 pub(crate) fn url_of(path: &Path) -> String {
     encode(path.as_os_str().as_encoded_bytes(), cfg!(windows))
 }
@@ -27,7 +27,7 @@ fn after_scheme(text: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("file").then_some(rest)
 }
 
-/// The bytes of the path. With `drives`, as Windows has them, the `/` before `C:` is none of it.
+/// Decodes the path. With `drives`, as on Windows, the `/` before `C:` is not part of it.
 fn decode(rest: &str, drives: bool) -> Result<Vec<u8>, &'static str> {
     let path = match rest.strip_prefix("//") {
         None => rest,
@@ -35,18 +35,18 @@ fn decode(rest: &str, drives: bool) -> Result<Vec<u8>, &'static str> {
             let (host, path) = authority.split_at(authority.find('/').unwrap_or(authority.len()));
             if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
                 return Err(
-                    "files of other hosts cannot be reached; a path on this one begins with `file:///`",
+                    "cannot read files of another host; the URL of a local path begins with `file:///`",
                 );
             }
             path
         }
     };
     if !path.starts_with('/') {
-        return Err("a file URL has an absolute path; it begins with `file:///`");
+        return Err("the path is relative; a file URL has an absolute path and begins with `file:///`");
     }
     if path.contains(['?', '#']) {
         return Err(
-            "a file URL has no query and no fragment; in names, `?` is written `%3F` and `#` is written `%23`",
+            "a file URL cannot have a query or a fragment; write `?` as `%3F` and `#` as `%23` in names",
         );
     }
     let mut bytes = unescape(path)?;
@@ -71,20 +71,20 @@ fn unescape(path: &str) -> Result<Vec<u8>, &'static str> {
                     || char::from(rest.next()?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
                 match (digit(), digit()) {
                     (Some(high), Some(low)) => high << 4 | low,
-                    _ => return Err("`%` without two hexadecimal digits"),
+                    _ => return Err("expected two hexadecimal digits after `%`"),
                 }
             }
             byte => byte,
         };
         if byte == 0 {
-            return Err("no path has the character `%00`");
+            return Err("a path cannot contain `%00`");
         }
         bytes.push(byte);
     }
     Ok(bytes)
 }
 
-/// `backslashes` separate names as Windows has it.
+/// Encodes a path as a URL. With `backslashes`, as on Windows, `\` separates names.
 fn encode(path: &[u8], backslashes: bool) -> String {
     let mut url = String::with_capacity(path.len() + 8);
     url.push_str("file://");
@@ -114,10 +114,10 @@ fn native(path: Vec<u8>) -> Result<PathBuf, &'static str> {
     portable(path)
 }
 
-/// Where paths are Unicode.
+/// Converts the path on systems where paths are Unicode.
 #[cfg(any(not(unix), test))]
 fn portable(path: Vec<u8>) -> Result<PathBuf, &'static str> {
-    String::from_utf8(path).map(PathBuf::from).map_err(|_| "its path is no UTF-8")
+    String::from_utf8(path).map(PathBuf::from).map_err(|_| "the path is not valid UTF-8")
 }
 
 #[cfg(test)]
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_are_no_unicode_are_for_systems_that_have_them() {
+    fn paths_that_are_not_unicode_depend_on_the_system() {
         assert_eq!(portable(b"/a".to_vec()), Ok("/a".into()));
         assert!(portable(b"/\xff".to_vec()).is_err());
         assert_eq!(native(b"/\xff".to_vec()).is_ok(), cfg!(unix));

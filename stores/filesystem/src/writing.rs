@@ -1,4 +1,4 @@
-//! Writing a value: beside its place, then renamed.
+//! Writing a value to a temporary file and renaming it.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
@@ -19,11 +19,11 @@ use crate::handles::Handle;
 use crate::place::{TEMPORARY, failed, parent, refused};
 use crate::{FilesystemStore, Writer, listing, removing};
 
-/// How often a folder may be removed by others between the moments when it is made and used.
+/// How often to retry after another process removed the folder.
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
-    /// Writes a value, again as long as others remove its folder.
+    /// Writes a value. Tries again if another process removes its folder.
     pub(crate) fn write(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
         self.base.put_value(key, &mut writer.value)?;
         for _ in 1..ATTEMPTS {
@@ -39,7 +39,7 @@ impl FilesystemStore {
         self.write_once(key, value, writer)
     }
 
-    /// Writes the value to the path that `writer` has.
+    /// Writes the value to the path in `writer`.
     fn write_once(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
         let Writer { value: path, temporary, handles, names } = writer;
         if self.durable {
@@ -54,7 +54,7 @@ impl FilesystemStore {
                 (path.parent().and_then(|path| handles.open(folder, known, path)), known)
             }
         };
-        // In a folder that was made here is no link, and a file does not take the place of a folder.
+        // A folder that the store created does not contain links, and a file does not replace a folder.
         if known == Known::Found {
             self.make_way(key, path)?;
         }
@@ -76,13 +76,13 @@ impl FilesystemStore {
             })?;
         }
         if self.durable {
-            self.keep_names(folder).map_err(|error| failed("writing", path, error))?;
+            self.sync_names(folder).map_err(|error| failed("writing", path, error))?;
         }
         Ok(())
     }
 
-    /// Removes what is no value from the place of one: folders without any. A rename would take a link to a folder
-    /// for a file.
+    /// Removes empty folders at the path of a value. Refuses a link to a folder, which a rename would replace
+    /// like a file.
     fn make_way(&self, key: &Key, path: &Path) -> Result<(), StoreError> {
         match fs::symlink_metadata(path) {
             Ok(there) if there.is_symlink() && path.is_dir() => Err(there_are_keys_below(key)),
@@ -100,20 +100,20 @@ impl FilesystemStore {
         }
     }
 
-    /// Writes to the disk what was renamed and made in `folder` and in those above it.
-    fn keep_names(&self, folder: &str) -> io::Result<()> {
+    /// Syncs the names in `folder` and its parents to disk.
+    fn sync_names(&self, folder: &str) -> io::Result<()> {
         let mut above = Some(folder);
         while let Some(folder) = above {
             sync_folder(&self.base.below(folder))?;
             above = parent(folder);
         }
-        // Writing made the root and the folders between.
+        // The write also created the root and the folders above it.
         let Some(before) = self.there_before.get() else { return Ok(()) };
         let mut made_in = self.path().ancestors().skip(1).take_while(|folder| folder.starts_with(before));
         made_in.try_for_each(sync_folder)
     }
 
-    /// The closest folder at or above the root that is there.
+    /// Returns the closest existing folder at or above the root.
     fn closest_folder(&self) -> PathBuf {
         self.path().ancestors().find(|folder| folder.is_dir()).unwrap_or(self.path()).to_owned()
     }
@@ -122,27 +122,27 @@ impl FilesystemStore {
 fn there_are_keys_below(key: &Key) -> StoreError {
     refused(
         key.as_str(),
-        format!("there is a folder `{key}/`: a file cannot be both a value and a folder of others"),
+        format!("`{key}/` is a folder: a path cannot be both a value and a prefix of other keys"),
     )
 }
 
-/// A folder, or the file in it, was removed by others.
+/// Returns whether another process removed the folder or the file.
 fn is_gone(error: &StoreError) -> bool {
     let StoreError::Io { source, .. } = error else { return false };
     source.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// A file that is being written, and removed unless it is renamed.
+/// A temporary file, removed on drop unless it was renamed.
 struct Temporary<'p> {
     path: &'p Path,
-    /// That of the folder in which it is, if there is one.
+    /// The handle of its folder, if open.
     handle: Option<&'p Handle>,
     file: Option<File>,
     is_renamed: bool,
 }
 
 impl<'p> Temporary<'p> {
-    /// Makes one that was not there, at the path that `place` puts in `path`, another one each time.
+    /// Creates a new file. `place` puts another path in `path` at each call.
     fn create(
         path: &'p mut OsString,
         mut place: impl FnMut(&mut OsString),
@@ -158,7 +158,7 @@ impl<'p> Temporary<'p> {
                 Ok(file) => {
                     return Ok(Self { path: Path::new(path), handle, file: Some(file), is_renamed: false });
                 }
-                // Left behind by a crash, under the same random number.
+                // Left by a crashed program that had the same random number.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -168,12 +168,12 @@ impl<'p> Temporary<'p> {
     fn write(&mut self, value: &[u8], durable: bool) -> io::Result<()> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
         let written = file.write_all(value).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
-        // Closed before it is renamed or removed: not every system does that to an open file.
+        // Closes the file first: some systems cannot rename or remove an open file.
         drop(file);
         written
     }
 
-    /// Gives it the name of `path`, in the same folder.
+    /// Renames the file to `path`, in the same folder.
     fn rename(&mut self, path: &Path) -> io::Result<()> {
         match (self.handle, self.path.file_name(), path.file_name()) {
             (Some(handle), Some(from), Some(to)) => handle.rename(from, to)?,
@@ -188,23 +188,23 @@ impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         self.file = None;
         if !self.is_renamed {
-            // The failure that led here is the one to report; what stays behind is hidden.
+            // The original failure is the one to report. The remaining file is hidden.
             let _removed = fs::remove_file(self.path);
         }
     }
 }
 
-/// Names of one thread for files that are being written.
+/// Generates the names of one thread's temporary files.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// What they begin with behind what all temporary names begin with: a random number of this process, and the number
-    /// of the thread's names in it.
+    /// The text after [`TEMPORARY`](crate::place::TEMPORARY): a random number of this process, and the number
+    /// of this generator.
     begin: String,
     count: u64,
 }
 
 impl Names {
-    /// Appends a name that is hidden, another one each time.
+    /// Appends a new hidden name.
     fn put_unused(&mut self, path: &mut OsString) {
         static PROCESS: OnceLock<u64> = OnceLock::new();
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -222,7 +222,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Other systems do not open folders; their file systems keep names in a journal.
+/// Other systems do not open folders; their file systems journal names.
 #[cfg(not(unix))]
 pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_leaves_no_temporary_file() {
+    fn a_failure_does_not_leave_a_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let is_empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
         let mut path = OsString::new();
@@ -242,7 +242,7 @@ mod tests {
         let mut temporary = Temporary::create(&mut path, place, None).unwrap();
         temporary.write(b"v", false).unwrap();
         assert!(!is_empty());
-        // A file cannot take the place of a folder.
+        // A file cannot replace a folder.
         assert!(temporary.rename(folder.path()).is_err());
         drop(temporary);
         assert!(is_empty());
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_is_not_written_to() {
+    fn an_existing_file_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let taken = folder.path().join("taken");
         fs::write(&taken, b"by others").unwrap();

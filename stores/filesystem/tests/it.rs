@@ -1,4 +1,4 @@
-//! `filesystem` against the rules for stores, and files that other programs made or left behind.
+//! `filesystem`: the rules for stores, files of other programs, and leftovers of crashes.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -18,7 +18,7 @@ use zarr_spec::store::{GetOptions, Store, StoreConfiguration, StoreError, StoreP
 use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
 use zarr_store_filesystem::FilesystemStore;
 
-/// A store in a folder that is removed in the end.
+/// A store in a folder that is removed at the end.
 #[derive(Debug)]
 struct Scratch {
     store: FilesystemStore,
@@ -47,7 +47,7 @@ impl Scratch {
         texts(&store.list().unwrap_or_default())
     }
 
-    /// Everything in the folder of the store, folders with a `/` at the end.
+    /// Returns everything in the folder of the store; folders end in `/`.
     fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         files_below(self.store.path(), "", &mut files);
@@ -77,8 +77,8 @@ fn scratch() -> Scratch {
     Scratch { store: FilesystemStore::open(folder.path().join("root")).unwrap(), folder }
 }
 
-/// Holds stores in new folders to rules.
-fn hold(durable: bool, rules: &[&str]) {
+/// Checks rules on stores in new folders.
+fn check_store_rules(durable: bool, rules: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let make = || -> Arc<dyn Store> {
         let root = tempfile::tempdir_in(&folder).unwrap().keep().join("root");
@@ -88,12 +88,12 @@ fn hold(durable: bool, rules: &[&str]) {
 }
 
 fn holds(rules: &[&str]) {
-    hold(false, rules);
+    check_store_rules(false, rules);
 }
 
 #[test]
 fn every_rule_holds_for_a_durable_store() {
-    hold(true, &rule_names().collect::<Vec<_>>());
+    check_store_rules(true, &rule_names().collect::<Vec<_>>());
 }
 
 /// Tests V3-STORE-03.
@@ -105,7 +105,7 @@ fn every_rule_for_stores_holds() {
 zarr_conformance::test_rules! { holds;
     /// Tests V2-STORE-01, V2-STORE-02, V2-STORE-03, V3-STORE-01, V3-STORE-11.
     #[test]
-    fn keys_of_all_formats_are_kept();
+    fn keys_of_all_formats_are_stored();
 
     /// Tests D3-STORE-04, D3-STORE-05, D3-STORE-06, D3-STORE-08, D3-STORE-16.
     #[test]
@@ -174,7 +174,7 @@ fn files_are_keys_and_folders_are_prefixes() {
     assert_eq!(scratch.list(), ["meta/a.array.json", "meta/foo/b.array.json", "zarr.json"]);
     let directory = |prefix: &str| scratch.store.list_dir(&Prefix::new(prefix).unwrap()).unwrap();
     assert_eq!(texts(&directory("meta/").keys), ["meta/a.array.json"]);
-    // Empty folders, too: nobody looks into each.
+    // Listings include empty folders, because they do not open each folder.
     assert_eq!(
         directory("meta/").prefixes,
         ["meta/foo/", "meta/none/"].map(|text| Prefix::new(text).unwrap())
@@ -182,7 +182,7 @@ fn files_are_keys_and_folders_are_prefixes() {
     assert_eq!(directory("").prefixes, ["empty/", "meta/"].map(|text| Prefix::new(text).unwrap()));
     assert_eq!(directory("empty/").prefixes, [Prefix::new("empty/deep/").unwrap()]);
     assert_eq!(directory("empty/deep/deeper/"), Default::default());
-    // A value takes the place of empty folders, and they go with a prefix.
+    // A value replaces empty folders. Erasing a prefix also removes them.
     scratch.set("empty", b"v").unwrap();
     assert_eq!(scratch.get("empty").unwrap().unwrap(), "v");
     scratch.store.erase_prefix(&Prefix::new("meta/").unwrap()).unwrap();
@@ -190,7 +190,7 @@ fn files_are_keys_and_folders_are_prefixes() {
 }
 
 #[test]
-fn a_name_that_the_system_cannot_have_is_an_error_and_leaves_nothing() {
+fn a_name_that_the_system_refuses_is_an_error_and_leaves_nothing() {
     let scratch = scratch();
     scratch.set("a/b", b"old").unwrap();
     let key = format!("a/{}", "n".repeat(300));
@@ -201,7 +201,7 @@ fn a_name_that_the_system_cannot_have_is_an_error_and_leaves_nothing() {
 
 /// Tests DX-FS-03.
 #[test]
-fn erasing_removes_a_file_and_the_folders_that_it_leaves_empty() {
+fn erasing_removes_a_file_and_its_empty_folders() {
     let scratch = scratch();
     for key in ["a/b/c/d", "a/b/x", "e/f"] {
         scratch.set(key, b"v").unwrap();
@@ -222,16 +222,16 @@ fn erasing_removes_a_file_and_the_folders_that_it_leaves_empty() {
 
 /// Tests D3-FS-05, D3-KEY-14.
 #[test]
-fn a_file_is_no_folder_and_a_folder_no_file() {
+fn a_path_is_either_a_file_or_a_folder() {
     let scratch = scratch();
     scratch.set("foo.array.json", b"{}").unwrap();
     scratch.set("meta/x", b"v").unwrap();
     assert_eq!(scratch.get("meta").unwrap(), None);
     assert_eq!(scratch.store.size(&Key::new("meta").unwrap()).unwrap(), None);
     for (key, reason) in [
-        ("foo.array.json/x", "foo.array.json` is no folder"),
-        ("foo.array.json/x/y/z", "is no folder"),
-        ("meta", "there is a folder `meta/`"),
+        ("foo.array.json/x", "foo.array.json` is a file, not a folder"),
+        ("foo.array.json/x/y/z", "is a file, not a folder"),
+        ("meta", "`meta/` is a folder"),
     ] {
         let error = scratch.set(key, b"v").unwrap_err();
         assert!(matches!(error, StoreError::Key(_)) && error.to_string().contains(reason), "{error}");
@@ -243,17 +243,17 @@ fn a_file_is_no_folder_and_a_folder_no_file() {
 }
 
 #[test]
-fn a_value_takes_the_place_of_a_folder_without_any_in_one_that_the_store_has_made() {
+fn a_value_replaces_an_empty_folder_inside_of_a_folder_that_the_store_created() {
     let scratch = scratch();
     scratch.set("a/x", b"v").unwrap();
     fs::create_dir_all(scratch.path("root/a/y/z")).unwrap();
     scratch.set("a/y", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/x", "a/y"]);
-    // The same below a folder that others have made in one that is known.
+    // The same applies to a folder that another program created inside of a known one.
     fs::create_dir_all(scratch.path("root/a/b/c/d")).unwrap();
     scratch.set("a/b/c", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/b/", "a/b/c", "a/x", "a/y"]);
-    // A file of others is no folder.
+    // A file of another program blocks a folder.
     fs::write(scratch.path("root/a/file"), b"v").unwrap();
     let error = scratch.set("a/file/x", b"v").unwrap_err();
     assert!(matches!(error, StoreError::Key(_)), "{error}");
@@ -275,7 +275,7 @@ fn files_whose_names_are_not_utf_8_are_not_listed() {
 }
 
 #[test]
-fn without_its_folder_a_store_is_empty_and_reading_makes_none() {
+fn a_store_without_its_folder_is_empty_and_reads_do_not_create_it() {
     let scratch = scratch();
     assert_eq!(scratch.get("a").unwrap(), None);
     assert_eq!((&scratch.store as &dyn Store).list().unwrap(), []);
@@ -285,7 +285,7 @@ fn without_its_folder_a_store_is_empty_and_reading_makes_none() {
     assert!(!scratch.path("root").exists());
     scratch.set("a/b", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/b"]);
-    // Others may remove folders that this store has already written to.
+    // Another program may remove folders that this store has written to.
     fs::remove_dir_all(scratch.path("root")).unwrap();
     scratch.set("a/b", b"v").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/b"]);
@@ -307,7 +307,7 @@ fn two_stores_of_one_folder_see_each_other() {
 }
 
 #[test]
-fn a_path_a_url_and_a_description_open_the_same_store() {
+fn paths_urls_and_descriptions_open_the_same_store() {
     let scratch = scratch();
     scratch.set("k", b"v").unwrap();
     let path = scratch.path("root").to_str().unwrap().to_owned();
@@ -337,15 +337,15 @@ fn a_path_a_url_and_a_description_open_the_same_store() {
 }
 
 #[test]
-fn a_relative_path_means_the_folder_of_the_moment() {
+fn a_relative_path_is_resolved_when_the_store_opens() {
     let store = FilesystemStore::open("some/where").unwrap();
     assert_eq!(store.path(), std::env::current_dir().unwrap().join("some").join("where"));
     assert!(store.location().starts_with("file:///") && store.location().ends_with("/some/where"));
 }
 
-/// Whoever reads a small value once leaves room for a byte more than there should be; what there is may be something else.
+/// A caller leaves room for one byte more than it expects. The value may be shorter or longer.
 #[test]
-fn a_value_that_is_read_once_is_read_whatever_room_there_is() {
+fn a_value_that_is_read_once_is_read_with_any_amount_of_room() {
     let scratch = scratch();
     scratch.set("a/b", b"1234").unwrap();
     scratch.set("a/empty", b"").unwrap();

@@ -1,9 +1,9 @@
 //! The `memory` store: keys and values in the memory of this process.
 //!
-//! Reading shares the bytes of a value and copies nothing. A value is as old as the store at most: nothing outlives
-//! the last reference to it. Any [`Key`] can be stored, also `a` beside `a/b`.
+//! Reads share the stored bytes and copy nothing. Values live as long as the store. Every [`Key`] can be
+//! stored, including both `a` and `a/b`.
 //!
-//! Opened as `{"type": "memory"}` or `memory:`, which makes a new and empty store each time.
+//! Opened as `{"type": "memory"}` or `memory:`. Each opening creates a new, empty store.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +21,7 @@ use zarr_spec::{Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 zarr_spec::register!(
     StorePlugin::new("memory", &["memory"], &open)
         .configuration::<MemoryConfiguration>()
-        .about("Keeps values in memory until it is closed.", EXAMPLES)
+        .about("Stores values in memory until the store is closed.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "memory"}"#)];
@@ -33,27 +33,28 @@ pub struct MemoryStore(RwLock<Values>);
 #[derive(Default)]
 struct Values {
     by_key: BTreeMap<Key, Value>,
-    /// How often a value was set.
+    /// Counts the calls that set a value.
     sets: u64,
 }
 
 struct Value {
     bytes: Bytes,
-    /// The count of `sets` when it was set.
+    /// The value of `sets` after this value was set.
     version: u64,
 }
 
-/// The number of keys that a listing copies at a time.
+/// The number of keys that a listing copies in one page.
 const PAGE: usize = 1000;
 
 impl MemoryStore {
-    /// Without any value.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    // No code of others runs under the lock, and no change is made in steps: what a panic left behind is sound.
+    // No foreign code runs under the lock and every change is a single step, so a panic leaves the values
+    // consistent.
     fn values(&self) -> RwLockReadGuard<'_, Values> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,7 +95,7 @@ impl Store for MemoryStore {
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
-        // Copied before the lock is taken. A new value of the same key needs no other memory.
+        // Copies before it takes the lock. Replacing a value then allocates nothing else.
         let bytes = value.into_bytes();
         let mut stored = self.change();
         if let Some(bytes) = stored.replace(key, bytes) {
@@ -103,7 +104,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    /// All values change at once, or none does.
+    /// Changes either all values or none.
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
         check_overlaps(values)?;
         let mut stored = self.change();
@@ -144,7 +145,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    /// Copies some keys at a time: the caller may change the store while it takes them.
+    /// Copies a page of keys at a time, so the caller may change the store while it iterates.
     fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
         let prefix = prefix.clone();
         let mut from = Bound::Included(prefix.to_string());
@@ -173,9 +174,9 @@ impl Store for MemoryStore {
                 }
                 Some((segment, _)) => {
                     let below = prefix.join(segment)?;
-                    let behind = behind(&below);
+                    let end = after(&below);
                     directory.prefixes.push(below);
-                    Bound::Included(behind)
+                    Bound::Included(end)
                 }
             };
         }
@@ -187,7 +188,7 @@ impl Store for MemoryStore {
 }
 
 impl Values {
-    /// Sets a value that there is another one of; gives the bytes back where there is none.
+    /// Replaces the value of `key`. Returns the bytes if the key does not exist.
     fn replace(&mut self, key: &Key, bytes: Bytes) -> Option<Bytes> {
         let Some(value) = self.by_key.get_mut(key) else { return Some(bytes) };
         self.sets += 1;
@@ -200,7 +201,7 @@ impl Values {
         self.by_key.insert(key, Value { bytes, version: self.sets });
     }
 
-    /// The keys from `from` on that begin with `prefix`, sorted.
+    /// Returns the sorted keys that start with `prefix`, beginning at `from`.
     fn below(&self, prefix: &Prefix, from: &Bound<String>) -> impl Iterator<Item = &Key> {
         let from = from.as_ref().map(String::as_str);
         let keys = self.by_key.range::<str, _>((from, Bound::Unbounded)).map(|(key, _)| key);
@@ -208,8 +209,8 @@ impl Values {
     }
 }
 
-/// The first text that sorts after every key below `prefix`: `0` follows `/`.
-fn behind(prefix: &Prefix) -> String {
+/// Returns the first text that sorts after every key below `prefix`: `0` follows `/`.
+fn after(prefix: &Prefix) -> String {
     let mut text = prefix.to_string();
     text.pop();
     text.push('0');
@@ -236,8 +237,9 @@ impl StoreConfiguration for MemoryConfiguration {
 fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     let rest = url.split_once(':').map_or(url, |(_, rest)| rest);
     if !matches!(rest, "" | "//" | "///") {
-        let what =
-            format!("`{url}`: a store in memory has no name and no folders, `memory:` is all of its URL");
+        let what = format!(
+            "`{url}`: unexpected text after `memory:`; a memory store does not have a name or folders"
+        );
         return Err(Invalid::new(what).into());
     }
     Ok(Arc::new(MemoryStore::new()))

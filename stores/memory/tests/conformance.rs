@@ -1,3 +1,3 @@
-//! `memory` against everything that stores are held to.
+//! Runs the shared conformance suite for stores on `memory`.
 
 zarr_conformance::conformance_tests!(zarr_store_memory);

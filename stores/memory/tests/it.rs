@@ -1,4 +1,4 @@
-//! `memory` against the rules for stores, and what it adds to them.
+//! `memory`: the rules for stores, sharing of bytes, and listings during changes.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn every_rule_for_stores_holds() {
 zarr_conformance::test_rules! { holds;
     /// Tests V2-STORE-01, V2-STORE-02, V2-STORE-03, V3-STORE-01, V3-STORE-11.
     #[test]
-    fn keys_of_all_formats_are_kept();
+    fn keys_of_all_formats_are_stored();
 
     /// Tests D3-STORE-04, D3-STORE-05, D3-STORE-06, D3-STORE-08, D3-STORE-16.
     #[test]
@@ -44,7 +44,7 @@ zarr_conformance::test_rules! { holds;
 }
 
 #[test]
-fn reading_shares_the_bytes_that_were_stored() {
+fn reads_share_the_stored_bytes() {
     let store = MemoryStore::new();
     let key = Key::new("k").unwrap();
     let value = Bytes::from(vec![7; 1000]);
@@ -55,7 +55,7 @@ fn reading_shares_the_bytes_that_were_stored() {
     };
     assert_eq!(part(ByteRange::Full.into()).as_ptr(), value.as_ptr());
     assert_eq!(part(ByteRange::From(10).into()).as_ptr(), value[10..].as_ptr());
-    // What was read before stays as it was.
+    // Bytes that were read earlier do not change.
     let before = part(ByteRange::Last(2).into());
     store.set(&key, b"new".into()).unwrap();
     assert_eq!((before.as_ref(), part(ByteRange::Full.into()).as_ref()), (&[7, 7][..], &b"new"[..]));
@@ -73,13 +73,13 @@ fn a_key_may_be_a_prefix_of_others() {
 }
 
 #[test]
-fn a_part_that_cannot_be_written_changes_nothing() {
+fn a_failed_partial_write_changes_nothing() {
     let store = MemoryStore::new();
     let [a, b] = ["a", "b"].map(|key| Key::new(key).unwrap());
     let result = store.set_partial_values(&[(a.clone(), 0, b"x"), (b, u64::MAX, b"x")]);
     assert!(matches!(result, Err(StoreError::TooLarge { .. })), "{result:?}");
     assert_eq!((&store as &dyn Store).list().unwrap(), []);
-    // 2^62 bytes of zeros are more than any machine has.
+    // No machine can allocate 2^62 bytes of zeros.
     assert!(store.set_partial_values(&[(a, 1 << 62, b"x")]).is_err());
 }
 
@@ -106,7 +106,7 @@ fn a_description_and_a_url_open_a_new_store() {
 }
 
 #[test]
-fn a_listing_of_many_keys_goes_on_while_they_are_erased() {
+fn a_listing_continues_while_its_keys_are_erased() {
     let store = MemoryStore::new();
     for number in 0..2500 {
         store.set(&Key::new(format!("d/{number}")).unwrap(), b"".into()).unwrap();

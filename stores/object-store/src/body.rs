@@ -1,18 +1,18 @@
-//! The bytes of an answer, as they come in.
+//! Receiving the bytes of a response.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use zarr_spec::BoxError;
 
-/// Memory that is asked for before anything has come, at most: what a server promises is not believed.
+/// Maximum memory to reserve before any byte arrives: the declared size is not trusted.
 const BEFORE: usize = 16 << 20;
 
-/// `size` bytes of `stream`, after `skip` others. What comes in one piece is shared, and what comes in several is put
-/// together once.
+/// Collects `size` bytes of `stream` after skipping `skip` bytes. Bytes that arrive in one piece are shared;
+/// several pieces are copied once.
 ///
 /// # Errors
 ///
-/// Those of the stream; when it ends before that, and when the machine has no memory for it.
+/// Those of the stream; also if it ends early, and if memory runs out.
 pub(crate) async fn collected(
     mut stream: impl Stream<Item = Result<Bytes, object_store::Error>> + Unpin,
     mut skip: u64,
@@ -22,9 +22,9 @@ pub(crate) async fn collected(
     let mut whole = Vec::new();
     let count = |first: &Bytes, whole: &Vec<u8>| first.len().max(whole.len());
     while count(&first, &whole) < size {
-        let Some(mut piece) = stream.next().await.transpose().map_err(Failed::Asking)? else {
-            let came = count(&first, &whole);
-            return Err(Failed::Here(format!("the answer ends after {came} of {size} bytes").into()));
+        let Some(mut piece) = stream.next().await.transpose().map_err(Failed::Request)? else {
+            let received = count(&first, &whole);
+            return Err(Failed::Local(format!("the response ended after {received} of {size} bytes").into()));
         };
         let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(piece.len());
         skip -= skipped as u64;
@@ -44,14 +44,14 @@ pub(crate) async fn collected(
     Ok(if whole.is_empty() { first } else { whole.into() })
 }
 
-/// Where a body went wrong.
+/// Why a body could not be received.
 pub(crate) enum Failed {
-    /// What the server or the network did.
-    Asking(object_store::Error),
-    /// What was found here.
-    Here(BoxError),
+    /// An error of the server or the network.
+    Request(object_store::Error),
+    /// An error that was found in this process.
+    Local(BoxError),
 }
 
 fn reserve(whole: &mut Vec<u8>, more: usize) -> Result<(), Failed> {
-    whole.try_reserve(more).map_err(|error| Failed::Here(error.into()))
+    whole.try_reserve(more).map_err(|error| Failed::Local(error.into()))
 }

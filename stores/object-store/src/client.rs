@@ -1,4 +1,4 @@
-//! The HTTP client of a store: time limits, retries and redirects, and certificates as the system has them.
+//! The HTTP client of a store: time limits, retries, redirects, and the system's certificates.
 
 mod redirect;
 mod retry;
@@ -23,13 +23,13 @@ pub(crate) use redirect::Redirects;
 pub(crate) use retry::policy;
 use timed::{TimeLimits, TimedBody};
 
-/// How long a host may take to be found and to accept a connection.
+/// Time limit for resolving a host and connecting to it.
 const CONNECT: Duration = Duration::from_secs(4);
 
-/// The same for a server of credentials, which is near or does not exist.
+/// The same for a credential server, which is either near or absent.
 const CONNECT_NEAR: Duration = Duration::from_secs(1);
 
-/// Makes clients for the stores of `object_store`.
+/// Creates the HTTP clients for the stores of `object_store`.
 #[derive(Debug, Default)]
 pub(crate) struct Connector {
     limits: TimeLimits,
@@ -37,7 +37,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// A connector whose clients follow these redirects.
+    /// Creates a connector whose clients follow `redirects`.
     pub(crate) fn new(redirects: Redirects) -> Self {
         Self { limits: TimeLimits::default(), redirects }
     }
@@ -48,7 +48,7 @@ impl HttpConnector for Connector {
         let value = |key| options.get_config_value(&key);
         let allows_http = value(ClientConfigKey::AllowHttp).is_some_and(|value| value == "true");
         let default = ClientOptions::new().get_config_value(&ClientConfigKey::ConnectTimeout);
-        // Only requests for credentials have another one than the default.
+        // Only requests for credentials have a timeout other than the default.
         let is_near = value(ClientConfigKey::ConnectTimeout) != default;
         let connect = if is_near { CONNECT_NEAR } else { CONNECT };
         Ok(HttpClient::new(Client {
@@ -62,14 +62,14 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client that is made at the first request: reading the certificates takes a while.
+/// A client that is created by the first request, because reading the certificates is slow.
 #[derive(Debug)]
 struct Client {
     connect: Duration,
     limits: TimeLimits,
     redirects: Redirects,
     allows_http: bool,
-    /// Whether a server has answered, so that it exists and a failed connection is worth more retries.
+    /// Whether the server has answered before. If so, it exists, and a failed connection is worth more retries.
     has_answered: AtomicBool,
     client: OnceLock<Result<Ready, String>>,
 }
@@ -77,7 +77,7 @@ struct Client {
 #[derive(Debug)]
 struct Ready {
     client: reqwest::Client,
-    /// Why no certificate can be checked.
+    /// Why certificates cannot be checked.
     without_roots: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl Client {
             .connect_timeout(self.connect)
             .https_only(!self.allows_http)
             .http1_only()
-            // The crate would send credentials of services, which it does not know, to other hosts.
+            // `reqwest` would send the credentials headers of services, which it does not know, to other hosts.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .user_agent(concat!("zarr-kit/", env!("CARGO_PKG_VERSION")))
@@ -112,9 +112,10 @@ impl Client {
         Ok(Ready { client, without_roots })
     }
 
-    /// Sends one request and waits for the head of its answer. A host that never answered is given up soon.
+    /// Sends one request and waits for the head of the response. Gives up early on a host that has never
+    /// answered.
     async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
-        // The client of the crate panics otherwise: some hosts are valid for only one of two parsers.
+        // Without this check `reqwest` would panic: some hosts are valid for only one of the two parsers.
         let url = reqwest::Url::parse(&request.uri().to_string())
             .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         let ready = self.ready()?;
@@ -146,7 +147,7 @@ impl Client {
         }
     }
 
-    /// Sends a request, and those that follow from redirects.
+    /// Sends a request and follows its redirects.
     async fn send_to_the_end(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         for _ in 0..=redirect::MOST {
             let answer = self.send(&request).await?;
@@ -162,7 +163,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If that is longer than failed requests are repeated.
+    /// If the wait exceeds the time in which failed requests are repeated.
     async fn wait_as_asked(&self, answer: &HttpResponse) -> Result<(), HttpError> {
         let Some(wait) = retry::asked_wait(answer) else { return Ok(()) };
         if wait > retry::WINDOW {
@@ -193,18 +194,18 @@ fn other(kind: HttpErrorKind, reason: String) -> HttpError {
     HttpError::new(kind, io::Error::other(reason))
 }
 
-/// Goes along with a request and keeps what its last answer says, of which errors of `object_store` say less.
+/// Accompanies a request and records details of the last response that errors of `object_store` omit.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<Answer>>);
 
-/// What an answer says besides its bytes.
+/// Details of a response besides its bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
-    /// 0 if there was none.
+    /// The HTTP status; 0 without a response.
     pub(crate) status: u16,
-    /// Bytes of the whole value, where none of them are in the range.
+    /// The size of the whole value in bytes, if the requested range is outside of it.
     pub(crate) size: Option<u64>,
-    /// Where S3 has the bucket.
+    /// The region of the bucket, according to S3.
     pub(crate) region: Option<String>,
 }
 
@@ -265,7 +266,7 @@ mod tests {
         }
     }
 
-    /// The error of reading one value from `url` within these limits, with one retry.
+    /// Returns the error of reading one value from `url` within these limits, with one retry.
     fn failure(url: String, limits: TimeLimits) -> String {
         let store = HttpBuilder::new()
             .with_url(url)
@@ -289,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Each byte ends the silence, so that only the throughput ends the request.
+    /// Each byte ends the silence, so only the throughput limit applies.
     #[test]
     fn a_server_that_sends_too_slowly_is_an_error() {
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
@@ -300,7 +301,7 @@ mod tests {
         assert!(error.contains("at least 4096 bytes a second are expected"), "{error}");
     }
 
-    /// A caller that takes no bytes for longer than all limits does not make the server slow.
+    /// A caller that is slower than all limits does not make the server slow.
     #[test]
     fn only_the_time_that_the_caller_waits_counts() {
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n";
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(bytes, "xxx");
     }
 
-    /// Answers each request with what `reply` makes of its head.
+    /// Answers each request with the result of `reply` for its head.
     fn answering(reply: impl Fn(&str) -> String + Send + 'static) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -337,7 +338,7 @@ mod tests {
         port
     }
 
-    /// The second server is `localhost` and the first `127.0.0.1`, so that the host differs.
+    /// The servers are `127.0.0.1` and `localhost`, so the host differs.
     #[test]
     fn a_redirect_to_another_host_carries_no_credentials_and_no_referer() {
         let other = answering(|head| {

@@ -1,4 +1,4 @@
-//! From a URL or a description to a store. Credentials are none of it: they come from the environment.
+//! Opening stores from URLs and descriptions. Credentials come only from the environment.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -77,7 +77,7 @@ impl StoreConfiguration for S3Configuration {
             builder = builder.with_region(region);
         }
         if let Some(Endpoint { url, is_plain }) = endpoint {
-            // This goes before any other, also before one of the environment.
+            // This takes precedence over other endpoints, including one in the environment.
             builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, url);
             if is_plain {
                 builder = builder.with_allow_http(true);
@@ -89,8 +89,7 @@ impl StoreConfiguration for S3Configuration {
         if let Some(Endpoint { is_plain: true, .. }) = Endpoint::new(endpoint.as_deref())?
             && allows_http.is_none_or(|value| value != "true")
         {
-            let reason = "the endpoint of the environment is a server without encryption, which AWS_ALLOW_HTTP=true \
-                          allows";
+            let reason = "the endpoint in the environment is not encrypted; AWS_ALLOW_HTTP=true allows it";
             return Err(wrong(&self.url, reason));
         }
         let location = format!("s3://{}/{}", at.bucket, at.prefix);
@@ -164,7 +163,7 @@ impl StoreConfiguration for HttpConfiguration {
         let store = Arc::new(builder.build().map_err(|error| wrong(url, &error.to_string()))?);
         let read_alone = Capabilities::READ_ONLY.unlistable();
         let store = RemoteStore::at(store, Place::new(url.to_owned(), "")?, read_alone);
-        // A server has no buckets that could be missing.
+        // An HTTP server does not have buckets that could be missing.
         store.inside.is_there.store(true, Ordering::Relaxed);
         Ok(Arc::new(store))
     }
@@ -186,10 +185,10 @@ pub(crate) fn open_http(url: &str) -> Opened {
     HttpConfiguration { url: url.to_owned(), redirects: Redirects::default() }.open(None)
 }
 
-/// Where a service is, if not where it mostly is.
+/// The endpoint of a service, if it is not the default.
 struct Endpoint<'a> {
     url: &'a str,
-    /// Without encryption, which who writes such a URL allows.
+    /// Whether the endpoint is unencrypted HTTP, which a user allows by writing such a URL.
     is_plain: bool,
 }
 
@@ -198,20 +197,20 @@ impl<'a> Endpoint<'a> {
         let Some(url) = url else { return Ok(None) };
         let url = http_url(url).map_err(|error| Invalid::new(format!("endpoint {error}")))?;
         let wrong = |reason: String| Invalid::new(format!("endpoint `{url}`: {reason}"));
-        // `object_store` panics where this fails.
+        // `object_store` panics if this fails.
         let parsed = reqwest::Url::parse(url).map_err(|error| wrong(error.to_string()))?;
         let is_plain = parsed.scheme() == "http";
         if !is_plain && parsed.scheme() != "https" {
-            return Err(wrong("it begins with neither `https://` nor `http://`".to_owned()));
+            return Err(wrong("expected a URL that begins with `https://` or `http://`".to_owned()));
         }
         Ok(Some(Self { url, is_plain }))
     }
 }
 
-/// A URL without a host behind the bucket, which only Azure has.
+/// Refuses a URL with a host after the bucket, which only Azure allows.
 fn named<'a>(at: BucketUrl<'a>, url: &str) -> Result<BucketUrl<'a>, StoreError> {
     match at.bucket.contains('@') {
-        true => Err(wrong(url, "no bucket has '@' in its name")),
+        true => Err(wrong(url, "the name of a bucket cannot contain '@'")),
         false => Ok(at),
     }
 }

@@ -1,4 +1,4 @@
-//! What went wrong, in words that say what can be done about it.
+//! Errors of services, with advice on what to do.
 
 use std::error::Error as _;
 use std::io;
@@ -9,17 +9,17 @@ use zarr_spec::store::{IoKind, StoreError};
 
 use crate::client::Seen;
 
-/// What services call a bucket that is not there.
+/// Texts that services return for a missing bucket.
 const NO_BUCKET: [&str; 3] = ["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"];
 
-/// Where the machines of clouds ask for their credentials, which is done where there are no others.
+/// Paths of the metadata servers of clouds, which provide credentials if there are no others.
 const METADATA: [&str; 4] =
     ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/", "/metadata/identity/"];
 
-/// Characters of a message of a server that are shown.
+/// Maximum number of characters to show of a server's message.
 const SHOWN: usize = 600;
 
-/// Whether all that is missing is a key.
+/// Returns whether only the key is missing, and not the bucket.
 pub(crate) fn is_missing_key(error: &Error) -> bool {
     matches!(error, Error::NotFound { .. }) && !is_missing_bucket(&whole_text(error))
 }
@@ -28,7 +28,7 @@ fn is_missing_bucket(text: &str) -> bool {
     NO_BUCKET.iter().any(|name| text.contains(name))
 }
 
-/// What a caller is told of `error`.
+/// Converts `error` for the caller.
 pub(crate) fn failed(
     operation: &'static str,
     place: String,
@@ -44,7 +44,7 @@ pub(crate) fn failed(
     StoreError::io(operation, place, told).with_kind(kind(error, seen))
 }
 
-/// What a program can do about `error`.
+/// Classifies `error` for programs.
 fn kind(error: &Error, seen: Option<&Seen>) -> IoKind {
     if matches!(error, Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) {
         return IoKind::NotPermitted;
@@ -74,7 +74,7 @@ fn kind(error: &Error, seen: Option<&Seen>) -> IoKind {
     IoKind::Other
 }
 
-/// What the error and its causes say, each once.
+/// Returns the text of the error and its causes, each part once.
 fn whole_text(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -89,7 +89,7 @@ fn whole_text(error: &Error) -> String {
     text
 }
 
-/// A document of errors becomes its code and its message, and what is long is cut.
+/// Reduces an XML error document to its code and message, and shortens long texts.
 fn shown(text: &str) -> String {
     let start =
         ["<?xml", "<Error", "<!DOCTYPE", "<!doctype", "<html"].iter().filter_map(|tag| text.find(tag)).min();
@@ -106,7 +106,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// What stands in the first element of that name.
+/// Returns the content of the first element called `name`.
 fn element<'d>(document: &'d str, name: &str) -> Option<&'d str> {
     let (_, rest) = document.split_once(&format!("<{name}>"))?;
     Some(rest.split_once(&format!("</{name}>"))?.0)
@@ -116,21 +116,21 @@ fn advice(error: &Error, text: &str, seen: Option<&Seen>) -> Option<String> {
     let answer = seen.map(Seen::answer).unwrap_or_default();
     if METADATA.iter().any(|path| text.contains(path)) {
         return Some(
-            "there are no credentials in the environment, and this machine has none of its own: a public bucket is \
-             read with `\"anonymous\": true`, or for s3: URLs with AWS_SKIP_SIGNATURE=true"
+            "no credentials found in the environment or on this machine; read a public bucket \
+             with `\"anonymous\": true`, or for s3: URLs with AWS_SKIP_SIGNATURE=true"
                 .to_owned(),
         );
     }
     if let Some(region) = answer.region.filter(|_| matches!(answer.status, 301 | 307 | 400)) {
-        return Some(format!("the bucket is in region {region}: AWS_REGION or `region` has to say so"));
+        return Some(format!("the bucket is in region {region}; set AWS_REGION or `region`"));
     }
     match error {
         Error::PermissionDenied { .. } if !is_missing_bucket(text) => Some(
-            "who may not list a bucket of S3 is answered so for a key that is not there, too: the store cannot tell \
-             whether it is there"
+            "S3 also answers this for a missing key if listing is not permitted, so the store cannot tell \
+             whether the key exists"
                 .to_owned(),
         ),
-        _ if is_missing_bucket(text) => Some("the bucket is not there".to_owned()),
+        _ if is_missing_bucket(text) => Some("the bucket does not exist".to_owned()),
         _ => None,
     }
 }

@@ -1,9 +1,9 @@
-//! One value, or a part of it.
+//! Fetching one value, or a part of it.
 //!
-//! One request as a rule. A part that begins behind the end of a value is empty, which most servers tell in the
-//! answer that refuses it, and others have to be asked for. Not every server understands all ranges: Azure has none
-//! that count from the end, so the size is asked for first, and simple servers have none at all, and are read from the
-//! start. What a server does not understand is remembered.
+//! A fetch is usually one request. A part that starts after the end of a value is empty; most servers report
+//! that when they refuse the range, others need a second request. Some servers do not support all ranges. Azure
+//! lacks ranges that count from the end, so the size is requested first. Simple servers do not support ranges
+//! at all, so the value is read from the start. The store remembers which ranges a server lacks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,36 +18,36 @@ use zarr_spec::{BoxError, ByteRange, Key, LimitExceeded};
 
 use crate::Inside;
 use crate::body::{Failed, collected};
+use crate::budget::Budget;
 use crate::client::Seen;
 use crate::failure::{failed, is_missing_key};
-use crate::room::Room;
 
-/// What is wanted of which value, and how many bytes there is room for.
+/// A requested range of a value, with its limit.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     pub(crate) key: Key,
     pub(crate) range: ByteRange,
     pub(crate) limit: usize,
-    /// Where the bytes that come are counted, if others come at the same time. Who takes them gives it back.
-    pub(crate) room: Option<Arc<Room>>,
+    /// The budget for the received bytes, shared with concurrent requests. The consumer releases them.
+    pub(crate) budget: Option<Arc<Budget>>,
 }
 
-/// Ranges that a server understands, as far as is known.
+/// The ranges that a server supports, as far as is known.
 pub(crate) const ALL: u8 = 0;
 const NOT_FROM_THE_END: u8 = 1;
 const NONE: u8 = 2;
 
-/// How often a value that changes in between is asked for again.
+/// How often to retry when a value changes between two requests.
 const TRIES: usize = 3;
 
-/// No answer that could be used.
+/// A failed request, with details of its response.
 struct Refused {
     error: Error,
     seen: Seen,
 }
 
 impl Inside {
-    /// As [`zarr_spec::store::Store::get`].
+    /// Implements [`zarr_spec::store::Store::get`].
     pub(crate) async fn fetch(&self, part: &Part) -> Result<Option<Response>, StoreError> {
         let path = self.place.of_key(&part.key)?;
         let known = self.ranges.load(Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Inside {
         }
     }
 
-    /// Asks for the range, and for something else if the server has no such ranges.
+    /// Requests the range. Falls back to other requests if the server does not support it.
     async fn ranged(
         &self,
         part: &Part,
@@ -95,7 +95,7 @@ impl Inside {
                 false => self.whole(part, path).await,
             };
         }
-        // Nothing to answer with, or so another program than a server says.
+        // The server, or an `ObjectStore` without HTTP, cannot satisfy the range.
         if answer.status == 416 || answer.status == 0 && matches!(error, Error::Generic { .. }) {
             let state = match answer.size {
                 Some(size) => Some(Response::new(Bytes::new(), size, None)),
@@ -108,7 +108,7 @@ impl Inside {
         Err(self.failed(part, &error, &seen))
     }
 
-    /// Asks for the size first.
+    /// Requests the size first, then the range.
     async fn by_size(&self, part: &Part, path: &Path) -> Result<Option<Response>, StoreError> {
         for attempt in 1.. {
             let Some(state) = self.state(part, path).await? else { return Ok(None) };
@@ -116,7 +116,7 @@ impl Inside {
             if range.is_empty() {
                 return Ok(Some(of(&state, Bytes::new())));
             }
-            // A weak one matches nothing.
+            // Weak entity tags never match.
             let tag = state.e_tag.filter(|tag| !tag.starts_with("W/"));
             let options =
                 GetOptions { range: Some(GetRange::Bounded(range)), if_match: tag, ..GetOptions::default() };
@@ -132,7 +132,7 @@ impl Inside {
         self.whole(part, path).await
     }
 
-    /// Asks for everything, and reads as far as what is wanted goes.
+    /// Requests the whole value and reads only to the end of the part.
     async fn whole(&self, part: &Part, path: &Path) -> Result<Option<Response>, StoreError> {
         match self.ask(path, GetOptions::default()).await {
             Ok(got) => self.received(part, got).await.map(Some),
@@ -141,9 +141,9 @@ impl Inside {
         }
     }
 
-    /// What is wanted, out of what comes.
+    /// Extracts the requested part from a response.
     async fn received(&self, part: &Part, got: GetResult) -> Result<Response, StoreError> {
-        let comes = got.range.clone();
+        let received = got.range.clone();
         let state = got.meta.clone();
         let wanted = part.range.within(state.size);
         let too_large = || StoreError::TooLarge {
@@ -156,24 +156,24 @@ impl Inside {
         }
         let wrong =
             |source: BoxError| StoreError::io("reading", self.place.url_of(part.key.as_str()), source);
-        let skip = skipped(&comes, &wanted).map_err(|reason| wrong(reason.into()))?;
+        let skip = skipped(&received, &wanted).map_err(|reason| wrong(reason.into()))?;
         let stream: BoxStream<'static, _> = got.into_stream();
-        let taken = match &part.room {
-            Some(room) => room.take(size).await,
+        let taken = match &part.budget {
+            Some(budget) => budget.take(size).await,
             None => None,
         };
         let bytes = collected(stream, skip, size).await.map_err(|failed_body| match failed_body {
-            Failed::Asking(error) => self.failed(part, &error, &Seen::default()),
-            Failed::Here(source) => wrong(source),
+            Failed::Request(error) => self.failed(part, &error, &Seen::default()),
+            Failed::Local(source) => wrong(source),
         })?;
-        // From here on it is given back by who takes the answer.
+        // From here on, the consumer of the result releases the budget.
         if let Some(taken) = taken {
             taken.forget();
         }
         Ok(of(&state, bytes))
     }
 
-    /// What is known of an object besides its bytes.
+    /// Requests the metadata of an object.
     async fn state(&self, part: &Part, path: &Path) -> Result<Option<ObjectMeta>, StoreError> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         match self.ask(path, options).await {
@@ -186,7 +186,8 @@ impl Inside {
         }
     }
 
-    /// Finds out whether a bucket is missing, and not a key alone: an answer without bytes does not tell.
+    /// Checks whether the bucket is missing rather than the key, since a response without a body does not show
+    /// that.
     async fn look_for_bucket(&self, part: &Part, path: &Path) -> Result<(), StoreError> {
         if self.is_there.load(Ordering::Relaxed) {
             return Ok(());
@@ -212,7 +213,7 @@ impl Inside {
         }
     }
 
-    /// Whether there is no such key. A server that does not know the method says nothing of that.
+    /// Returns whether the key does not exist. Ignores the answer of a server that does not know the method.
     fn is_missing(&self, error: &Error, seen: &Seen) -> bool {
         is_missing_key(error) && matches!(seen.answer().status, 0 | 404)
     }
@@ -222,17 +223,17 @@ impl Inside {
     }
 }
 
-/// Bytes that come before those that are wanted.
-fn skipped(comes: &Range<u64>, wanted: &Range<u64>) -> Result<u64, String> {
-    let before = wanted.start.checked_sub(comes.start).filter(|_| wanted.end <= comes.end);
-    before.ok_or_else(|| format!("bytes {wanted:?} were asked for, and bytes {comes:?} came"))
+/// Returns the number of received bytes that precede the requested ones.
+fn skipped(received: &Range<u64>, wanted: &Range<u64>) -> Result<u64, String> {
+    let before = wanted.start.checked_sub(received.start).filter(|_| wanted.end <= received.end);
+    before.ok_or_else(|| format!("requested bytes {wanted:?}, but received bytes {received:?}"))
 }
 
 fn of(state: &ObjectMeta, bytes: Bytes) -> Response {
     Response::new(bytes, state.size, version(state))
 }
 
-/// The entity tag, else the time and the size. A time of 0 stands for none.
+/// Returns the entity tag, or else the time and the size. A time of 0 counts as unknown.
 fn version(state: &ObjectMeta) -> Option<Version> {
     match (&state.e_tag, state.last_modified.timestamp_millis()) {
         (Some(tag), _) => Some(Version::new(tag)),

@@ -1,31 +1,34 @@
-//! Stores that are far away: `s3`, `gs` (Google Cloud Storage), `az` (Azure Blob Storage), and `http` for any server
-//! that hands out files.
+//! Remote stores: `s3` (Amazon S3), `gs` (Google Cloud Storage), `az` (Azure Blob Storage), and `http` for
+//! read-only access to any HTTP server.
 //!
-//! A value is an object, whose name is the prefix of the store and the key, just as they are. Requests are made by two
-//! threads of the store's own, and nobody has to be in an asynchronous runtime, or out of one: [`Store::get`] sends one
-//! and waits, [`Store::get_many`] keeps 64 in flight. Who is in a runtime himself calls from `spawn_blocking`, since a
-//! waiting thread is of no use to others. Nothing is asked for before the first operation.
+//! A value is an object whose name is the prefix of the store followed by the key, unchanged. Opening a store
+//! does not send a request.
 //!
-//! Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute, with growing random waits in
-//! between, or with the wait that the server asks for in `Retry-After`. A server that sends nothing for 20 seconds, or less
-//! than 4 KiB a second over half a minute, has failed. At most five redirects are followed, never from https to http;
-//! another host receives no credentials. Credentials come only from the environment. A server of plain HTTP can be
-//! read, but neither listed nor written.
+//! **Threads.** Two threads of the store send the requests, and callers block, so the methods work inside and
+//! outside of an asynchronous runtime. Inside a runtime, call them from `spawn_blocking`. [`Store::get`] sends
+//! one request and waits; [`Store::get_many`] keeps up to 64 in flight.
+//!
+//! **Failures.** Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute,
+//! with growing random waits, or with the wait of the server's `Retry-After`. A server fails if it sends
+//! nothing for 20 seconds, or less than 4 KiB per second for half a minute. At most five redirects are
+//! followed, never from https to http; another host does not receive credentials.
+//!
+//! **Credentials** come only from the environment. Plain HTTP servers can be read, but not listed or written.
 //!
 //! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as
 //! `{"type": "s3", "url": "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.
 //!
-//! Source: the crate `object_store`, which knows the services; RFC 9110 for ranges.
+//! Source: the crate `object_store` for the services; RFC 9110 for ranges.
 
 mod batch;
 mod body;
+mod budget;
 mod client;
 mod configuration;
 mod failure;
 mod fetch;
 mod listing;
 mod place;
-mod room;
 mod runtime;
 
 use std::sync::Arc;
@@ -49,25 +52,25 @@ use runtime::Runtime;
 zarr_spec::register!(
     StorePlugin::new("s3", &["s3", "s3a"], &configuration::open_s3)
         .configuration::<S3Configuration>()
-        .about("A bucket of Amazon S3, or of a server that speaks its language.", S3_EXAMPLES)
+        .about("Stores values in a bucket of Amazon S3 or of a compatible server.", S3_EXAMPLES)
 );
 
 zarr_spec::register!(
     StorePlugin::new("gs", &["gs", "gcs"], &configuration::open_gs)
         .configuration::<GsConfiguration>()
-        .about("A bucket of Google Cloud Storage.", GS_EXAMPLES)
+        .about("Stores values in a bucket of Google Cloud Storage.", GS_EXAMPLES)
 );
 
 zarr_spec::register!(
     StorePlugin::new("az", &["az", "azure", "abfs", "abfss"], &configuration::open_az)
         .configuration::<AzConfiguration>()
-        .about("A container of Azure Blob Storage.", AZ_EXAMPLES)
+        .about("Stores values in a container of Azure Blob Storage.", AZ_EXAMPLES)
 );
 
 zarr_spec::register!(
     StorePlugin::new("http", &["http", "https"], &configuration::open_http)
         .configuration::<HttpConfiguration>()
-        .about("What a server of plain HTTP hands out, for reading alone.", HTTP_EXAMPLES)
+        .about("Reads values from an HTTP server.", HTTP_EXAMPLES)
 );
 
 const S3_EXAMPLES: &[Example] = &[
@@ -94,13 +97,13 @@ const AZ_EXAMPLES: &[Example] = &[
 const HTTP_EXAMPLES: &[Example] =
     &[Example::v3(r#"{"type": "http", "url": "https://example.org/data.zarr"}"#)];
 
-/// Requests in flight at most.
+/// Maximum number of concurrent requests.
 const CONCURRENCY: usize = 64;
 
-/// Bytes that come in about the time that a request takes to be answered: 20 ms at 100 Mbit/s.
+/// Bytes that arrive in the time of one round trip: 20 ms at 100 Mbit/s.
 const COALESCE_GAP: u64 = 256 << 10;
 
-/// A store that is far away.
+/// A store on a remote server.
 #[derive(Debug)]
 pub struct RemoteStore {
     inside: Arc<Inside>,
@@ -108,24 +111,24 @@ pub struct RemoteStore {
     capabilities: Capabilities,
 }
 
-/// What the tasks of a store share.
+/// The part of a store that its tasks share.
 #[derive(Debug)]
 struct Inside {
     store: Arc<dyn ObjectStore>,
     place: Place,
-    /// What is known of the ranges that the server understands: see [`fetch`].
+    /// The ranges that the server supports: see [`fetch`].
     ranges: AtomicU8,
-    /// Whether something was there once, so that what is missing is a key, and not the bucket.
+    /// Whether the store has found a value before, so that the bucket exists.
     is_there: AtomicBool,
 }
 
 impl RemoteStore {
-    /// What `store` has below `prefix`, which may be empty. `location` is what messages call it: a URL, which ends in the
-    /// prefix.
+    /// Creates a store of the objects in `store` below `prefix`, which may be empty. `location` is the URL in
+    /// messages and ends with the prefix.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Key`] for a prefix that no keys have.
+    /// [`StoreError::Key`] if `prefix` is not a valid prefix of keys.
     pub fn new(
         store: Arc<dyn ObjectStore>,
         location: impl Into<String>,
@@ -146,7 +149,7 @@ impl RemoteStore {
         StoreError::NotSupported { store: self.location(), quality }
     }
 
-    /// Runs what `ask` makes on the store's own threads, and waits for it.
+    /// Runs the future of `ask` on the store's threads and waits for its result.
     fn wait<T: Send + 'static, F>(
         &self,
         operation: &'static str,
@@ -179,7 +182,7 @@ impl Store for RemoteStore {
         options: GetOptions,
         to: &mut Output<'_>,
     ) -> Result<Option<GetResult>, StoreError> {
-        let part = Part { key: key.clone(), range: options.range, limit: to.remaining(), room: None };
+        let part = Part { key: key.clone(), range: options.range, limit: to.remaining(), budget: None };
         let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
         Ok(fetched.map(GetResult::from))
     }
@@ -257,7 +260,7 @@ impl Store for RemoteStore {
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-        let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, room: None };
+        let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, budget: None };
         let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
         Ok(fetched.map(|fetched| fetched.size))
     }

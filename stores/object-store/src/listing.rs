@@ -1,4 +1,4 @@
-//! What keys there are, and erasing them in bulk.
+//! Listing keys, and erasing many of them.
 
 use std::vec;
 
@@ -12,10 +12,11 @@ use zarr_spec::{ByteRange, Key, Prefix};
 use crate::fetch::Part;
 use crate::{CONCURRENCY, Inside, RemoteStore, failure};
 
-/// The number of objects in memory at a time: services send as many with one response.
+/// Maximum number of objects in memory: services return this number per response.
 const PAGE: usize = 1000;
 
-/// Every key that begins with a prefix. The next response is requested when all keys of the last one are taken.
+/// Iterates over every key that starts with a prefix. Requests a response when all keys of the previous one are
+/// taken.
 pub(crate) struct Listing<'s> {
     store: &'s RemoteStore,
     prefix: Prefix,
@@ -24,10 +25,10 @@ pub(crate) struct Listing<'s> {
     objects: Option<Objects>,
 }
 
-/// Objects as they are listed, as many together as a response has.
+/// Listed objects, grouped by response.
 type Objects = BoxStream<'static, Vec<object_store::Result<ObjectMeta>>>;
 
-/// Keys, and the objects that follow them.
+/// The keys of a response, and the objects of the following ones.
 struct Page {
     keys: Vec<Key>,
     objects: Option<Objects>,
@@ -74,7 +75,7 @@ impl Iterator for Listing<'_> {
 }
 
 impl Inside {
-    /// The keys of the next response of a listing.
+    /// Returns the keys of the next response.
     async fn page(&self, prefix: &Prefix, mut objects: Objects) -> Result<Page, StoreError> {
         let Some(listed) = objects.next().await else {
             return Ok(Page { keys: Vec::new(), objects: None });
@@ -95,18 +96,18 @@ impl Inside {
         Ok(Page { keys, objects: Some(objects) })
     }
 
-    /// Of objects without bytes, those that are values: an object that stands for a folder is called `a/b/`, and is listed
-    /// as `a/b`.
+    /// Returns those keys of empty objects that are values. An object that represents a folder is called `a/b/`
+    /// but listed as `a/b`.
     async fn values_among(&self, empty: Vec<Key>) -> Result<Vec<Key>, StoreError> {
         let looked = stream::iter(empty).map(|key| async move {
-            let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, room: None };
+            let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, budget: None };
             Ok::<_, StoreError>(self.fetch(&part).await?.map(|_| key))
         });
         let found: Vec<Option<Key>> = looked.buffer_unordered(CONCURRENCY).try_collect().await?;
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The keys and prefixes directly below `prefix`.
+    /// Returns the keys and prefixes directly below `prefix`.
     pub(crate) async fn directory(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         let below = self.place.of_prefix(prefix)?;
         let listed = self.store.list_with_delimiter(below.as_ref()).await;
@@ -119,7 +120,7 @@ impl Inside {
         Ok(Directory::new(keys.collect(), prefixes.collect()))
     }
 
-    /// Erases objects, many with a request where the service has such requests.
+    /// Erases objects, many per request if the service supports that.
     pub(crate) async fn erase(
         &self,
         paths: BoxStream<'static, object_store::Result<Path>>,

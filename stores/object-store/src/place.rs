@@ -1,20 +1,22 @@
-//! Where a store is: its URL, and the prefix of its objects.
+//! The URL of a store and the prefix of its objects.
 
 use object_store::path::Path;
 use zarr_spec::{Invalid, Key, KeyError, Prefix};
 
-/// What a store is called, and what all of its objects begin with.
+/// The location of a store, and the prefix of all of its objects.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// Without a `/` at the end.
+    /// The URL without a trailing `/`.
     location: String,
     prefix: Prefix,
 }
 
 impl Place {
+    /// Creates a place from a URL for messages and the prefix of the objects.
+    ///
     /// # Errors
     ///
-    /// For a prefix that no key may have.
+    /// If `prefix` is not a valid prefix of keys.
     pub(crate) fn new(location: String, prefix: &str) -> Result<Self, KeyError> {
         let prefix = match prefix.trim_end_matches('/') {
             "" => Prefix::root(),
@@ -27,25 +29,25 @@ impl Place {
         &self.location
     }
 
-    /// What messages call the value of a key, or what is below a prefix.
+    /// Returns the URL of a key or a prefix, for messages.
     pub(crate) fn url_of(&self, key: &str) -> String {
         format!("{}/{key}", self.location)
     }
 
-    /// The object that is the value of `key`.
+    /// Returns the path of the object that holds the value of `key`.
     ///
     /// # Errors
     ///
-    /// For a key that no object can have.
+    /// If `key` is not a valid name of an object.
     pub(crate) fn of_key(&self, key: &Key) -> Result<Path, KeyError> {
         path(&format!("{}{key}", self.prefix), "key")
     }
 
-    /// What the objects below `prefix` begin with; `None` for all there are.
+    /// Returns the common path of the objects below `prefix`; `None` for all objects.
     ///
     /// # Errors
     ///
-    /// As [`Place::of_key`].
+    /// Those of [`Place::of_key`].
     pub(crate) fn of_prefix(&self, prefix: &Prefix) -> Result<Option<Path>, KeyError> {
         match format!("{}{prefix}", self.prefix).strip_suffix('/') {
             None => Ok(None),
@@ -53,89 +55,89 @@ impl Place {
         }
     }
 
-    /// The key of an object, if it is below the prefix and its name is a key.
+    /// Returns the key of an object; `None` if it is outside of the prefix or its name is not a key.
     pub(crate) fn key(&self, path: &Path) -> Option<Key> {
         Key::new(self.prefix.strip(path.as_ref())?).ok()
     }
 
-    /// The prefix of what is in a folder of objects, in the same way.
+    /// Returns the prefix of a folder of objects, like [`Place::key`].
     pub(crate) fn folder(&self, path: &Path) -> Option<Prefix> {
         Prefix::new(format!("{}/", self.prefix.strip(path.as_ref())?)).ok()
     }
 }
 
-/// Never encoded: what is written is what is there.
+/// Creates a path without encoding: the name of the object is exactly `text`.
 fn path(text: &str, what: &'static str) -> Result<Path, KeyError> {
     let refused = |reason: String| KeyError { text: text.to_owned(), what, reason };
     let path = Path::parse(text).map_err(|error| refused(error.to_string()))?;
     match path.as_ref() == text {
         true => Ok(path),
-        false => Err(refused("an object store would change it".to_owned())),
+        false => Err(refused("it is not a valid name of an object".to_owned())),
     }
 }
 
-/// A URL of one of the services.
+/// The parts of a URL of a cloud service.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BucketUrl<'a> {
-    /// In the case that it was written in.
+    /// The scheme, in its original case.
     pub(crate) scheme: &'a str,
-    /// The bucket; of Azure the container, with or without `@` and a host behind it.
+    /// The bucket; for Azure the container, with `@` and a host if the URL has them.
     pub(crate) bucket: &'a str,
-    /// Without `/` at either end, and just as it is written: nothing in it is an escape.
+    /// The prefix without `/` at either end. It is not unescaped.
     pub(crate) prefix: &'a str,
 }
 
-/// Takes apart `SCHEME://BUCKET/PREFIX`.
+/// Parses `SCHEME://BUCKET/PREFIX`.
 ///
 /// # Errors
 ///
-/// For another form, a bucket that none can be called, and a scheme that is not among `schemes`.
+/// If the URL has another form, the name of the bucket is invalid, or the scheme is not one of `schemes`.
 pub(crate) fn bucket_url<'a>(url: &'a str, schemes: &[&str]) -> Result<BucketUrl<'a>, Invalid> {
     let wrong = |reason: &str| {
         let form = schemes.first().copied().unwrap_or_default();
-        Invalid::new(format!("`{url}`: {reason}; its form is `{form}://BUCKET/PREFIX`"))
+        Invalid::new(format!("`{url}`: {reason}; expected `{form}://BUCKET/PREFIX`"))
     };
-    let (scheme, rest) = url.split_once(':').ok_or_else(|| wrong("it is no URL"))?;
+    let (scheme, rest) = url.split_once(':').ok_or_else(|| wrong("it is not a URL"))?;
     if !schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-        return Err(wrong("it is of another scheme"));
+        return Err(wrong("it has another scheme"));
     }
-    let rest = rest.strip_prefix("//").ok_or_else(|| wrong("there is no `//` behind the scheme"))?;
+    let rest = rest.strip_prefix("//").ok_or_else(|| wrong("`//` is missing after the scheme"))?;
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     if bucket.is_empty() {
-        return Err(wrong("it names no bucket"));
+        return Err(wrong("the bucket is missing"));
     }
     if let Some(other) = bucket.chars().find(|one| !one.is_ascii_alphanumeric() && !"-._@".contains(*one)) {
-        return Err(wrong(&format!("no bucket has {other:?} in its name")));
+        return Err(wrong(&format!("the name of a bucket cannot contain {other:?}")));
     }
     Ok(BucketUrl { scheme, bucket, prefix: prefix.strip_suffix('/').unwrap_or(prefix) })
 }
 
-/// Checks a URL of a server, and leaves out what is at its end and means nothing.
+/// Checks the URL of an HTTP server and removes trailing slashes.
 ///
 /// # Errors
 ///
-/// Without a host, and with what could be a secret (a user, a query) or is none of a value's address (a fragment).
+/// If the host is missing, or if the URL has a user, a query or a fragment: the first two may be secrets.
 pub(crate) fn http_url(url: &str) -> Result<&str, Invalid> {
     let wrong = |reason: &str| Invalid::new(format!("`{}`: {reason}", without_secrets(url)));
     let rest = url.split_once("://").map(|(_, rest)| rest);
-    let rest = rest.ok_or_else(|| wrong("its form is `https://HOST/PATH`"))?;
+    let rest = rest.ok_or_else(|| wrong("expected `https://HOST/PATH`"))?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if host.is_empty() {
-        return Err(wrong("it names no host; its form is `https://HOST/PATH`"));
+        return Err(wrong("the host is missing; expected `https://HOST/PATH`"));
     }
     if host.contains('@') {
-        return Err(wrong("a user or a password in a URL would be shown in every message"));
+        return Err(wrong("the URL contains a user or a password, which every message would show"));
     }
     if rest.contains(['?', '#']) {
         return Err(wrong(
-            "the keys of a store are put behind its URL, which has no place for a query or a fragment; in names, \
-             `?` is written `%3F` and `#` is written `%23`",
+            "the URL has a query or a fragment, but keys are appended to it; in names, write \
+             `?` as `%3F` and `#` as `%23`",
         ));
     }
     Ok(url.trim_end_matches('/'))
 }
 
-/// A URL for messages: without a user and a query.
+/// Returns a URL for messages, without user and query.
 fn without_secrets(url: &str) -> String {
     let (start, rest) = url.split_once("://").unwrap_or(("", url));
     let rest = rest.split(['?', '#']).next().unwrap_or_default();

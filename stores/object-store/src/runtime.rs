@@ -1,4 +1,4 @@
-//! The threads that requests are made by.
+//! The threads that send the requests of a store.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -8,24 +8,24 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime as Threads};
 use zarr_spec::BoxError;
 
-/// One that decrypts and one that does the rest; more would take time from who decodes.
+/// One thread decrypts while the other does the rest. More would compete with the threads that decode.
 const THREADS: usize = 2;
 
-/// Threads that ask for the addresses of hosts. They end when nobody asks.
+/// Maximum number of threads that resolve hosts. Idle ones end.
 const RESOLVERS: usize = 4;
 
-/// Threads of a store's own, from the first operation on.
+/// The threads of a store, started by its first operation.
 ///
-/// Whoever waits for them blocks in a channel, so that it makes no difference whether he is in a runtime himself.
+/// Callers block on a channel, so this works inside and outside of a Tokio runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Runtime(OnceLock<Result<Threads, String>>);
 
 impl Runtime {
-    /// Where tasks are started.
+    /// Returns the handle to start tasks with.
     ///
     /// # Errors
     ///
-    /// When the system has no threads left.
+    /// If the system cannot start more threads.
     pub(crate) fn handle(&self) -> Result<&Handle, BoxError> {
         let threads = self.0.get_or_init(|| {
             Builder::new_multi_thread()
@@ -35,33 +35,34 @@ impl Runtime {
                 .thread_name("zarr-object-store")
                 .enable_all()
                 .build()
-                .map_err(|error| format!("threads for requests cannot be started: {error}"))
+                .map_err(|error| format!("cannot start threads for requests: {error}"))
         });
         threads.as_ref().map(Threads::handle).map_err(|error| error.clone().into())
     }
 
-    /// Runs `task` and waits for what comes of it.
+    /// Runs `task` and waits for its result.
     ///
     /// # Errors
     ///
-    /// As [`Runtime::handle`], and when the task panicked.
+    /// Those of [`Runtime::handle`], and if the task panics.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, BoxError> {
         let (send, receive) = sync_channel(1);
         self.handle()?.spawn(async move {
-            // Who waits is there until there is an answer.
+            // The receiver exists until it has a result.
             let _sent = send.send(task.await);
         });
         receive.recv().map_err(|_| NO_ANSWER.into())
     }
 }
 
-/// What is said of a task that panicked.
-pub(crate) const NO_ANSWER: &str = "the request ended without an answer";
+/// The error for a task that panicked.
+pub(crate) const NO_ANSWER: &str = "the request ended without a response";
 
-/// Waits for nothing: nobody in a runtime may wait, and no task is left that anybody awaits.
+/// Does not wait for the threads, which is not allowed inside of a runtime. All tasks have been awaited or
+/// aborted.
 impl Drop for Runtime {
     fn drop(&mut self) {
         if let Some(Ok(threads)) = self.0.take() {

@@ -1,3 +1,3 @@
-//! The stores of this crate against everything that plugins are held to; `tests/it.rs` holds them to the rules for stores.
+//! Runs the shared conformance suite for plugins on these stores; `tests/it.rs` runs the rules for stores.
 
 zarr_conformance::conformance_tests!(zarr_store_object_store);

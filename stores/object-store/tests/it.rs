@@ -1,4 +1,4 @@
-//! The stores of this crate against the rules for stores and against servers on this machine, good ones and others.
+//! Remote stores: the rules for stores, and local servers that behave well or badly.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -37,14 +37,14 @@ fn opened(url: &str) -> Result<Arc<dyn Store>, String> {
     (plugin.open)(url).map_err(|error| error.to_string())
 }
 
-/// What describes a store of S3 that the server is.
+/// Returns the description of an S3 store on the server.
 fn at_server(server: &Server, url: &str) -> zarr_json::Value {
     let endpoint = server.url();
     let endpoint = endpoint.as_str();
     zarr_spec::json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true})
 }
 
-/// A store of the server's bucket, below `prefix`.
+/// Opens a store of the server's bucket below `prefix`.
 fn bucket(server: &Server, prefix: &str) -> Arc<dyn Store> {
     described(&at_server(server, &format!("s3://bucket/{prefix}"))).unwrap()
 }
@@ -79,7 +79,7 @@ fn every_rule_for_stores_holds() {
 zarr_conformance::test_rules! { holds;
     /// Tests V2-STORE-01, V2-STORE-02, V2-STORE-03, V3-STORE-01, V3-STORE-11.
     #[test]
-    fn keys_of_all_formats_are_kept();
+    fn keys_of_all_formats_are_stored();
 
     /// Tests D3-STORE-10, D3-STORE-11, D3-STORE-12, D3-STORE-13, D3-STORE-14.
     #[test]
@@ -100,7 +100,7 @@ fn every_rule_for_stores_holds_over_the_wire() {
 }
 
 #[test]
-fn a_store_works_and_ends_inside_of_somebody_elses_runtime() {
+fn a_store_works_and_is_dropped_inside_of_another_runtime() {
     let server = Server::start(s3(Objects::default()));
     for builder in [&mut Builder::new_current_thread(), &mut Builder::new_multi_thread()] {
         builder.build().unwrap().block_on(async {
@@ -145,7 +145,7 @@ fn every_character_of_a_key_arrives() {
 }
 
 #[test]
-fn parts_are_one_request_and_what_is_behind_the_end_is_empty() {
+fn parts_take_one_request_and_are_empty_after_the_end() {
     let objects = Objects::default();
     objects
         .lock()
@@ -180,7 +180,7 @@ fn parts_are_one_request_and_what_is_behind_the_end_is_empty() {
 }
 
 #[test]
-fn a_server_that_knows_no_ranges_is_read_from_the_start() {
+fn a_server_without_ranges_is_read_from_the_start() {
     let whole = Server::start(|_| Reply::new(200, "0123456789"));
     let not_from_the_end =
         Server::start(|asked| match asked.range().is_some_and(|range| range.contains("=-")) {
@@ -204,7 +204,7 @@ fn a_server_that_knows_no_ranges_is_read_from_the_start() {
         assert!(refused(store.list()).ends_with("is not listable"));
         assert!(refused(store.erase(&key("v"))).ends_with("is not erasable"));
     }
-    // What was learnt saves requests.
+    // The store has learned that the server does not support ranges, so it does not ask again.
     assert_eq!(whole.take(), [""; 0]);
 }
 
@@ -217,13 +217,13 @@ fn a_value_that_is_too_large_is_refused_before_it_is_read() {
     let store = opened(&server.url()).unwrap();
     let result = get_value(&*store, &key("v"), 1 << 20);
     assert!(matches!(result, Err(StoreError::TooLarge { .. })), "{result:?}");
-    // Nor is memory asked for what only is promised.
+    // The store does not allocate what a server only declares.
     let error = refused(get_value(&*store, &key("v"), usize::MAX));
     assert!(error.starts_with(&format!("reading `{}/v`: ", server.url())), "{error}");
 }
 
 #[test]
-fn what_a_server_gets_wrong_is_an_error_that_says_it() {
+fn errors_describe_what_the_server_did_wrong() {
     let wrong_range = |asked: &server::Asked| match asked.range() {
         Some(_) => Reply::new(206, "abc").with("content-range", "bytes 5-7/10"),
         None => Reply::new(200, "0123456789"),
@@ -233,7 +233,7 @@ fn what_a_server_gets_wrong_is_an_error_that_says_it() {
         (
             "forbidden",
             Reply::error(403, "AccessDenied"),
-            "AccessDenied: so AccessDenied; who may not list a bucket",
+            "AccessDenied: so AccessDenied; S3 also answers this for a missing key",
         ),
         ("unauthorized", Reply::new(401, "who?"), "who?"),
         ("a method", Reply::new(405, ""), "405"),
@@ -241,7 +241,7 @@ fn what_a_server_gets_wrong_is_an_error_that_says_it() {
         (
             "moved",
             Reply::new(301, "").with("x-amz-bucket-region", "eu-west-1"),
-            "in region eu-west-1: AWS_REGION",
+            "in region eu-west-1; set AWS_REGION",
         ),
         ("no length", Reply::new(200, "x").with("content-length", "x"), "http://127.0.0.1"),
     ] {
@@ -262,7 +262,7 @@ fn what_a_server_gets_wrong_is_an_error_that_says_it() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_an_error_within_seconds() {
+fn a_missing_server_is_an_error_within_seconds() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let begun = Instant::now();
     let url = format!("http://127.0.0.1:{port}/data");
@@ -273,7 +273,7 @@ fn a_server_that_is_not_there_is_an_error_within_seconds() {
 }
 
 #[test]
-fn a_bucket_that_is_not_there_is_no_missing_key() {
+fn a_missing_bucket_is_not_a_missing_key() {
     let server = Server::start(s3(Objects::default()));
     let description = |bucket: &str| at_server(&server, &format!("s3://{bucket}/a"));
     let store = described(&description("other")).unwrap();
@@ -294,7 +294,7 @@ fn a_bucket_that_is_not_there_is_no_missing_key() {
 }
 
 #[test]
-fn objects_that_stand_for_folders_are_no_values() {
+fn objects_that_represent_folders_are_not_values() {
     let objects = Objects::default();
     let names = ["a/", "a/b/", "a/b/v", "a/e", "a/none/", "ab"];
     objects.lock().unwrap().extend(names.map(|name| (name.to_owned(), Vec::new())));
@@ -313,7 +313,7 @@ fn requests(count: usize, expected: usize) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
-/// Answers with the number that was asked for, the lower the later.
+/// Returns a server that answers requests for lower keys later.
 fn slow(delay: Duration) -> Server {
     Server::start(move |asked| {
         let path = asked.path();
@@ -327,7 +327,7 @@ fn slow(delay: Duration) -> Server {
 }
 
 #[test]
-fn many_requests_are_in_flight_and_come_as_they_complete() {
+fn concurrent_requests_are_returned_as_they_complete() {
     let server = slow(Duration::from_millis(30));
     let store = opened(&server.url()).unwrap();
     let deliveries: Vec<_> = store.get_many(requests(200, 1), 1 << 20).collect();
@@ -343,28 +343,28 @@ fn many_requests_are_in_flight_and_come_as_they_complete() {
     }
 }
 
-/// Answers with so many bytes at once.
+/// Returns a server whose responses have `size` bytes.
 fn of_size(size: usize) -> Server {
     Server::start(move |_| Reply::new(200, vec![7; size]))
 }
 
 #[test]
-fn no_more_than_the_budget_is_fetched_and_not_taken() {
+fn fetched_bytes_stay_within_the_budget() {
     let server = of_size(100);
     let store = opened(&server.url()).unwrap();
     let mut deliveries = store.get_many(requests(50, 100), 399);
     assert!(deliveries.next().unwrap().1.is_ok());
     std::thread::sleep(Duration::from_millis(300));
-    // One was taken, three are here or on their way.
+    // One response was taken, three are here or in flight.
     assert_eq!(server.take().len(), 4);
     assert!(deliveries.next().unwrap().1.is_ok());
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(server.take().len(), 1);
-    // What is larger than the budget comes alone.
+    // A response larger than the budget is fetched alone.
     assert_eq!(store.get_many(requests(5, 1000), 399).count(), 5);
 }
 
-/// For some seconds at most.
+/// Waits for some seconds at most.
 fn wait_until(mut is_done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_done() && begun.elapsed() < Duration::from_secs(20) {
@@ -372,9 +372,9 @@ fn wait_until(mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// Of chunks that are compressed well, less comes than they are decoded to.
+/// Compressed chunks are smaller than their decoded size.
 #[test]
-fn where_less_comes_than_was_expected_more_is_asked_for() {
+fn smaller_responses_than_expected_allow_more_requests() {
     let server = of_size(10);
     let store = opened(&server.url()).unwrap();
     let mut deliveries = store.get_many(requests(200, 4 << 20), 40 << 20);
@@ -389,9 +389,9 @@ fn where_less_comes_than_was_expected_more_is_asked_for() {
     assert_eq!(deliveries.count(), 180);
 }
 
-/// Larger than what connections hold: an answer is written when its body is taken from there.
+/// The responses exceed the buffers of a connection, so the server writes a response only while its body is read.
 #[test]
-fn what_is_more_than_was_expected_waits_for_room() {
+fn larger_responses_than_expected_wait_for_the_budget() {
     const SIZE: usize = 12 << 20;
     let server = of_size(SIZE);
     let store = opened(&server.url()).unwrap();
@@ -403,14 +403,14 @@ fn what_is_more_than_was_expected_waits_for_room() {
     assert!(deliveries.next().unwrap().1.is_ok());
     wait_until(|| server.unanswered() >= 2);
     std::thread::sleep(Duration::from_millis(300));
-    // One was taken, one may be here.
+    // One response was taken, one may be here.
     assert!(server.unanswered() >= 2, "{}", server.unanswered());
     let sizes: Vec<_> = deliveries.map(|(_, answer)| answer.unwrap().unwrap().bytes.len()).collect();
     assert_eq!(sizes, [SIZE; 3]);
 }
 
 #[test]
-fn who_stops_taking_stops_the_requests() {
+fn dropping_the_responses_aborts_the_requests() {
     let server = slow(Duration::from_millis(20));
     let store = opened(&server.url()).unwrap();
     let mut deliveries = store.get_many(requests(1000, 1), usize::MAX);
@@ -422,7 +422,7 @@ fn who_stops_taking_stops_the_requests() {
 }
 
 #[test]
-fn what_comes_in_one_piece_is_shared() {
+fn responses_in_one_piece_are_shared() {
     let store = RemoteStore::new(Arc::new(InMemory::new()), "objects://memory", "").unwrap();
     store.set(&key("v"), (&[7; 1000]).into()).unwrap();
     let mut output = Output::at_most(1000);
@@ -436,21 +436,21 @@ fn what_comes_in_one_piece_is_shared() {
 }
 
 #[test]
-fn urls_and_descriptions_that_make_no_sense_say_why() {
+fn errors_of_invalid_urls_and_descriptions_name_the_reason() {
     for (url, said) in [
-        ("s3://", "it names no bucket; its form is `s3://BUCKET/PREFIX`"),
-        ("s3:/bucket", "there is no `//` behind the scheme"),
-        ("s3://a b/c", "no bucket has ' ' in its name"),
-        ("s3://user@bucket/c", "no bucket has '@' in its name"),
+        ("s3://", "the bucket is missing; expected `s3://BUCKET/PREFIX`"),
+        ("s3:/bucket", "`//` is missing after the scheme"),
+        ("s3://a b/c", "the name of a bucket cannot contain ' '"),
+        ("s3://user@bucket/c", "the name of a bucket cannot contain '@'"),
         ("s3://bucket/a//b", "a part between `/` is empty"),
         ("s3://bucket/../b", "`..` would lead elsewhere"),
-        ("gs://", "it names no bucket; its form is `gs://BUCKET/PREFIX`"),
+        ("gs://", "the bucket is missing; expected `gs://BUCKET/PREFIX`"),
         ("az://container/a", "the account is missing: AZURE_STORAGE_ACCOUNT_NAME"),
         ("abfs://container@nowhere/a", "abfs"),
-        ("http:", "its form is `https://HOST/PATH`"),
-        ("http:///a", "it names no host"),
-        ("https://user:secret@host/a", "`https://host/a`: a user or a password in a URL would be shown"),
-        ("https://host/a?sig=secret", "`https://host/a`: the keys of a store are put behind its URL"),
+        ("http:", "expected `https://HOST/PATH`"),
+        ("http:///a", "the host is missing"),
+        ("https://user:secret@host/a", "`https://host/a`: the URL contains a user or a password"),
+        ("https://host/a?sig=secret", "`https://host/a`: the URL has a query or a fragment"),
         ("https://[::1", "https://[::1"),
     ] {
         let error = opened(url).unwrap_err();
@@ -474,10 +474,10 @@ fn urls_and_descriptions_that_make_no_sense_say_why() {
     assert!(wrong(&zarr_spec::json!({"type": "http", "url": "ftp://a"})).contains("`ftp://a`"));
     let endpoint = zarr_spec::json!({"type": "s3", "url": "s3://b", "endpoint": "ftp://a"});
     let empty = zarr_spec::json!({"type": "gs", "url": "gs://b", "endpoint": ""});
-    assert!(wrong(&empty).contains("endpoint ``: its form is"));
+    assert!(wrong(&empty).contains("endpoint ``: expected"));
     let nonsense = zarr_spec::json!({"type": "s3", "url": "s3://b", "endpoint": "http://1.2.3.4.5"});
     assert!(wrong(&nonsense).contains("endpoint `http://1.2.3.4.5`"));
-    assert!(wrong(&endpoint).contains("it begins with neither `https://`"));
+    assert!(wrong(&endpoint).contains("expected a URL that begins with `https://`"));
 }
 
 #[test]

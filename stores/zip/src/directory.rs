@@ -1,4 +1,4 @@
-//! The central directory: read once, checked, and kept in the order of keys.
+//! The central directory: read once, checked, and sorted by key.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,22 +9,22 @@ use zarr_spec::{BoxError, Key, Prefix};
 use crate::Source;
 use crate::names::name_of;
 
-/// A directory of more bytes is not read: that is one of many millions of entries.
+/// Maximum size of a directory in bytes; enough for many millions of entries.
 const LARGEST: u64 = 1 << 30;
 
-/// Bytes of the end of a directory, and of the longest comment.
+/// Maximum size of the end of a directory in bytes: the fixed part and the longest comment.
 const LONGEST_END: u64 = 22 + u16::MAX as u64;
 
-/// So often a comment may hold what looks like the end of a directory.
+/// How many false ends of a directory a comment may contain.
 const FALSE_ENDS: usize = 32;
 
-/// Bytes of a local header in front of the name.
+/// Size of a local header in bytes, without the name.
 const LOCAL_HEADER: u64 = 30;
 
-/// Deflate makes no more of a byte.
+/// Deflate expands a byte to at most this many bytes.
 const LARGEST_RATIO: u64 = 1032;
 
-/// Entries whose names are keys, each key once, sorted.
+/// The entries whose names are keys, sorted; each key occurs once.
 #[derive(Debug)]
 pub(crate) struct Entries(Vec<Entry>);
 
@@ -34,7 +34,7 @@ impl Entries {
         self.0.get(number)
     }
 
-    /// Those whose keys begin with `prefix`.
+    /// Returns the entries whose keys start with `prefix`.
     pub(crate) fn below(&self, prefix: &Prefix) -> &[Entry] {
         let prefix = prefix.as_str();
         let start = self.0.partition_point(|entry| entry.key.as_str() < prefix);
@@ -43,14 +43,14 @@ impl Entries {
     }
 }
 
-/// A value in the archive. Sizes and offsets count bytes.
+/// A value in the archive. Sizes and offsets are in bytes.
 #[derive(Debug)]
 pub(crate) struct Entry {
     key: Key,
-    /// Where its local header is, and what comes behind its bytes at the earliest.
+    /// The offset of its local header, and the maximum offset of the end of its bytes.
     header: u64,
     limit: u64,
-    /// Where its bytes begin; 0 until somebody has read the local header.
+    /// The offset of its bytes; 0 until the local header has been read.
     start: AtomicU64,
     encoded_size: u64,
     size: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Entry {
     form: Form,
 }
 
-/// How an entry is stored.
+/// How the value of an entry is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Stored,
@@ -66,7 +66,7 @@ pub(crate) enum Form {
     Refused(Refusal),
 }
 
-/// Why an entry is not read.
+/// Why an entry cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Encrypted,
@@ -86,12 +86,12 @@ impl Entry {
         self.form
     }
 
-    /// Of the value.
+    /// Returns the size of the value.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// As it is stored.
+    /// Returns the size of the stored bytes.
     pub(crate) fn encoded_size(&self) -> u64 {
         self.encoded_size
     }
@@ -100,18 +100,19 @@ impl Entry {
         self.crc32
     }
 
-    /// Where its local header is.
+    /// Returns the offset of the local header.
     pub(crate) fn header(&self) -> u64 {
         self.header
     }
 
-    /// Where its stored bytes begin, all of which are in the archive. Its local header is read once.
+    /// Returns the offset of the stored bytes, all of which are inside of the archive. Reads the local header
+    /// only once.
     ///
     /// # Errors
     ///
-    /// If there is no local header, or one that leaves no room for the bytes.
+    /// If the local header is missing or leaves too little space for the bytes.
     pub(crate) fn start(&self, source: &Source) -> Result<u64, BoxError> {
-        // Whoever comes at the same time finds the same number.
+        // Concurrent threads compute the same number.
         match self.start.load(Ordering::Relaxed) {
             0 => {}
             start => return Ok(start),
@@ -119,7 +120,10 @@ impl Entry {
         let mut header = [0; 30];
         source.read_exact_at(&mut header, self.header)?;
         let [b'P', b'K', 3, 4, .., n0, n1, m0, m1] = header else {
-            return Err("there is no header where the directory of the archive says".into());
+            return Err(
+                "expected a local header at the offset in the directory of the archive, but there is none"
+                    .into(),
+            );
         };
         let variable = u64::from(u16::from_le_bytes([n0, n1])) + u64::from(u16::from_le_bytes([m0, m1]));
         let start = self.header + LOCAL_HEADER + variable;
@@ -131,11 +135,11 @@ impl Entry {
     }
 }
 
-/// What an entry occupies at least.
+/// The minimum range of bytes that an entry occupies.
 struct Extent {
     start: u64,
     end: u64,
-    /// Its place in the directory, if its name is a key.
+    /// The index of the entry, if its name is a key.
     number: Option<usize>,
 }
 
@@ -143,13 +147,13 @@ struct Extent {
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words.
+/// A description of what is wrong with the directory.
 pub(crate) fn read(source: &Source) -> Result<Entries, String> {
     let archive = locate(source)?;
     let start = archive.directory_offset();
     let end = archive.eocd_offset();
     if end - start.min(end) > LARGEST {
-        return Err(format!("its directory has more than {LARGEST} bytes"));
+        return Err(format!("its directory is larger than {LARGEST} bytes"));
     }
     let mut entries = Vec::new();
     let mut extents = Vec::new();
@@ -174,12 +178,12 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
         entries.extend(entry);
     }
     let said = archive.entries_hint();
-    // Some programs count to 65535 and begin anew.
+    // Some programs write the number of entries modulo 65536.
     if said != count && said != count % (1 << 16) {
-        return Err(format!("its directory has {count} entries, and its end says {said}"));
+        return Err(format!("its directory has {count} entries, but its end record declares {said}"));
     }
     limit(&mut entries, extents, start);
-    // Of one name the last counts.
+    // The last entry with a name wins.
     entries.reverse();
     entries.sort_by(|one, other| one.key.cmp(&other.key));
     entries.dedup_by(|next, first| next.key == first.key);
@@ -187,7 +191,7 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
     Ok(Entries(entries))
 }
 
-/// Finds the end of the directory, of which a comment may hold false ones.
+/// Finds the end of the directory. A comment may contain false ends.
 fn locate(source: &Source) -> Result<ZipArchive<&Source>, String> {
     let mut start = [0; 4];
     let begins_so = source.read_exact_at(&mut start, 0).is_ok() && start == *b"PK\x03\x04";
@@ -206,16 +210,16 @@ fn locate(source: &Source) -> Result<ZipArchive<&Source>, String> {
     }
     Err(match (begins_so, source.size()) {
         (_, 0) => "it is empty",
-        (true, _) => "it has no directory at its end, as if it were cut short",
-        (false, _) => "it has none of the marks of one",
+        (true, _) => "it does not end with a directory; it is probably truncated",
+        (false, _) => "it does not have the signature of a zip archive",
     }
     .to_owned())
 }
 
-/// What the directory says of an entry, if its name is a key. Values lie before byte `directory`.
+/// Reads an entry of the directory; `None` if its name is not a key. Values end before byte `directory`.
 fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
     let name = name_of(record)?;
-    // Some programs begin all names so.
+    // Some programs start every name with `./`.
     let key = Key::new(name.strip_prefix("./").unwrap_or(&name)).ok()?;
     let encoded_size = record.compressed_size_hint();
     let size = record.uncompressed_size_hint();
@@ -239,7 +243,7 @@ fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
     })
 }
 
-/// Says of each entry where the next one begins. Those that lie over one another, or past what is there, are refused.
+/// Sets the limit of each entry to the start of the next one. Refuses entries that overlap or end too late.
 fn limit(entries: &mut [Entry], mut extents: Vec<Extent>, directory: u64) {
     extents.sort_unstable_by_key(|extent| (extent.start, extent.end));
     let mut refuse = |number: Option<usize>, refusal| {
@@ -247,7 +251,7 @@ fn limit(entries: &mut [Entry], mut extents: Vec<Extent>, directory: u64) {
             entry.form = Form::Refused(refusal);
         }
     };
-    // The one that reaches farthest of those before.
+    // The previous entry that ends last.
     let mut farthest: Option<&Extent> = None;
     for extent in &extents {
         if extent.end > directory {
@@ -273,15 +277,15 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Encrypted => f.write_str("it is encrypted"),
-            Self::Link => f.write_str("it is a symbolic link, which leads nowhere in an archive"),
+            Self::Link => f.write_str("it is a symbolic link, which the store does not follow"),
             Self::Method(method) => match method.name() {
                 Some(name) => write!(f, "it is compressed with {name} (method {}), and ", method.as_u16()),
                 None => write!(f, "it is compressed with method {}, and ", method.as_u16()),
             }
             .and_then(|()| f.write_str("only stored and deflated entries can be read")),
-            Self::Outside => f.write_str("it reaches past the end of the archive"),
-            Self::Overlap => f.write_str("it lies over another entry of the archive"),
-            Self::Sizes => f.write_str("the archive says a size of it that cannot be"),
+            Self::Outside => f.write_str("it extends past the end of the archive"),
+            Self::Overlap => f.write_str("it overlaps another entry of the archive"),
+            Self::Sizes => f.write_str("the archive declares an impossible size for it"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Deflated values.
+//! Decompression of deflated values.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use zarr_spec::{BoxError, Output};
 
 use crate::Source;
 
-/// Stored bytes that are read at a time, and inflated ones that are thrown away at a time.
+/// Number of stored bytes that are read at a time, and of inflated bytes that are discarded at a time.
 const PIECE: usize = 64 << 10;
 
-/// Inflated bytes that memory is asked for at a time.
+/// Number of inflated bytes to reserve memory for at a time.
 const STEP: u64 = 1 << 20;
 
-/// What one thread inflates with.
+/// The state and scratch buffers of one thread.
 #[derive(Debug)]
 pub(crate) struct Inflater {
     stream: Decompress,
@@ -31,12 +31,12 @@ impl Inflater {
         }
     }
 
-    /// Writes the bytes `part` of a value of `size` bytes to `to`, which has room for them. Nothing behind them is looked
-    /// at, unless they are the last.
+    /// Writes the bytes `part` of a value of `size` bytes to `to`, which has room for them. Does not check the
+    /// bytes after `part`, unless `part` ends at the end of the value.
     ///
     /// # Errors
     ///
-    /// If the stored bytes are no deflated value of `size` bytes, or cannot be read.
+    /// If the stored bytes cannot be read or do not inflate to `size` bytes.
     pub(crate) fn inflate(
         &mut self,
         source: &Source,
@@ -62,7 +62,7 @@ impl Inflater {
                 &mut to.spare(more)?[..more]
             } else {
                 let more = part.start.saturating_sub(done);
-                // Behind the last byte is room for one that must not be there.
+                // After the last byte, there is room for one byte too many.
                 let more = if done == size { 1 } else { usize::try_from(more).unwrap_or(PIECE).min(PIECE) };
                 &mut self.skipped[..more]
             };
@@ -76,13 +76,15 @@ impl Inflater {
                 to.advance(usize::try_from(came)?);
             }
             if now > size || status == Status::StreamEnd && now < size {
-                return Err(format!("it does not inflate to the {size} bytes that the archive says").into());
+                return Err(
+                    format!("it does not inflate to the {size} bytes that the archive declares").into()
+                );
             }
             if status == Status::StreamEnd || now == part.end && part.end < size {
                 return Ok(());
             }
             if came == 0 && read == 0 && encoded.is_empty() {
-                return Err("its deflated bytes are cut short".into());
+                return Err("its deflated bytes are truncated".into());
             }
         }
     }

@@ -1,18 +1,19 @@
-//! The `zip` store: values in one zip archive, which is read and never changed.
+//! The `zip` store: values in one zip archive, read-only.
 //!
-//! The key is the name of the entry. The central directory is read once, when the archive is opened; a value that is
-//! stored without compression is then read in ranges, by as many threads as there are, and one that is deflated is
-//! inflated up to the end of what is wanted. The CRC-32 of a value is compared where the whole of it is read.
+//! The key is the name of the entry. Opening the archive reads its central directory once. A value that is
+//! stored without compression is read in ranges, by any number of threads; a deflated value is inflated up to
+//! the end of the requested range. Reading a whole value verifies its CRC-32.
 //!
-//! Nothing that the archive says of itself is believed: entries that lie over one another or past the end, that are
-//! encrypted, compressed by another method, or larger than what they are inflated from can be, are listed and cannot be
-//! read. Of entries with one name the last counts. Names that are no keys, such as `../a` and `/a`, are not listed, and
-//! folders are not either. Names are UTF-8 where the archive says so, else code page 437.
+//! The store does not trust the archive. Entries that overlap, extend past the end, are encrypted, use another
+//! compression method, or declare an impossible size are listed but cannot be read. If several entries have one
+//! name, the last one counts. Folders and names that are not valid keys, such as `../a` and `/a`, are not
+//! listed. Names are UTF-8 if the archive declares so, and code page 437 otherwise.
 //!
-//! Opened as `{"type": "zip", "path": …}`, a URL `zip:PATH`, in which the path stands as it is, or as the path of a file
-//! that begins like an archive. [`pack`] writes an archive, which is whole only when its directory stands at its end.
+//! Opened as `{"type": "zip", "path": …}`, as a URL `zip:PATH` whose path is not escaped, or as the path of a
+//! file that starts like an archive. [`pack`] writes an archive, which is complete only when its directory is
+//! written at the end.
 //!
-//! Source: APPNOTE.TXT 6.3.10 of PKWARE; the order in which [`pack`] writes is that of RFC-9 of OME-Zarr.
+//! Source: APPNOTE.TXT 6.3.10 of PKWARE. [`pack`] writes entries in the order of RFC-9 of OME-Zarr.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -54,39 +55,40 @@ const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "zip", "path": "data.zip"
 #[derive(Debug)]
 pub struct ZipStore {
     source: Source,
-    /// What messages call it.
+    /// The name of the archive in messages.
     name: String,
     entries: Entries,
-    /// Tells this state of the archive from others.
+    /// Distinguishes this state of the archive from others.
     changed: u64,
     inflaters: Pool<Inflater>,
 }
 
 impl ZipStore {
-    /// The values in the archive at `path`. It is kept open, and must not be changed meanwhile; another file may be put in
-    /// its place.
+    /// Opens the archive at `path`, which stays open. Do not change the file meanwhile; replacing it with
+    /// another one is fine.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] if there is no file or it is not a whole archive, [`StoreError::Io`] if it cannot be read.
+    /// [`StoreError::Invalid`] if the file does not exist or is not a complete archive, [`StoreError::Io`] if
+    /// it cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let opening = |error: io::Error| StoreError::io("opening", printable_path(path).to_string(), error);
         let file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let shown = printable_path(path);
-                let what = format!(
-                    "there is no file `{shown}`, and a zip archive is only written as a whole, from another store"
-                );
+                let what = format!("`{shown}` does not exist; to create a zip archive, pack another store");
                 return Err(Invalid::new(what).into());
             }
             file => file.map_err(opening)?,
         };
         let state = file.metadata().map_err(opening)?;
         if !state.is_file() {
-            return Err(
-                Invalid::new(format!("`{}` is a folder, and no zip archive", printable_path(path))).into()
-            );
+            return Err(Invalid::new(format!(
+                "`{}` is a folder, expected a zip archive",
+                printable_path(path)
+            ))
+            .into());
         }
         let since = state.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         let changed = since.map_or(0, |since| since.as_secs() << 30 | u64::from(since.subsec_nanos()));
@@ -94,11 +96,11 @@ impl ZipStore {
         Self::new(Source::File(file.into(), state.len()), name, changed)
     }
 
-    /// The values in an archive in memory.
+    /// Opens an archive in memory.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for what is no whole archive.
+    /// [`StoreError::Invalid`] if it is not a complete archive.
     pub fn from_bytes(archive: Bytes) -> Result<Self, StoreError> {
         Self::new(Source::Memory(archive), "memory".to_owned(), 0)
     }
@@ -109,7 +111,7 @@ impl ZipStore {
         Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
     }
 
-    /// Writes `part` of the value of an entry to `to`, which has room for it.
+    /// Writes the bytes `part` of an entry's value to `to`, which has room for them.
     fn read(&self, entry: &Entry, part: &Range<u64>, to: &mut Output<'_>) -> Result<(), BoxError> {
         if part.is_empty() {
             return Ok(());
@@ -128,7 +130,7 @@ impl ZipStore {
         }
         let is_whole = *part == (0..entry.size());
         if is_whole && crc32fast::hash(&to.written()[before..]) != entry.crc32() {
-            return Err("its bytes do not have the CRC-32 that the archive says".into());
+            return Err("the CRC-32 of its bytes differs from the one in the archive".into());
         }
         Ok(())
     }
@@ -144,7 +146,7 @@ impl Store for ZipStore {
     }
 
     fn read_hints(&self) -> ReadHints {
-        // The file is open: a read takes about as long as copying this much does.
+        // The file is open: a read takes about as long as copying this number of bytes.
         ReadHints::new(0, 16 << 10)
     }
 
@@ -224,10 +226,10 @@ impl Store for ZipStore {
     }
 }
 
-/// Where the bytes of the archive are. Reading them takes no lock.
+/// The bytes of the archive. Reading them does not take a lock.
 #[derive(Debug)]
 enum Source {
-    /// And how many there were when it was opened.
+    /// A file, and its size in bytes when it was opened.
     File(FileReader, u64),
     Memory(Bytes),
 }
@@ -243,7 +245,7 @@ impl Source {
 
 impl ReaderAt for Source {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        // What lies past the end is not there, also where the system would not take such a number.
+        // Offsets past the end may be too large for the system, so they return early.
         if offset >= self.size() {
             return Ok(0);
         }
@@ -272,24 +274,24 @@ impl StoreConfiguration for ZipConfiguration {
     }
 }
 
-/// Extensions of the names of archives. OME-Zarr has its own.
+/// Extensions of the names of archives. `ozx` is that of OME-Zarr.
 const EXTENSIONS: [&str; 2] = ["zip", "ozx"];
 
-/// The first bytes of an archive: a local file header, or the end of the central directory if there are no entries, or
-/// the mark of an archive in several parts.
+/// The first bytes of an archive: a local file header, the end of an empty central directory, or the signature
+/// of an archive in several parts.
 const SIGNATURES: [[u8; 4]; 3] = [*b"PK\x03\x04", *b"PK\x05\x06", *b"PK\x07\x08"];
 
 fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     let path = url.split_once(':').map_or(url, |(_, path)| path);
     let has_host = path.starts_with("//") && !path.starts_with("///");
     if path.is_empty() || has_host {
-        let what = format!("`{url}`: behind `zip:` stands the path of an archive, such as `zip:data.zip`");
+        let what = format!("`{url}`: expected the path of an archive after `zip:`, such as `zip:data.zip`");
         return Err(Invalid::new(what).into());
     }
     Ok(Arc::new(ZipStore::open(path)?))
 }
 
-/// Returns whether a path is that of an archive, by its name or by its first bytes. A folder is not, whatever its name.
+/// Returns whether `path` is an archive, by its name or its first bytes. A folder never is.
 fn is_archive(path: &Path) -> bool {
     let is_extension =
         |extension: &OsStr| EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known));

@@ -1,16 +1,16 @@
-//! Names of entries, as text.
+//! Decoding the names of entries.
 
 use std::borrow::Cow;
 
 use rawzip::ZipFileHeaderRecord;
 use rawzip::extra_fields::ExtraFieldId;
 
-/// The characters of code page 437 from 128 on.
+/// The characters 128 to 255 of code page 437.
 const UPPER_HALF: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
     └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
-/// The name of an entry: UTF-8 where a flag says so or a field of Info-ZIP holds it, else code page 437. `None` for what
-/// is said to be UTF-8 and is not.
+/// Returns the name of an entry: UTF-8 if a flag or a field of Info-ZIP declares it, else code page 437. `None`
+/// if the name is declared as UTF-8 but is not valid.
 pub(crate) fn name_of<'a>(record: &'a ZipFileHeaderRecord<'a>) -> Option<Cow<'a, str>> {
     let name = record.file_path().as_bytes();
     if name.is_ascii() || record.flags().is_utf8() {
@@ -37,7 +37,7 @@ fn code_page_437(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// As `bytes(range(128, 256)).decode("cp437")` of Python has them.
+    /// The expected text is what Python returns for `bytes(range(128, 256)).decode("cp437")`.
     #[test]
     fn code_page_437_has_256_characters() {
         assert_eq!(UPPER_HALF.chars().count(), 128);

@@ -1,4 +1,4 @@
-//! Writing an archive of all values of a store.
+//! Writing all values of a store to an archive.
 
 use std::io::{self, Write};
 
@@ -9,35 +9,36 @@ use zarr_spec::metadata_encoding::DOCUMENT_NAMES;
 use zarr_spec::store::{Contents, Store, StoreError};
 use zarr_spec::{BoxError, Buffer, ByteRange, Invalid, Key, Prefix};
 
-/// Bytes of a value that are read at a time.
+/// Number of bytes of a value that are read at a time.
 const PIECE: usize = 32 << 20;
 
-/// When entries were changed, in seconds since 1970: the first day of 1980, before which archives have no days. The same
-/// values are the same archive.
+/// The modification time of every entry, in seconds since 1970: the first day of 1980, the earliest date that
+/// an archive can represent. A constant makes archives of equal values identical.
 const EARLIEST: i64 = 315_532_800;
 
-/// How far [`pack`] is.
+/// The progress of [`pack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packed {
-    /// Bytes of values that were written since the last call.
+    /// Bytes written since the last call.
     pub bytes: u64,
-    /// Values that are done.
+    /// Number of completed values.
     pub values: usize,
-    /// All values.
+    /// Number of all values.
     pub of: usize,
 }
 
-/// Writes an archive of all values below `prefix`, under what follows it in their keys, and returns how many there are.
+/// Writes all values below `prefix` to an archive and returns their number. The names are the keys without
+/// `prefix`.
 ///
-/// Values are stored as they are, without compression: chunks are compressed already. Documents come first, those of
-/// higher nodes before those of lower ones, so that readers find `zarr.json` of the root at the beginning. `comment` is
-/// that of the archive. At most 32 MiB of values are in memory, and some 100 bytes for each key. `progress` is called
-/// after each part of a value.
+/// Values are stored without compression, since chunks usually are compressed already. Metadata documents come
+/// first, those of higher nodes before those of lower ones, so that readers find the `zarr.json` of the root at
+/// the start. `comment` becomes the comment of the archive. At most 32 MiB of values are in memory, plus about
+/// 100 bytes per key. `progress` is called after each piece of a value.
 ///
 /// # Errors
 ///
-/// [`StoreError`] for what cannot be listed, read or written, for values that change meanwhile, and for keys that no entry
-/// can be called by. What was written until then is no archive.
+/// [`StoreError`] if listing, reading or writing fails, if a value changes meanwhile, or if a key is not a
+/// valid name of an entry. The output is then incomplete.
 pub fn pack(
     store: &dyn Store,
     prefix: &Prefix,
@@ -99,7 +100,7 @@ fn add(
     }
 }
 
-/// Documents before chunks, and those of higher nodes first.
+/// Sorts documents before chunks, and higher nodes first.
 fn rank(name: &str) -> (bool, usize) {
     let last = name.rsplit('/').next().unwrap_or(name);
     let is_of_draft = name.starts_with("meta/") && (last.contains(".array.") || last.contains(".group."));
@@ -107,17 +108,17 @@ fn rank(name: &str) -> (bool, usize) {
     (!is_document, if is_document { name.matches('/').count() } else { 0 })
 }
 
-/// How an entry is called, exactly.
+/// Returns the exact name of an entry.
 ///
 /// # Errors
 ///
-/// For a name beyond ASCII with a sign in it that the archive would have something else for.
+/// For a name beyond ASCII that contains a character which the archive would replace.
 fn path_of(name: &str) -> Result<EntryPath<'_>, Invalid> {
     match name {
         ascii if ascii.is_ascii() => Ok(EntryPath::verbatim(ascii.as_bytes())),
-        other if other.contains([':', '\\']) => {
-            Err(Invalid::new(format!("`{other}`: no entry beyond ASCII can have `:` or `\\` in its name")))
-        }
+        other if other.contains([':', '\\']) => Err(Invalid::new(format!(
+            "`{other}`: the name of an entry cannot contain both `:` or `\\` and characters beyond ASCII"
+        ))),
         other => Ok(EntryPath::conformant(other)),
     }
 }

@@ -1,3 +1,3 @@
-//! `zip` against everything that stores are held to.
+//! Runs the shared conformance suite for stores on `zip`.
 
 zarr_conformance::conformance_tests!(zarr_store_zip);

@@ -1,5 +1,4 @@
-//! `zip` against archives that say what is not so, and what it packs. What other programs write is read by the tests of
-//! `conformance/interop`.
+//! `zip`: damaged and malicious archives, and packing. `conformance/interop` reads archives of other programs.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -20,7 +19,7 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory, json};
 use zarr_store_zip::{ZipStore, pack};
 
-/// An entry as an archive says it.
+/// An entry, as it is declared in the archive.
 #[derive(Debug, Clone)]
 struct Entry {
     name: Vec<u8>,
@@ -29,7 +28,7 @@ struct Entry {
     crc32: u32,
     encoded: Vec<u8>,
     size: u32,
-    /// Where the directory says that it is, if not where it is.
+    /// The declared offset, if it differs from the real one.
     at: Option<u32>,
     attributes: u32,
 }
@@ -57,13 +56,13 @@ fn put(to: &mut Vec<u8>, numbers: &[(u64, usize)]) {
     numbers.iter().for_each(|(number, size)| to.extend_from_slice(&number.to_le_bytes()[..*size]));
 }
 
-/// What local header and directory have in common, from the flags on.
+/// Writes the fields that local header and directory share, starting with the flags.
 fn put_middle(to: &mut Vec<u8>, entry: &Entry) {
     put(to, &[(entry.flags.into(), 2), (entry.method.into(), 2), (0, 4), (entry.crc32.into(), 4)]);
     put(to, &[(entry.encoded.len() as u64, 4), (entry.size.into(), 4), (entry.name.len() as u64, 2), (0, 2)]);
 }
 
-/// An archive as APPNOTE.TXT has it: local headers and bytes, the directory, its end.
+/// Returns an archive with the layout of APPNOTE.TXT: local headers and bytes, the directory, its end.
 fn archive(entries: &[Entry], comment: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut directory = Vec::new();
@@ -73,7 +72,7 @@ fn archive(entries: &[Entry], comment: &[u8]) -> Vec<u8> {
         put_middle(&mut bytes, entry);
         bytes.extend_from_slice(&entry.name);
         bytes.extend_from_slice(&entry.encoded);
-        // Made by a Unix, so that attributes have a meaning.
+        // Declares Unix as the origin, so that the attributes have a meaning.
         directory.extend_from_slice(b"PK\x01\x02\x14\x03\x14\0");
         put_middle(&mut directory, entry);
         put(&mut directory, &[(0, 2), (0, 2), (0, 2), (entry.attributes.into(), 4), (at, 4)]);
@@ -109,7 +108,7 @@ fn part(store: &dyn Store, at: &str, range: ByteRange) -> Vec<u8> {
     got.into_bytes(output).to_vec()
 }
 
-/// Why a value cannot be read.
+/// Returns why a value cannot be read.
 fn refusal(store: &dyn Store, at: &str) -> String {
     match value(store, at) {
         Err(error @ StoreError::Io { .. }) => error.to_string(),
@@ -121,12 +120,12 @@ fn keys(store: &dyn Store) -> Vec<String> {
     store.list().unwrap().iter().map(ToString::to_string).collect()
 }
 
-/// Numbers that deflate makes something of, and that differ everywhere.
+/// Returns bytes that can be compressed and that differ at every position.
 fn ramp(size: usize) -> Vec<u8> {
     (0_u32..).flat_map(|number| number.to_le_bytes()).take(size).collect()
 }
 
-/// An archive that is packed anew with every change, so that rules that write before they read can be tried.
+/// A writable store that packs its archive again after each change, for rules that write first.
 #[derive(Debug)]
 struct Repacked {
     values: MinimalStore,
@@ -198,7 +197,7 @@ impl Store for Repacked {
 
 /// Tests V3-STORE-03.
 #[test]
-fn every_rule_for_stores_holds_for_what_is_packed() {
+fn every_rule_for_stores_holds_for_packed_values() {
     holds_every_rule("packed values", &|| Arc::new(Repacked::new()));
 }
 
@@ -290,14 +289,14 @@ fn names_are_utf_8_or_code_page_437() {
 }
 
 #[test]
-fn names_that_are_no_keys_are_not_listed() {
+fn names_that_are_not_keys_are_not_listed() {
     let names = ["../x", "/x", "a/../b", "a//b", "", "a\nb", "c"];
     let entries: Vec<Entry> = names.iter().map(|name| stored(*name, b"")).collect();
     assert_eq!(keys(&open(archive(&entries, b""))), ["a\nb", "c"]);
 }
 
 #[test]
-fn of_entries_with_one_name_the_last_counts() {
+fn the_last_entry_with_a_name_counts() {
     let store = open(archive(&[stored("a", b"old"), stored("b", b"b"), stored("a", b"new")], b""));
     assert_eq!(
         (keys(&store), value(&store, "a").unwrap().unwrap()),
@@ -306,7 +305,7 @@ fn of_entries_with_one_name_the_last_counts() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why_and_is_listed() {
+fn unreadable_entries_are_listed_and_name_the_reason() {
     let bytes = ramp(1000);
     let entries = [
         Entry { flags: 1, ..stored("encrypted", &bytes) },
@@ -331,8 +330,8 @@ fn what_cannot_be_read_says_why_and_is_listed() {
         ("link", "it is a symbolic link"),
         ("stored", "CRC-32"),
         ("deflated", "CRC-32"),
-        ("sizes", "a size of it that cannot be"),
-        ("bomb", "a size of it that cannot be"),
+        ("sizes", "an impossible size for it"),
+        ("bomb", "an impossible size for it"),
         ("longer", "does not inflate to the 999 bytes"),
         ("shorter", "does not inflate to the 1001 bytes"),
         ("garbage", ""),
@@ -344,49 +343,49 @@ fn what_cannot_be_read_says_why_and_is_listed() {
         );
     }
     assert_eq!(value(&store, "good").unwrap().unwrap(), bytes);
-    // Of a part nobody knows the CRC-32.
+    // The CRC-32 covers only the whole value.
     assert_eq!(part(&store, "deflated", ByteRange::Last(10)), bytes[990..]);
 }
 
 /// Overlapping entries are how a small archive becomes a large one.
 #[test]
-fn entries_that_lie_over_one_another_are_not_read() {
+fn overlapping_entries_are_not_read() {
     let bytes = ramp(100);
     let twice = Entry { at: Some(0), ..stored("b", &bytes) };
     let store = open(archive(&[stored("a", &bytes), twice, stored("c", &bytes)], b""));
-    assert!(refusal(&store, "a").contains("lies over another"));
-    assert!(refusal(&store, "b").contains("lies over another"));
+    assert!(refusal(&store, "a").contains("overlaps another"));
+    assert!(refusal(&store, "b").contains("overlaps another"));
     assert_eq!(value(&store, "c").unwrap().unwrap(), bytes);
 
-    for (at, reason) in [(u32::MAX - 1, "past the end"), (250, "past the end"), (40, "lies over another")] {
+    for (at, reason) in [(u32::MAX - 1, "past the end"), (250, "past the end"), (40, "overlaps another")] {
         let store = open(archive(&[stored("a", &bytes), Entry { at: Some(at), ..stored("b", &bytes) }], b""));
         assert!(refusal(&store, "b").contains(reason), "{at}: {}", refusal(&store, "b"));
     }
     let nowhere = Entry { at: Some(1), ..stored("a", b"") };
-    assert!(refusal(&open(archive(&[stored("z", b""), nowhere], b"")), "z").contains("lies over another"));
+    assert!(refusal(&open(archive(&[stored("z", b""), nowhere], b"")), "z").contains("overlaps another"));
     let mut no_header = archive(&[stored("a", &bytes), stored("b", &bytes)], b"");
     no_header[131] = b'X';
     let store = open(no_header);
-    assert!(refusal(&store, "b").contains("there is no header"), "{}", refusal(&store, "b"));
+    assert!(refusal(&store, "b").contains("expected a local header"), "{}", refusal(&store, "b"));
     assert_eq!(value(&store, "a").unwrap().unwrap(), bytes);
 }
 
 #[test]
-fn what_is_no_whole_archive_is_refused_when_it_is_opened() {
+fn incomplete_archives_are_refused_when_they_are_opened() {
     let refused = |bytes: &[u8]| match ZipStore::from_bytes(Bytes::copy_from_slice(bytes)) {
         Err(StoreError::Invalid(error)) => error.to_string(),
         other => panic!("{other:?}"),
     };
     assert!(refused(b"").contains("it is empty"));
-    assert!(refused(b"some text").contains("none of the marks"));
+    assert!(refused(b"some text").contains("does not have the signature"));
     let whole = archive(&[stored("a", &ramp(100)), stored("b", b"b")], b"a comment");
     for size in 1..whole.len() {
         let message = refused(&whole[..size]);
         if size > 40 && size < 200 {
-            assert!(message.contains("cut short"), "{size}: {message}");
+            assert!(message.contains("truncated"), "{size}: {message}");
         }
     }
-    // One entry more or less than there are.
+    // The end record declares one entry more or less than there are.
     for count in [1, 3] {
         let mut other = whole.clone();
         let end = other.len() - 22 - "a comment".len();
@@ -396,7 +395,7 @@ fn what_is_no_whole_archive_is_refused_when_it_is_opened() {
 }
 
 #[test]
-fn comments_and_what_stands_before_an_archive_do_no_harm() {
+fn comments_and_bytes_before_an_archive_do_no_harm() {
     let entries = [stored("a", b"1"), deflated("b", b"22222")];
     for comment in
         [&b"PK\x05\x06"[..], &[b'x'; 65535], b"PK\x05\x06 and more than twenty-two bytes \xff\xff\xff\xff"]
@@ -411,7 +410,7 @@ fn comments_and_what_stands_before_an_archive_do_no_harm() {
 }
 
 #[test]
-fn a_file_that_became_shorter_is_an_error() {
+fn a_truncated_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zip");
     fs::write(&path, archive(&[stored("a", &ramp(100))], b"")).unwrap();
@@ -441,7 +440,7 @@ fn an_archive_is_packed_with_documents_first() {
     assert_eq!(told.iter().map(|packed| packed.bytes).sum::<u64>(), total as u64);
     assert!(told.iter().all(|packed| packed.of == count) && told.is_sorted_by_key(|packed| packed.values));
     assert!(bytes.ends_with(b"a comment"));
-    // The first day of 1980, in the first header.
+    // The first header contains the first day of 1980.
     assert_eq!(bytes[10..14], [0, 0, 0x21, 0]);
     let at = |text: &str| bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
     let places = ["zarr.json", "a/zarr.json", "a/b/zarr.json", "a/b/c/0"].map(at);
@@ -450,18 +449,18 @@ fn an_archive_is_packed_with_documents_first() {
     for (key, wanted) in values {
         assert_eq!(value(&store, key).unwrap().unwrap(), *wanted, "{key}");
     }
-    // A part is packed under what follows its prefix, also out of an archive.
+    // Packing below a prefix removes it from the names. Values can come from an archive.
     let mut part = Vec::new();
     assert_eq!(pack(&store, &Prefix::new("a/b/").unwrap(), &mut part, "", &mut |_| ()).unwrap(), 2);
     assert_eq!(keys(&open(part)), ["c/0", "zarr.json"]);
-    // The same values are the same archive.
+    // Packing the same values again gives the same bytes.
     let mut again = Vec::new();
     pack(&source, &Prefix::root(), &mut again, "a comment", &mut |_| ()).unwrap();
     assert!(again == bytes);
 }
 
 #[test]
-fn a_value_larger_than_what_is_read_at_a_time_is_packed_in_pieces() {
+fn a_value_larger_than_one_piece_is_packed_in_pieces() {
     let large = ramp((32 << 20) + 5);
     let source = MinimalStore::with_values(Capabilities::ALL, &[("a", &large)]);
     let mut bytes = Vec::new();
@@ -471,7 +470,7 @@ fn a_value_larger_than_what_is_read_at_a_time_is_packed_in_pieces() {
 }
 
 #[test]
-fn what_cannot_be_packed_is_an_error() {
+fn values_that_cannot_be_packed_are_an_error() {
     let source = MinimalStore::with_values(Capabilities::ALL, &[("é:é", b"1")]);
     let refused = pack(&source, &Prefix::root(), &mut Vec::new(), "", &mut |_| ()).unwrap_err();
     assert!(matches!(refused, StoreError::Invalid(_)) && refused.to_string().contains("`é:é`"), "{refused}");
@@ -485,7 +484,7 @@ fn what_cannot_be_packed_is_an_error() {
 }
 
 #[test]
-fn a_description_a_url_and_what_is_none_are_told_apart() {
+fn descriptions_urls_and_other_texts_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a b%20c.zip");
     fs::write(&path, archive(&[stored("k", b"v")], b"")).unwrap();
@@ -517,17 +516,14 @@ fn a_description_a_url_and_what_is_none_are_told_apart() {
         assert!(by_url(url).unwrap_err().contains("such as `zip:data.zip`"), "{url}");
     }
     let is_folder = by_url(&format!("zip:{}", folder.path().display())).unwrap_err();
-    assert!(is_folder.contains("is a folder, and no zip archive"), "{is_folder}");
+    assert!(is_folder.contains("is a folder, expected a zip archive"), "{is_folder}");
     assert!(!Path::new("nowhere.zip").exists());
     let missing = by_url("zip:nowhere.zip").unwrap_err();
-    assert!(
-        missing.starts_with("there is no file `nowhere.zip`, and a zip archive is only written"),
-        "{missing}"
-    );
+    assert!(missing.starts_with("`nowhere.zip` does not exist; to create a zip archive"), "{missing}");
 }
 
 #[test]
-fn versions_tell_values_apart() {
+fn versions_distinguish_values() {
     let store = open(archive(&[stored("a", b"1"), stored("b", b"1"), stored("c", b"2")], b""));
     let version = |at: &str| {
         let got =

@@ -1,4 +1,5 @@
-//! What is in memory: parts of values, decoded chunks, keys without a value, in the order in which they were used.
+//! The contents of the cache: parts of values, decoded chunks and missing keys, with eviction of the least
+//! recently used.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -11,39 +12,39 @@ use zarr_spec::{ByteRange, Bytes, Key, Prefix};
 
 use crate::lru::Lru;
 
-/// Bytes that anything takes in memory beside its own and those of its key, about.
+/// Approximate memory in bytes per entry, besides its bytes and its key.
 const OVERHEAD: usize = 512;
 
-/// Parts that are looked into, back from the one that begins last before what is wanted.
+/// Maximum number of parts to search, backwards from the last one that starts before the requested range.
 const LOOKED_INTO: usize = 16;
 
-/// Counters of changes. Keys share them: who fetched one keeps nothing if another one was changed meanwhile.
+/// Number of change counters, which keys share. Bytes that were fetched before a change are not cached.
 const COUNTERS: usize = 64;
 
-/// What a store says of a whole value.
+/// The size and version of a whole value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) size: u64,
     pub(crate) version: Option<Version>,
 }
 
-/// What is known of something that was asked for.
+/// The result of a lookup.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found<T> {
     Unknown,
-    /// The key has no value.
+    /// The key does not have a value.
     Missing,
     Kept(T),
 }
 
-/// All that is kept.
+/// The contents of the cache.
 #[derive(Debug)]
 pub(crate) struct Kept {
     limit: usize,
     size: usize,
     items: Lru<Item>,
     values: HashMap<Key, Value>,
-    /// ChangeCount that were begun, ended or noticed so far.
+    /// Counters of changes that were started, completed or noticed.
     changes: [u64; COUNTERS],
     uses: u64,
 }
@@ -52,7 +53,7 @@ pub(crate) struct Kept {
 struct Item {
     key: Key,
     what: What,
-    /// When it was last used.
+    /// The time of the last use.
     used: u64,
 }
 
@@ -65,7 +66,7 @@ enum What {
 
 #[derive(Debug)]
 struct Part {
-    /// Bytes of the value before this part.
+    /// Offset of this part in the value.
     start: u64,
     bytes: Bytes,
 }
@@ -77,13 +78,13 @@ struct Chunk {
     bytes: Bytes,
 }
 
-/// What is known of a value: the slots of all that is kept of it.
+/// The state of a value, and the slots of its entries.
 #[derive(Debug, Default)]
 struct Value {
     state: Option<State>,
-    /// By where they begin.
+    /// Slots of parts, by offset.
     parts: BTreeMap<u64, usize>,
-    /// By their numbers.
+    /// Slots of chunks, by number.
     chunks: BTreeMap<u64, usize>,
     missing: Option<usize>,
 }
@@ -95,12 +96,12 @@ impl Kept {
         Self { limit, size: 0, items, values, changes: [0; COUNTERS], uses: 0 }
     }
 
-    /// Bytes in memory.
+    /// Returns the size of all entries in bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// When this is.
+    /// Returns the current time, counted in uses.
     pub(crate) fn now(&self) -> ReadStart {
         ReadStart(self.uses)
     }
@@ -109,7 +110,7 @@ impl Kept {
         ChangeCount(self.changes[self.counter(key)])
     }
 
-    /// The bytes in `range` of a value, out of a part that has them all, and the state of the value.
+    /// Returns the bytes in `range` of a value and its state, if one part contains all of them.
     pub(crate) fn find(&mut self, key: &Key, range: ByteRange) -> Found<(Bytes, State)> {
         let Some(value) = self.values.get(key) else { return Found::Unknown };
         if let Some(slot) = value.missing {
@@ -128,11 +129,11 @@ impl Kept {
         Found::Kept((bytes, state))
     }
 
-    /// A decoded chunk.
+    /// Returns a decoded chunk.
     pub(crate) fn find_chunk(&mut self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         let slot = *self.values.get(chunk.key)?.chunks.get(&chunk.number)?;
         match &self.items.get(slot)?.what {
-            // Mostly it is the very same text.
+            // Usually both are the same text in memory.
             What::Chunk(kept)
                 if Arc::ptr_eq(&kept.decoding, chunk.decoding) || kept.decoding == *chunk.decoding => {}
             _ => return None,
@@ -140,7 +141,7 @@ impl Kept {
         self.bytes_of(slot)
     }
 
-    /// Keeps what was read of a value, and its state, unless it was changed since there were `changes`.
+    /// Caches bytes of a value and its state, unless the value has changed since `changes` was taken.
     pub(crate) fn keep(
         &mut self,
         key: &Key,
@@ -159,20 +160,20 @@ impl Kept {
         }
     }
 
-    /// Forgets what is of another state of the value than this one, or may be.
+    /// Drops entries of a value unless they are known to belong to `state`.
     pub(crate) fn note_state(&mut self, key: &Key, state: &State) {
         if self.values.get(key).is_some_and(|value| value.state.as_ref() != Some(state)) {
             self.change(key);
         }
     }
 
-    /// Whether a chunk of so many bytes fits without what was used after `begun`.
+    /// Returns whether a chunk of `size` bytes fits without evicting entries used after `begun`.
     pub(crate) fn has_room_for(&self, key: &Key, size: usize, begun: ReadStart) -> bool {
         self.has_room(cost(key, size), begun)
     }
 
-    /// Keeps a decoded chunk, unless its value was changed since there were `changes`. False if that takes the room of
-    /// what was used after `begun`.
+    /// Caches a decoded chunk, unless its value has changed since `changes` was taken. Returns false if that
+    /// would evict entries used after `begun`.
     pub(crate) fn keep_chunk(
         &mut self,
         chunk: &ChunkId<'_>,
@@ -186,7 +187,7 @@ impl Kept {
                 && self.insert(key, What::Chunk(Chunk { number, decoding: Arc::clone(decoding), bytes })))
     }
 
-    /// Keeps that a key has no value, unless it was changed since there were `changes`.
+    /// Caches that a key does not have a value, unless it has changed since `changes` was taken.
     pub(crate) fn keep_missing(&mut self, key: &Key, changes: ChangeCount) {
         if changes == self.changes(key) {
             self.note_missing(key);
@@ -194,21 +195,21 @@ impl Kept {
         }
     }
 
-    /// Forgets what is kept of a value that others have erased.
+    /// Drops all entries of a value that another program has erased.
     pub(crate) fn note_missing(&mut self, key: &Key) {
         if self.values.contains_key(key) {
             self.change(key);
         }
     }
 
-    /// Drops all of a value, and whatever is being fetched of it is not kept.
+    /// Drops all entries of a value. Bytes of it that are being fetched will not be cached.
     pub(crate) fn change(&mut self, key: &Key) {
         let counter = self.counter(key);
         self.changes[counter] += 1;
         self.forget(key);
     }
 
-    /// The same for every value whose key begins with `prefix`.
+    /// Does the same for every value whose key starts with `prefix`.
     pub(crate) fn change_below(&mut self, prefix: &Prefix) {
         self.changes.iter_mut().for_each(|counter| *counter += 1);
         let below = self.values.keys().filter(|key| key.as_str().starts_with(prefix.as_str()));
@@ -216,7 +217,7 @@ impl Kept {
         keys.iter().for_each(|key| self.forget(key));
     }
 
-    /// Drops all of a value.
+    /// Drops all entries of a value.
     fn forget(&mut self, key: &Key) {
         let Some(Value { parts, chunks, missing, .. }) = self.values.remove(key) else { return };
         for slot in parts.into_values().chain(chunks.into_values()).chain(missing) {
@@ -225,11 +226,11 @@ impl Kept {
     }
 
     fn counter(&self, key: &Key) -> usize {
-        // As many as fit in any number.
+        // The remainder fits into every integer type.
         usize::try_from(self.values.hasher().hash_one(key) % COUNTERS as u64).unwrap_or(0)
     }
 
-    /// The bytes in a slot, which counts as used from now on.
+    /// Returns the bytes in a slot and marks it as used.
     fn bytes_of(&mut self, slot: usize) -> Option<Bytes> {
         self.uses += 1;
         let item = self.items.take_up(slot)?;
@@ -237,7 +238,7 @@ impl Kept {
         item.what.bytes().cloned()
     }
 
-    /// Whether so many bytes fit without what was used after `begun`.
+    /// Returns whether `cost` bytes fit without evicting entries used after `begun`.
     fn has_room(&self, cost: usize, begun: ReadStart) -> bool {
         let mut room = self.limit.saturating_sub(self.size);
         let mut old = self.items.iter().map(|(_, item)| item).take_while(|item| item.used <= begun.0);
@@ -248,7 +249,7 @@ impl Kept {
         true
     }
 
-    /// Whether there is room at all.
+    /// Inserts an entry. Returns whether it fits at all.
     fn insert(&mut self, key: &Key, what: What) -> bool {
         let cost = cost(key, what.bytes().map_or(0, Bytes::len));
         if cost > self.limit {
@@ -257,7 +258,7 @@ impl Kept {
         self.uses += 1;
         self.size += cost;
         let value = self.values.entry(key.clone()).or_default();
-        // A value is there or missing.
+        // A value is either present or missing.
         let contrary = value.missing.take();
         let slot = self.items.next_slot();
         let before = match &what {
@@ -274,7 +275,7 @@ impl Kept {
         true
     }
 
-    /// Drops one item, and its value with the last one.
+    /// Drops one entry, and its value if it was the last one.
     fn drop_item(&mut self, slot: usize) {
         let Some(Item { key, what, .. }) = self.items.get(slot) else { return };
         if let Some(value) = self.values.get_mut(key) {
@@ -290,7 +291,7 @@ impl Kept {
         self.free(slot);
     }
 
-    /// Empties a slot that no value has any more.
+    /// Empties a slot that does not belong to a value any more.
     fn free(&mut self, slot: usize) {
         if let Some(item) = self.items.remove(slot) {
             self.size -= item.cost();
@@ -314,7 +315,7 @@ impl What {
 }
 
 impl Part {
-    /// These bytes of the value, if they are all here.
+    /// Returns these bytes of the value if the part contains all of them.
     fn bytes_in(&self, wanted: &Range<u64>) -> Option<Bytes> {
         let start = usize::try_from(wanted.start.checked_sub(self.start)?).ok()?;
         let end = usize::try_from(wanted.end.checked_sub(self.start)?).ok()?;
@@ -322,7 +323,7 @@ impl Part {
     }
 }
 
-/// What it costs to keep so many bytes under a key.
+/// Returns the cost of caching `size` bytes under a key.
 fn cost(key: &Key, size: usize) -> usize {
     size.saturating_add(2 * key.as_str().len() + OVERHEAD)
 }

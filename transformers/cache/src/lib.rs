@@ -1,20 +1,21 @@
-//! The `cache` transformer: another store, and what was last read from it, in memory.
+//! The `cache` transformer: caches reads of another store in memory.
 //!
-//! Kept are encoded values and parts of them, such as documents and the indexes of shards, up to a number of bytes; what
-//! was used longest ago makes way first. A part is also found inside of a larger one. With `"chunks": "decoded"`, an
-//! engine keeps decoded chunks here instead of encoded ones, inner chunks of shards each by itself, in the same bytes.
-//! What one read keeps so does not make way for what it reads later: of an array that is larger than the cache, a part
-//! stays. With `"missing": true`, it is also kept that a key has no value.
+//! The cache holds encoded values and parts of them, such as metadata documents and shard indexes, up to a
+//! number of bytes. The least recently used entries are evicted first. A part is also found inside of a larger
+//! one. With `"chunks": "decoded"`, an engine stores decoded chunks in the cache instead of encoded ones; each
+//! inner chunk of a shard is a separate entry. A read does not evict its own entries, so a part of an array
+//! that is larger than the cache stays cached. With `"missing": true`, missing keys are also cached.
 //!
-//! What is written through the cache is never read stale. A change by others is noticed when another part of the value
-//! is read on its own and has another version: what was kept of the older one is dropped then. Until then the cache
-//! knows nothing of it, and of a key that was missing it never learns; so it is for data that others leave alone.
+//! Values that are written through the cache are never stale. A change by another program is noticed when a
+//! different part of the value is read and has another version: then the entries of the older version are
+//! dropped. Until then the cache returns old bytes, and it never notices that a missing key was added. So use
+//! it for data that other programs do not change.
 //!
-//! Described as `{"type": "cache", "bytes": 100000000, "store": {…}}`, with `"chunks": "encoded"` or `"decoded"` and
-//! `"missing"` where they are not to be `"encoded"` and `false`. The only cache that another one may be around is one of
-//! encoded values, and the outer one then is for decoded chunks.
+//! Described as `{"type": "cache", "bytes": 100000000, "store": {…}}`. `"chunks"` is `"encoded"` (the default)
+//! or `"decoded"`; `"missing"` is false by default. A cache of decoded chunks may contain a cache of encoded
+//! values; no other nesting is allowed.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that leave the stored form as it is.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,7 +35,7 @@ use kept::{Found, Kept, State};
 zarr_spec::register!(
     StorePlugin::new("cache", &[], &without_a_url)
         .configuration::<CacheConfiguration>()
-        .about("Keeps what was last read from another store in memory.", EXAMPLES)
+        .about("Caches reads of another store in memory.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -48,7 +49,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// Another store, and some of its bytes in memory.
+/// A cache around another store.
 #[derive(Debug)]
 pub struct CacheStore {
     store: Arc<dyn Store>,
@@ -58,7 +59,7 @@ pub struct CacheStore {
     kept: Mutex<Kept>,
 }
 
-/// The form in which chunks are kept.
+/// The form of cached chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Chunks {
@@ -68,37 +69,38 @@ enum Chunks {
 }
 
 impl CacheStore {
-    /// Around `store`, keeping at most `limit` bytes, what it takes to find them included.
+    /// Creates a cache of at most `limit` bytes around `store`, including the memory for the index.
     pub fn new(store: Arc<dyn Store>, limit: usize) -> Self {
         let kept = Mutex::new(Kept::new(limit));
         Self { store, limit, chunks: Chunks::default(), keeps_missing: false, kept }
     }
 
-    /// With chunks as they are decoded in the place of encoded ones.
+    /// Caches decoded chunks instead of encoded ones.
     #[must_use]
     pub fn with_decoded_chunks(self) -> Self {
         Self { chunks: Chunks::Decoded, ..self }
     }
 
-    /// Keeping also which keys have no value. Values that others add are not seen then.
+    /// Also caches missing keys. Values that other programs add are then not seen.
     #[must_use]
     pub fn with_missing_keys(self) -> Self {
         Self { keeps_missing: true, ..self }
     }
 
-    /// Bytes that are kept now, what it takes to find them included.
+    /// Returns the number of cached bytes, including the memory for the index.
     #[must_use]
     pub fn size_in_memory(&self) -> usize {
         self.kept().size()
     }
 
-    // No code of others runs under the lock, and no change is left half done: what a panic left behind is sound.
+    // No foreign code runs under the lock and no change stays incomplete, so a panic leaves the contents
+    // consistent.
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a change of the store. What it concerns is forgotten before it, and again after it: a reader may have
-    /// brought back the old bytes in between. What readers fetch of it meanwhile is not kept.
+    /// Runs a change of the store. Drops the affected entries before it and again after it, since a concurrent
+    /// read may cache the old bytes in between. Bytes that are being fetched meanwhile are not cached.
     fn change<T>(
         &self,
         forget: impl Fn(&mut Kept),
@@ -110,7 +112,7 @@ impl CacheStore {
         result
     }
 
-    /// Reads a value or a part of one from the store.
+    /// Reads a value or a part of it from the store.
     fn fetch(
         &self,
         key: &Key,
@@ -132,7 +134,7 @@ impl CacheStore {
         Ok(Some(found))
     }
 
-    /// Retains bytes that were fetched, or only compares the state of the value.
+    /// Caches fetched bytes, or only compares the state of the value.
     fn note(&self, key: &Key, options: GetOptions, bytes: &[u8], state: State, changes: ChangeCount) {
         match self.own(bytes).filter(|_| self.retains(options)) {
             Some(bytes) => self.kept().keep(key, options.range, bytes, state, changes),
@@ -140,13 +142,13 @@ impl CacheStore {
         }
     }
 
-    /// Whether encoded bytes are retained. Of chunks that an engine decodes, this cache or one inside of it retains the
-    /// decoded bytes instead.
+    /// Returns whether to cache encoded bytes. For chunks that an engine decodes, this cache or an inner one
+    /// holds the decoded bytes instead.
     fn retains(&self, options: GetOptions) -> bool {
         options.may_cache || self.chunks == Chunks::Encoded
     }
 
-    /// A cache inside of one of decoded chunks retains the encoded bytes.
+    /// Returns the options for an inner cache, which holds encoded bytes if this one holds decoded chunks.
     fn inner_options(&self, options: GetOptions) -> GetOptions {
         match self.chunks {
             Chunks::Encoded => options,
@@ -154,7 +156,7 @@ impl CacheStore {
         }
     }
 
-    /// What is missing has no parts, and the cache may keep just that.
+    /// Caches or notes that a key is missing.
     fn note_missing(&self, key: &Key, changes: ChangeCount) {
         match self.keeps_missing {
             true => self.kept().keep_missing(key, changes),
@@ -162,7 +164,7 @@ impl CacheStore {
         }
     }
 
-    /// What `request` asks for, if it is kept.
+    /// Returns the cached result of `request`.
     fn find(&self, request: &Request) -> Option<Result<Option<Response>, StoreError>> {
         match self.kept().find(&request.key, request.options.range) {
             Found::Kept((bytes, _)) if bytes.len() > request.limit => {
@@ -176,8 +178,8 @@ impl CacheStore {
         }
     }
 
-    /// A copy, if it may fit: what is kept must not keep alive the larger memory that a store lent it from. Made
-    /// without the lock.
+    /// Copies the bytes if they may fit: an entry must not keep a larger buffer of the store alive. Does not
+    /// hold the lock.
     fn own(&self, bytes: &[u8]) -> Option<Bytes> {
         let mut copy = Vec::new();
         if bytes.len() > self.limit || copy.try_reserve_exact(bytes.len()).is_err() {
@@ -192,7 +194,7 @@ fn too_large(key: &Key, limit: usize) -> StoreError {
     StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } }
 }
 
-/// A request that the store is asked, and what is known of its value.
+/// A request to the store, and the state of its value.
 struct Asked {
     index: usize,
     key: Key,
@@ -312,7 +314,7 @@ zarr_spec::delegate_store! {
     }
 }
 
-/// The chunks of this store: one that it is around has its own.
+/// The chunks of this cache. An inner cache has separate ones.
 impl ChunkCache for CacheStore {
     fn begin_read(&self) -> ReadStart {
         self.kept().now()
@@ -356,7 +358,7 @@ struct CacheConfiguration {
 impl StoreConfiguration for CacheConfiguration {
     fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         if self.bytes == 0 {
-            return Err(Invalid::new("a cache of 0 `bytes` keeps nothing").into());
+            return Err(Invalid::new("`bytes` is 0; expected at least 1").into());
         }
         let limit = usize::try_from(self.bytes).unwrap_or(usize::MAX);
         let store = self.store.open(given)?;
@@ -373,32 +375,29 @@ impl StoreConfiguration for CacheConfiguration {
     }
 }
 
-/// Whether a cache makes sense around `store`.
+/// Checks that a cache around `store` is useful.
 fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
     if !store.capabilities().readable {
-        return Err(Invalid::new(format!(
-            "`{}` is not readable: a cache has nothing to keep",
-            store.location()
-        )));
+        return Err(Invalid::new(format!("`{}` is not readable, so it cannot be cached", store.location())));
     }
     let reason = match (chunks, store.chunk_cache().is_some(), store.caches_values()) {
         (_, false, false) | (Chunks::Decoded, false, true) => return Ok(()),
         (Chunks::Encoded, false, true) => {
-            "both keep encoded values, and the inner one is only asked for what the outer one lost: \
+            "both hold encoded values, and the inner one would serve only entries that the outer one evicted: \
              use one cache with the `bytes` of both"
         }
         (Chunks::Encoded, true, _) => {
-            "the inner one keeps decoded chunks, and those are found before any encoded one is asked for: \
-             the one with `\"chunks\": \"decoded\"` has to be the outer one"
+            "the inner one holds decoded chunks, which are looked up before encoded ones: \
+             the one with `\"chunks\": \"decoded\"` must be the outer one"
         }
         (Chunks::Decoded, true, _) => {
-            "both are for decoded chunks, and the inner one would get none: use one cache with the `bytes` of both"
+            "both hold decoded chunks, and the inner one would never receive any: use one cache with the `bytes` of both"
         }
     };
-    Err(Invalid::new(format!("a cache in a cache, of `{}`: {reason}", store.location())))
+    Err(Invalid::new(format!("invalid cache around the cache of `{}`: {reason}", store.location())))
 }
 
-/// No scheme leads here.
+/// The store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(Invalid::new(format!("`{url}`: a cache is described in JSON, with the store it is for")).into())
+    Err(Invalid::new(format!("`{url}`: a cache needs a JSON description with its store")).into())
 }

@@ -1,9 +1,9 @@
-//! Things in the order in which they were used.
+//! A list of items in the order of their last use.
 
-/// Where a list ends.
+/// Marks the end of a list.
 const END: usize = usize::MAX;
 
-/// Things that stay in their slots, the one that was used longest ago first.
+/// Items in stable slots, linked from least to most recently used.
 #[derive(Debug)]
 pub(crate) struct Lru<T> {
     slots: Vec<Slot<T>>,
@@ -24,12 +24,12 @@ impl<T> Lru<T> {
         Self { slots: Vec::new(), free: Vec::new(), oldest: END, newest: END }
     }
 
-    /// Where [`Lru::add`] puts what comes next.
+    /// Returns the slot that [`Lru::add`] uses next.
     pub(crate) fn next_slot(&self) -> usize {
         self.free.last().copied().unwrap_or(self.slots.len())
     }
 
-    /// Adds what is the newest now; returns its slot.
+    /// Adds the most recently used item and returns its slot.
     pub(crate) fn add(&mut self, item: T) -> usize {
         let slot = self.next_slot();
         if self.free.pop().is_none() {
@@ -44,7 +44,7 @@ impl<T> Lru<T> {
         self.slots.get(slot)?.item.as_ref()
     }
 
-    /// What is in a slot, and is the newest from now on.
+    /// Returns the item in a slot and makes it the most recently used one.
     pub(crate) fn take_up(&mut self, slot: usize) -> Option<&mut T> {
         if self.newest != slot {
             self.unlink(slot);
@@ -53,7 +53,7 @@ impl<T> Lru<T> {
         self.slots[slot].item.as_mut()
     }
 
-    /// Empties a slot.
+    /// Removes the item in a slot.
     pub(crate) fn remove(&mut self, slot: usize) -> Option<T> {
         let item = self.slots.get_mut(slot)?.item.take()?;
         self.unlink(slot);
@@ -61,7 +61,7 @@ impl<T> Lru<T> {
         Some(item)
     }
 
-    /// All slots in use and what is in them, the oldest first.
+    /// Iterates over all items with their slots, least recently used first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         let mut next = self.oldest;
         std::iter::from_fn(move || {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_goes_to_the_end() {
+    fn used_items_move_to_the_end() {
         let mut lru = Lru::new();
         let slots: Vec<usize> = "abc".chars().map(|item| lru.add(item)).collect();
         assert_eq!(order(&lru), "abc");

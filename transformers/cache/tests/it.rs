@@ -1,4 +1,4 @@
-//! `cache` against the rules for stores, and what it keeps.
+//! `cache`: the rules for stores, and the cached entries.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -17,7 +17,7 @@ use zarr_transformer_cache::CacheStore;
 
 #[test]
 fn every_rule_for_stores_holds() {
-    // Everything fits, a part of it does, nothing does.
+    // Everything fits, a part fits, nothing fits.
     for limit in [usize::MAX, 100_000, 900, 0] {
         for variant in 0..8 {
             let [versioned, decoded, missing] = [1, 2, 4].map(|bit| variant & bit != 0);
@@ -34,7 +34,7 @@ fn every_rule_for_stores_holds() {
     }
 }
 
-/// Counts what is read, and gives every value a version.
+/// Counts reads and gives every value a version.
 #[derive(Debug)]
 struct Versioned {
     store: Arc<dyn Store>,
@@ -72,7 +72,7 @@ impl Store for Versioned {
     ) -> Result<Option<GetResult>, StoreError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         let got = self.store.get(key, options, to)?;
-        // As good as an etag of the value.
+        // The value itself is as good as an entity tag.
         let whole = get_value(&*self.store, key, usize::MAX)?;
         Ok(got.map(|got| GetResult::new(got.contents, got.size, whole.map(|whole| Version::new(&whole)))))
     }
@@ -121,7 +121,7 @@ fn cached(limit: usize) -> (Arc<Versioned>, CacheStore) {
 }
 
 #[test]
-fn what_was_read_is_not_read_again() {
+fn cached_values_are_not_read_again() {
     let (inside, store) = cached(10_000);
     assert_eq!(part(&store, "a", ByteRange::Full), b"0123456789");
     assert_eq!(inside.reads(), 1);
@@ -143,23 +143,23 @@ fn what_was_read_is_not_read_again() {
 }
 
 #[test]
-fn only_what_is_not_kept_is_asked_for_in_a_batch() {
+fn a_batch_requests_only_uncached_values() {
     let (inside, store) = cached(10_000);
     let asked = [("a", MIDDLE), ("x", ByteRange::Full), ("d/b", ByteRange::Full)];
     let wanted = [Some(b"234".to_vec()), None, Some(b"22".to_vec())];
     assert_eq!(many(&store, &asked), wanted);
     assert_eq!(inside.reads(), 3);
-    // What is missing may come to be.
+    // A missing key may be added later, so it is requested again.
     assert_eq!(many(&store, &asked), wanted);
     assert_eq!(inside.reads(), 1);
     assert_eq!(
         many(&store, &[("a", ByteRange::Range { offset: 3, size: 2 }), ("d/b", ByteRange::Last(1))]),
         [Some(b"34".to_vec()), Some(b"2".to_vec())]
     );
-    assert_eq!(inside.reads(), 0, "with a part comes the size of its value");
+    assert_eq!(inside.reads(), 0, "a cached part includes the size of its value");
 }
 
-/// All that concern `a`.
+/// All changes that affect `a`.
 const CHANGES: [fn(&dyn Store); 5] = [
     |store| store.set(&key("a"), b"new".into()).unwrap(),
     |store| store.set_partial_values(&[(key("a"), 0, b"new")]).unwrap(),
@@ -169,7 +169,7 @@ const CHANGES: [fn(&dyn Store); 5] = [
 ];
 
 #[test]
-fn own_changes_are_seen_at_once() {
+fn own_changes_are_visible_immediately() {
     for change in CHANGES {
         let (inside, store) = cached(10_000);
         drop(part(&store, "a", ByteRange::Full));
@@ -185,13 +185,13 @@ fn parts_of_another_version_are_forgotten() {
     let (inside, store) = cached(10_000);
     assert_eq!(part(&store, "a", MIDDLE), b"234");
     inside.set(&key("a"), b"abcdefghij".into()).unwrap();
-    assert_eq!(part(&store, "a", MIDDLE), b"234", "nobody told");
+    assert_eq!(part(&store, "a", MIDDLE), b"234", "the change was not noticed");
     assert_eq!(part(&store, "a", ByteRange::Last(2)), b"ij");
     assert_eq!(part(&store, "a", MIDDLE), b"cde");
 }
 
 #[test]
-fn the_bound_holds_and_what_was_used_last_stays() {
+fn the_limit_holds_and_recently_used_entries_stay() {
     let inside = Arc::new(Versioned::new(empty()));
     for number in 0..10 {
         inside.set(&key(&format!("k{number}")), (&[number; 1000]).into()).unwrap();
@@ -211,13 +211,13 @@ fn the_bound_holds_and_what_was_used_last_stays() {
         assert_eq!(read(0), 0);
     }
     assert_eq!(read(9), 0);
-    assert_eq!(read(1), 1, "it made way");
+    assert_eq!(read(1), 1, "it was evicted");
     let nothing = CacheStore::new(inside, 999);
     drop(nothing.get(&key("k0"), ByteRange::Full.into(), &mut Output::at_most(1000)).unwrap());
     assert_eq!(nothing.size_in_memory(), 0);
 }
 
-/// Names of chunks of one decoding.
+/// Returns the id of a chunk.
 fn chunk<'a>(key: &'a Key, number: u64, decoding: &'a Arc<str>) -> ChunkId<'a> {
     ChunkId::new(key, number, decoding)
 }
@@ -235,7 +235,7 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
     assert_eq!(cache.get_chunk(&chunk(&a, 0, &zstd)), None);
     assert!(cache.insert_chunk(&chunk(&a, 0, &zstd), Bytes::from_static(b"zero"), changes, begun));
     assert!(cache.insert_chunk(&chunk(&a, 7, &zstd), Bytes::from_static(b"seven"), changes, begun));
-    // Another text that says the same is as good.
+    // An equal text in other memory is the same decoding.
     for decoding in [&zstd, &"zstd".into()] {
         assert_eq!(cache.get_chunk(&chunk(&a, 0, decoding)).as_deref(), Some(&b"zero"[..]));
         assert_eq!(cache.get_chunk(&chunk(&a, 7, decoding)).as_deref(), Some(&b"seven"[..]));
@@ -243,7 +243,7 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
     for other in [chunk(&a, 1, &zstd), chunk(&a, 0, &gzip), chunk(&d, 0, &zstd)] {
         assert_eq!(cache.get_chunk(&other), None);
     }
-    // Of two decodings of one chunk, the last one stays.
+    // Only the last of two decodings of a chunk stays cached.
     assert!(cache.insert_chunk(&chunk(&a, 0, &gzip), Bytes::from_static(b"gzip"), changes, begun));
     assert_eq!(cache.get_chunk(&chunk(&a, 0, &gzip)).as_deref(), Some(&b"gzip"[..]));
     assert_eq!(cache.get_chunk(&chunk(&a, 0, &zstd)), None);
@@ -251,7 +251,7 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
 }
 
 #[test]
-fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
+fn a_change_drops_decoded_chunks_and_those_that_are_being_fetched() {
     for change in CHANGES {
         let (_, cache) = cached(10_000);
         let cache = cache.with_decoded_chunks();
@@ -269,7 +269,7 @@ fn a_change_forgets_decoded_chunks_and_those_that_are_being_fetched() {
         ));
         change(&cache);
         assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None);
-        // Who fetched before it comes too late, and may still keep what follows.
+        // Bytes that were fetched before the change are not cached, but later ones are.
         assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
         assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None);
         assert!(cache.insert_chunk(
@@ -311,7 +311,7 @@ fn another_state_of_a_value_drops_its_decoded_chunks() {
     assert_eq!(part(&cache, "a", MIDDLE), b"234");
     assert!(cache.get_chunk(&chunk(&a, 0, &decoding)).is_some());
     inside.set(&a, b"abcdefghij".into()).unwrap();
-    assert!(cache.get_chunk(&chunk(&a, 0, &decoding)).is_some(), "nobody told");
+    assert!(cache.get_chunk(&chunk(&a, 0, &decoding)).is_some(), "the change was not noticed");
     let got =
         cache.get(&a, GetOptions::uncached(ByteRange::From(5)), &mut Output::at_most(9)).unwrap().unwrap();
     assert_eq!(got.size, 10);
@@ -326,7 +326,7 @@ fn another_state_of_a_value_drops_its_decoded_chunks() {
 }
 
 #[test]
-fn a_read_makes_way_for_others_and_not_for_itself() {
+fn a_read_evicts_entries_of_other_reads_but_not_its_own() {
     let cache = CacheStore::new(empty(), 10_000).with_decoded_chunks();
     let keys: Vec<Key> = (0..9).map(|n| key(&format!("k{n}"))).collect();
     let decoding: Arc<str> = "".into();
@@ -342,15 +342,15 @@ fn a_read_makes_way_for_others_and_not_for_itself() {
     };
     let found = |number: usize| cache.get_chunk(&chunk(&keys[number], 0, &decoding)).is_some();
     let first = cache.begin_read();
-    // Three of them fit, with what it takes to find them.
+    // Three chunks fit, including the index.
     assert_eq!([0, 1, 2, 3, 4].map(|number| keep(number, first)), [true, true, true, false, false]);
     assert_eq!([0, 1, 2, 3].map(found), [true, true, true, false]);
-    // The next read uses one of them, and takes the places of the others.
+    // The next read uses one of them and evicts the others.
     let second = cache.begin_read();
     assert!(found(1));
     assert_eq!([5, 6, 7].map(|number| keep(number, second)), [true, true, false]);
     assert_eq!([0, 1, 2, 5, 6, 7].map(found), [false, true, false, true, true, false]);
-    // No room is ever made for what never fits.
+    // Nothing is evicted for a chunk that can never fit.
     let huge = cache.insert_chunk(
         &chunk(&keys[8], 0, &decoding),
         vec![0; 10_000].into(),
@@ -364,7 +364,7 @@ fn a_read_makes_way_for_others_and_not_for_itself() {
 }
 
 #[test]
-fn decoded_chunks_and_encoded_parts_share_the_bytes() {
+fn decoded_chunks_and_encoded_parts_share_the_limit() {
     let inside = Arc::new(Versioned::new(empty()));
     for number in 0..9 {
         inside.set(&key(&format!("k{number}")), (&[number; 1000]).into()).unwrap();
@@ -382,7 +382,7 @@ fn decoded_chunks_and_encoded_parts_share_the_bytes() {
         drop(get_value(&cache, &key(&format!("k{number}")), 1000).unwrap());
         assert!(cache.size_in_memory() <= 5000);
     }
-    assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None, "it made way");
+    assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None, "it was evicted");
     assert!(cache.insert_chunk(
         &chunk(&a, 0, &decoding),
         vec![1; 4000].into(),
@@ -392,11 +392,11 @@ fn decoded_chunks_and_encoded_parts_share_the_bytes() {
     assert!(cache.size_in_memory() <= 5000);
     inside.reads();
     drop(get_value(&cache, &key("k8"), 1000).unwrap());
-    assert_eq!(inside.reads(), 1, "it made way");
+    assert_eq!(inside.reads(), 1, "it was evicted");
 }
 
 #[test]
-fn what_is_decoded_at_once_is_kept_encoded_only_where_chunks_are() {
+fn encoded_chunks_are_cached_only_without_decoded_chunks() {
     for (decodes, reads) in [(false, [1, 0, 0]), (true, [1, 1, 1])] {
         let (inside, cache) = cached(10_000);
         let cache = if decodes { cache.with_decoded_chunks() } else { cache };
@@ -410,7 +410,7 @@ fn what_is_decoded_at_once_is_kept_encoded_only_where_chunks_are() {
             inside.reads()
         };
         assert_eq!([once(ByteRange::Full), once(MIDDLE), once(ByteRange::Full)], reads);
-        // What was read to be kept is found in either case.
+        // Other values are cached in both cases.
         assert_eq!(part(&cache, "a", ByteRange::Full), b"0123456789");
         inside.reads();
         assert_eq!([once(ByteRange::Full), once(MIDDLE)], [0, 0]);
@@ -418,7 +418,7 @@ fn what_is_decoded_at_once_is_kept_encoded_only_where_chunks_are() {
 }
 
 #[test]
-fn a_missing_key_is_remembered_where_that_is_asked_for() {
+fn missing_keys_are_cached_on_request() {
     for remembers in [false, true] {
         let (inside, cache) = cached(10_000);
         let cache = if remembers { cache.with_missing_keys() } else { cache };
@@ -431,11 +431,11 @@ fn a_missing_key_is_remembered_where_that_is_asked_for() {
         assert_eq!(missing(), if remembers { 1 } else { 2 });
         assert_eq!(missing(), if remembers { 0 } else { 2 });
         assert_eq!(cache.size_in_memory() > 0, remembers);
-        // What others write is not seen then.
+        // Changes of other programs are not seen.
         inside.set(&key("x"), b"others".into()).unwrap();
         assert_eq!(value(&cache, "x").is_none(), remembers);
         inside.erase(&key("x")).unwrap();
-        // What is written through it is.
+        // Changes through the cache are seen.
         cache.set(&key("x"), b"own".into()).unwrap();
         assert_eq!(value(&cache, "x").as_deref(), Some(&b"own"[..]));
         cache.erase(&key("x")).unwrap();
@@ -480,7 +480,7 @@ fn a_description_names_bytes_and_store() {
 }
 
 #[test]
-fn a_cache_in_a_cache_is_only_one_of_encoded_values_in_one_of_decoded_chunks() {
+fn only_a_cache_of_decoded_chunks_may_contain_another_cache() {
     let cache = |chunks: &str, inside: &str| {
         format!(r#"{{"type": "cache", "bytes": 1000, "chunks": "{chunks}", "store": {inside}}}"#)
     };
@@ -490,18 +490,18 @@ fn a_cache_in_a_cache_is_only_one_of_encoded_values_in_one_of_decoded_chunks() {
     assert_eq!(value(&*store, "d/b").unwrap(), b"22");
     for (outer, inner, reason) in [
         ("encoded", "encoded", "use one cache with the `bytes` of both"),
-        ("encoded", "decoded", r#"the one with `"chunks": "decoded"` has to be the outer one"#),
+        ("encoded", "decoded", r#"the one with `"chunks": "decoded"` must be the outer one"#),
         ("decoded", "decoded", "use one cache with the `bytes` of both"),
     ] {
         let error = two(outer, inner).unwrap_err();
-        assert!(error.starts_with("a cache in a cache, of `minimal:`: "), "{error}");
+        assert!(error.starts_with("invalid cache around the cache of `minimal:`: "), "{error}");
         assert!(error.contains(reason), "{outer} around {inner}: {error}");
     }
 }
 
-/// What the inner one has, the outer one leaves to it.
+/// The outer cache does not copy values that the inner one holds.
 #[test]
-fn encoded_values_stay_in_the_inner_of_two_caches() {
+fn encoded_values_stay_in_the_inner_cache() {
     let (inside, inner) = cached(10_000);
     let outer = CacheStore::new(Arc::new(inner), 10_000).with_decoded_chunks();
     for reads in [1, 0] {
@@ -511,7 +511,7 @@ fn encoded_values_stay_in_the_inner_of_two_caches() {
     assert_eq!(outer.size_in_memory(), 0);
 }
 
-/// A store that can be written and nothing else.
+/// A write-only store.
 #[derive(Debug, serde::Deserialize)]
 struct WriteOnly {}
 
@@ -524,7 +524,7 @@ impl zarr_spec::store::StoreConfiguration for WriteOnly {
 }
 
 #[test]
-fn what_cannot_be_read_has_no_cache() {
+fn a_store_that_cannot_be_read_cannot_be_cached() {
     let error = described(r#"{"type": "cache", "bytes": 9, "store": {"type": "write-only"}}"#).unwrap_err();
-    assert_eq!(error, "`minimal:` is not readable: a cache has nothing to keep");
+    assert_eq!(error, "`minimal:` is not readable, so it cannot be cached");
 }

@@ -1,9 +1,9 @@
-//! The `prefix` transformer: a store that is rooted inside of another one.
+//! The `prefix` transformer: a store whose root is a prefix in another store.
 //!
-//! Key `k` is key `PREFIXk` of the other store; what lies outside of the prefix is not there. Described as
-//! `{"type": "prefix", "prefix": "a/b", "store": {…}}`, with or without `/` at the end.
+//! Key `k` is key `PREFIXk` of the other store; keys outside of the prefix are not visible. Described as
+//! `{"type": "prefix", "prefix": "a/b", "store": {…}}`; a trailing `/` is optional.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that leave the stored form as it is.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use zarr_spec::{Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag}
 zarr_spec::register!(
     StorePlugin::new("prefix", &[], &without_a_url)
         .configuration::<PrefixConfiguration>()
-        .about("Shows what another store has below a prefix.", EXAMPLES)
+        .about("Exposes the part of another store below a prefix.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(
@@ -26,7 +26,7 @@ const EXAMPLES: &[Example] = &[Example::v3(
             "path": "data.zarr"}}"#,
 )];
 
-/// What another store has below a prefix.
+/// The part of another store below a prefix.
 #[derive(Debug)]
 pub struct PrefixStore {
     store: Arc<dyn Store>,
@@ -34,7 +34,7 @@ pub struct PrefixStore {
 }
 
 impl PrefixStore {
-    /// What is in `store` below `root`.
+    /// Exposes the keys of `store` below `root`.
     pub fn new(store: Arc<dyn Store>, root: Prefix) -> Self {
         Self { store, root }
     }
@@ -47,7 +47,8 @@ impl PrefixStore {
         Prefix::new(format!("{}{prefix}", self.root))
     }
 
-    /// A key outside of the prefix, which a store should not have listed, is left out.
+    /// Returns the key without the prefix; `None` for a key outside of it, which the store should not have
+    /// listed.
     fn inner_key(&self, key: &Key) -> Option<Result<Key, StoreError>> {
         Some(Key::new(self.root.strip(key.as_str())?).map_err(StoreError::from))
     }
@@ -135,12 +136,12 @@ zarr_spec::delegate_store! {
     }
 }
 
-/// The responses to requests of which one has a key that the store cannot hold.
+/// Fails all requests, since one of them has a key that the store cannot hold.
 fn all_failed<'a>(count: usize, error: KeyError) -> Responses<'a> {
     Box::new((0..count).map(move |index| -> CompletedRequest { (index, Err(error.clone().into())) }))
 }
 
-/// The chunks that the other store caches below the prefix.
+/// The chunk cache of the other store, restricted to the prefix.
 impl ChunkCache for PrefixStore {
     fn begin_read(&self) -> ReadStart {
         self.store.chunk_cache().map_or(ReadStart(0), ChunkCache::begin_read)
@@ -191,10 +192,7 @@ impl StoreConfiguration for PrefixConfiguration {
     }
 }
 
-/// No scheme leads here.
+/// The store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(Invalid::new(format!(
-        "`{url}`: a store below a prefix is described in JSON, with the store it is in"
-    ))
-    .into())
+    Err(Invalid::new(format!("`{url}`: a prefix needs a JSON description with its store")).into())
 }

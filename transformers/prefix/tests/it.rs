@@ -1,4 +1,4 @@
-//! `prefix` against the rules for stores, and where its values are.
+//! `prefix`: the rules for stores, and the keys in the other store.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -16,7 +16,7 @@ fn prefix(text: &str) -> Prefix {
     Prefix::new(text).unwrap()
 }
 
-/// In a store that holds other things besides.
+/// The other store also contains keys outside of the prefix.
 #[test]
 fn every_rule_for_stores_holds() {
     for root in ["", "x/", "a/b/c/"] {
@@ -33,7 +33,7 @@ fn every_rule_for_stores_holds() {
 }
 
 #[test]
-fn keys_are_those_below_the_prefix() {
+fn only_keys_below_the_prefix_are_visible() {
     let inside: Arc<dyn Store> = Arc::new(MinimalStore::with_values(Capabilities::ALL, VALUES));
     let store = PrefixStore::new(Arc::clone(&inside), prefix("a/b/"));
     assert_eq!((&store as &dyn Store).list().unwrap(), [key("c"), key("d/e")]);

@@ -1,9 +1,8 @@
-//! The `read-only` transformer: another store, which can be read and nothing else.
+//! The `read-only` transformer: another store that can be read and listed, but not changed.
 //!
-//! It exists while the program runs, and is recorded in no metadata. Described as
-//! `{"type": "read-only", "store": {…}}`.
+//! It is not recorded in metadata. Described as `{"type": "read-only", "store": {…}}`.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that leave the stored form as it is.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
 
 use std::sync::Arc;
 
@@ -14,18 +13,18 @@ use zarr_spec::{Example, Invalid, typetag};
 zarr_spec::register!(
     StorePlugin::new("read-only", &[], &without_a_url)
         .configuration::<ReadOnlyConfiguration>()
-        .about("Shows another store for reading and listing alone.", EXAMPLES)
+        .about("Exposes another store without write access.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] =
     &[Example::v3(r#"{"type": "read-only", "store": {"type": "filesystem", "path": "data.zarr"}}"#)];
 
-/// Another store, for reading and listing alone.
+/// Read-only access to another store.
 #[derive(Debug)]
 pub struct ReadOnlyStore(Arc<dyn Store>);
 
 impl ReadOnlyStore {
-    /// What is in `store`.
+    /// Exposes `store` without write access.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self(store)
     }
@@ -55,8 +54,7 @@ impl StoreConfiguration for ReadOnlyConfiguration {
     }
 }
 
-/// No scheme leads here.
+/// The store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(Invalid::new(format!("`{url}`: a read-only store is described in JSON, with the store it is around"))
-        .into())
+    Err(Invalid::new(format!("`{url}`: a read-only store needs a JSON description with its store")).into())
 }

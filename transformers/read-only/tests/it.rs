@@ -1,4 +1,4 @@
-//! `read-only` against the rules for stores, and what it lets through.
+//! `read-only`: the rules for stores, and refused changes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn every_rule_for_stores_holds() {
 }
 
 #[test]
-fn everything_is_read_and_nothing_is_changed() {
+fn reads_work_and_changes_are_refused() {
     let inside = filled();
     let store = ReadOnlyStore::new(Arc::clone(&inside));
     let can = Capabilities::READ_ONLY;
@@ -36,11 +36,11 @@ fn everything_is_read_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_description_names_the_store_around_which_it_is() {
+fn a_description_contains_the_other_store() {
     let store = described(r#"{"type": "read-only", "store": {"type": "filled"}}"#).unwrap();
     assert_eq!(value(&*store, "a").unwrap(), b"0123456789");
     assert!(!store.capabilities().writeable);
-    // Twice does no harm: it takes nothing away that the inner one leaves.
+    // Nesting has no further effect.
     let twice =
         described(r#"{"type": "read-only", "store": {"type": "read-only", "store": {"type": "filled"}}}"#);
     assert_eq!(value(&*twice.unwrap(), "a").unwrap(), b"0123456789");

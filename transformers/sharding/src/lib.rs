@@ -1,14 +1,14 @@
-//! The sharding storage transformer of the Zarr v3 draft: many chunks and an index in one value.
+//! The sharding storage transformer of the Zarr v3 draft: stores many chunks and an index in one value.
 //!
-//! It computes nothing itself: it says how many chunks a shard has and how its index is stored, so that an engine
-//! goes down to the chunks as it does with the codec `sharding_indexed`. A shard holds chunks with all their codecs
-//! applied, in any order, with gaps allowed. At its end is the index: offset and size of every chunk as `uint64` in
-//! little endian, chunks in C order, both 2^64 - 1 for a chunk that is not there, and no checksum.
+//! The transformer does not compute anything: it describes how many chunks a shard has and how its index is
+//! stored, so that an engine can access the chunks like those of the codec `sharding_indexed`. A shard contains
+//! encoded chunks in any order, possibly with gaps. The index is at its end: offset and size of every chunk as
+//! `uint64` in little endian, chunks in C order, both 2^64 - 1 for a missing chunk, without a checksum.
 //!
-//! Shard `c1/0` holds what would be `c2/0`, `c2/1`, `c3/0` and `c3/1` with `chunks_per_shard` of `[2, 2]`.
+//! With `chunks_per_shard` of `[2, 2]`, shard `c1/0` contains the chunks `c2/0`, `c2/1`, `c3/0` and `c3/1`.
 //!
-//! Source: "Sharding storage transformer", 1.0, of the Zarr v3 draft of 2022, and the files of zarr-python 2.11 to
-//! 2.18.
+//! Source: "Sharding storage transformer", 1.0, of the Zarr v3 draft of 2022, and the files of zarr-python 2.11
+//! to 2.18.
 
 use serde::Deserialize;
 use zarr_spec::data_type::DataTypeDocument;
@@ -23,7 +23,7 @@ zarr_spec::register!(
     StorageTransformerPlugin::new(
         Identifiers {
             uri: Some("https://purl.org/zarr/spec/storage_transformers/sharding/1.0"),
-            // Final v3 has a codec in its place.
+            // Final v3 has a codec instead.
             name: None,
             id: None,
             aliases: &[
@@ -35,7 +35,7 @@ zarr_spec::register!(
         &create,
     )
     .configuration::<ShardingConfiguration>()
-    .about("Stores several chunks of an array in one value, with an index of where each one is.", EXAMPLES)
+    .about("Stores several chunks in one value, with an index of their positions.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(
@@ -44,7 +44,7 @@ const EXAMPLES: &[Example] = &[Example::draft(
 )
 .with_shape(&[4, 6])];
 
-/// The only form of shards that the draft has.
+/// The only type of shards in the draft.
 const INDEXED: &str = "indexed";
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ struct ShardingConfiguration {
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<StorageTransformer, Invalid> {
     if creation.type_name.and_then(|name| name.as_str()) != Some(INDEXED) {
         let given = creation.type_name.map_or_else(|| "missing".to_owned(), ToString::to_string);
-        return Err(Invalid::new(format!("`type` is {given}, and shards are \"{INDEXED}\"")));
+        return Err(Invalid::new(format!("`type` is {given}; expected \"{INDEXED}\"")));
     }
     let chunks_per_shard = creation.parse::<ShardingConfiguration>()?.chunks_per_shard;
     let chunks_per_shard = checked(chunks_per_shard, array_shape.len())?;
@@ -63,36 +63,36 @@ fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<StorageTransfo
     Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }))
 }
 
-/// An array without dimensions has `[1]` in files of zarr-python, and `[]` by the text.
+/// For an array without dimensions, zarr-python writes `[1]`, while the text requires `[]`.
 fn checked(chunks_per_shard: Vec<u64>, rank: usize) -> Result<Vec<u64>, Invalid> {
     if rank == 0 && chunks_per_shard == [1] {
         return Ok(Vec::new());
     }
     if chunks_per_shard.len() != rank {
         let given = chunks_per_shard.len();
-        let what = format!("`chunks_per_shard` has {given} entries, and the array {rank} dimensions");
+        let what = format!("`chunks_per_shard` has {given} entries, but the array has {rank} dimensions");
         return Err(Invalid::new(what));
     }
     if chunks_per_shard.contains(&0) {
-        return Err(Invalid::new(format!("`chunks_per_shard` {chunks_per_shard:?} has a zero")));
+        return Err(Invalid::new(format!("`chunks_per_shard` {chunks_per_shard:?} contains a zero")));
     }
     Ok(chunks_per_shard)
 }
 
-/// Plain `uint64` in little endian, all ones where a chunk is not stored.
+/// Returns the codecs of plain `uint64` in little endian.
 fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Invalid> {
     let &Creation { registry, reading, .. } = creation;
     let document = DataTypeDocument::named("uint64");
     let (data_type, _) = registry
         .data_type(Format::V3, &document, reading)
-        .map_err(|error| Invalid::new(format!("the index of a shard needs `uint64`: {error}")))?;
+        .map_err(|error| Invalid::new(format!("the index of a shard needs data type `uint64`: {error}")))?;
     if !matches!(data_type.elements(), Elements::Fixed { size: 8, .. }) {
-        return Err(Invalid::new("the index of a shard needs `uint64`, and that has not 8 bytes here"));
+        return Err(Invalid::new("the index of a shard needs data type `uint64` with elements of 8 bytes"));
     }
     let shape = chunks_per_shard.iter().copied().chain([2]).collect();
     let fill_value = FillValue::new([0xff; 8]);
     let index = ArrayRepresentation { shape, data_type, fill_value, byte_order: ByteOrder::Little };
-    // In final v3 an array does not become bytes by itself.
+    // Final v3 requires an array-to-bytes codec, the draft does not.
     let in_the_draft = ChainCreation { format: Format::V3Draft, registry, reading };
     let codecs = CodecChain::create(&in_the_draft, None, &[], &index);
     codecs.map_err(|error| Invalid::new(error.to_string()))

@@ -1,4 +1,4 @@
-//! Configurations of shards. Their bytes are the engine's.
+//! Sharding of the draft: configurations. The engine tests the bytes of shards.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -41,7 +41,7 @@ fn create(configuration: &str, shape: &[u64]) -> Result<ShardingTransformer, Str
 }
 
 #[test]
-fn the_index_is_one_plain_pair_for_each_chunk() {
+fn the_index_has_one_plain_pair_per_chunk() {
     let sharding = create(r#"{"chunks_per_shard":[32,2]}"#, &[160, 20]).unwrap();
     assert_eq!(sharding.chunks_per_shard, [32, 2]);
     assert_eq!(sharding.index_codecs.encoded_size(), Size::Exact(1024));
@@ -62,10 +62,10 @@ fn an_array_without_dimensions_has_one_chunk() {
 }
 
 #[test]
-fn what_is_no_list_of_chunk_counts_is_refused() {
+fn invalid_chunk_counts_are_refused() {
     for (configuration, reason) in [
-        (r#"{"chunks_per_shard":[2]}"#, "1 entries, and the array 2"),
-        (r#"{"chunks_per_shard":[0,1]}"#, "has a zero"),
+        (r#"{"chunks_per_shard":[2]}"#, "1 entries, but the array has 2"),
+        (r#"{"chunks_per_shard":[0,1]}"#, "contains a zero"),
         (r#"{"chunks_per_shard":[1.5,1]}"#, "1.5"),
         (r#"{"chunks_per_shard":[2,2],"order":"c"}"#, "`order`"),
         ("{}", "chunks_per_shard"),
@@ -75,12 +75,12 @@ fn what_is_no_list_of_chunk_counts_is_refused() {
     }
     let good = r#"{"chunks_per_shard":[2]}"#;
     let error = create_in(&registry(), URI, "linear", good, &[4]).unwrap_err();
-    assert_eq!(error, "`type` is \"linear\", and shards are \"indexed\"");
-    // `uint64` is a plugin, too.
+    assert_eq!(error, "`type` is \"linear\"; expected \"indexed\"");
+    // `uint64` is a plugin too.
     let mut without = Registry::empty();
     for plugin in Registry::linked().unwrap().storage_transformers().iter() {
         without.register(*plugin).unwrap();
     }
     let error = create_in(&without, URI, "indexed", good, &[4]).unwrap_err();
-    assert!(error.contains("needs `uint64`"), "{error}");
+    assert!(error.contains("needs data type `uint64`"), "{error}");
 }

@@ -1,12 +1,13 @@
-//! The `statistics` transformer: another store, and how often, how much and how long it is used.
+//! The `statistics` transformer: counts and times the operations of another store.
 //!
-//! Described as `{"type": "statistics", "store": {…}}`. A store that was opened so writes its table to standard error
-//! when it is closed, unless the description has `"report": false`; [`StatisticsStore::new`] does not.
+//! Described as `{"type": "statistics", "store": {…}}`. A store that was opened from such a description prints
+//! a table to standard error when it is dropped, unless the description has `"report": false`;
+//! [`StatisticsStore::new`] does not.
 //!
-//! What passes is counted: what a `cache` around this store has, or decoded chunks that one inside of it keeps, does not
-//! pass.
+//! Only operations that reach this store are counted, not those that a `cache` around it answers, or decoded
+//! chunks that an inner cache holds.
 //!
-//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that leave the stored form as it is.
+//! Source: "Storage transformers" in the Zarr v3 draft of 2022, on those that do not change the stored form.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,42 +24,42 @@ use zarr_spec::{Example, Invalid, Key, Output, Prefix, typetag};
 zarr_spec::register!(
     StorePlugin::new("statistics", &[], &without_a_url)
         .configuration::<StatisticsConfiguration>()
-        .about("Counts and times what another store is asked for, and prints a table at the end.", EXAMPLES)
+        .about("Counts and times the operations of another store, and prints a table at the end.", EXAMPLES)
 );
 
-/// Without the table: whoever tries an example has not asked for one.
+/// Without the table, which would clutter the output of programs that run the example.
 const EXAMPLES: &[Example] = &[Example::v3(
     r#"{"type": "statistics", "store": {"type": "filesystem", "path": "data.zarr"}, "report": false}"#,
 )];
 
-/// What became of one operation of a store.
+/// Totals of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// How often it was asked for.
+    /// Number of calls.
     pub calls: u64,
-    /// Values or parts of values in these calls: more than calls for `get_many` and `set_partial_values`.
+    /// Number of values or parts of values: more than `calls` for `get_many` and `set_partial_values`.
     pub values: u64,
     /// Bytes of values that were read or written.
     pub bytes: u64,
-    /// Calls, and values within a call, that ended in an error.
+    /// Number of failed calls and of failed values within calls.
     pub errors: u64,
-    /// Spent in the store, all threads together.
+    /// Time in the store, summed over all threads.
     pub time: Duration,
 }
 
-/// What became of each operation that was asked for, by its name.
+/// Totals of all operations that were called, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Statistics(pub BTreeMap<&'static str, Usage>);
 
 impl Statistics {
-    /// What became of `operation`, such as `get`; all zero if it was not asked for.
+    /// Returns the totals of `operation`, such as `get`; zero if it was never called.
     #[must_use]
     pub fn of(&self, operation: &str) -> Usage {
         self.0.get(operation).copied().unwrap_or_default()
     }
 }
 
-/// A table.
+/// Formats a table.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -74,7 +75,7 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// Another store, and its [`Statistics`].
+/// A store that collects [`Statistics`] about another one.
 #[derive(Debug)]
 pub struct StatisticsStore {
     store: Arc<dyn Store>,
@@ -83,18 +84,18 @@ pub struct StatisticsStore {
 }
 
 impl StatisticsStore {
-    /// Around `store`, with all counts at zero.
+    /// Creates a store around `store`, with all counts at zero.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, statistics: Mutex::default(), reports: false }
     }
 
-    /// The counts since the store was made, or since [`StatisticsStore::take`].
+    /// Returns the totals since the store was created or [`StatisticsStore::take`] was called.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.statistics.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same, and all counts start over.
+    /// Returns the totals and resets them.
     #[must_use]
     pub fn take(&self) -> Statistics {
         std::mem::take(&mut *self.statistics.lock().unwrap_or_else(PoisonError::into_inner))
@@ -105,7 +106,7 @@ impl StatisticsStore {
         change(statistics.0.entry(operation).or_default());
     }
 
-    /// Runs one call, which concerns so many values; `bytes` tells how many bytes it moved.
+    /// Runs and measures one call for `values` values; `bytes` returns the number of transferred bytes.
     fn measure<T>(
         &self,
         operation: &'static str,
@@ -128,7 +129,7 @@ impl StatisticsStore {
         result
     }
 
-    /// Counts a call at `start` that returned `items`, and the time that each item takes.
+    /// Counts a call at `start` that returned `items`, and measures the time of each item.
     fn measure_items<'a, T: 'a>(
         &'a self,
         operation: &'static str,
@@ -247,7 +248,7 @@ impl Drop for StatisticsStore {
 #[serde(deny_unknown_fields)]
 struct StatisticsConfiguration {
     store: DescribedStore,
-    /// Whether the table is written when the store is closed.
+    /// Whether to print the table when the store is dropped.
     #[serde(default = "yes")]
     report: bool,
 }
@@ -265,7 +266,7 @@ impl StoreConfiguration for StatisticsConfiguration {
     }
 }
 
-/// No scheme leads here.
+/// The store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(Invalid::new(format!("`{url}`: statistics are described in JSON, with the store they are of")).into())
+    Err(Invalid::new(format!("`{url}`: statistics need a JSON description with the store")).into())
 }

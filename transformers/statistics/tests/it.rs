@@ -1,4 +1,4 @@
-//! `statistics` against the rules for stores, and what it counts.
+//! `statistics`: the rules for stores, and the counts.
 
 use std::sync::Arc;
 
@@ -67,13 +67,13 @@ fn calls_values_bytes_and_errors_are_counted() {
 }
 
 #[test]
-fn time_is_that_spent_in_the_store() {
+fn time_is_measured_inside_of_the_store() {
     let store = StatisticsStore::new(empty());
     let value = vec![7; 8 << 20];
     let start = std::time::Instant::now();
     store.set(&key("a"), (&value).into()).unwrap();
     let whole = start.elapsed();
-    // Copying so much takes some time, and no more than the caller waits.
+    // Copying this value takes some time, but at most as long as the caller waits.
     let time = store.statistics().of("set").time;
     assert!(time > std::time::Duration::ZERO && time <= whole, "{time:?} of {whole:?}");
     assert_eq!(store.statistics().of("get").time, std::time::Duration::ZERO);

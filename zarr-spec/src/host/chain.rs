@@ -249,7 +249,7 @@ impl Builder<'_> {
 /// What a codec leaves of what it is given.
 pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
     let bytes_wanted =
-        || CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".into());
+        || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into());
     let array = match decoded {
         Representation::Array(array) => Ok(array),
         Representation::Bytes(size) => Err(*size),
@@ -262,7 +262,7 @@ pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Represe
             let array = array.map_err(|_| bytes_wanted())?;
             if array.data_type.elements().size().is_none() {
                 return Err(CodecError::Unsupported(format!(
-                    "elements of data type {} have no fixed size: a codec for them is needed, such as `vlen-utf8`",
+                    "elements of data type {} have a variable size and need a codec such as `vlen-utf8`",
                     array.data_type.name()
                 )));
             }
@@ -297,7 +297,7 @@ fn bytes_of(array: Result<&ArrayRepresentation, Size>) -> Result<Size, CodecErro
     match array {
         Err(size) => Ok(size),
         Ok(_) => {
-            Err(CodecError::Unsupported("it wants bytes, and the codec before it leaves an array".into()))
+            Err(CodecError::Unsupported("expected bytes, but the preceding codec produces an array".into()))
         }
     }
 }

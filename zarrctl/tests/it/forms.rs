@@ -66,7 +66,7 @@ fn a_type_that_numpy_does_not_have_is_refused_in_one_sentence() {
     let place = Place::new();
     let store = created(&place, "v3", "2", "bfloat16");
     let message = refused(&["get", &store, "/a", "-o", &place.at("out.npy")], 1);
-    let wanted = "NumPy does not have the type bfloat16; `float32` has every value of it; \
+    let wanted = "NumPy does not have the type bfloat16; `float32` can represent all of its values; \
                   --format raw, json and csv can write these elements";
     assert!(message.contains(wanted) && message.matches("bfloat16").count() == 1, "{message}");
 }

@@ -129,7 +129,7 @@ fn what_is_no_archive_says_so() {
     assert!(tree(&empty).contains("cannot be read as a zip archive"));
     assert!(tree(&format!("zip:{empty}")).contains("it is empty"));
     assert!(tree(&place.file("text.zip", b"some text")).contains("cannot be read as a zip archive"));
-    assert!(tree(&place.at("nowhere.zip")).contains("there is no file"));
+    assert!(tree(&place.at("nowhere.zip")).contains("nowhere.zip` does not exist"));
     assert!(tree(&format!("zip:{}", place.at("nowhere.zip"))).contains("nowhere.zip"));
     let without_entries = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     assert!(tree(&place.file("none.zip", without_entries)).contains("the store is empty"));

@@ -176,9 +176,11 @@ fn completions_are_there_for_every_shell() {
 fn plugins_are_listed_with_what_they_do_in_whole_lines_where_there_is_no_terminal() {
     let list = text(&["plugins"]);
     assert_eq!(list, text(&["plugins", "list"]));
-    assert!(list.lines().any(|line| {
-        line.starts_with("  gzip ") && line.ends_with("  Compresses to a gzip file (RFC 1952).")
-    }));
+    assert!(
+        list.lines().any(|line| {
+            line.starts_with("  gzip ") && line.ends_with("  Compresses with gzip (RFC 1952).")
+        })
+    );
     for point in ["codec", "data type", "chunk grid", "chunk key encoding", "metadata encoding", "store"] {
         assert!(list.lines().any(|line| line == point), "{point}");
     }
@@ -197,7 +199,7 @@ fn a_long_list_of_plugins_has_their_identifiers_and_crates() {
     assert_eq!(long, text(&["plugins", "list", "--long"]));
     let gzip = &long[long.find("\n  gzip  (zarr-codec-gzip 0.").unwrap()..];
     for part in [
-        "\n    Compresses to a gzip file (RFC 1952).\n",
+        "\n    Compresses with gzip (RFC 1952).\n",
         "\n    v2        gzip\n",
         "\n    v3-draft  https://purl.org/zarr/spec/codecs/gzip/1.0\n",
         "\n    v3        gzip\n",
@@ -213,7 +215,7 @@ fn a_long_list_of_plugins_has_their_identifiers_and_crates() {
 fn a_plugin_is_shown_with_what_it_does_and_how_documents_use_it() {
     let zstd = text(&["plugins", "show", "zstd"]);
     for part in [
-        "codec zstd\nCompresses to a Zstandard frame (RFC 8878).\n",
+        "codec zstd\nCompresses with Zstandard (RFC 8878).\n",
         "\n  crate     zarr-codec-zstd 0.",
         "\n  feature   codec-zstd of zarr-kit\n",
         "\n  v2        zstd\n",
@@ -324,7 +326,7 @@ fn data_types_and_stores_are_shown_by_whatever_they_are_called() {
 fn a_plugin_is_shown_as_json_too() {
     let json = text(&["plugins", "show", "bitround", "--json"]);
     for part in [
-        r#""summary": "Rounds numbers to a few significant bits, so that they compress better.""#,
+        r#""summary": "Rounds numbers to a few significant bits so that they compress better.""#,
         r#""feature": "codec-bitround""#,
         r#""page": "docs/spec/codecs-bitround.md""#,
         r#""kind": "relative""#,

@@ -1,9 +1,9 @@
-//! Each reads what the other wrote, and both write the same.
+//! Buffers of this crate and of C-Blosc: each decodes those of the other, and both encode identically.
 
 use super::*;
 use crate::library;
 
-/// Bytes of which the even ones do not compress.
+/// Returns bytes of which the even ones cannot be compressed.
 fn half_noise(size: usize) -> Vec<u8> {
     let number = |place: usize| u32::try_from(place).unwrap();
     let noise = |place| (number(place).wrapping_mul(2_654_435_761) >> 11).to_le_bytes()[0];
@@ -12,8 +12,8 @@ fn half_noise(size: usize) -> Vec<u8> {
         .collect()
 }
 
-/// What to encode with, and how much: streams that are whole, split, stored, in a shorter last block, and buffers
-/// that are stored; elements in eights and not, and bytes after the last one.
+/// Returns settings and bytes to encode. They cover whole, split and stored streams, a shorter last block,
+/// stored buffers, element counts that are not multiples of eight, and bytes after the last element.
 fn cases(compressor: Compressor) -> impl Iterator<Item = (Settings, Vec<u8>)> {
     let sizes = [0, 1, 7, 127, 128, 250, 1024, 4103, 80_007];
     let typesizes = [1, 2, 3, 4, 5, 8, 16, 17, 40, MAX_TYPESIZE];
@@ -66,7 +66,7 @@ fn decoded(decoder: &mut Decoder, encoded: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn reads_what_c_blosc_wrote() {
+fn decodes_buffers_of_c_blosc() {
     let mut decoder = Decoder::new();
     for compressor in [Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zstd, Compressor::Zlib] {
         for (settings, wanted) in cases(compressor) {
@@ -77,7 +77,7 @@ fn reads_what_c_blosc_wrote() {
 }
 
 #[test]
-fn writes_what_c_blosc_writes() {
+fn encodes_like_c_blosc() {
     let mut encoder = Encoder::new();
     for compressor in [Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zstd] {
         for (settings, decoded) in cases(compressor) {
@@ -86,7 +86,7 @@ fn writes_what_c_blosc_writes() {
             assert!(ours == theirs, "{settings:?}, {} bytes", decoded.len());
         }
     }
-    // Chunks of usual sizes.
+    // Chunks of typical sizes.
     for level in [1, 5, 8, 9] {
         for compressor in [Compressor::Lz4, Compressor::Lz4Hc, Compressor::Zstd] {
             for (shuffle, typesize) in [(Shuffle::Byte, 2), (Shuffle::Bit, 8), (Shuffle::None, 4)] {
@@ -100,9 +100,9 @@ fn writes_what_c_blosc_writes() {
     }
 }
 
-/// The sizes that a header has, and its flags, of buffers that C-Blosc does not make here.
+/// Compares only sizes and flags in the header, since this C-Blosc is built without Snappy.
 #[test]
-fn chooses_blocks_for_snappy_as_c_blosc_does_for_its_own() {
+fn chooses_blocks_for_snappy_like_c_blosc() {
     let mut encoder = Encoder::new();
     for (settings, decoded) in cases(Compressor::Snappy) {
         let theirs = Header::parse(&c_blosc(&settings, &decoded)).unwrap();
@@ -113,7 +113,7 @@ fn chooses_blocks_for_snappy_as_c_blosc_does_for_its_own() {
     }
 }
 
-/// Bytes that are read in parts of one size, and taken again.
+/// Bytes that are read and written in parts of one size.
 struct Divided<'a> {
     bytes: &'a [u8],
     part: usize,
@@ -148,7 +148,7 @@ impl PartTarget for Divided<'_> {
 }
 
 #[test]
-fn in_parts_buffers_are_the_same() {
+fn encoding_in_parts_gives_the_same_buffer() {
     let mut encoder = Encoder::new();
     let mut decoder = Decoder::new();
     let mut stored = 0;

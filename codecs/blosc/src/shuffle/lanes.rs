@@ -1,33 +1,32 @@
-//! Sixteen bytes at a time.
+//! Operations on sixteen bytes at a time.
 //!
-//! The baseline of x86-64 has an instruction for each step, which compilers do not find by themselves. Wider registers
-//! were not worth their code: these kernels run at the speed of memory.
+//! The baseline of x86-64 has an instruction for each operation, which compilers do not find by themselves.
+//! Wider registers do not help: these kernels are limited by the speed of memory.
 
-/// Sixteen bytes that are worked on together.
+/// Sixteen bytes that are processed together.
 pub(super) trait Lanes: Copy {
     fn load(bytes: &[u8; 16]) -> Self;
 
     fn store(self, bytes: &mut [u8; 16]);
 
-    /// The bytes of both in turn, beginning with the first of `self`.
+    /// Interleaves the bytes of both, starting with the first of `self`.
     fn zip(self, other: Self) -> [Self; 2];
 
-    /// The inverse of [`Lanes::zip`]: the bytes at even places of both, and those at odd ones.
+    /// Inverts [`Lanes::zip`]: returns the bytes at even positions of both, and those at odd positions.
     fn unzip(self, other: Self) -> [Self; 2];
 
-    /// The bits of `self` that lie `DISTANCE` above those of `lower` in their bytes, and the bits of `other` in `lower`,
-    /// change places.
+    /// Swaps, in each byte, the bits of `other` in `lower` with the bits of `self` that are `DISTANCE` higher.
     fn swap<const DISTANCE: i32>(self, other: Self, lower: i8) -> [Self; 2];
 }
 
-/// What this machine does best.
+/// The fastest implementation for this machine.
 #[cfg(target_arch = "x86_64")]
 pub(super) use sse2::Sse2 as Best;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use self::Portable as Best;
 
-/// Without instructions of any machine.
+/// An implementation without instructions of a specific machine.
 #[cfg_attr(target_arch = "x86_64", cfg(test))]
 #[derive(Clone, Copy)]
 pub(super) struct Portable([u8; 16]);
@@ -44,7 +43,7 @@ impl Lanes for Portable {
         *bytes = self.0;
     }
 
-    // Plain loops, in which compilers find more instructions than in shorter forms.
+    // Compilers vectorize these plain loops better than shorter forms.
 
     #[inline(always)]
     fn zip(self, other: Self) -> [Self; 2] {
@@ -95,32 +94,32 @@ mod sse2 {
 
     use super::Lanes;
 
-    /// In a register of SSE2, which every x86-64 has.
+    /// A register of SSE2, which every x86-64 has.
     #[derive(Clone, Copy)]
     pub(crate) struct Sse2(__m128i);
 
     impl Lanes for Sse2 {
         #[inline(always)]
         fn load(bytes: &[u8; 16]) -> Self {
-            // SAFETY: the pointer is to 16 bytes, and need not be aligned.
+            // SAFETY: the pointer is valid for 16 bytes; the load does not require alignment.
             Self(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
         }
 
         #[inline(always)]
         fn store(self, bytes: &mut [u8; 16]) {
-            // SAFETY: the pointer is to 16 bytes that are borrowed mutably, and need not be aligned.
+            // SAFETY: the pointer is valid for writing 16 bytes; the store does not require alignment.
             unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), self.0) }
         }
 
         #[inline(always)]
         fn zip(self, other: Self) -> [Self; 2] {
-            // SAFETY: every x86-64 has the instructions of SSE2.
+            // SAFETY: every x86-64 supports SSE2.
             unsafe { [Self(_mm_unpacklo_epi8(self.0, other.0)), Self(_mm_unpackhi_epi8(self.0, other.0))] }
         }
 
         #[inline(always)]
         fn unzip(self, other: Self) -> [Self; 2] {
-            // SAFETY: every x86-64 has the instructions of SSE2.
+            // SAFETY: every x86-64 supports SSE2.
             unsafe {
                 let lower = _mm_set1_epi16(0xff);
                 let even = _mm_packus_epi16(_mm_and_si128(self.0, lower), _mm_and_si128(other.0, lower));
@@ -131,7 +130,7 @@ mod sse2 {
 
         #[inline(always)]
         fn swap<const DISTANCE: i32>(self, other: Self, lower: i8) -> [Self; 2] {
-            // SAFETY: every x86-64 has the instructions of SSE2.
+            // SAFETY: every x86-64 supports SSE2.
             unsafe {
                 let above = _mm_srli_epi64::<DISTANCE>(self.0);
                 let differing = _mm_and_si128(_mm_xor_si128(above, other.0), _mm_set1_epi8(lower));

@@ -1,4 +1,4 @@
-//! The kernels against the definition, byte by byte and bit by bit, with the machine's registers and without.
+//! The kernels, portable and for this machine, against the definition of the shuffles.
 
 use super::lanes::Portable;
 use super::*;
@@ -38,7 +38,7 @@ fn check_bits<L: Lanes>(count: usize) {
 }
 
 #[test]
-fn bytes_are_sorted_by_their_place_in_the_element() {
+fn bytes_are_grouped_by_their_position_in_the_element() {
     for typesize in [1, 2, 3, 4, 5, 8, 12, 16, 17, 255] {
         for count in [1, 2, 15, 16, 17, 32, 47, 128, 1000] {
             check_bytes::<Best>(typesize, count);
@@ -48,7 +48,7 @@ fn bytes_are_sorted_by_their_place_in_the_element() {
 }
 
 #[test]
-fn bits_are_sorted_by_their_place_in_the_byte() {
+fn bits_are_grouped_by_their_position_in_the_byte() {
     for count in [8, 16, 120, 128, 136, 256, 1000, 4096] {
         check_bits::<Best>(count);
         check_bits::<Portable>(count);

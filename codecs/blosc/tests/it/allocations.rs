@@ -1,4 +1,4 @@
-//! Memory that buffers take which claim more than they hold.
+//! Memory for buffers that declare more than they hold.
 
 use zarr_conformance::hex;
 use zarr_conformance::suite::{CountingAllocator, highest};
@@ -10,10 +10,10 @@ use super::{Blosc, Compressor, Shuffle};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// The limit of a chunk whose size nothing declares.
+/// The limit for a chunk of undeclared size.
 const LIMIT: usize = 4 << 30;
 
-/// The most bytes that were allocated to decode `encoded`, which is corrupt.
+/// Returns the maximum number of allocated bytes while decoding `encoded`, which is corrupt.
 fn taken(encoded: &[u8]) -> usize {
     let blosc = Blosc::new(Compressor::Lz4, 5, Shuffle::Byte, 4, 0).unwrap();
     let mut result = Ok(());
@@ -22,7 +22,7 @@ fn taken(encoded: &[u8]) -> usize {
     taken
 }
 
-/// A header of that inner format for `blocks` blocks of 512 MiB, and the table of their starts.
+/// Returns a header for `blocks` blocks of 512 MiB, and their offsets.
 fn claim(inner_format: u8, blocks: u32, shuffle: u8) -> Vec<u8> {
     let starts = 16 + 4 * blocks;
     let encoded_size = starts + 8;
@@ -31,13 +31,13 @@ fn claim(inner_format: u8, blocks: u32, shuffle: u8) -> Vec<u8> {
         encoded.extend_from_slice(&number.to_le_bytes());
     }
     (0..blocks).for_each(|_| encoded.extend_from_slice(&starts.to_le_bytes()));
-    // A stream of four bytes, which all blocks share.
+    // A stream of four bytes, shared by all blocks.
     encoded.extend_from_slice(&[4, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
     encoded
 }
 
 #[test]
-fn seventeen_bytes_that_claim_two_gibibytes_take_no_memory_for_them() {
+fn a_declared_size_of_two_gibibytes_does_not_allocate_them() {
     for flags in ["11", "13", "31", "33", "51", "53", "71", "73", "91", "93"] {
         let encoded = hex(&format!("0201{flags}04 efffff7f efffff3f 11000000 00"));
         assert!(taken(&encoded) < 1 << 16, "{flags}");
@@ -45,7 +45,7 @@ fn seventeen_bytes_that_claim_two_gibibytes_take_no_memory_for_them() {
 }
 
 #[test]
-fn blocks_that_claim_more_than_their_streams_can_hold_take_no_memory_for_them() {
+fn blocks_larger_than_their_streams_can_hold_are_not_allocated() {
     for inner_format in 0..5 {
         for shuffle in [0, 1, 4] {
             let taken = taken(&claim(inner_format, 3, shuffle));
@@ -54,9 +54,9 @@ fn blocks_that_claim_more_than_their_streams_can_hold_take_no_memory_for_them() 
     }
 }
 
-/// A valid block, and 65535 blocks more that start where it ends.
+/// A valid block, followed by 65535 blocks that start at its end.
 #[test]
-fn memory_grows_with_the_blocks_that_were_decoded() {
+fn memory_grows_with_the_decoded_blocks() {
     let count: u32 = 1 << 16;
     let blocksize: u32 = 1 << 15;
     for (inner_format, block) in [(1, "1f 00 0100"), (3, "789ced"), (4, "28b52ffd 00")] {

@@ -1,4 +1,4 @@
-//! Which codecs before it let the size of an element through.
+//! Which preceding codecs preserve the element size.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use zarr_spec::{
 
 use super::DRAFT;
 
-/// A chain of codecs of which `binary` only sets the byte order, and `pass` leaves bytes alone.
+/// Returns the element size in a chain in which `binary` only sets the byte order and `pass` does not change
+/// bytes.
 fn typesize_in_chain(format: Format, codecs: &[&str], number: Number) -> u8 {
     #[derive(Debug)]
     struct Pass;
@@ -61,7 +62,7 @@ fn typesize_in_chain(format: Format, codecs: &[&str], number: Number) -> u8 {
     header
 }
 
-/// What a translation of that codec takes for the size of an element.
+/// Returns the element size in the translated configuration.
 fn codec_for_translation(chain: &CodecChain, position: usize) -> usize {
     match chain.created_for(position) {
         Representation::Array(array) => array.data_type.elements().size().unwrap(),
@@ -71,7 +72,7 @@ fn codec_for_translation(chain: &CodecChain, position: usize) -> usize {
 
 /// Tests DX-BLOSC-07.
 #[test]
-fn elements_are_seen_through_the_binary_step_before_and_no_further() {
+fn only_a_preceding_binary_step_preserves_the_element_size() {
     for format in [Format::V3Draft, Format::V2] {
         assert_eq!(typesize_in_chain(format, &["blosc"], INT32), 4);
         assert_eq!(typesize_in_chain(format, &["binary", "blosc"], FLOAT64), 8);

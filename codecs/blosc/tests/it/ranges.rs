@@ -1,4 +1,4 @@
-//! Ranges of a chunk: what else is decoded, and what is not.
+//! Decoding ranges of a chunk.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use zarr_codec_blosc::{Blosc, Compressor, Shuffle};
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{CodecError, Output};
 
-/// What a range of `encoded` decodes to in memory that held something else, and all of that memory.
+/// Decodes a range into a buffer of other bytes and returns the whole buffer.
 fn decoded_range(encoded: &[u8], size: usize, range: Range<usize>) -> Result<Vec<u8>, CodecError> {
     let codec = Blosc::new(Compressor::Lz4, 5, Shuffle::Byte, 2, 0)?;
     let mut memory = vec![0xa5; size];
@@ -17,7 +17,7 @@ fn decoded_range(encoded: &[u8], size: usize, range: Range<usize>) -> Result<Vec
 }
 
 #[test]
-fn only_blocks_that_bytes_of_a_range_are_in_are_decoded() {
+fn only_blocks_that_overlap_the_range_are_decoded() {
     const BLOCK: usize = 1 << 10;
     let elements: Vec<u8> = (0..2660u16).flat_map(|i| (i / 3).to_le_bytes()).collect();
     for (compressor, shuffle) in [
@@ -26,7 +26,7 @@ fn only_blocks_that_bytes_of_a_range_are_in_are_decoded() {
         (Compressor::Zstd, Shuffle::None),
         (Compressor::Snappy, Shuffle::Byte),
     ] {
-        // One that is not split has blocks of the size that is asked for.
+        // Without splitting, blocks have the requested size.
         let codec = Blosc::new(compressor, 5, shuffle, 17, BLOCK).unwrap();
         let mut encoded = Output::at_most(1 << 20);
         codec.encode(&elements, &mut encoded).unwrap();
@@ -38,11 +38,11 @@ fn only_blocks_that_bytes_of_a_range_are_in_are_decoded() {
             assert_eq!(decoded[range.clone()], elements[range.clone()]);
             let first = range.start / block * block;
             let last = range.end.next_multiple_of(block);
-            let beside = decoded.iter().take(first).chain(decoded.iter().skip(last));
-            assert!(beside.copied().all(|byte| byte == 0xa5), "{range:?} with {compressor:?}");
+            let outside = decoded.iter().take(first).chain(decoded.iter().skip(last));
+            assert!(outside.copied().all(|byte| byte == 0xa5), "{range:?} with {compressor:?}");
         }
 
-        // A second block that starts at no place.
+        // The second block gets an invalid offset.
         let mut damaged = encoded;
         damaged[20..24].fill(0xff);
         let decoded = decoded_range(&damaged, elements.len(), 2 * block..3 * block).unwrap();
@@ -53,7 +53,7 @@ fn only_blocks_that_bytes_of_a_range_are_in_are_decoded() {
 }
 
 #[test]
-fn of_what_is_stored_as_it_is_only_a_range_is_copied() {
+fn only_the_range_of_a_stored_buffer_is_copied() {
     let codec = Blosc::new(Compressor::Lz4, 0, Shuffle::None, 1, 0).unwrap();
     let bytes: Vec<u8> = (0..=255).collect();
     let mut encoded = Output::at_most(1 << 10);

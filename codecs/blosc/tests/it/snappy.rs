@@ -1,4 +1,4 @@
-//! Buffers with Snappy inside: written by TensorStore, of every size, and wrong in every size.
+//! Buffers with Snappy: written by TensorStore, of every size, and with every size wrong.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use zarr_conformance::types::UINT8;
 use zarr_conformance::{array, hex};
 use zarr_spec::{Codec, CodecError};
 
-/// Bytes that are decoded, `typesize`, the shuffle, and what TensorStore 0.1.86 makes with Snappy of [`hundreds`].
+/// Decoded size, `typesize`, shuffle, and the output of TensorStore 0.1.86 with Snappy for [`hundreds`].
 const TENSORSTORE: &[(u32, usize, Shuffle, &str)] = &[
-    // One block in four streams.
+    // One block of four streams.
     (
         512,
         4,
@@ -53,7 +53,7 @@ const TENSORSTORE: &[(u32, usize, Shuffle, &str)] = &[
         050505fe05007a05004e0100100000007800065a010000070118fe05006a0500130000007810070707070896050000080128\
         fe050011051100000078100808080909e205000009013cd205000a0000002b00099a0100080a0a0a",
     ),
-    // The elements of a block are five, and stay as they are.
+    // A block has five elements, which are not shuffled.
     (
         1003,
         24,
@@ -65,7 +65,7 @@ const TENSORSTORE: &[(u32, usize, Shuffle, &str)] = &[
         008a010000074a01000e000000780007fe01003a010000089a01000b000000780008ea01000009ea01000a0000002b00099a\
         0100080a0a0a",
     ),
-    // Five blocks of eight elements, and one of one.
+    // Five blocks of eight elements, and one of a single element.
     (
         1000,
         24,
@@ -77,7 +77,7 @@ const TENSORSTORE: &[(u32, usize, Shuffle, &str)] = &[
         5e080000e10d20fe0800fe08005e080022000000c0011cc30303fc00000000de08000cc10101fe01405e080000e10d20fe08\
         005e0800060000002800099a0100",
     ),
-    // 145 elements, which stay as they are.
+    // 145 elements, which are not shuffled.
     (
         580,
         4,
@@ -87,7 +87,7 @@ const TENSORSTORE: &[(u32, usize, Shuffle, &str)] = &[
         01000002fe0100620100130000009101000215010003fe01008a010000048601000f00000091010004fe01000005fe01003a\
         0100",
     ),
-    // Stored: no whole element.
+    // Stored: less than one element.
     (
         150,
         200,
@@ -118,7 +118,7 @@ const TENSORSTORE: &[(u32, usize, Shuffle, &str)] = &[
     ),
 ];
 
-/// A hundred times 0, a hundred times 1, and so on.
+/// Returns a hundred times 0, a hundred times 1, and so on.
 fn hundreds(size: u32) -> Vec<u8> {
     (0..size).map(|place| (place / 100).to_le_bytes()[0]).collect()
 }
@@ -132,7 +132,7 @@ fn snappy(level: u8, shuffle: Shuffle, typesize: usize, blocksize: usize) -> Cod
 }
 
 #[test]
-fn decodes_what_tensorstore_wrote_with_snappy() {
+fn decodes_buffers_of_tensorstore_with_snappy() {
     let other = blosc_codec(Blosc::new(Compressor::Zstd, 5, Shuffle::None, 1, 0).unwrap());
     for &(size, typesize, shuffle, buffer) in TENSORSTORE {
         let chunk = array(&[u64::from(size)], UINT8);
@@ -151,7 +151,7 @@ fn decodes_what_tensorstore_wrote_with_snappy() {
 }
 
 #[test]
-fn snappy_loses_nothing_whatever_the_sizes() {
+fn snappy_round_trips_at_all_sizes() {
     let noise = |place: u32| (place.wrapping_mul(2_654_435_761) >> 19).to_le_bytes()[0];
     for size in [0, 1, 2, 15, 127, 128, 129, 1000, 4099, 65_536, 150_003] {
         let chunk = array(&[u64::from(size)], UINT8);
@@ -179,7 +179,7 @@ fn snappy_loses_nothing_whatever_the_sizes() {
     }
 }
 
-/// One block in two streams of 128 bytes, stored, around which everything else can be wrong.
+/// Starts with a valid block of two stored streams of 128 bytes, and changes one field at a time.
 #[test]
 fn every_size_in_a_buffer_of_snappy_is_checked() {
     let stream = |byte: &str| format!("80000000 {}", byte.repeat(128));
@@ -190,21 +190,25 @@ fn every_size_in_a_buffer_of_snappy_is_checked() {
     let decoded = [[1; 128], [2; 128]].concat();
     assert_eq!(decode(&codec, &chunk, &good, 256).unwrap(), decoded);
     let wrongs = [
-        ("02024002 00010000 00010000 1c010000", "14000000", "version 2 of its inner format"),
-        ("02014802 00010000 00010000 1c010000", "14000000", "bit 3 has no meaning"),
-        ("02014000 00010000 00010000 1c010000", "14000000", "its elements have 0 bytes"),
+        ("02024002 00010000 00010000 1c010000", "14000000", "unknown version 2 of its inner format"),
+        ("02014802 00010000 00010000 1c010000", "14000000", "bit 3 is reserved"),
+        ("02014000 00010000 00010000 1c010000", "14000000", "its element size is 0"),
         ("02014002 00010000 00000000 1c010000", "14000000", "its blocks have 0 bytes"),
         ("02014002 00010000 01010000 1c010000", "14000000", "its blocks have 257 bytes"),
         ("02014002 00010000 ffffffff 1c010000", "14000000", "its blocks have 4294967295 bytes"),
-        ("02014002 00010000 01000000 1c010000", "14000000", "no room for the starts of 256 blocks"),
+        ("02014002 00010000 01000000 1c010000", "14000000", "too short for the offsets of 256 blocks"),
         ("02014002 ff000000 ff000000 1c010000", "14000000", "does not decode to 255"),
-        ("02014002 00010000 00010000 1b010000", "14000000", "has 284 bytes, and its header says 283"),
-        ("02014002 ffffffff 00010000 1c010000", "14000000", "holds 2147483631 bytes"),
-        ("02014202 00010000 00010000 1c010000", "14000000", "it stores 268 bytes, not 256"),
-        ("02014002 00010000 00010000 1c010000", "10000000", "a block starts at byte 16"),
-        ("02014002 00010000 00010000 1c010000", "1d010000", "a block starts at byte 285"),
+        ("02014002 00010000 00010000 1b010000", "14000000", "has 284 bytes, but its header declares 283"),
+        ("02014002 ffffffff 00010000 1c010000", "14000000", "at most 2147483631 are possible"),
+        ("02014202 00010000 00010000 1c010000", "14000000", "it stores 268 bytes; expected 256"),
+        ("02014002 00010000 00010000 1c010000", "10000000", "a block has the invalid offset 16"),
+        ("02014002 00010000 00010000 1c010000", "1d010000", "a block has the invalid offset 285"),
         ("02014002 00010000 00010000 1c010000", "1c010000", "it ends before a stream"),
-        ("02014002 00010000 00010000 1c010000", "18000000", "a stream of 16843009 bytes passes its end"),
+        (
+            "02014002 00010000 00010000 1c010000",
+            "18000000",
+            "a stream of 16843009 bytes extends past its end",
+        ),
         ("02015002 00010000 00010000 1c010000", "14000000", "a stream of 128 bytes does not decode to 256"),
     ];
     for (header, start, why) in wrongs {
@@ -214,6 +218,6 @@ fn every_size_in_a_buffer_of_snappy_is_checked() {
     }
     let uneven = [hex("02014002 01010000 01010000 1d010000 14000000"), good[20..].to_vec(), vec![3]].concat();
     let error = decode(&codec, &chunk, &uneven, 257).unwrap_err();
-    assert!(error.to_string().contains("its blocks of 257 bytes are split into 2"), "{error}");
+    assert!(error.to_string().contains("its blocks of 257 bytes cannot be split into 2 streams"), "{error}");
     check_damaged(&codec, &chunk, &good, 256, 20_000).unwrap();
 }

@@ -40,13 +40,13 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
 /// Stores that a format cannot hold, and what the message says of it.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("v2-geometries", "v3-draft", "has the character ' '"),
-    ("v2-pipelines", "v3", "`crc32c` of final v3 puts the checksum behind the bytes"),
+    ("v2-pipelines", "v3", "`crc32c` of final v3 cannot have the checksum before the bytes"),
     ("v2-tree", "v3-draft", "is not a node name in v3-draft"),
     ("v2-types", "v3-draft", "has the character '['"),
     ("v3-fills", "v3-draft", "is not a node name in v3-draft"),
-    ("v3-nan-fills", "v2", "v2 has no form of the NaN"),
+    ("v3-nan-fills", "v2", "v2 cannot represent the NaN"),
     ("v3-tree", "v3-draft", "is not a node name in v3-draft"),
-    ("v3-types", "v3-draft", "only counts of one unit have one"),
+    ("v3-types", "v3-draft", "the format requires a scale factor of 1"),
 ];
 
 fn run(program: &Path, arguments: &[&str]) -> Output {

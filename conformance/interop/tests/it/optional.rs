@@ -230,7 +230,7 @@ fn parts_of_chunks_are_written_and_read() {
         assert_eq!([0, 1, 2].map(|position| read.print(position).unwrap()), ["null", "8", "null"]);
         let wrong = array.write_variable(&select("0,0"), &[[1, 0]]).unwrap_err();
         assert!(matches!(wrong, Error::Chunk { .. }), "{wrong:?}");
-        assert!(wrong.to_string().contains("element 0: 1 bytes are no element of int32"), "{wrong}");
+        assert!(wrong.to_string().contains("element 0: 1 bytes are not an element of int32"), "{wrong}");
         // A chunk whose elements are all missing again is not stored.
         array.write_variable(&Selection::All, &vec![Vec::<u8>::new(); 20]).unwrap();
         assert_eq!(array.encoded_chunk(&[0, 0]).unwrap(), None);
@@ -261,7 +261,7 @@ fn damaged_chunks_are_errors_that_name_the_codecs() {
         flipped[place] ^= 0x10;
         let error = refused(&flipped);
         assert!(
-            error.contains(if place < 16 { "are not the" } else { "codec `crc32c`" }),
+            error.contains(if place < 16 { "do not add up to the" } else { "codec `crc32c`" }),
             "{place}: {error}"
         );
     }

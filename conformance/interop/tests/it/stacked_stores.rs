@@ -77,7 +77,7 @@ fn stores_are_stacked_in_any_order_that_makes_sense() {
             let stacked = stacked(order, folder(directory.path()));
             if is_refused(order) {
                 let error = open(&stacked).unwrap_err();
-                assert!(error.contains("a cache in a cache"), "{error}");
+                assert!(error.contains("invalid cache around the cache"), "{error}");
                 continue;
             }
             let hierarchy = Hierarchy::create(open(&stacked).unwrap(), &context(), format).unwrap();
@@ -134,7 +134,7 @@ fn what_cannot_be_stacked_is_refused_with_a_reason() {
             around(&cache(9), &around(&statistics, &around(&cache(9), &memory))),
             "one cache with the `bytes` of both",
         ),
-        (around(&cache(9), &around(&read_only, &around(decoded, &memory))), "has to be the outer one"),
+        (around(&cache(9), &around(&read_only, &around(decoded, &memory))), "must be the outer one"),
         (around(decoded, &around(decoded, &memory)), "one cache with the `bytes` of both"),
         (
             around(&statistics, &around(&json!({"type": "opaque"}), &around(decoded, &memory))),

@@ -186,7 +186,7 @@ fn plain_fill_values_are_strict_in_every_mode() {
     assert_eq!(little("uint64", "18446744073709551615"), [0xff; 8]);
     refuses(&draft("int8"), &["128", "1.0", "1e2", "\"5\"", "true", "null"]);
     refuses(&draft("uint8"), &["-1"]);
-    // Numbers that float64 cannot hold are strings of digits in what GDAL 3.6 writes.
+    // GDAL 3.6 writes numbers that float64 cannot represent as strings of digits.
     assert_eq!(little("uint64", "\"18446744073709551615\""), [0xff; 8]);
     refuses(&draft("uint64"), &["\"5\"", "\"18446744073709551616\"", "\"\""]);
     refuses(&draft("int64"), &["\"18446744073709551615\""]);

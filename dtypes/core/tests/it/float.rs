@@ -131,7 +131,7 @@ fn bit_patterns_have_the_width_of_the_type_and_survive() {
 
 /// Tests DT-F-14, DT-CONTRA-02, DT-CONTRA-03.
 #[test]
-fn a_bit_pattern_is_a_value_and_no_memory_order() {
+fn a_bit_pattern_is_independent_of_byte_order() {
     let float32 = strict("float32");
     let element = float32.fill("\"0x7fc00000\"").unwrap();
     assert_eq!(float32.stored(&element, &ByteOrder::Big), [0x7f, 0xc0, 0, 0]);
@@ -171,9 +171,9 @@ fn written_numbers_are_short_and_read_back() {
     }
 }
 
-/// All 65,536 of them: written and read they are the same bits, and the doubles beside a tie fall to its two sides.
+/// Compares all 65,536 bit patterns after a round trip, and the rounding of doubles close to a tie.
 #[test]
-fn every_half_survives() {
+fn every_half_round_trips() {
     let subject = strict("float16");
     for bits in 0..=u16::MAX {
         let element = bits.to_ne_bytes();

@@ -5,7 +5,7 @@ use zarr_spec::ByteOrder;
 
 use crate::{lenient, refuses, strict, warns};
 
-/// Each of `accepted` is its bytes in little endian, and every one of `refused` is out of range.
+/// Checks that each of `accepted` has the given little-endian bytes, and each of `refused` is out of range.
 fn bounds(name: &str, accepted: &[(&str, &str)], refused: &[&str]) {
     let subject = strict(name);
     for (fill, little) in accepted {
@@ -52,7 +52,7 @@ fn integers_have_neither_fraction_nor_exponent() {
 
 /// Tests DT-I-02, DT-I-03, DT-I-04, DT-I-05, DT-ID-05.
 #[test]
-fn integers_up_to_16_bits_keep_their_bounds() {
+fn integers_up_to_16_bits_have_exact_bounds() {
     bounds("int8", &[("-128", "80"), ("127", "7f")], &["-129", "128"]);
     bounds("uint8", &[("0", "00"), ("255", "ff")], &["-1", "256"]);
     bounds("int16", &[("-32768", "0080"), ("32767", "ff7f")], &["-32769", "32768"]);

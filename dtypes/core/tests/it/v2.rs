@@ -153,7 +153,7 @@ fn floats_are_written_as_doubles() {
 }
 
 #[test]
-fn what_v2_cannot_say_is_an_error_that_says_so() {
+fn errors_name_values_that_v2_cannot_represent() {
     let payload = 0x7fc0_0001u32.to_ne_bytes();
     let Err(DataTypeError::FillValue(what)) = strict("<f4").json(&payload) else { panic!("it was written") };
     assert!(what.contains("0x7fc00001"), "{what}");

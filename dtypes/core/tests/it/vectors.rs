@@ -1,4 +1,4 @@
-//! The vectors of the requirements: the fill value, its bytes in both byte orders, and the way back.
+//! The test vectors of the requirements: a fill value and its bytes in both byte orders, in both directions.
 
 use zarr_conformance::hex;
 use zarr_spec::ByteOrder;

@@ -1,4 +1,4 @@
-//! Types for fields: just what structures need to know of them.
+//! Stand-ins for the types of fields, with only the properties that structures need.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use zarr_spec::{
     Number, Registry, Units, Value,
 };
 
-/// The structures of the crate, and fields for them.
+/// Returns a registry with the structures of the crate and types for their fields.
 pub(crate) fn registry() -> Registry {
     let mut registry = Registry::linked().unwrap();
     for (name, id) in [
@@ -107,7 +107,7 @@ impl DataType for Simple {
     }
 
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
-        let wrong = || DataTypeError::FillValue(format!("{json} is no {}", self.name));
+        let wrong = || DataTypeError::FillValue(format!("{json} is not {}", self.name));
         let size = self.typestring.size;
         Ok(match (self.typestring.kind, size) {
             ('f', 4) => {
@@ -131,7 +131,7 @@ impl DataType for Simple {
         _format: Format,
         _order: &ByteOrder,
     ) -> Result<Value, DataTypeError> {
-        let no_number = || DataTypeError::FillValue("it is no number".to_owned());
+        let no_number = || DataTypeError::FillValue("it is not a number".to_owned());
         Ok(match *element {
             [a, b, c, d] if self.typestring.kind == 'f' => {
                 Value::Number(Number::from_f32(f32::from_ne_bytes([a, b, c, d])).ok_or_else(no_number)?)

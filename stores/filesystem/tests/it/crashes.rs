@@ -1,4 +1,4 @@
-//! What a crash leaves, and whoever removes it.
+//! Temporary files that a crash leaves, and their removal.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -11,11 +11,11 @@ use super::scratch;
 
 /// Tests D3-FS-04, V2-STORE-05.
 #[test]
-fn a_crash_leaves_the_old_value_and_nothing_that_is_seen() {
+fn a_crash_leaves_the_old_value_and_only_hidden_files() {
     let scratch = scratch();
     scratch.set("a/b", b"old").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/b"]);
-    // As if the program had ended after half of the new value, before it was renamed.
+    // As if the program had crashed halfway through a write.
     let left = ".zarr-tmp-0123456789abcdef-0";
     fs::write(scratch.path("root/a").join(left), b"ne").unwrap();
     fs::create_dir(scratch.path("root/c")).unwrap();
@@ -38,7 +38,7 @@ fn a_crash_leaves_the_old_value_and_nothing_that_is_seen() {
 }
 
 #[test]
-fn what_a_crash_leaves_is_found_with_its_age_and_removed() {
+fn leftovers_are_listed_with_their_age_and_removed() {
     let scratch = scratch();
     assert_eq!(scratch.store.leftovers().unwrap(), []);
     scratch.set("a/b/value", b"v").unwrap();
@@ -68,9 +68,9 @@ fn what_a_crash_leaves_is_found_with_its_age_and_removed() {
     assert_eq!(scratch.get("a/b/value").unwrap().unwrap(), "v");
 }
 
-/// Whoever removes a file that is being written takes nothing from anybody.
+/// Removing a file that is being written does not lose the value.
 #[test]
-fn a_value_whose_temporary_file_is_removed_is_written_once_more() {
+fn a_value_is_written_again_if_its_temporary_file_is_removed() {
     let scratch = scratch();
     let value = vec![7; 64 << 10];
     let writing = std::sync::atomic::AtomicBool::new(true);
@@ -82,7 +82,7 @@ fn a_value_whose_temporary_file_is_removed_is_written_once_more() {
                     leftover.remove().unwrap();
                     removed += 1;
                 }
-                // On a machine that has other things to do, one that never waits may win every time.
+                // Without a pause, this thread may win every race on a busy machine.
                 thread::sleep(Duration::from_micros(200));
             }
             removed

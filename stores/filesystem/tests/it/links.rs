@@ -1,6 +1,7 @@
-//! Links, and what is neither file nor folder.
+//! Links, pipes, sockets and devices.
 
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
@@ -13,7 +14,7 @@ use super::{scratch, texts};
 
 /// Tests DX-FS-06.
 #[test]
-fn links_are_read_and_nothing_is_written_or_erased_outside() {
+fn links_are_read_but_writes_and_erasures_stay_inside_of_the_root() {
     let scratch = scratch();
     scratch.set("real/x", b"inside").unwrap();
     fs::create_dir_all(scratch.path("outside/deep")).unwrap();
@@ -36,7 +37,7 @@ fn links_are_read_and_nothing_is_written_or_erased_outside() {
     scratch.erase("out").unwrap();
     assert_eq!(scratch.get("out/deep/y").unwrap().unwrap(), "outside");
 
-    // Inside of the root a link is a folder like any other. A value replaces a link, not what it leads to.
+    // Inside of the root, a link to a folder is treated as a folder. A value replaces a link, not its target.
     scratch.set("in/new", b"v").unwrap();
     assert_eq!(scratch.get("real/new").unwrap().unwrap(), "v");
     scratch.set("value", b"new").unwrap();
@@ -51,7 +52,7 @@ fn links_are_read_and_nothing_is_written_or_erased_outside() {
 }
 
 #[test]
-fn links_in_circles_and_to_nothing_are_not_listed() {
+fn circular_and_dangling_links_are_not_listed() {
     let scratch = scratch();
     scratch.set("a/x", b"v").unwrap();
     scratch.set("b/y", b"v").unwrap();
@@ -66,7 +67,7 @@ fn links_in_circles_and_to_nothing_are_not_listed() {
 }
 
 #[test]
-fn a_link_to_itself_and_links_to_one_another_are_nothing() {
+fn circular_links_do_not_exist_as_values() {
     let scratch = scratch();
     scratch.set("a/x", b"v").unwrap();
     symlink("x", scratch.path("root/x")).unwrap();
@@ -84,22 +85,15 @@ fn a_link_to_itself_and_links_to_one_another_are_nothing() {
     assert_eq!(scratch.list(), ["a/x"]);
 }
 
-/// A pipe to which nobody writes, one to which somebody has written as much as is asked for, a socket and a device.
+/// An empty pipe, a pipe that holds as much as is asked for, a socket and a device.
 #[test]
-fn what_is_neither_file_nor_folder_is_listed_and_refused_and_nobody_waits_for_it() {
+fn special_files_are_listed_and_refused_without_blocking() {
     use std::io::Write;
 
     let scratch = scratch();
     scratch.set("a/file", b"1234").unwrap();
-    for pipe in ["a/full", "a/pipe"] {
-        assert!(
-            std::process::Command::new("mkfifo")
-                .arg(scratch.path("root").join(pipe))
-                .status()
-                .unwrap()
-                .success()
-        );
-    }
+    make_pipe(&scratch.path("root/a/full"));
+    make_pipe(&scratch.path("root/a/pipe"));
     let mut full = fs::File::options().read(true).write(true).open(scratch.path("root/a/full")).unwrap();
     full.write_all(b"1234").unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(scratch.path("root/a/socket")).unwrap();
@@ -110,41 +104,40 @@ fn what_is_neither_file_nor_folder_is_listed_and_refused_and_nobody_waits_for_it
 
     let (done, waiting) = mpsc::channel();
     thread::spawn(move || {
-        let mut messages = Vec::new();
-        for key in &keys[1..] {
-            let key = Key::new(*key).unwrap();
-            for range in [
-                ByteRange::Full,
-                ByteRange::Range { offset: 1, size: 2 },
-                ByteRange::Range { offset: 0, size: 0 },
-            ] {
-                messages.push(scratch.store.get(&key, range.into(), &mut Output::at_most(100)).unwrap_err());
-            }
-            messages.push(
-                scratch
-                    .store
-                    .get(&key, GetOptions::uncached(ByteRange::Full), &mut Output::at_most(5))
-                    .unwrap_err(),
-            );
-            messages.push(scratch.store.size(&key).unwrap_err());
-        }
+        let messages: Vec<_> = keys[1..].iter().flat_map(|key| read_errors(&scratch.store, key)).collect();
         done.send((scratch, messages)).unwrap();
     });
-    let (scratch, messages) = waiting.recv_timeout(Duration::from_secs(20)).expect("nobody waits for a pipe");
+    let (scratch, messages) = waiting.recv_timeout(Duration::from_secs(20)).expect("reading a pipe blocks");
     let whats = ["named pipe", "named pipe", "socket", "device"].into_iter().flat_map(|what| [what; 5]);
     for (error, what) in messages.iter().zip(whats) {
-        let said = format!(": it is a {what}, not a regular file");
+        let said = format!(": found a {what}, expected a regular file");
         assert!(matches!(error, StoreError::Io { operation: "reading", .. }), "{error:?}");
         assert!(error.to_string().ends_with(&said), "{error}");
     }
-    // They make way for values as files do.
+    // A value replaces them as it replaces a file.
     scratch.set("a/pipe", b"v").unwrap();
     assert_eq!(scratch.get("a/pipe").unwrap().unwrap(), "v");
     scratch.erase("a/full").unwrap();
     scratch.store.erase_prefix(&Prefix::new("a/").unwrap()).unwrap();
     assert_eq!(scratch.files(), [""; 0]);
     let root = scratch.path("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&root).status().unwrap().success());
+    make_pipe(&root);
     let error = FilesystemStore::open(&root).unwrap_err().to_string();
     assert!(error.ends_with("` is a named pipe, not a folder"), "{error}");
+}
+
+fn make_pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// Returns the errors of reading a value in five ways.
+fn read_errors(store: &FilesystemStore, key: &str) -> Vec<StoreError> {
+    let key = Key::new(key).unwrap();
+    let ranges =
+        [ByteRange::Full, ByteRange::Range { offset: 1, size: 2 }, ByteRange::Range { offset: 0, size: 0 }];
+    let read = |options, limit| store.get(&key, options, &mut Output::at_most(limit)).unwrap_err();
+    let mut errors: Vec<_> = ranges.into_iter().map(|range| read(range.into(), 100)).collect();
+    errors.push(read(GetOptions::uncached(ByteRange::Full), 5));
+    errors.push(store.size(&key).unwrap_err());
+    errors
 }

@@ -1,4 +1,4 @@
-//! Redirects: which ones a store follows, and what the request to the new place carries.
+//! Redirects: which ones a store follows, and which headers it sends to the new host.
 
 use object_store::client::{HttpRequest, HttpResponse};
 use reqwest::header::{

@@ -1,8 +1,8 @@
 //! Retries: the wait that a server asks for, and connections that cannot be made.
 //!
-//! `object_store` repeats requests that failed with `5xx`, `408` or `429` or were interrupted, with growing random waits
-//! in between. It does not read `Retry-After`, and it cannot tell a host that does not exist from one that restarts: both
-//! are done here.
+//! `object_store` repeats requests that failed with `5xx`, `408` or `429` or were interrupted, with growing
+//! random waits. It does not read `Retry-After`, and it cannot distinguish a host that does not exist from one
+//! that restarts. This module adds both.
 
 use std::time::{Duration, SystemTime};
 

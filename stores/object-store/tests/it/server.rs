@@ -1,4 +1,5 @@
-//! Small servers on threads: of any answers, and one that speaks as much of the language of S3 as a store needs.
+//! Small servers on threads: one with arbitrary responses, and one that implements the part of S3 that a store
+//! needs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,14 +13,14 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
-    /// Path and query as they were sent.
+    /// Path and query, as sent.
     pub(crate) target: String,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Vec<u8>,
 }
 
 impl Asked {
-    /// The path, its escapes undone.
+    /// Returns the unescaped path.
     pub(crate) fn path(&self) -> String {
         unescaped(self.target.split('?').next().unwrap())
     }
@@ -37,15 +38,15 @@ impl Asked {
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
-    /// Bytes of the body after which the connection is closed.
+    /// The number of bytes of the body after which the connection is closed.
     pub(crate) cut: Option<usize>,
-    /// Before anything is said.
+    /// How long to wait before the response.
     pub(crate) wait: Duration,
 }
 
@@ -59,7 +60,7 @@ impl Reply {
         self
     }
 
-    /// An error as S3 words it.
+    /// Creates an error document of S3.
     pub(crate) fn error(status: u16, code: &str) -> Self {
         Self::new(
             status,
@@ -125,19 +126,19 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What was asked for since the last time: method, target, range.
+    /// Returns the requests since the last call: method, target, range.
     pub(crate) fn take(&self) -> Vec<String> {
         let asked = std::mem::take(&mut *self.asked.lock().unwrap());
         let line = |one: &Asked| format!("{} {} {}", one.method, one.target, one.range().unwrap_or_default());
         asked.iter().map(|one| line(one).trim_end().to_owned()).collect()
     }
 
-    /// Requests whose answers are not written to their ends.
+    /// Returns the number of requests whose response is not completely written.
     pub(crate) fn unanswered(&self) -> usize {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// Requests in flight at the same time, at most.
+    /// Returns the maximum number of concurrent requests.
     pub(crate) fn most(&self) -> usize {
         self.most.load(Ordering::Relaxed)
     }
@@ -170,7 +171,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
     Some(Asked { method, target, headers, body })
 }
 
-/// Whether the connection can go on.
+/// Writes a response. Returns whether the connection stays open.
 fn write(stream: &mut TcpStream, request: &Asked, reply: &Reply) -> bool {
     let mut head = format!("HTTP/1.1 {} X\r\n", reply.status);
     if reply.headers.iter().all(|(name, _)| *name != "content-length") {
@@ -181,12 +182,12 @@ fn write(stream: &mut TcpStream, request: &Asked, reply: &Reply) -> bool {
     }
     head.push_str("\r\n");
     let body = if request.method == "HEAD" { &[][..] } else { &reply.body };
-    // At once: what is written in two parts waits for the client to say that it has the first.
+    // Written in one call: otherwise the second part waits for the acknowledgement of the first.
     let whole = [head.as_bytes(), &body[..reply.cut.unwrap_or(body.len()).min(body.len())]].concat();
     stream.write_all(&whole).is_ok() && reply.cut.is_none()
 }
 
-/// The answer to a request for `value`, or for a range of it.
+/// Returns the response to a request for `value`, or for a range of it.
 pub(crate) fn value(request: &Asked, value: &[u8]) -> Reply {
     let tag = format!(
         "\"{:x}-{}\"",
@@ -211,10 +212,10 @@ pub(crate) fn value(request: &Asked, value: &[u8]) -> Reply {
 
 pub(crate) type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
-/// Objects in a listing at most, so that there are several pages of it.
+/// Maximum number of objects in a response of a listing, so that listings have several pages.
 const PAGE: usize = 3;
 
-/// Answers as S3 does for the bucket `bucket`.
+/// Answers like S3 for the bucket `bucket`.
 pub(crate) fn s3(objects: Objects) -> impl Fn(&Asked) -> Reply + Send + Sync {
     move |asked| {
         let path = asked.path();

@@ -349,9 +349,9 @@ fn shards_do_not_divide_along_the_dimensions_of_sub_arrays() {
     // The list may not be longer, and in generation B not shorter either.
     let long = sharding(json!({"chunks_per_shard": [2, 1, 1]}));
     let store = with_array(&document(&[4, 2], "<i4", json!({"storage_transformers": long})), &[]);
-    assert!(message(open(&store, &context()).array("/a")).contains("3 entries, and the array 2"));
+    assert!(message(open(&store, &context()).array("/a")).contains("3 entries, but the array has 2"));
     let mut document = array_document(changes);
     document["shape"] = json!([4, 2]);
     let store = super::support::with_array(&document);
-    assert!(message(open(&store, &context()).array("/a")).contains("1 entries, and the array 2"));
+    assert!(message(open(&store, &context()).array("/a")).contains("1 entries, but the array has 2"));
 }

@@ -104,7 +104,9 @@ fn what_is_no_element_is_not_written() {
     }
     assert_eq!(all(&stored(&members("", &little)).strictly().array()), vec!["00"; 32].join(" "));
     assert!(stored(&members("foo", &little)).error().contains("`fill_value`"));
-    assert!(stored(&members("", &json!("bytes"))).strictly().error().contains("does not say the byte order"));
+    assert!(
+        stored(&members("", &json!("bytes"))).strictly().error().contains("does not declare the byte order")
+    );
     // A surrogate, and what is above the last code point.
     for wrong in ["00d80000 00000000", "61000000 00001100"] {
         let stored = stored(&members("", &little)).with("c/0", hex(&format!("{wrong} 62000000 00000000")));
@@ -122,7 +124,7 @@ fn what_is_no_element_is_not_written() {
         assert!(elements.strings().is_err());
         let error =
             array.write(&Selection::parse("3", &[4]).unwrap(), elements.element(0)).unwrap_err().to_string();
-        assert!(error.contains("is no Unicode code point"), "{error}");
+        assert!(error.contains("is not a Unicode code point"), "{error}");
         assert!(!stored.has("c/1"));
     }
     // The same inside of a structure.

@@ -90,8 +90,11 @@ fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
     let array = older.array();
     assert_eq!(array.chunk_grid().grid_shape(), [2]);
     let warnings = warnings(array.hierarchy());
-    assert!(warnings.iter().any(|warning| warning.contains("older form of `rectilinear`")), "{warnings:?}");
-    assert!(problems(&older.strictly())[0].reason.contains("older form of `rectilinear`"));
+    assert!(
+        warnings.iter().any(|warning| warning.contains("an older form; use `rectilinear`")),
+        "{warnings:?}"
+    );
+    assert!(problems(&older.strictly())[0].reason.contains("an older form; use `rectilinear`"));
 }
 
 /// Tests EX-RULE-03.
@@ -200,11 +203,11 @@ fn the_byte_order_of_struct_is_said_and_that_of_structured_may_be_missing() {
         assert_eq!(all(&empty.array()), "00 00 80 3f fe ff 00 00 80 3f fe ff");
     }
     let unsaid = structured("struct", json!({"name": "bytes"}), fill.clone());
-    assert!(unsaid.strictly().error().contains("does not say the byte order"), "struct");
+    assert!(unsaid.strictly().error().contains("does not declare the byte order"), "struct");
     let unsaid = structured("structured", json!({"name": "bytes"}), fill).strictly().with("c/0", hex(value));
     assert_eq!(all(&unsaid.array()), to_hex(&hex(value)));
     let warnings = warnings(unsaid.array().hierarchy());
-    assert!(warnings.iter().any(|warning| warning.contains("little endian is assumed")), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("assuming little endian")), "{warnings:?}");
     // Fields of one byte each have no byte order to say.
     let bytes =
         structure("struct", json!([{"name": "r", "data_type": "uint8"}, {"name": "g", "data_type": "bool"}]));

@@ -1,28 +1,29 @@
-//! Memory for what is fetched and not taken yet.
+//! The memory budget of responses.
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Bytes that all answers of one call may have until they are taken.
+/// Limits the bytes of all responses of one call that the caller has not taken.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Budget {
     free: Semaphore,
     all: u32,
 }
 
-impl Room {
+impl Budget {
     pub(crate) fn new(budget: usize) -> Self {
         let all = u32::try_from(budget).unwrap_or(u32::MAX).max(1);
         Self { free: Semaphore::new(usize::try_from(all).unwrap_or(usize::MAX)), all }
     }
 
-    /// Waits for room for `size` bytes, or for all there is; who asks first is first. What is taken is free again when it
-    /// is dropped, and after [`SemaphorePermit::forget`] with [`Room::give_back`].
+    /// Waits for `size` bytes of the budget, or for all of it if `size` is larger. The order is first come,
+    /// first served. Dropping the permit releases the bytes; after [`SemaphorePermit::forget`], use
+    /// [`Budget::give_back`].
     pub(crate) async fn take(&self, size: usize) -> Option<SemaphorePermit<'_>> {
-        // Nobody closes it.
+        // The semaphore is never closed.
         self.free.acquire_many(self.counted(size)).await.ok()
     }
 
-    /// What was taken for `size` bytes is free again.
+    /// Releases the bytes of a forgotten permit.
     pub(crate) fn give_back(&self, size: usize) {
         self.free.add_permits(usize::try_from(self.counted(size)).unwrap_or(usize::MAX));
     }
