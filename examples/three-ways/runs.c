@@ -254,7 +254,7 @@ static const zarr_plugin plugin = {.struct_size = sizeof(zarr_plugin),
                                    .items = items,
                                    .n_items = 1};
 
-int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
+int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
     if (host->abi_major != ZARR_ABI_MAJOR)
         return fail(err, ZARR_UNSUPPORTED, "this host is another one");
     *out = &plugin;

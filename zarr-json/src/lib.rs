@@ -126,51 +126,61 @@ pub enum Value {
 
 impl Value {
     /// Whether this is `null`.
+    #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
     /// The boolean, if this is one.
+    #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
     /// The number, if this is one.
+    #[inline]
     pub fn as_number(&self) -> Option<&Number> {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
     /// The number as [`Number::as_u64`].
+    #[inline]
     pub fn as_u64(&self) -> Option<u64> {
         self.as_number()?.as_u64()
     }
 
     /// The number as [`Number::as_i64`].
+    #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
 
     /// The number as [`Number::as_f64`].
+    #[inline]
     pub fn as_f64(&self) -> Option<f64> {
         self.as_number()?.as_f64()
     }
 
     /// The string, if this is one.
+    #[inline]
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(string) = self { Some(string) } else { None }
     }
 
     /// The elements, if this is an array.
+    #[inline]
     pub fn as_array(&self) -> Option<&[Value]> {
         if let Self::Array(elements) = self { Some(elements) } else { None }
     }
 
     /// The object, if this is one.
+    #[inline]
     pub fn as_object(&self) -> Option<&Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
     /// The object, if this is one.
+    #[inline]
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }

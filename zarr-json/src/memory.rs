@@ -56,7 +56,7 @@ impl ValueMemory {
     ///
     /// Past the limit.
     pub fn number(&mut self, number: Number) -> Result<Value, TooMuchMemory> {
-        self.take(allocated(Text::heap_size(number.text())))?;
+        self.take(allocated(number.heap_size()))?;
         Ok(Value::Number(number))
     }
 
@@ -98,7 +98,7 @@ impl ValueMemory {
         let before = object.heap_size();
         object.append(name, value);
         let more = object.heap_size().saturating_sub(before);
-        self.take(more.saturating_add(name.len()).saturating_add(allocated(Text::heap_size(name))))
+        self.take(more.saturating_add(name.len()).saturating_add(allocated(Text::heap_size_of(name))))
     }
 
     /// The value of an object whose members were added by [`ValueMemory::append`].

@@ -47,13 +47,20 @@ impl Number {
         Self(text.into())
     }
 
+    /// The size of the allocation.
+    pub(super) fn heap_size(&self) -> usize {
+        self.0.heap_size()
+    }
+
     /// The text, as it stood in the document.
+    #[inline]
     pub fn text(&self) -> &str {
         self.0.as_str()
     }
 
     /// Whether the text has neither a fraction nor an exponent. So `1` is an integer, `1.0` and `1e3` are
     /// not.
+    #[inline]
     pub fn is_integer(&self) -> bool {
         self.0.as_bytes().iter().all(|byte| *byte == b'-' || byte.is_ascii_digit())
     }
@@ -65,6 +72,7 @@ impl Number {
     }
 
     /// The value, if the text is an integer that fits. `-0` is 0.
+    #[inline]
     pub fn as_u64(&self) -> Option<u64> {
         let digits = self.0.as_bytes();
         if digits.len() > MAX_U64_DIGITS || !digits.iter().all(u8::is_ascii_digit) {

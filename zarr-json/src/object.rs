@@ -29,21 +29,25 @@ impl Object {
     }
 
     /// The number of members.
+    #[inline]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
     /// Whether there is no member.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
     /// Whether there is a member of this name.
+    #[inline]
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_some()
     }
 
     /// The value of the member of this name.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<&Value> {
         Some(&self.members[self.position(name)?].1)
     }
@@ -71,7 +75,7 @@ impl Object {
             index.insert(name.into(), self.members.len());
         }
         if self.members.len() == self.members.capacity() {
-            // One member is the most frequent number.
+            // Most objects have one member or two.
             self.members.reserve_exact(self.members.len().max(1));
         }
         self.members.push((name.into(), value));
@@ -81,6 +85,7 @@ impl Object {
     }
 
     /// Bytes that the members take outside of this, without those of their values and long names.
+    #[inline]
     pub(super) fn heap_size(&self) -> usize {
         /// Of the index, for each name that it has room for: the name's place, its position, and what marks it as taken.
         const INDEXED: usize = 32;
@@ -106,16 +111,19 @@ impl Object {
     }
 
     /// The members in order.
+    #[inline]
     pub fn iter(&self) -> Iter<'_> {
         Iter(self.members.iter())
     }
 
     /// The names in order.
+    #[inline]
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 
     /// The values in order.
+    #[inline]
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.members.iter().map(|(_, value)| value)
     }
@@ -123,6 +131,18 @@ impl Object {
     /// The values in order.
     pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
         self.members.iter_mut().map(|(_, value)| value)
+    }
+
+    /// The members whose names are not among `names`, in order.
+    #[inline]
+    pub fn except<'a, 'n>(
+        &'a self,
+        names: &'n [&'n str],
+    ) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a, 'n> {
+        // Comparing bytes does not validate the names.
+        let is_other = |name: &Text| !names.iter().any(|other| other.as_bytes() == name.as_bytes());
+        let others = self.members.iter().filter(move |(name, _)| is_other(name));
+        others.map(|(name, value)| (name.as_str(), value))
     }
 
     fn position(&self, name: &str) -> Option<usize> {
@@ -151,6 +171,7 @@ impl Eq for Object {}
 impl Index<&str> for Object {
     type Output = Value;
 
+    #[inline]
     fn index(&self, name: &str) -> &Value {
         self.get(name).unwrap_or(&Value::Null)
     }
@@ -186,10 +207,12 @@ pub struct Iter<'a>(std::slice::Iter<'a, (Text, Value)>);
 impl<'a> Iterator for Iter<'a> {
     type Item = (&'a str, &'a Value);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.0.next().map(|(name, value)| (name.as_str(), value))
     }
 
+    #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.0.size_hint()
     }
@@ -201,6 +224,7 @@ impl<'a> IntoIterator for &'a Object {
     type Item = (&'a str, &'a Value);
     type IntoIter = Iter<'a>;
 
+    #[inline]
     fn into_iter(self) -> Iter<'a> {
         self.iter()
     }
@@ -213,10 +237,12 @@ pub struct IntoIter(std::vec::IntoIter<(Text, Value)>);
 impl Iterator for IntoIter {
     type Item = (String, Value);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.0.next().map(|(name, value)| (name.as_str().to_owned(), value))
     }
 
+    #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.0.size_hint()
     }
@@ -228,6 +254,7 @@ impl IntoIterator for Object {
     type Item = (String, Value);
     type IntoIter = IntoIter;
 
+    #[inline]
     fn into_iter(self) -> IntoIter {
         IntoIter(self.members.into_iter())
     }

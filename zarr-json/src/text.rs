@@ -1,53 +1,63 @@
-//! Short texts without memory of their own.
+//! Short texts without an allocation.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// Bytes that are kept in place: names of members and numbers are rarely longer.
-const IN_PLACE: usize = 22;
+/// The longest text without an allocation, in bytes. Names of members and numbers are rarely longer.
+const MAX_INLINE: usize = 22;
 
-/// A text that does not change. Documents are many small ones: most of them need no allocation.
+/// An immutable text. A document has many short ones, and most of them need no allocation.
 #[derive(Clone)]
-pub(super) struct Text(Kept);
+pub(super) struct Text(Storage);
 
 #[derive(Clone)]
-enum Kept {
-    /// So many bytes of these; the rest are zero.
-    Short(u8, [u8; IN_PLACE]),
-    Long(Box<str>),
+enum Storage {
+    /// The length, and the bytes followed by zeros.
+    Inline(u8, [u8; MAX_INLINE]),
+    Allocated(Box<str>),
 }
 
 impl Text {
+    #[inline]
     pub(super) fn as_str(&self) -> &str {
         match &self.0 {
-            // Never anything but a text that was cut nowhere.
-            Kept::Short(..) => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
-            Kept::Long(text) => text,
+            // The bytes are always a whole text.
+            Storage::Inline(..) => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
+            Storage::Allocated(text) => text,
         }
     }
 
-    /// Bytes that `text` takes outside of the value that holds it.
-    pub(super) fn heap_size(text: &str) -> usize {
-        if text.len() <= IN_PLACE { 0 } else { text.len() }
-    }
-
+    #[inline]
     pub(super) fn as_bytes(&self) -> &[u8] {
         match &self.0 {
-            Kept::Short(length, bytes) => bytes.get(..usize::from(*length)).unwrap_or_default(),
-            Kept::Long(text) => text.as_bytes(),
+            Storage::Inline(length, bytes) => bytes.get(..usize::from(*length)).unwrap_or_default(),
+            Storage::Allocated(text) => text.as_bytes(),
         }
+    }
+
+    /// The size of the allocation.
+    pub(super) fn heap_size(&self) -> usize {
+        match &self.0 {
+            Storage::Inline(..) => 0,
+            Storage::Allocated(text) => text.len(),
+        }
+    }
+
+    /// The size of the allocation for `text`.
+    pub(super) fn heap_size_of(text: &str) -> usize {
+        if text.len() <= MAX_INLINE { 0 } else { text.len() }
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        let mut bytes = [0; IN_PLACE];
+        let mut bytes = [0; MAX_INLINE];
         match (bytes.get_mut(..text.len()), u8::try_from(text.len())) {
             (Some(place), Ok(length)) => {
                 place.copy_from_slice(text.as_bytes());
-                Self(Kept::Short(length, bytes))
+                Self(Storage::Inline(length, bytes))
             }
-            _ => Self(Kept::Long(text.into())),
+            _ => Self(Storage::Allocated(text.into())),
         }
     }
 }
@@ -77,8 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_the_same_whether_it_is_kept_in_place_or_not() {
-        for length in [0, 1, IN_PLACE - 1, IN_PLACE, IN_PLACE + 1, 300] {
+    fn a_text_is_the_same_with_and_without_an_allocation() {
+        for length in [0, 1, MAX_INLINE - 1, MAX_INLINE, MAX_INLINE + 1, 300] {
             for character in ["a", "é", "\u{10ffff}"] {
                 let text = character.repeat(length);
                 assert_eq!(Text::from(text.as_str()).as_str(), text);
@@ -86,7 +96,7 @@ mod tests {
                 assert_ne!(Text::from(text.as_str()), Text::from(format!("{text}b").as_str()));
             }
         }
-        // No larger than a `String`, so that no value of JSON grows by it.
+        // No larger than a `String`, so that no JSON value is larger because of it.
         assert_eq!(size_of::<Text>(), size_of::<String>());
     }
 }

@@ -128,7 +128,7 @@ impl<'a, 'p> Members<'a, 'p> {
 
     /// The members that nobody asked for.
     pub(super) fn unknown(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
-        self.object.iter().filter(|(name, _)| !self.known.contains(name))
+        self.object.except(&self.known)
     }
 
     /// Complains of the first member that nobody asked for.

@@ -129,13 +129,13 @@ pub(crate) fn create(
             abi::FORM_ARRAY_TO_ARRAY => Ok(Codec::ArrayToArray(Arc::new(codec))),
             abi::FORM_ARRAY_TO_BYTES => Ok(Codec::ArrayToBytes(Arc::new(codec))),
             abi::FORM_BYTES_TO_BYTES => Ok(Codec::BytesToBytes(Arc::new(codec))),
-            abi::FORM_CHECKSUM if size > MAX_CHECKSUM => {
-                Err(Failure::broken(format!("its checksum would have {size} bytes")))
-            }
+            abi::FORM_CHECKSUM if size > MAX_CHECKSUM => Err(Failure::broken(format!(
+                "it declared a checksum of {size} bytes; the limit is {MAX_CHECKSUM}"
+            ))),
             abi::FORM_CHECKSUM => {
                 Ok(Codec::BytesToBytes(Arc::new(WasmChecksum { codec, size: size as usize, at_start })))
             }
-            other => Err(Failure::broken(format!("it made a codec of the unknown form {other}"))),
+            other => Err(Failure::broken(format!("it returned a codec of the unknown form {other}"))),
         }
     };
     codec().map_err(|failure| codec_error(failure, &recipe.origin, true))
@@ -185,7 +185,7 @@ fn value_codec(value: &Value) -> Result<Codec, Failure> {
             _ => None,
         }
     };
-    codec().ok_or_else(|| Failure::broken(format!("it made a codec of the unknown value {value}")))
+    codec().ok_or_else(|| Failure::broken(format!("it returned a codec with the invalid value {value}")))
 }
 
 /// Bytes that may come out of so many that are encoded: nothing else says how many there can be.
@@ -321,8 +321,9 @@ impl ArrayToArrayCodec for WasmCodec {
                 return Err(Failure::new(abi::UNSUPPORTED, what));
             }
             let json = parse(&guest.take(json)?)?;
-            encoded_of(&json, decoded)
-                .ok_or_else(|| Failure::broken(format!("it describes the encoded array as {json}")))
+            encoded_of(&json, decoded).ok_or_else(|| {
+                Failure::broken(format!("it returned the invalid description {json} of the encoded array"))
+            })
         });
         encoded.map_err(|failure| codec_error(failure, &self.recipe.origin, true))
     }

@@ -1,4 +1,4 @@
-//! What stands behind `zarr_plugin_v1`.
+//! What stands behind `zarr_plugin_v2`.
 
 use zarr_plugin::Failure;
 use zarr_plugin::abi::{self, Buf, Host, Item, Plugin};
@@ -146,7 +146,7 @@ impl Texts<'_> {
 
 fn at_most(count: u32) -> Result<u32, Failure> {
     if count > MAX_ITEMS {
-        return Err(Failure::broken(format!("it lists {count} of something, and {MAX_ITEMS} is the most")));
+        return Err(Failure::broken(format!("it lists {count} items or aliases; the limit is {MAX_ITEMS}")));
     }
     Ok(count)
 }
@@ -158,7 +158,7 @@ fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
     }
     let schemas = parse(json.as_bytes())?;
     let Some(schemas) = schemas.as_object() else {
-        return Err(Failure::broken("its schemas are not as the header has them"));
+        return Err(Failure::broken("its schemas do not have the form in the header"));
     };
     let known = Format::ALL.into_iter().filter_map(|format| Some((format, schemas.get(format.name())?)));
     Ok(known.fold(about, |about, (format, schema)| about.with_schema_text(format, schema.to_string().leak())))
@@ -173,7 +173,7 @@ fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
     let examples: Option<Vec<Example>> = list.as_array().and_then(|list| list.iter().map(example).collect());
     match examples {
         Some(examples) => Ok(examples.leak()),
-        None => Err(Failure::broken("its examples are not as the header has them")),
+        None => Err(Failure::broken("its examples do not have the form in the header")),
     }
 }
 

@@ -165,7 +165,7 @@ impl Guest {
         if let Some(size) = T::WASM32.member("struct_size") {
             let end = self.number(at, size.len())?;
             if end < size.len() as u64 {
-                return Err(Failure::broken(format!("a struct says that it has {end} bytes")));
+                return Err(Failure::broken(format!("the declared size of a struct is {end} bytes")));
             }
             if (place.end as u64) > end {
                 return Ok(0);
@@ -241,7 +241,7 @@ impl Guest {
         let len = self.get_u32::<Output>(lent.shown, "len")?;
         if len > lent.capacity {
             return Err(Failure::broken(format!(
-                "it says that it wrote {len} bytes, and there is room for {}",
+                "it reports {len} written bytes, but the capacity is {}",
                 lent.capacity
             )));
         }

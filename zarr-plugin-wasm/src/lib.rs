@@ -1,12 +1,12 @@
 //! Codecs in WebAssembly: plugins that need not be trusted to leave the machine alone.
 //!
 //! A program that links this crate opens libraries for the platform `wasm32` beside those of its machine: the same
-//! manifests with `[library.wasm32]`, the same search, lock file and quarantine, the same entry `zarr_plugin_v1` and the
+//! manifests with `[library.wasm32]`, the same search, lock file and quarantine, the same entry `zarr_plugin_v2` and the
 //! same structs, in which pointers and `size_t` have 4 bytes. A plugin in C is compiled from the same source:
 //!
 //! ```text
 //! clang --target=wasm32 -O2 -nostdlib -I include \
-//!     -Wl,--no-entry,--export=zarr_plugin_v1,--export-table,--growable-table -o runs.wasm runs.c
+//!     -Wl,--no-entry,--export=zarr_plugin_v2,--export-table,--growable-table -o runs.wasm runs.c
 //! ```
 //!
 //! It is run by an interpreter, which takes several times as long as the machine would.

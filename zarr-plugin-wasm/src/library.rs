@@ -50,8 +50,10 @@ impl Module {
             let what = format!("it imports {}, and a plugin is given nothing", imports.join(", "));
             return Err(Refusal::Open(what));
         }
-        if !matches!(self.code.get_export(abi::ENTRY_SYMBOL), Some(ExternType::Func(_))) {
-            return Err(Refusal::NoSymbol);
+        let exports = |name: &str| matches!(self.code.get_export(name), Some(ExternType::Func(_)));
+        if !exports(abi::ENTRY_SYMBOL) {
+            let other = abi::OTHER_ENTRY_SYMBOLS.iter().find(|(_, name)| exports(name));
+            return Err(other.map_or(Refusal::NoSymbol, |(major, _)| Refusal::AbiMajor(*major)));
         }
         if !matches!(self.code.get_export("memory"), Some(ExternType::Memory(_))) {
             return Err(Refusal::Open("it does not export its memory as `memory`".to_owned()));

@@ -200,6 +200,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
         ParseOptions { limits: Limits { bytes: MAX_DOCUMENT, ..Limits::default() }, bare_non_finite: true };
     match zarr_json::parse(bytes, &options) {
         Ok(parsed) => Ok(parsed.value),
-        Err(error) => Err(Failure::broken(format!("JSON at the boundary: {error}"))),
+        Err(error) => Err(Failure::broken(format!("invalid JSON from the other side: {error}"))),
     }
 }

@@ -178,7 +178,7 @@ static const zarr_plugin plugin = {.struct_size = sizeof(zarr_plugin),
                                    .items = items,
                                    .n_items = sizeof items / sizeof items[0]};
 
-int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
+int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
     if (host->abi_major != ZARR_ABI_MAJOR || host->struct_size != sizeof(zarr_host) || host->log != NULL) {
         say(err, "another host");
         return ZARR_UNSUPPORTED;

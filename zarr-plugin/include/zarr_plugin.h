@@ -1,19 +1,19 @@
-/* The plugin ABI of zarr-kit, version 1. Generated from zarr-plugin/src/abi.rs: do not edit.
+/* The plugin ABI of zarr-kit, version 2. Generated from zarr-plugin/src/abi.rs: do not edit.
  *
- * A library exports one symbol, zarr_plugin_v1, which may be called more than once, also by several hosts.
+ * A library exports one symbol, zarr_plugin_v2. It may be called several times, also by several hosts.
  *
- * Growth: a struct that begins with struct_size may get more members at its end: whoever makes one says its
- * size, and whoever reads one takes members beyond that as zero. Other structs never grow. Objects in JSON may
- * get more members, too: one that is not known is passed over, but for the `value` of a codec, which is refused.
- * Members that are called reserved are 0 and are not looked at; so are flags that a version does not have. A
- * status that is not known is taken as ZARR_INTERNAL.
+ * Growth: a struct that begins with struct_size may get further members at its end. The code that makes a struct
+ * sets its size, and the code that reads it takes members beyond that size as zero. Other structs never change.
+ * JSON objects may get further members. Unknown members are ignored, except in the `value` of a codec, which is
+ * then refused. Members named `reserved` are 0 and are not read. Unknown flags are ignored. An unknown status from
+ * 16 to 31 is taken as ZARR_IO, any other unknown status as ZARR_INTERNAL.
  *
- * Threads: all functions may be called by many threads at the same time, also `create` and `open`; `destroy`,
- * `release` and `end` once for what they end, on any thread, when no other call uses it. What is lent for a
- * call is not touched after it.
+ * Threads: every function may be called by several threads at the same time, unless its comment restricts it.
+ * `destroy`, `release`, `end_batch` and `end_listing` are called once for each object, on any thread, when no other
+ * call uses the object. Lent memory is not used after the call.
  *
- * Memory: elements and bytes that are lent need not be aligned. A function that fails leaves nothing behind that
- * somebody would have to end, but for the text in `err`. No function may unwind or jump out of its call. */
+ * Memory: lent elements and bytes may be unaligned. A function that fails returns nothing that the caller has to
+ * release, except for the text in `err`. No function may unwind or jump out of its call. */
 #ifndef ZARR_PLUGIN_H
 #define ZARR_PLUGIN_H
 
@@ -24,47 +24,60 @@
 extern "C" {
 #endif
 
-/* Changes when something that was there is different. It also stands in the name of the symbol. */
-#define ZARR_ABI_MAJOR 1
-/* Changes when something is added. */
+/* The major version changes when something that exists changes. The name of the symbol also has it. */
+#define ZARR_ABI_MAJOR 2
+/* The minor version changes when something is added. */
 #define ZARR_ABI_MINOR 0
-/* It worked. */
+/* Status: the call succeeded. */
 #define ZARR_OK 0
-/* The configuration does not fit. */
+/* Status: the configuration or the request is invalid. */
 #define ZARR_BAD_CONFIGURATION 1
-/* The stored bytes are not what this extension writes: the data is at fault. */
+/* Status: the stored bytes are not valid for this extension. The data is at fault. */
 #define ZARR_CORRUPT 2
-/* More came out than may. */
+/* Status: the output would be larger than its limit. */
 #define ZARR_LIMIT_EXCEEDED 3
-/* This data type, shape or place is not for this extension. */
+/* Status: the extension does not support this data type, shape, place or operation. */
 #define ZARR_UNSUPPORTED 4
-/* Input or output failed. */
+/* Status: input or output failed. Unknown statuses from 16 to 31 mean the same. */
 #define ZARR_IO 5
-/* The host asked to stop. */
+/* Status: the host cancelled the call. */
 #define ZARR_CANCELLED 6
-/* The plugin panicked. The instance is not used again. */
+/* Status: the plugin panicked. The host does not use the instance again. */
 #define ZARR_PANICKED 7
-/* Anything else. While a codec encodes, the elements cannot be encoded; in any other call the plugin is at
- * fault, and nothing is known about the data. */
+/* Status: any other failure. A codec that encodes cannot encode the elements; in all other calls the plugin
+ * is at fault and nothing is known about the data. All other unknown statuses mean the same. */
 #define ZARR_INTERNAL 8
-/* Kind of item: a codec; its vtable is a zarr_codec_vtable. */
+/* Status: a store cannot hold this key. */
+#define ZARR_INVALID_KEY 9
+/* Status: input or output failed because credentials are missing or do not permit the operation. Repeating
+ * it does not help. */
+#define ZARR_IO_NOT_PERMITTED 16
+/* Status: input or output failed because the service received too many requests. Repeat the operation later,
+ * with fewer requests in flight. */
+#define ZARR_IO_THROTTLED 17
+/* Status: input or output failed because no answer arrived in time. Repeating the operation may help. */
+#define ZARR_IO_TIMED_OUT 18
+/* Status: input or output failed because the server or the device cannot be reached. */
+#define ZARR_IO_UNREACHABLE 19
+/* Kind of item: a codec, with a zarr_codec_vtable. */
 #define ZARR_CODEC 1
-/* Kind of item: a data type; zarr_data_type_vtable. */
+/* Kind of item: a data type, with a zarr_data_type_vtable. */
 #define ZARR_DATA_TYPE 2
-/* Kind of item: a chunk grid; zarr_chunk_grid_vtable. */
+/* Kind of item: a chunk grid, with a zarr_chunk_grid_vtable. */
 #define ZARR_CHUNK_GRID 3
-/* Kind of item: a chunk key encoding; zarr_chunk_key_encoding_vtable. */
+/* Kind of item: a chunk key encoding, with a zarr_chunk_key_encoding_vtable. */
 #define ZARR_CHUNK_KEY_ENCODING 4
-/* Kind of item: a memory layout of chunks; zarr_codec_vtable, created for a number of dimensions. */
+/* Kind of item: a memory layout of chunks, with a zarr_codec_vtable. It is created for a number of
+ * dimensions. */
 #define ZARR_MEMORY_LAYOUT 5
-/* Kind of item: a metadata encoding; zarr_metadata_encoding_vtable. */
+/* Kind of item: a metadata encoding, with a zarr_metadata_encoding_vtable. */
 #define ZARR_METADATA_ENCODING 6
-/* Kind of item: a storage transformer; zarr_storage_transformer_vtable. */
+/* Kind of item: a storage transformer, with a zarr_storage_transformer_vtable. */
 #define ZARR_STORAGE_TRANSFORMER 7
-/* Kind of item: a generic extension of the draft; zarr_extension_vtable. */
+/* Kind of item: a generic extension of the draft, with a zarr_extension_vtable. */
 #define ZARR_GENERIC_EXTENSION 8
-/* Kind of item: a store; zarr_store_vtable. Its aliases are the schemes of its URLs, each with its `:`; a
- * `:` alone stands for paths. */
+/* Kind of item: a store, with a zarr_store_vtable. Its aliases are the schemes of its URLs, each followed by
+ * `:`. The alias `:` stands for paths. */
 #define ZARR_STORE 9
 /* Format of a document: Zarr version 2. */
 #define ZARR_FORMAT_V2 2
@@ -72,25 +85,25 @@ extern "C" {
 #define ZARR_FORMAT_V3_DRAFT 30
 /* Format of a document: final version 3. */
 #define ZARR_FORMAT_V3 3
-/* Reading mode: what a text forbids is an error. */
+/* Reading mode: everything that the specification forbids is an error. */
 #define ZARR_MODE_STRICT 0
-/* Reading mode: harmless forms that real writers emit are read with a warning. */
+/* Reading mode: harmless forms that existing writers produce are read with a warning. */
 #define ZARR_MODE_LENIENT 1
-/* Reading mode: as lenient, and neighbouring generations of the draft open, too. */
+/* Reading mode: lenient, and neighbouring generations of the draft are also read. */
 #define ZARR_MODE_COMPATIBILITY 2
-/* What a codec is created for: an array. */
+/* Kind of representation: an array. */
 #define ZARR_FOR_ARRAY 0
-/* What a codec is created for: bytes. */
+/* Kind of representation: bytes. */
 #define ZARR_FOR_BYTES 1
-/* What a memory layout is created for: chunks with so many dimensions. */
+/* Kind of representation: chunks with a number of dimensions, for a memory layout. */
 #define ZARR_FOR_RANK 2
 /* Kind of size: it depends on the elements. */
 #define ZARR_SIZE_UNKNOWN 0
-/* Kind of size: always this many bytes. */
+/* Kind of size: exactly `bytes`. */
 #define ZARR_SIZE_EXACT 1
-/* Kind of size: never more than this many bytes. */
+/* Kind of size: at most `bytes`. */
 #define ZARR_SIZE_AT_MOST 2
-/* Form of a codec: all of it is in `value`. */
+/* Form of a codec: `value` describes all of it. */
 #define ZARR_FORM_VALUE 0
 /* Form of a codec: array to array. */
 #define ZARR_FORM_ARRAY_TO_ARRAY 1
@@ -98,29 +111,29 @@ extern "C" {
 #define ZARR_FORM_ARRAY_TO_BYTES 2
 /* Form of a codec: bytes to bytes. */
 #define ZARR_FORM_BYTES_TO_BYTES 3
-/* Form of a codec: the same bytes and a checksum beside them. */
+/* Form of a codec: bytes to bytes. It appends a checksum and leaves the bytes unchanged. */
 #define ZARR_FORM_CHECKSUM 4
-/* Form of a codec: array to bytes, by chains of its own that the host runs. */
+/* Form of a codec: array to bytes, with chains of codecs that the host runs. */
 #define ZARR_FORM_COMPOSITE 5
-/* Form of a codec: array to bytes, a shard; see `value`. */
+/* Form of a codec: array to bytes, a shard that `value` describes. */
 #define ZARR_FORM_SHARD 6
-/* Order of bytes: least significant first. */
+/* Byte order: least significant byte first. */
 #define ZARR_LITTLE_ENDIAN 0
-/* Order of bytes: most significant first. */
+/* Byte order: most significant byte first. */
 #define ZARR_BIG_ENDIAN 1
-/* Order of bytes: each field has its own. */
+/* Byte order: each unit of an element has its own. */
 #define ZARR_MIXED_ENDIAN 2
-/* Kind of byte range: all of a value. */
+/* Kind of byte range: the whole value. */
 #define ZARR_RANGE_FULL 0
-/* Kind of byte range: `size` bytes from `offset`, as many of them as exist. */
+/* Kind of byte range: at most `size` bytes from `offset`. */
 #define ZARR_RANGE_PART 1
-/* Kind of byte range: everything from `offset` on. */
+/* Kind of byte range: everything from `offset` to the end. */
 #define ZARR_RANGE_FROM 2
-/* Kind of byte range: `size` bytes at the end, as many of them as exist. */
+/* Kind of byte range: at most `size` bytes at the end. */
 #define ZARR_RANGE_LAST 3
-/* Flag of a request to a store: its bytes need not be kept in memory by a store that does such things. */
-#define ZARR_GET_ONCE 1
-/* Kind of element: bytes that no number is known to be in. */
+/* Flag of a read: a cache must not retain the encoded bytes. */
+#define ZARR_GET_UNCACHED 1
+/* Kind of element: bytes that are not known to be numbers. */
 #define ZARR_KIND_OPAQUE 0
 /* Kind of element: one byte, 0 or 1. */
 #define ZARR_KIND_BOOL 1
@@ -130,9 +143,9 @@ extern "C" {
 #define ZARR_KIND_UINT 3
 /* Kind of element: an IEEE 754 float of 2, 4 or 8 bytes. */
 #define ZARR_KIND_FLOAT 4
-/* Kind of element: the upper half of a float of 4 bytes. */
+/* Kind of element: the upper half of an IEEE 754 float of 4 bytes. */
 #define ZARR_KIND_BFLOAT 5
-/* Kind of element: two floats of half the size. */
+/* Kind of element: two floats, each of half the size. */
 #define ZARR_KIND_COMPLEX 6
 
 typedef struct zarr_str zarr_str;
@@ -159,23 +172,23 @@ typedef struct zarr_storage_transformer_vtable zarr_storage_transformer_vtable;
 typedef struct zarr_store_handle zarr_store_handle;
 typedef struct zarr_byte_range zarr_byte_range;
 typedef struct zarr_store_request zarr_store_request;
-typedef struct zarr_got zarr_got;
+typedef struct zarr_get_result zarr_get_result;
 typedef struct zarr_partial_value zarr_partial_value;
-typedef struct zarr_listing zarr_listing;
+typedef struct zarr_list_sink zarr_list_sink;
 typedef struct zarr_store_vtable zarr_store_vtable;
 typedef struct zarr_item zarr_item;
 typedef struct zarr_plugin zarr_plugin;
 typedef struct zarr_host zarr_host;
 
-/* Bytes that belong to the caller, for as long as the call takes. Text is UTF-8, without a zero at its end.
- * When there are none, `ptr` may be NULL. */
+/* Bytes that the caller lends for the duration of the call. Text is UTF-8 without a terminating zero. `ptr`
+ * may be NULL if `len` is 0. */
 struct zarr_str {
     const uint8_t *ptr;
     size_t len;
 };
 
-/* Bytes that belong to whoever filled it: the other side copies them and then calls `release` once, if that
- * is not NULL. `release` sets itself to NULL. */
+/* Bytes that one side returns to the other. The receiver copies them and then calls `release` once, unless
+ * it is NULL. `release` sets itself to NULL. */
 struct zarr_buf {
     uint8_t *ptr;
     size_t len;
@@ -183,23 +196,23 @@ struct zarr_buf {
     void (*release)(zarr_buf *self);
 };
 
-/* The host's memory, where chunks go. A plugin writes to `start`, at most `capacity` bytes, asks `reserve`
- * for more, and leaves in `len` how many it has written; that is 0 before. The bytes there can be read, and
- * may have any value. What the plugin reads from lies elsewhere. Where `capacity` is 0, `start` may be NULL. */
+/* Memory of the caller for the output of a call. The callee writes at most `capacity` bytes to `start`,
+ * calls `reserve` for more, and sets `len`, which is 0 before, to the number of bytes that it wrote. The
+ * memory is initialized with arbitrary bytes, and does not overlap the input. `start` may be NULL if
+ * `capacity` is 0. */
 struct zarr_output {
     size_t struct_size;
     uint8_t *start;
     size_t len;
     size_t capacity;
-    /* `capacity` never gets larger than this. */
+    /* The largest value that `capacity` can reach. */
     size_t limit;
-    /* Makes `capacity` at least `len + more`; `start` may be another one afterwards, with the same `len`
-     * bytes at its beginning. Not 0 if that cannot be: the call that runs should return ZARR_LIMIT_EXCEEDED
-     * then. */
+    /* Makes `capacity` at least `len + more`. `start` may change; the first `len` bytes are preserved.
+     * Returns a value other than 0 if that is impossible: the call should then return ZARR_LIMIT_EXCEEDED. */
     int32_t (*reserve)(zarr_output *self, size_t more);
 };
 
-/* How many bytes there are, as far as it is known: ZARR_SIZE_EXACT and so on. */
+/* A size in bytes. `kind` is ZARR_SIZE_EXACT or another ZARR_SIZE number. */
 struct zarr_size {
     uint64_t bytes;
     uint32_t kind;
@@ -208,147 +221,148 @@ struct zarr_size {
 
 /* A number of more than one byte inside an element. */
 struct zarr_unit {
-    /* Bytes from the start of the element. */
+    /* The number of bytes before it in the element. */
     size_t offset;
-    /* Bytes of the number. */
+    /* Its size in bytes. */
     size_t size;
 };
 
-/* In which order numbers are stored: ZARR_LITTLE_ENDIAN and so on. */
+/* The byte order of stored numbers. `order` is ZARR_LITTLE_ENDIAN, ZARR_BIG_ENDIAN or ZARR_MIXED_ENDIAN. */
 struct zarr_byte_order {
     uint32_t order;
-    /* For ZARR_MIXED_ENDIAN: how many units an element has, */
+    /* For ZARR_MIXED_ENDIAN: the number of units in an element. */
     uint32_t n_units;
-    /* and for each of them 1 if it is big endian, else 0. */
+    /* For ZARR_MIXED_ENDIAN: for each unit, 1 if it is big endian and 0 otherwise. */
     const uint8_t *big_endian;
 };
 
-/* An array of elements, but not the elements. Those are in C order and the machine's byte order. Elements of
- * variable size are n + 1 offsets, each a uint64_t, the first one 0, then the payload that they point into. */
+/* An array without its elements. The elements are in C order and in the byte order of the machine. Elements
+ * of variable size are n + 1 offsets, each a uint64_t and the first one 0, followed by the payload that the
+ * offsets refer to. */
 struct zarr_array {
     size_t struct_size;
-    /* What messages call the type. Two types are equal when their names are. */
+    /* The name of the data type in messages. Two types are equal if their names are. */
     zarr_str data_type_name;
-    /* Bytes of one element, where all have the same. */
+    /* The size of an element in bytes; 0 for elements of variable size. */
     size_t element_size;
-    /* 1 where elements are of variable size, else 0. */
+    /* 1 for elements of variable size, 0 otherwise. */
     uint32_t is_variable;
     uint32_t reserved;
-    /* ZARR_KIND_INT and so on. */
+    /* ZARR_KIND_INT or another ZARR_KIND number. */
     uint32_t kind;
-    /* Elements are numbers of this many bytes. 0: see `units`. */
+    /* The size of the numbers that an element consists of, in bytes. 0: see `units`. */
     uint32_t unit_size;
     const zarr_unit *units;
     size_t n_units;
     zarr_byte_order byte_order;
-    /* The bytes of one element, in the machine's byte order. */
+    /* The bytes of one element, in the byte order of the machine. */
     zarr_str fill_value;
-    /* How many dimensions there are, */
+    /* The number of dimensions. */
     size_t rank;
-    /* and how many elements in each. */
+    /* The number of elements in each dimension. */
     const uint64_t *shape;
-    /* More about the type: functions, */
+    /* The functions of the data type. */
     const zarr_data_type_vtable *data_type_vtable;
-    /* and what they are called with. */
+    /* Passed to the functions of the data type. */
     const void *data_type;
 };
 
 /* An entry of a metadata document that names an extension. */
 struct zarr_creation {
     size_t struct_size;
-    /* ZARR_FORMAT_V3 and so on. */
+    /* ZARR_FORMAT_V3 or another ZARR_FORMAT number. */
     uint32_t format;
-    /* ZARR_MODE_LENIENT and so on. */
+    /* ZARR_MODE_LENIENT or another ZARR_MODE number. */
     uint32_t mode;
-    /* As the document has it. */
+    /* The identifier in the document. */
     zarr_str identifier;
-    /* The configuration, `null` if there is none. In v2, the object without its `id`. It is written without
-     * white space between its parts; members are in the order of the document, numbers as the document
-     * writes them. */
+    /* The configuration; `null` if there is none. In v2, it is the object without its `id`. It has no white
+     * space between its parts. Members are in the order of the document, and numbers have the text that the
+     * document has. */
     zarr_str configuration_json;
-    /* The draft's `type` of an extension, `null` if there is none. */
+    /* The member `type` of an extension in the draft; `null` if there is none. */
     zarr_str type_name_json;
-    /* Bytes that a document may have. */
+    /* The largest size of a document in bytes. */
     size_t document_size;
-    /* Says something that a user should know and that is no error, during this call. */
+    /* Reports something that is not an error but that a user should know. It may be called during this call. */
     void (*warn)(void *context, zarr_str message);
     void *warn_context;
-    /* What the host has, to be looked up during this call. NULL if nothing is. */
+    /* Finds extensions of the host during this call. NULL if nothing can be looked up. */
     const zarr_lookup *lookup;
 };
 
-/* What a plugin may look up in its host: codecs and data types that it does not have itself. `creation`
- * names them and has no `lookup` of its own. */
+/* Finds codecs and data types of the host that a plugin does not have itself. `creation` names them, and its
+ * own `lookup` is NULL. */
 struct zarr_lookup {
     size_t struct_size;
     void *context;
-    /* A codec for what the codecs before it leave. It belongs to the plugin, also after the call, and is
-     * filled in as by `create` of a codec, with its `vtable`. */
+    /* Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns it, also after the
+     * call. `out` is filled as by `create` of a codec, and has a `vtable`. */
     int32_t (*codec)(void *context, const zarr_creation *creation, const zarr_representation *decoded, zarr_codec_instance *out, zarr_buf *err);
-    /* What documents of `format` call a codec: `{"identifier": "zstd", "configuration": {"level": 3}}`. */
+    /* Returns a codec in documents of `format`: `{"identifier": "zstd", "configuration": {"level": 3}}`. */
     int32_t (*translate)(void *context, const zarr_creation *creation, const zarr_representation *decoded, uint32_t format, zarr_buf *document_json, zarr_buf *err);
-    /* A data type, which the plugin releases; `byte_order_json` as from `create` of a data type. */
+    /* Creates a data type, which the plugin releases. `byte_order_json` is as from `create` of a data type. */
     int32_t (*data_type)(void *context, const zarr_creation *creation, zarr_data_type_handle *data_type, zarr_buf *byte_order_json, zarr_buf *err);
 };
 
-/* What a codec is created for, or has the size of its encoded form asked for. */
+/* The input of a codec. */
 struct zarr_representation {
     size_t struct_size;
-    /* ZARR_FOR_ARRAY and so on. */
+    /* ZARR_FOR_ARRAY, ZARR_FOR_BYTES or ZARR_FOR_RANK. */
     uint32_t kind;
-    /* For ZARR_FOR_RANK: how many dimensions. */
+    /* For ZARR_FOR_RANK: the number of dimensions. */
     uint32_t rank;
-    /* For ZARR_FOR_BYTES: how many. */
+    /* For ZARR_FOR_BYTES: the size of the bytes. */
     zarr_size size;
-    /* For ZARR_FOR_ARRAY. */
+    /* For ZARR_FOR_ARRAY: the array. */
     const zarr_array *array;
 };
 
-/* What a host may tell about a call that encodes or decodes. */
+/* Options of a call that encodes or decodes. */
 struct zarr_call {
     size_t struct_size;
-    /* More may not come out. */
+    /* The largest number of bytes that the call may write. */
     uint64_t max_out_bytes;
-    /* Threads that the call may use; 1 means its own. */
+    /* The number of threads that the call may use, including its own. */
     uint32_t threads;
-    /* For later versions. */
+    /* Reserved for later versions. */
     uint32_t flags;
-    /* Not 0 once the call should end with ZARR_CANCELLED, which another thread may say at any time: it is
-     * read as a volatile or atomic number. NULL if nobody ever does. */
+    /* Another thread may set it to a value other than 0 at any time: the call should then return
+     * ZARR_CANCELLED. Read it as a volatile or atomic number. NULL if the call cannot be cancelled. */
     const int32_t *cancelled;
-    /* For ZARR_FORM_COMPOSITE: what runs its chains. */
+    /* For ZARR_FORM_COMPOSITE: runs the chains of the codec. */
     const zarr_chains *chains;
 };
 
-/* Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side, and
- * may have another shape than the array that the chain was made for. */
+/* Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side. Its
+ * shape may differ from that of the array that the chain was created for. */
 struct zarr_chains {
     size_t struct_size;
     void *context;
-    /* Writes what a chain encodes the elements of `array` to. */
+    /* Encodes the elements of `array`. */
     int32_t (*encode)(void *context, size_t chain, const zarr_array *array, zarr_str decoded, zarr_output *encoded, zarr_buf *err);
-    /* Writes the elements of `array` that a chain decodes `encoded` to. */
+    /* Decodes to the elements of `array`. */
     int32_t (*decode)(void *context, size_t chain, const zarr_array *array, zarr_str encoded, zarr_output *decoded, zarr_buf *err);
 };
 
-/* What `create` of a codec leaves. */
+/* A codec, as `create` returns it. */
 struct zarr_codec_instance {
     size_t struct_size;
-    /* ZARR_FORM_BYTES_TO_BYTES and so on. */
+    /* ZARR_FORM_BYTES_TO_BYTES or another ZARR_FORM number. */
     uint32_t form;
-    /* For ZARR_FORM_CHECKSUM: bytes of the checksum, */
+    /* For ZARR_FORM_CHECKSUM: the size of the checksum in bytes. */
     uint32_t checksum_size;
-    /* and whether it stands before the bytes. */
+    /* For ZARR_FORM_CHECKSUM: 1 if the checksum precedes the bytes, 0 if it follows them. */
     uint32_t checksum_at_start;
-    /* How many chains it has: see `chain`. A shard has two, one for inner chunks and one for the index. */
+    /* The number of chains of the codec: see `chain`. A shard has two, for inner chunks and for the index. */
     uint32_t n_chains;
-    /* What the other functions are called with; `destroy` is called unless it is NULL. */
+    /* Passed to the other functions. `destroy` is called unless it is NULL. */
     void *self;
-    /* For ZARR_FORM_VALUE, JSON: `{"permutation": [1, 0]}`, or `{"binary": "little"}`, where "big" or a list
-     * may stand, with true for each unit that is big endian. For ZARR_FORM_SHARD: `{"inner_shape": [2, 3],
-     * "index_at_start": false}`. */
+    /* JSON. For ZARR_FORM_VALUE: `{"permutation": [1, 0]}` or `{"binary": "little"}`. Instead of "little",
+     * there may be "big", or a list with true for each unit that is big endian. For ZARR_FORM_SHARD:
+     * `{"inner_shape": [2, 3], "index_at_start": false}`. */
     zarr_buf value;
-    /* Where its functions are. NULL: where `create` is. */
+    /* The functions of the codec. NULL: those of the vtable with `create`. */
     const zarr_codec_vtable *vtable;
 };
 
@@ -357,89 +371,94 @@ struct zarr_codec_vtable {
     size_t struct_size;
     int32_t (*create)(const void *context, const zarr_creation *creation, const zarr_representation *decoded, zarr_codec_instance *out, zarr_buf *err);
     void (*destroy)(void *self);
-    /* Array to array: what the encoded array is. `encoded_json` is `{"shape": [2, 3], "fill_value": [0, 0],
-     * "byte_order": "little"}` with the bytes of the fill value; `byte_order` may also be a list with true
-     * for each unit that is big endian. Left alone, the data type stays the same; otherwise `data_type` is
-     * one that the host releases. */
+    /* Array to array: describes the encoded array. `encoded_json` is `{"shape": [2, 3], "fill_value": [0,
+     * 0], "byte_order": "little"}`, with the bytes of the fill value. `byte_order` may also be a list with
+     * true for each unit that is big endian. If the data type differs, `data_type` is set to one that the
+     * host releases; otherwise it stays unchanged. */
     int32_t (*encoded_array)(const void *self, const zarr_array *decoded, zarr_buf *encoded_json, zarr_data_type_handle *data_type, zarr_buf *err);
-    /* To bytes: how many bytes come out. */
+    /* To bytes: returns the size of the encoded bytes. */
     int32_t (*encoded_size)(const void *self, const zarr_representation *decoded, zarr_size *out, zarr_buf *err);
-    /* `array` is the decoded side, which has at least one element; NULL for bytes. There may be 0 bytes. */
+    /* `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty. */
     int32_t (*encode)(const void *self, const zarr_array *array, zarr_str decoded, const zarr_call *call, zarr_output *encoded, zarr_buf *err);
-    /* `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` is what a store
-     * has: any bytes, 0 of them too. */
+    /* `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` comes from a
+     * store: it may be empty or hold any bytes. */
     int32_t (*decode)(const void *self, const zarr_array *array, zarr_str encoded, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
     /* Checksum: writes `checksum_size` bytes. */
     int32_t (*checksum)(const void *self, zarr_str bytes, uint8_t *checksum, zarr_buf *err);
-    /* The configuration that another format has. NULL: the same. */
+    /* Returns the configuration of the same codec in another format. NULL: it is the same. */
     int32_t (*translate)(const void *context, const zarr_creation *creation, const zarr_representation *decoded, uint32_t format, zarr_buf *configuration_json, zarr_buf *err);
-    /* Bytes to bytes, for a host that looks at the bytes from `start` to `end` of what is decoded alone: as
-     * many are written as by `decode`, and the others may be anything. NULL: all are decoded. */
+    /* Bytes to bytes: decodes for a host that uses only the bytes from `start` to `end` of the result. It
+     * writes as many bytes as `decode` does; those outside of the range may have any value. NULL: the host
+     * decodes all bytes. */
     int32_t (*decode_range)(const void *self, zarr_str encoded, size_t start, size_t end, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
-    /* A chain that the host makes and runs: `[{"identifier": "bytes", "configuration": {"endian":
-     * "little"}}]`, and the array that it is made for, as `encoded_array` has it. NULL where no codec has
-     * chains. */
+    /* Describes a chain that the host creates and runs: its codecs, as `[{"identifier": "bytes",
+     * "configuration": {"endian": "little"}}]`, and the array that it is created for, in the form of
+     * `encoded_array`. NULL if no codec has chains. */
     int32_t (*chain)(const void *self, size_t chain, zarr_buf *codecs_json, zarr_buf *array_json, zarr_data_type_handle *data_type, zarr_buf *err);
 };
 
-/* A data type that somebody owns: `release` of the vtable ends that. */
+/* A data type and its functions. The owner calls `release` of the vtable once. */
 struct zarr_data_type_handle {
     const zarr_data_type_vtable *vtable;
     void *self;
 };
 
-/* A data type: of a plugin, or of a host that hands it to a plugin. It has as many owners as `create` and
- * `retain` have made, and each calls `release` once. */
+/* A data type: of a plugin, or of a host that passes it to a plugin. `create` and each `retain` make an
+ * owner, which calls `release` once. */
 struct zarr_data_type_vtable {
     size_t struct_size;
-    /* NULL in a type that a host hands out. */
+    /* NULL in a type that a host passes to a plugin. */
     int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *byte_order_json, zarr_buf *err);
-    /* The same type once more, to be released on its own. */
+    /* Returns the same type for a further owner. */
     void *(*retain)(const void *self);
     void (*release)(void *self);
     /* `{"name": "float64", "size": 8, "unit_size": 8, "kind": 4, "default_fill_value": [0, 0, 0, 0, 0, 0, 0,
-     * 0], "settles": false, "may_omit_byte_order": false}`. `size` is null for a variable one; `units`,
-     * pairs of offset and size, stands in the place of `unit_size` where units differ. A structured type
-     * also has `"fields": [{"name": "x", "shape": [2], "offset": 0}]`; one whose elements may be missing has
-     * `"optional": true`. */
+     * 0], "settles": false, "may_omit_byte_order": false}`. `size` is null for elements of variable size. If
+     * the units of an element differ, `units`, a list of pairs of offset and size, replaces `unit_size`. A
+     * structured type also has `"fields": [{"name": "x", "shape": [2], "offset": 0}]`. A type whose elements
+     * may be missing has `"optional": true`. */
     int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
-    /* As documents of a format name it: `{"identifier": "float64", "json": "float64", "configuration": null,
-     * "type": null, "fallback": []}`. */
+    /* Returns the type in documents of a format: `{"identifier": "float64", "json": "float64",
+     * "configuration": null, "type": null, "fallback": []}`. */
     int32_t (*document)(const void *self, uint32_t format, const zarr_byte_order *order, zarr_buf *json, zarr_buf *err);
-    /* The bytes of the element that a member `fill_value` stands for. */
+    /* Returns the bytes of the element that a member `fill_value` stands for. */
     int32_t (*fill_value)(const void *self, zarr_str fill_value_json, const zarr_creation *reading, const zarr_byte_order *order, zarr_buf *element, zarr_buf *err);
-    /* The member `fill_value` that stands for an element. */
+    /* Returns the member `fill_value` that stands for an element. */
     int32_t (*fill_value_json)(const void *self, zarr_str element, uint32_t format, const zarr_byte_order *order, zarr_buf *json, zarr_buf *err);
-    /* An element as people read it. */
+    /* Returns an element as text for people. */
     int32_t (*print)(const void *self, zarr_str element, zarr_buf *text, zarr_buf *err);
-    /* Whether the bytes are elements, one after another, or a single one of variable size. NULL: any are. */
+    /* Fails if the bytes are not valid elements: a sequence of them, or one element of variable size. NULL:
+     * all bytes are valid. */
     int32_t (*check)(const void *self, zarr_str elements, zarr_buf *err);
-    /* Makes elements of stored bytes, in place, where several stored forms stand for one. NULL: none do. */
+    /* Replaces stored forms of an element by its one form in memory, in place. NULL: each element has one
+     * stored form. */
     int32_t (*settle)(const void *self, uint8_t *elements, size_t len, uint32_t mode, zarr_buf *err);
-    /* The type of a field, by its number, or that of the elements which are there; the caller releases it.
-     * NULL: there is none. */
+    /* Returns the type of a field by its index, or the type of the elements that are not missing. The caller
+     * releases it. NULL: there are no such types. */
     int32_t (*inner)(const void *self, size_t field, zarr_data_type_handle *data_type, zarr_buf *err);
 };
 
-/* A chunk grid, made for an array of a shape. */
+/* A chunk grid of an array. */
 struct zarr_chunk_grid_vtable {
     size_t struct_size;
-    /* `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`; `chunk_shape`
-     * is left out where chunks differ. In a grid that begins before the array, `"before_array": [4, 0]` has
-     * how many elements of the first chunk along each dimension lie there. */
+    /* `json` is `{"grid_shape": [3, 2], "largest_chunk": [10, 10], "chunk_shape": [10, 10]}`. `chunk_shape`
+     * is left out if chunks differ. In a grid that begins before the array, `"before_array": [4, 0]` is the
+     * number of elements of the first chunk along each dimension that precede the array. */
     int32_t (*create)(const void *context, const zarr_creation *creation, const uint64_t *shape, size_t rank, void **self, zarr_buf *json, zarr_buf *err);
     void (*destroy)(void *self);
-    /* The elements of a chunk along a dimension: from `start` up to `end`, which may lie beyond the array. */
+    /* Returns the elements of a chunk along a dimension: from `start` to before `end`, which may lie beyond
+     * the array. */
     int32_t (*chunk_range)(const void *self, size_t dimension, uint64_t chunk, uint64_t *start, uint64_t *end, zarr_buf *err);
-    /* The chunk that holds an element along a dimension. */
+    /* Returns the chunk that holds an element along a dimension. */
     int32_t (*chunk_of)(const void *self, size_t dimension, uint64_t element, uint64_t *chunk, zarr_buf *err);
-    /* What stands in keys for a chunk along a dimension. NULL: its number. */
+    /* Returns the index in keys for a chunk along a dimension. NULL: it is the index of the chunk. */
     int32_t (*key_index)(const void *self, size_t dimension, uint64_t chunk, uint64_t *key_index, zarr_buf *err);
-    /* The chunk that an index in keys stands for; `found` is left 0 if there is none. NULL: as `key_index`. */
+    /* Returns the chunk of an index in keys and sets `found` to 1; leaves `found` 0 if there is no such
+     * chunk. NULL: the index in keys is the index of the chunk. */
     int32_t (*chunk_of_key)(const void *self, size_t dimension, uint64_t key_index, uint64_t *chunk, uint32_t *found, zarr_buf *err);
-    /* The configuration of the same grid for an array that begins `start` elements later per dimension
-     * (earlier, where that is negative), so that no chunk moves. It is left empty if there is none. NULL:
-     * there never is. */
+    /* Returns the configuration of the same grid for an array that begins `start` elements later in each
+     * dimension (earlier if it is negative), so that every chunk keeps its elements. It is left empty if
+     * there is no such configuration. NULL: there never is. */
     int32_t (*moved)(const void *self, const int64_t *start, size_t rank, zarr_buf *configuration_json, zarr_buf *err);
 };
 
@@ -448,17 +467,18 @@ struct zarr_chunk_key_encoding_vtable {
     size_t struct_size;
     int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *err);
     void (*destroy)(void *self);
-    /* The last part of the key of the chunk at `index`. */
+    /* Writes the last part of the key of the chunk at `index`. */
     int32_t (*encode)(const void *self, const uint64_t *index, size_t rank, zarr_output *key, zarr_buf *err);
-    /* The chunk that a key names. `found` is left 0 if it is no key of a chunk. */
+    /* Returns the index of the chunk that a key names and sets `found` to 1; leaves `found` 0 if the key
+     * does not name a chunk. */
     int32_t (*decode)(const void *self, zarr_str key, uint64_t *index, size_t rank, uint32_t *found, zarr_buf *err);
 };
 
-/* A metadata encoding of the draft. Documents cross as JSON, in which the numbers NaN, Infinity and
- * -Infinity may stand. */
+/* A metadata encoding of the draft. Documents are passed as JSON, which may also have the numbers NaN,
+ * Infinity and -Infinity. */
 struct zarr_metadata_encoding_vtable {
     size_t struct_size;
-    /* `key_suffix` is what keys of documents end in. */
+    /* `key_suffix` is the end of the keys of documents. */
     int32_t (*create)(const void *context, const zarr_creation *creation, void **self, zarr_buf *key_suffix, zarr_buf *err);
     void (*destroy)(void *self);
     int32_t (*decode)(const void *self, zarr_str bytes, const zarr_creation *reading, zarr_buf *json, zarr_buf *err);
@@ -468,31 +488,33 @@ struct zarr_metadata_encoding_vtable {
 /* A generic extension of the draft. */
 struct zarr_extension_vtable {
     size_t struct_size;
-    /* `is_array` is 0 in the entry point of a hierarchy; in an array, `shape` is that of the array. `json`
-     * is `{"dimension_names": ["y", null], "node_index": "meta/index"}`, with what the extension brings. */
+    /* `is_array` is 0 in the entry point of a hierarchy. In an array, it is 1 and `shape` is that of the
+     * array. `json` is `{"dimension_names": ["y", null], "node_index": "meta/index"}`; members that the
+     * extension does not define are left out. */
     int32_t (*create)(const void *context, const zarr_creation *creation, uint32_t is_array, const uint64_t *shape, size_t rank, zarr_buf *json, zarr_buf *err);
 };
 
-/* A storage transformer, made for an array of a shape. */
+/* A storage transformer of an array. */
 struct zarr_storage_transformer_vtable {
     size_t struct_size;
-    /* `shard_json` is left empty by a transformer that wraps a store. One that puts chunks together in the
-     * draft's form of shards says `{"chunks_per_shard": [2, 2]}` and leaves `self` NULL: the host does the
-     * rest. */
+    /* A transformer that wraps a store leaves `shard_json` empty. A transformer that combines chunks into
+     * shards of the draft sets it to `{"chunks_per_shard": [2, 2]}` and leaves `self` NULL: the host reads
+     * and writes the shards. */
     int32_t (*create)(const void *context, const zarr_creation *creation, const uint64_t *shape, size_t rank, void **self, zarr_buf *shard_json, zarr_buf *err);
     void (*destroy)(void *self);
-    /* The store that an array uses instead of `next`, which the plugin owns from the call on, whatever it
-     * returns. `array` is what the keys of its chunks begin with; other keys pass untouched. */
+    /* Returns the store that an array uses instead of `next`. The plugin owns `next` as soon as it is
+     * called, also if it fails. The keys of the chunks of the array begin with `array`; all other keys are
+     * passed to `next` unchanged. */
     int32_t (*wrap)(const void *self, const zarr_store_handle *next, zarr_str array, zarr_store_handle *wrapped, zarr_buf *err);
 };
 
-/* A store that somebody owns: `release` of the vtable ends that. */
+/* A store and its functions. The owner calls `release` of the vtable once. */
 struct zarr_store_handle {
     const zarr_store_vtable *vtable;
     void *self;
 };
 
-/* A part of a value: ZARR_RANGE_PART and so on. */
+/* A part of a value. `kind` is ZARR_RANGE_PART or another ZARR_RANGE number. */
 struct zarr_byte_range {
     uint64_t offset;
     uint64_t size;
@@ -500,159 +522,178 @@ struct zarr_byte_range {
     uint32_t reserved;
 };
 
-/* One part of one value. */
+/* A request for a part of a value. */
 struct zarr_store_request {
     zarr_str key;
     zarr_byte_range range;
-    /* Bytes that the caller has room for: more is ZARR_LIMIT_EXCEEDED. */
+    /* The largest number of bytes that the caller accepts. The request fails with ZARR_LIMIT_EXCEEDED if
+     * there are more. */
     size_t limit;
-    /* Bytes that will probably come: what a budget counts. 0 where nobody knows. */
+    /* The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it is
+     * unknown. */
     size_t expected;
-    /* ZARR_GET_ONCE. Flags that are not known are passed over. */
+    /* ZARR_GET_UNCACHED or 0. Unknown flags are ignored. */
     uint32_t flags;
     uint32_t reserved;
 };
 
-/* What was found of a value, besides its bytes. */
-struct zarr_got {
+/* Receives what a read found, except for the bytes. */
+struct zarr_get_result {
     size_t struct_size;
-    /* 0 if there is no such key, which is no error. */
+    /* The store sets it to 1 if the key exists. A missing key is not an error. */
     uint32_t found;
     uint32_t reserved;
-    /* Bytes of the whole value. */
+    /* The size of the whole value in bytes. */
     uint64_t size;
-    /* Where there is room for what tells one state of a value from another, such as an etag: so many bytes. */
+    /* Memory for the version of the value, such as an ETag. Two states of a value have different versions. */
     uint8_t *version;
-    size_t version_room;
-    /* How many were written there; 0 if the store cannot tell or they are too many. */
+    /* The size of that memory in bytes. */
+    size_t version_capacity;
+    /* The number of bytes that the store wrote there: 0 if it has no versions or the memory is too small. */
     size_t version_len;
 };
 
-/* Bytes that become a part of a value. */
+/* Bytes to write into a value at an offset. */
 struct zarr_partial_value {
     zarr_str key;
     uint64_t offset;
     zarr_str bytes;
 };
 
-/* Where a listing goes. */
-struct zarr_listing {
+/* Receives the keys and prefixes of a listing. */
+struct zarr_list_sink {
     size_t struct_size;
     void *context;
-    /* Adds a key, or where `is_prefix` is 1 a prefix, which ends in `/`. Not 0 if the listing should end. */
-    int32_t (*add)(zarr_listing *self, uint32_t is_prefix, zarr_str text);
+    /* Adds a key if `is_prefix` is 0, and a prefix, which ends in `/`, if it is 1. After a result other than
+     * 0, the store adds nothing more and returns ZARR_OK. */
+    int32_t (*add)(zarr_list_sink *self, uint32_t is_prefix, zarr_str text);
 };
 
-/* A store: of a plugin, or of a host that hands it to a storage transformer. Of the functions of one batch,
- * one is called at a time. They fail with ZARR_UNSUPPORTED where the store cannot do it at all,
- * ZARR_BAD_CONFIGURATION for a key that it cannot have, ZARR_LIMIT_EXCEEDED where more would come out than
- * may, and ZARR_IO. A missing key is no failure. */
+/* A store: of a plugin, or of a host that passes it to a plugin. Functions fail with ZARR_UNSUPPORTED if the
+ * store does not have the operation, ZARR_INVALID_KEY for a key that it cannot hold, ZARR_BAD_CONFIGURATION
+ * for another invalid request, ZARR_LIMIT_EXCEEDED if there are more bytes than the caller accepts, and
+ * otherwise with ZARR_IO or a ZARR_IO number that tells what a program can do about it. A missing key is not
+ * an error. Functions that take a batch or a listing are called by one thread at a time. */
 struct zarr_store_vtable {
     size_t struct_size;
-    /* Opens the store at `location`, a URL or path, or where that is empty the one that `description_json`
-     * is of: `{"type": "its name", ...}`. `inside`, if it is not NULL, is what stands there as `"store":
-     * {"type": "given"}`, and belongs to the plugin from the call on. NULL in a store that is open. */
+    /* Opens the store at `location`, a URL or path. If `location` is empty, opens the store of
+     * `description_json`: `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the
+     * description names as `"store": {"type": "given"}`; the plugin owns it as soon as it is called. NULL in
+     * a store that is open. */
     int32_t (*open)(const void *context, zarr_str location, zarr_str description_json, const zarr_store_handle *inside, void **self, zarr_buf *err);
     void (*release)(void *self);
     /* `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,
-     * "concurrency": 0, "join_gap": 0}`: requests in flight that pay, 0 if none do, and bytes between two
-     * ranges that are cheaper to read than a request is to make. */
+     * "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number of
+     * concurrent requests that the store benefits from; 0 if a read does not wait. Two parts of a value are
+     * read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true if the
+     * store retains encoded values in memory; the caller then does not need a cache of its own. */
     int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
-    /* Writes a value or part of it, as much as exists. `flags` as in a request. */
-    int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t flags, zarr_output *to, zarr_got *got, zarr_buf *err);
-    /* Bytes of a value. `found` is left 0 if there is no such key. */
+    /* Reads as much of the range as exists. `flags` is ZARR_GET_UNCACHED or 0. */
+    int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t flags, zarr_output *to, zarr_get_result *result, zarr_buf *err);
+    /* Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing.
+     * NULL: the caller reads 0 bytes of the value. */
     int32_t (*size)(const void *self, zarr_str key, uint64_t *size, uint32_t *found, zarr_buf *err);
-    /* Begins to get parts of values, about `budget` bytes of which may be fetched and not yet taken. NULL:
-     * they are got one by one. */
-    int32_t (*begin)(const void *self, const zarr_store_request *requests, size_t n_requests, size_t budget, void **batch, zarr_buf *err);
-    /* Waits for the next of them, in whatever order they come, and leaves which one it is in `number`: as
-     * many as there are requests when all were taken. A failure is that of the request. */
-    int32_t (*next)(void *batch, size_t *number, zarr_output *to, zarr_got *got, zarr_buf *err);
-    /* Ends a batch, before the store is released; what was not taken is not wanted any more. */
-    void (*end)(void *batch);
-    /* Stores a value, all or nothing, in the place of an older one. */
+    /* Begins to read parts of values. At most about `budget` bytes, but at least one request, are in flight
+     * or fetched and not yet taken. NULL: the caller reads them one by one. */
+    int32_t (*begin_batch)(const void *self, const zarr_store_request *requests, size_t n_requests, size_t budget, void **batch, zarr_buf *err);
+    /* Waits for the next response, in any order, and sets `number` to the index of its request. Sets
+     * `number` to the number of requests if all responses were taken. An error is that of the request. */
+    int32_t (*next_response)(void *batch, size_t *number, zarr_output *to, zarr_get_result *result, zarr_buf *err);
+    /* Ends a batch, always before the store is released. Cancels the requests whose responses were not
+     * taken. */
+    void (*end_batch)(void *batch);
+    /* Replaces a value atomically: concurrent readers see the old value or the new one, never a mixture. */
     int32_t (*set)(const void *self, zarr_str key, zarr_str value, zarr_buf *err);
-    /* Writes parts of values, which grow as needed, with zeros in gaps. NULL: values are read and written
-     * whole. */
+    /* Writes parts of values. A value grows as needed, with zeros in gaps. NULL: the caller reads and writes
+     * whole values. */
     int32_t (*set_partial_values)(const void *self, const zarr_partial_value *values, size_t n_values, zarr_buf *err);
-    /* Removes a value; none there is fine. */
+    /* Removes a value. It is not an error if the key is missing. */
     int32_t (*erase)(const void *self, zarr_str key, zarr_buf *err);
-    /* Removes values. NULL: one by one. */
+    /* Removes several values. NULL: the caller removes them one by one. */
     int32_t (*erase_values)(const void *self, const zarr_str *keys, size_t n_keys, zarr_buf *err);
-    /* Removes every value whose key begins with `prefix`. NULL: those that are listed, one by one. */
+    /* Removes every value whose key begins with `prefix`. NULL: the caller lists the keys and removes them. */
     int32_t (*erase_prefix)(const void *self, zarr_str prefix, zarr_buf *err);
-    /* Every key that begins with `prefix`; that is empty or ends in `/`. */
-    int32_t (*list_prefix)(const void *self, zarr_str prefix, zarr_listing *keys, zarr_buf *err);
-    /* What lies directly below `prefix`: keys, and prefixes one level down. NULL: it follows from the keys. */
-    int32_t (*list_dir)(const void *self, zarr_str prefix, zarr_listing *found, zarr_buf *err);
+    /* Begins to list the keys that begin with `prefix`, which is empty or ends in `/`. Keys that are set or
+     * erased during the listing may be included or not; all others are. The caller may use the store during
+     * the listing. */
+    int32_t (*begin_listing)(const void *self, zarr_str prefix, void **listing, zarr_buf *err);
+    /* Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more. A
+     * call that adds no key ends the listing. It needs no more memory for a long listing than for a short
+     * one. */
+    int32_t (*next_keys)(void *listing, zarr_list_sink *keys, zarr_buf *err);
+    /* Ends a listing, always before the store is released. */
+    void (*end_listing)(void *listing);
+    /* Adds the keys and prefixes directly below `prefix`. Prefixes of empty folders may be among them. NULL:
+     * the caller lists all keys below `prefix`. */
+    int32_t (*list_dir)(const void *self, zarr_str prefix, zarr_list_sink *found, zarr_buf *err);
 };
 
-/* One extension that a library has. */
+/* An extension of a library. */
 struct zarr_item {
     size_t struct_size;
-    /* ZARR_CODEC and so on: what `vtable` points to. */
+    /* ZARR_CODEC or another kind of item: the type of `vtable`. */
     uint32_t kind;
     uint32_t reserved;
-    /* Handed to `create`. */
+    /* Passed to `create`. */
     const void *context;
-    /* The identifier in the v3 draft; none where it is empty. */
+    /* The identifier in the v3 draft; empty if there is none. */
     zarr_str uri;
-    /* The name in final v3. */
+    /* The name in final v3; empty if there is none. */
     zarr_str name;
-    /* The id in v2. */
+    /* The id in v2; empty if there is none. */
     zarr_str id;
-    /* Further names and URIs that are read and never written. */
+    /* Further names and URIs, which are read and never written. */
     const zarr_str *aliases;
     size_t n_aliases;
-    /* One sentence: what it does. */
+    /* What the extension does, in one sentence. */
     zarr_str summary;
-    /* Uses of it: `[{"format": "v3", "document": {...}, "data_types": [], "shape": [], "loss": null}]`.
-     * `loss` is null, "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`. */
+    /* Examples: `[{"format": "v3", "document": {...}, "data_types": [], "shape": [], "loss": null}]`. `loss`
+     * is null, "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`. */
     zarr_str examples_json;
     const void *vtable;
-    /* The JSON Schema (draft 2020-12) of its configuration in each format, where it says one: `{"v3":
-     * {"type": "object", "properties": {"level": {"type": "integer"}}}}`. */
+    /* The JSON Schemas (draft 2020-12) of the configuration, for each format that has one: `{"v3": {"type":
+     * "object", "properties": {"level": {"type": "integer"}}}}`. */
     zarr_str configuration_schema_json;
 };
 
-/* All that a library has. It stays as long as the library does, which is never unloaded. */
+/* The contents of a library. They stay valid as long as the library, which is never unloaded. */
 struct zarr_plugin {
     size_t struct_size;
     uint16_t abi_major;
     uint16_t abi_minor;
     uint32_t reserved;
     zarr_str name;
-    /* MAJOR.MINOR.PATCH, as Semantic Versioning has it. */
+    /* MAJOR.MINOR.PATCH, as in Semantic Versioning. */
     zarr_str version;
     zarr_str license;
-    /* What it was built with. */
+    /* The compiler or program that built the library. */
     zarr_str build;
     const zarr_item *const *items;
     size_t n_items;
 };
 
-/* The program that loads a library. It stays as long as the program. Its functions may be called at any
- * time, by many threads at the same time. */
+/* The program that loads a library. It stays valid as long as the program runs. Its functions may be called
+ * at any time and by many threads at the same time. */
 struct zarr_host {
     size_t struct_size;
     uint16_t abi_major;
     uint16_t abi_minor;
     uint32_t reserved;
     void *context;
-    /* A message for whoever runs the program: `level` is 1 for an error, 2 for a warning, 3 for information.
-     * NULL if nobody listens. */
+    /* Reports a message to the user of the program: `level` is 1 for an error, 2 for a warning, 3 for
+     * information. NULL if the program does not report messages. */
     void (*log)(void *context, int32_t level, zarr_str message);
-    /* Services of later versions. NULL if there are none. */
+    /* Returns a service of a later version. NULL if there are none. */
     const void *(*get_interface)(void *context, zarr_str id);
 };
 
-/* Returns a zarr_status; `out` is left pointing to what the library has. */
+/* Sets `out` to the contents of the library and returns a status. */
 #ifdef _WIN32
 __declspec(dllexport)
 #else
 __attribute__((visibility("default")))
 #endif
-int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);
+int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,11 @@
-//! The C ABI, version 1: what crosses the boundary between a program and a library that it loads.
+//! The C ABI, version 2: what is passed between a program and a library that it loads.
 //!
-//! `include/zarr_plugin.h` is [`header()`], and a test fails when the two differ. Names in C begin with `zarr_`.
+//! `include/zarr_plugin.h` is [`header()`]; a test compares them. Names in C begin with `zarr_`.
 //!
-//! A struct that begins with `struct_size` may grow at its end with a minor version: a reader uses the smaller of its own
-//! size and the one that it finds, and takes what lies beyond as zero; whoever fills one that the other side has made
-//! goes no further than the size that it came with. Other structs never grow. A function that is NULL is not there.
-//! Version 1.0 is final: what is here stays as it is, and later minor versions add to it.
+//! A struct that begins with `struct_size` may get further members at its end in a minor version. A reader uses the smaller
+//! of its own size and the size that it finds, and reads members beyond that as zero. Code that fills a struct of the
+//! other side writes no more than the size that the other side has set. Structs without `struct_size` never change. An
+//! optional function that is NULL is absent. A table of functions, such as [`StoreVtable`], gets new functions at its end.
 
 mod bytes;
 mod codec;
@@ -31,59 +31,74 @@ pub use grid::ChunkGridVtable;
 pub use key_encoding::ChunkKeyEncodingVtable;
 pub use library::{Host, Item, Plugin};
 pub use metadata_encoding::MetadataEncodingVtable;
-pub use store::{ByteRange, Got, Listing, PartialValue, StoreHandle, StoreRequest, StoreVtable};
+pub use store::{ByteRange, GetResult, ListSink, PartialValue, StoreHandle, StoreRequest, StoreVtable};
 pub use transformer::StorageTransformerVtable;
 
-/// The name of the one symbol that a library exports: a [`PluginEntry`].
-pub const ENTRY_SYMBOL: &str = "zarr_plugin_v1";
+/// The name of the symbol that a library exports: a [`PluginEntry`].
+pub const ENTRY_SYMBOL: &str = "zarr_plugin_v2";
 
-/// What the symbol `zarr_plugin_v1` is.
+/// The names of the symbol in other major versions of the ABI, each with its version.
+pub const OTHER_ENTRY_SYMBOLS: [(u16, &str); 2] = [(1, "zarr_plugin_v1"), (3, "zarr_plugin_v3")];
+
+/// The type of the symbol `zarr_plugin_v2`.
 pub type PluginEntry = unsafe extern "C" fn(host: *const Host, out: *mut *const Plugin, err: *mut Buf) -> i32;
 
 abi_numbers! {
-    /// Changes when something that was there is different. It also stands in the name of the symbol.
-    ABI_MAJOR: u16 = 1;
-    /// Changes when something is added.
+    /// The major version changes when something that exists changes. The name of the symbol also has it.
+    ABI_MAJOR: u16 = 2;
+    /// The minor version changes when something is added.
     ABI_MINOR: u16 = 0;
 
-    /// It worked.
+    /// Status: the call succeeded.
     OK: i32 = 0;
-    /// The configuration does not fit.
+    /// Status: the configuration or the request is invalid.
     BAD_CONFIGURATION: i32 = 1;
-    /// The stored bytes are not what this extension writes: the data is at fault.
+    /// Status: the stored bytes are not valid for this extension. The data is at fault.
     CORRUPT: i32 = 2;
-    /// More came out than may.
+    /// Status: the output would be larger than its limit.
     LIMIT_EXCEEDED: i32 = 3;
-    /// This data type, shape or place is not for this extension.
+    /// Status: the extension does not support this data type, shape, place or operation.
     UNSUPPORTED: i32 = 4;
-    /// Input or output failed.
+    /// Status: input or output failed. Unknown statuses from 16 to 31 mean the same.
     IO: i32 = 5;
-    /// The host asked to stop.
+    /// Status: the host cancelled the call.
     CANCELLED: i32 = 6;
-    /// The plugin panicked. The instance is not used again.
+    /// Status: the plugin panicked. The host does not use the instance again.
     PANICKED: i32 = 7;
-    /// Anything else. While a codec encodes, the elements cannot be encoded; in any other call the plugin is at fault, and
-    /// nothing is known about the data.
+    /// Status: any other failure. A codec that encodes cannot encode the elements; in all other calls the plugin is at fault
+    /// and nothing is known about the data. All other unknown statuses mean the same.
     INTERNAL: i32 = 8;
+    /// Status: a store cannot hold this key.
+    INVALID_KEY: i32 = 9;
+    /// Status: input or output failed because credentials are missing or do not permit the operation. Repeating it does not
+    /// help.
+    IO_NOT_PERMITTED: i32 = 16;
+    /// Status: input or output failed because the service received too many requests. Repeat the operation later, with fewer
+    /// requests in flight.
+    IO_THROTTLED: i32 = 17;
+    /// Status: input or output failed because no answer arrived in time. Repeating the operation may help.
+    IO_TIMED_OUT: i32 = 18;
+    /// Status: input or output failed because the server or the device cannot be reached.
+    IO_UNREACHABLE: i32 = 19;
 
-    /// Kind of item: a codec; its vtable is a zarr_codec_vtable.
+    /// Kind of item: a codec, with a zarr_codec_vtable.
     CODEC: u32 = 1;
-    /// Kind of item: a data type; zarr_data_type_vtable.
+    /// Kind of item: a data type, with a zarr_data_type_vtable.
     DATA_TYPE: u32 = 2;
-    /// Kind of item: a chunk grid; zarr_chunk_grid_vtable.
+    /// Kind of item: a chunk grid, with a zarr_chunk_grid_vtable.
     CHUNK_GRID: u32 = 3;
-    /// Kind of item: a chunk key encoding; zarr_chunk_key_encoding_vtable.
+    /// Kind of item: a chunk key encoding, with a zarr_chunk_key_encoding_vtable.
     CHUNK_KEY_ENCODING: u32 = 4;
-    /// Kind of item: a memory layout of chunks; zarr_codec_vtable, created for a number of dimensions.
+    /// Kind of item: a memory layout of chunks, with a zarr_codec_vtable. It is created for a number of dimensions.
     MEMORY_LAYOUT: u32 = 5;
-    /// Kind of item: a metadata encoding; zarr_metadata_encoding_vtable.
+    /// Kind of item: a metadata encoding, with a zarr_metadata_encoding_vtable.
     METADATA_ENCODING: u32 = 6;
-    /// Kind of item: a storage transformer; zarr_storage_transformer_vtable.
+    /// Kind of item: a storage transformer, with a zarr_storage_transformer_vtable.
     STORAGE_TRANSFORMER: u32 = 7;
-    /// Kind of item: a generic extension of the draft; zarr_extension_vtable.
+    /// Kind of item: a generic extension of the draft, with a zarr_extension_vtable.
     GENERIC_EXTENSION: u32 = 8;
-    /// Kind of item: a store; zarr_store_vtable. Its aliases are the schemes of its URLs, each with its `:`; a `:` alone
-    /// stands for paths.
+    /// Kind of item: a store, with a zarr_store_vtable. Its aliases are the schemes of its URLs, each followed by `:`. The alias
+    /// `:` stands for paths.
     STORE: u32 = 9;
 
     /// Format of a document: Zarr version 2.
@@ -93,28 +108,28 @@ abi_numbers! {
     /// Format of a document: final version 3.
     FORMAT_V3: u32 = 3;
 
-    /// Reading mode: what a text forbids is an error.
+    /// Reading mode: everything that the specification forbids is an error.
     MODE_STRICT: u32 = 0;
-    /// Reading mode: harmless forms that real writers emit are read with a warning.
+    /// Reading mode: harmless forms that existing writers produce are read with a warning.
     MODE_LENIENT: u32 = 1;
-    /// Reading mode: as lenient, and neighbouring generations of the draft open, too.
+    /// Reading mode: lenient, and neighbouring generations of the draft are also read.
     MODE_COMPATIBILITY: u32 = 2;
 
-    /// What a codec is created for: an array.
+    /// Kind of representation: an array.
     FOR_ARRAY: u32 = 0;
-    /// What a codec is created for: bytes.
+    /// Kind of representation: bytes.
     FOR_BYTES: u32 = 1;
-    /// What a memory layout is created for: chunks with so many dimensions.
+    /// Kind of representation: chunks with a number of dimensions, for a memory layout.
     FOR_RANK: u32 = 2;
 
     /// Kind of size: it depends on the elements.
     SIZE_UNKNOWN: u32 = 0;
-    /// Kind of size: always this many bytes.
+    /// Kind of size: exactly `bytes`.
     SIZE_EXACT: u32 = 1;
-    /// Kind of size: never more than this many bytes.
+    /// Kind of size: at most `bytes`.
     SIZE_AT_MOST: u32 = 2;
 
-    /// Form of a codec: all of it is in `value`.
+    /// Form of a codec: `value` describes all of it.
     FORM_VALUE: u32 = 0;
     /// Form of a codec: array to array.
     FORM_ARRAY_TO_ARRAY: u32 = 1;
@@ -122,33 +137,33 @@ abi_numbers! {
     FORM_ARRAY_TO_BYTES: u32 = 2;
     /// Form of a codec: bytes to bytes.
     FORM_BYTES_TO_BYTES: u32 = 3;
-    /// Form of a codec: the same bytes and a checksum beside them.
+    /// Form of a codec: bytes to bytes. It appends a checksum and leaves the bytes unchanged.
     FORM_CHECKSUM: u32 = 4;
-    /// Form of a codec: array to bytes, by chains of its own that the host runs.
+    /// Form of a codec: array to bytes, with chains of codecs that the host runs.
     FORM_COMPOSITE: u32 = 5;
-    /// Form of a codec: array to bytes, a shard; see `value`.
+    /// Form of a codec: array to bytes, a shard that `value` describes.
     FORM_SHARD: u32 = 6;
 
-    /// Order of bytes: least significant first.
+    /// Byte order: least significant byte first.
     LITTLE_ENDIAN: u32 = 0;
-    /// Order of bytes: most significant first.
+    /// Byte order: most significant byte first.
     BIG_ENDIAN: u32 = 1;
-    /// Order of bytes: each field has its own.
+    /// Byte order: each unit of an element has its own.
     MIXED_ENDIAN: u32 = 2;
 
-    /// Kind of byte range: all of a value.
+    /// Kind of byte range: the whole value.
     RANGE_FULL: u32 = 0;
-    /// Kind of byte range: `size` bytes from `offset`, as many of them as exist.
+    /// Kind of byte range: at most `size` bytes from `offset`.
     RANGE_PART: u32 = 1;
-    /// Kind of byte range: everything from `offset` on.
+    /// Kind of byte range: everything from `offset` to the end.
     RANGE_FROM: u32 = 2;
-    /// Kind of byte range: `size` bytes at the end, as many of them as exist.
+    /// Kind of byte range: at most `size` bytes at the end.
     RANGE_LAST: u32 = 3;
 
-    /// Flag of a request to a store: its bytes need not be kept in memory by a store that does such things.
-    GET_ONCE: u32 = 1;
+    /// Flag of a read: a cache must not retain the encoded bytes.
+    GET_UNCACHED: u32 = 1;
 
-    /// Kind of element: bytes that no number is known to be in.
+    /// Kind of element: bytes that are not known to be numbers.
     KIND_OPAQUE: u32 = 0;
     /// Kind of element: one byte, 0 or 1.
     KIND_BOOL: u32 = 1;
@@ -158,13 +173,13 @@ abi_numbers! {
     KIND_UINT: u32 = 3;
     /// Kind of element: an IEEE 754 float of 2, 4 or 8 bytes.
     KIND_FLOAT: u32 = 4;
-    /// Kind of element: the upper half of a float of 4 bytes.
+    /// Kind of element: the upper half of an IEEE 754 float of 4 bytes.
     KIND_BFLOAT: u32 = 5;
-    /// Kind of element: two floats of half the size.
+    /// Kind of element: two floats, each of half the size.
     KIND_COMPLEX: u32 = 6;
 }
 
-/// Calls a macro with every struct, in the order of the header.
+/// Calls a function of every struct, in the order of the header.
 macro_rules! all_structs {
     ($what:ident) => {
         [
@@ -192,9 +207,9 @@ macro_rules! all_structs {
             StoreHandle::$what(),
             ByteRange::$what(),
             StoreRequest::$what(),
-            Got::$what(),
+            GetResult::$what(),
             PartialValue::$what(),
-            Listing::$what(),
+            ListSink::$what(),
             StoreVtable::$what(),
             Item::$what(),
             Plugin::$what(),
@@ -203,13 +218,13 @@ macro_rules! all_structs {
     };
 }
 
-/// How every struct lies in the memory of this machine.
+/// The layout of every struct on this machine.
 #[must_use]
 pub fn layouts() -> Vec<Layout> {
     all_structs!(layout).into()
 }
 
-/// How every struct lies in the memory of WebAssembly.
+/// The layout of every struct in WebAssembly.
 #[must_use]
 pub fn wasm32_layouts() -> Vec<Wasm32Layout> {
     all_structs!(wasm32).into()
@@ -218,22 +233,7 @@ pub fn wasm32_layouts() -> Vec<Wasm32Layout> {
 /// The text of `zarr_plugin.h`.
 #[must_use]
 pub fn header() -> String {
-    let mut text = String::from(
-        "/* The plugin ABI of zarr-kit, version 1. Generated from zarr-plugin/src/abi.rs: do not edit.\n *\n \
-         * A library exports one symbol, zarr_plugin_v1, which may be called more than once, also by several hosts.\n *\n \
-         * Growth: a struct that begins with struct_size may get more members at its end: whoever makes one says its\n \
-         * size, and whoever reads one takes members beyond that as zero. Other structs never grow. Objects in JSON may\n \
-         * get more members, too: one that is not known is passed over, but for the `value` of a codec, which is refused.\n \
-         * Members that are called reserved are 0 and are not looked at; so are flags that a version does not have. A\n \
-         * status that is not known is taken as ZARR_INTERNAL.\n *\n \
-         * Threads: all functions may be called by many threads at the same time, also `create` and `open`; `destroy`,\n \
-         * `release` and `end` once for what they end, on any thread, when no other call uses it. What is lent for a\n \
-         * call is not touched after it.\n *\n \
-         * Memory: elements and bytes that are lent need not be aligned. A function that fails leaves nothing behind that\n \
-         * somebody would have to end, but for the text in `err`. No function may unwind or jump out of its call. */\n\
-         #ifndef ZARR_PLUGIN_H\n#define ZARR_PLUGIN_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n\
-         #ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-    );
+    let mut text = String::from(HEADER_START);
     text += &numbers();
     text.push('\n');
     for layout in layouts() {
@@ -243,9 +243,50 @@ pub fn header() -> String {
         text.push('\n');
         text += &definition;
     }
-    text += "\n/* Returns a zarr_status; `out` is left pointing to what the library has. */\n\
-             #ifdef _WIN32\n__declspec(dllexport)\n#else\n__attribute__((visibility(\"default\")))\n#endif\n\
-             int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);\n\n\
-             #ifdef __cplusplus\n}\n#endif\n\n#endif\n";
-    text
+    text + HEADER_END
 }
+
+const HEADER_START: &str = "\
+/* The plugin ABI of zarr-kit, version 2. Generated from zarr-plugin/src/abi.rs: do not edit.
+ *
+ * A library exports one symbol, zarr_plugin_v2. It may be called several times, also by several hosts.
+ *
+ * Growth: a struct that begins with struct_size may get further members at its end. The code that makes a struct
+ * sets its size, and the code that reads it takes members beyond that size as zero. Other structs never change.
+ * JSON objects may get further members. Unknown members are ignored, except in the `value` of a codec, which is
+ * then refused. Members named `reserved` are 0 and are not read. Unknown flags are ignored. An unknown status from
+ * 16 to 31 is taken as ZARR_IO, any other unknown status as ZARR_INTERNAL.
+ *
+ * Threads: every function may be called by several threads at the same time, unless its comment restricts it.
+ * `destroy`, `release`, `end_batch` and `end_listing` are called once for each object, on any thread, when no other
+ * call uses the object. Lent memory is not used after the call.
+ *
+ * Memory: lent elements and bytes may be unaligned. A function that fails returns nothing that the caller has to
+ * release, except for the text in `err`. No function may unwind or jump out of its call. */
+#ifndef ZARR_PLUGIN_H
+#define ZARR_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+
+";
+
+const HEADER_END: &str = "
+/* Sets `out` to the contents of the library and returns a status. */
+#ifdef _WIN32
+__declspec(dllexport)
+#else
+__attribute__((visibility(\"default\")))
+#endif
+int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+";

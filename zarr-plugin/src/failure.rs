@@ -1,21 +1,21 @@
-//! Why a call over the boundary failed.
+//! Failures of calls through the ABI.
 
 use zarr_spec::{CodecError, DataTypeError, Invalid, LimitExceeded};
 
 use crate::abi;
 
-/// Why a call over the boundary failed: a status of the ABI, and a message.
+/// A failure of a call through the ABI: a status and a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
     /// A status of the ABI, or [`Failure::BROKEN`].
     pub status: i32,
-    /// What went wrong, in a sentence.
+    /// The failure, in one sentence.
     pub message: String,
 }
 
 impl Failure {
-    /// The status of [`Failure::broken`]. It never crosses the boundary: the other side is given [`abi::INTERNAL`].
+    /// The status of [`Failure::broken`]. The other side receives [`abi::INTERNAL`] instead.
     pub const BROKEN: i32 = i32::MIN;
 
     /// A failure with a status of the ABI.
@@ -23,7 +23,7 @@ impl Failure {
         Self { status, message: message.into() }
     }
 
-    /// The other side does not keep to the ABI.
+    /// The other side violates the ABI.
     pub fn broken(message: impl Into<String>) -> Self {
         Self::new(Self::BROKEN, message)
     }

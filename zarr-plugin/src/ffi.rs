@@ -1,13 +1,13 @@
-//! What crosses the boundary, from both sides: all `unsafe` code of this crate is below this module.
+//! Both sides of the C ABI. All `unsafe` code of this crate is in this module.
 //!
-//! A side trusts the other to follow the header: pointers point to what they say, functions keep to the memory that they
-//! are given. It does not trust numbers: lengths are checked against what was lent, and a struct is read no further than
-//! it says it goes.
+//! Each side trusts the other to follow the header: pointers have the documented targets, and functions access only the
+//! memory that they are given. It does not trust numbers: lengths are checked against the lent memory, and a struct is read
+//! no further than its declared size.
 
-#![expect(unsafe_code, reason = "this is where C begins")]
+#![expect(unsafe_code, reason = "this module implements the C ABI")]
 #![cfg_attr(
     not(all(feature = "host", target_os = "linux")),
-    allow(dead_code, reason = "one half is for programs that load plugins")
+    allow(dead_code, reason = "one half is used only by programs that load plugins")
 )]
 
 /// Defines functions of the ABI. Each returns a status; a failure or a panic also leaves a message in `err`, the last
@@ -15,9 +15,9 @@
 ///
 /// # Safety
 ///
-/// The caller keeps to the header: every pointer is valid for this call and has the size that the header names, what is
-/// lent lives as long as the call, and nobody else writes to it. `this` was made by this library and is not released;
-/// `context` is what this library gave away with the function: a plugin, or what was shown for a call.
+/// The caller follows the header: every pointer is valid for this call and has the documented size, and lent memory lives as
+/// long as the call and is not written by others. This library created `this` and it is not released. This library passed
+/// `context` to the caller together with the function.
 macro_rules! callbacks {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         $(#[$attribute])*
@@ -34,6 +34,7 @@ pub(crate) mod creation;
 pub(crate) mod description;
 pub(crate) mod export;
 pub(crate) mod import;
+pub(crate) mod io_status;
 pub(crate) mod lookup;
 pub(crate) mod output;
 pub(crate) mod publish;
@@ -57,21 +58,21 @@ pub(crate) use crate::failure::Failure;
 
 use crate::abi::{self, Buf, Str};
 
-/// The longest text or document that is taken from the other side, in bytes.
+/// The longest text or document that is accepted from the other side, in bytes.
 const MAX_TEXT: usize = 64 << 20;
 
-/// From which side to which.
+/// The direction of a codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Encode,
     Decode,
 }
 
-/// Runs what a callback does: a panic becomes a status, a failure a status and a text in `err`.
+/// Runs the body of a callback. A panic or a failure becomes a status and a text in `err`.
 ///
 /// # Safety
 ///
-/// `err` is NULL or can be written to, and holds nothing that would have to be released.
+/// `err` is NULL or writable, and holds nothing that has to be released.
 pub(crate) unsafe fn guarded(err: *mut Buf, body: impl FnOnce() -> Result<(), Failure>) -> i32 {
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return abi::OK,
@@ -80,17 +81,17 @@ pub(crate) unsafe fn guarded(err: *mut Buf, body: impl FnOnce() -> Result<(), Fa
             let text = panic.downcast_ref::<&str>().copied();
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             let failure = Failure::new(abi::PANICKED, text.unwrap_or("panicked").to_owned());
-            // What the panic carries may panic again when it is dropped.
+            // The payload of the panic may panic when it is dropped.
             std::mem::forget(panic);
             failure
         }
     };
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { put(err, failure.message.into_bytes()) };
     if failure.status == Failure::BROKEN { abi::INTERNAL } else { failure.status }
 }
 
-/// Runs something that must not unwind and has no way to say that it failed.
+/// Runs code that must not unwind and cannot report a failure.
 pub(crate) fn contained(body: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
         std::mem::forget(panic);
@@ -101,28 +102,28 @@ pub(crate) fn contained(body: impl FnOnce()) {
 ///
 /// # Safety
 ///
-/// `to` is NULL or can be written to, and holds nothing that would have to be released.
+/// `to` is NULL or writable, and holds nothing that has to be released.
 pub(crate) unsafe fn put(to: *mut Buf, bytes: Vec<u8>) {
     if !to.is_null() {
-        // SAFETY: not NULL, and so writable.
+        // SAFETY: it is not NULL, so it is writable.
         unsafe { to.write(lend_out(bytes)) };
     }
 }
 
-/// Nothing yet.
+/// An empty buffer.
 pub(crate) const EMPTY: Buf =
     Buf { ptr: std::ptr::null_mut(), len: 0, owner: std::ptr::null_mut(), release: None };
 
 fn lend_out(bytes: Vec<u8>) -> Buf {
     let owner = Box::into_raw(Box::new(bytes));
-    // SAFETY: it was made by `Box::into_raw` just now.
+    // SAFETY: `Box::into_raw` made it.
     let bytes = unsafe { &mut *owner };
     Buf { ptr: bytes.as_mut_ptr(), len: bytes.len(), owner: owner.cast(), release: Some(release) }
 }
 
 /// Frees a buffer of [`lend_out`].
 unsafe extern "C" fn release(this: *mut Buf) {
-    // SAFETY: the ABI has it called once, with the buffer that was filled; `owner` is what `lend_out` made.
+    // SAFETY: the other side calls it once with the filled buffer; `lend_out` made `owner`.
     unsafe {
         drop(Box::from_raw((*this).owner.cast::<Vec<u8>>()));
         (*this).owner = std::ptr::null_mut();
@@ -130,11 +131,11 @@ unsafe extern "C" fn release(this: *mut Buf) {
     }
 }
 
-/// Copies what the other side has filled in, and gives it back.
+/// Copies a buffer that the other side filled, and releases it.
 ///
 /// # Safety
 ///
-/// `from` is as the other side left it, or [`EMPTY`].
+/// The other side filled `from`, or it is [`EMPTY`].
 pub(crate) unsafe fn take(from: &mut Buf) -> Result<Vec<u8>, Failure> {
     let taken = if from.len > MAX_TEXT {
         Err(Failure::broken(format!("it returned a text of {} bytes", from.len)))
@@ -144,11 +145,11 @@ pub(crate) unsafe fn take(from: &mut Buf) -> Result<Vec<u8>, Failure> {
             len => Err(Failure::broken(format!("it returned {len} bytes at NULL"))),
         }
     } else {
-        // SAFETY: the other side says that so many bytes are there, and they are not more than a text has.
+        // SAFETY: the other side filled `len` bytes, which is at most the length of a text.
         Ok(unsafe { std::slice::from_raw_parts(from.ptr, from.len) }.to_vec())
     };
     if let Some(release) = from.release {
-        // SAFETY: `from` is what the other side filled; it is not used any more.
+        // SAFETY: the other side filled `from`, and it is not used again.
         unsafe { release(from) };
     }
     *from = EMPTY;
@@ -161,7 +162,7 @@ pub(crate) unsafe fn take(from: &mut Buf) -> Result<Vec<u8>, Failure> {
 ///
 /// As [`take`].
 pub(crate) unsafe fn take_json(from: &mut Buf) -> Result<Value, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     parse(&unsafe { take(from) }?)
 }
 
@@ -171,29 +172,29 @@ pub(crate) unsafe fn take_json(from: &mut Buf) -> Result<Value, Failure> {
 ///
 /// As [`take`].
 pub(crate) unsafe fn take_text(from: &mut Buf) -> Result<String, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     String::from_utf8(unsafe { take(from) }?)
         .map_err(|_| Failure::broken("it returned a text that is not UTF-8"))
 }
 
-/// The document in `bytes`, in which NaN and infinities may stand as they are.
+/// Parses a document, which may contain NaN and infinities.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
     let options =
         ParseOptions { limits: Limits { bytes: MAX_TEXT, ..Limits::default() }, bare_non_finite: true };
     match zarr_json::parse(bytes, &options) {
         Ok(parsed) => Ok(parsed.value),
-        Err(error) => Err(Failure::broken(format!("JSON at the boundary: {error}"))),
+        Err(error) => Err(Failure::broken(format!("invalid JSON from the other side: {error}"))),
     }
 }
 
-/// What a call says, with its text when it failed.
+/// The result of a call, with its text if it failed.
 ///
 /// # Safety
 ///
-/// `err` is as the call left it.
+/// The call filled `err`.
 pub(crate) unsafe fn outcome(status: i32, err: &mut Buf) -> Result<(), Failure> {
-    // A text beside a success is given back, too.
-    // SAFETY: as this function asks.
+    // A text is released also if the call succeeded.
+    // SAFETY: as this function requires.
     let text = unsafe { take(err) }.map(|text| String::from_utf8_lossy(&text).into_owned());
     if status == abi::OK {
         return Ok(());
@@ -210,7 +211,7 @@ pub(crate) fn lend(bytes: &[u8]) -> Str {
     Str { ptr: bytes.as_ptr(), len: bytes.len() }
 }
 
-/// The bytes that the other side lends.
+/// Bytes that the other side lends.
 ///
 /// # Safety
 ///
@@ -219,19 +220,19 @@ pub(crate) unsafe fn borrowed<'a>(text: Str) -> &'a [u8] {
     if text.ptr.is_null() || text.len == 0 {
         return &[];
     }
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { std::slice::from_raw_parts(text.ptr, text.len) }
 }
 
-/// The text that the other side lends.
+/// A text that the other side lends.
 ///
 /// # Safety
 ///
 /// As [`borrowed`].
 pub(crate) unsafe fn borrowed_text<'a>(text: Str) -> Result<&'a str, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     std::str::from_utf8(unsafe { borrowed(text) })
-        .map_err(|_| Failure::broken("a text at the boundary is not UTF-8"))
+        .map_err(|_| Failure::broken("a text from the other side is not UTF-8"))
 }
 
 /// `len` items that the other side lends.
@@ -243,7 +244,7 @@ pub(crate) unsafe fn borrowed_items<'a, T>(items: *const T, len: usize) -> &'a [
     if items.is_null() || len == 0 {
         return &[];
     }
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { std::slice::from_raw_parts(items, len) }
 }
 
@@ -256,7 +257,7 @@ pub(crate) unsafe trait Growing: Copy {}
 
 macro_rules! sized {
     ($($name:ident),*) => {$(
-        // SAFETY: it is `repr(C)`, begins with `struct_size`, and has integers, pointers and optional functions alone.
+        // SAFETY: it is `repr(C)`, begins with `struct_size`, and has only integers, pointers and optional functions.
         unsafe impl Growing for abi::$name {}
     )*};
 }
@@ -277,19 +278,19 @@ sized!(
     MetadataEncodingVtable,
     ExtensionVtable,
     StorageTransformerVtable,
-    Got,
-    Listing,
+    GetResult,
+    ListSink,
     StoreVtable,
     Item,
     Plugin,
     Host
 );
 
-/// Reads what the other side has of a struct: as far as it goes, zeros beyond.
+/// Reads a struct of the other side. Members beyond its declared size are zero.
 ///
 /// # Safety
 ///
-/// `from` is NULL or points to as many bytes as it says in its first member.
+/// `from` is NULL or points to the number of bytes in its first member.
 pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
     if from.is_null() {
         return Err(Failure::broken("a struct is NULL"));
@@ -297,10 +298,10 @@ pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
     // SAFETY: the first member is always there.
     let size = unsafe { from.cast::<usize>().read() };
     if size < size_of::<usize>() {
-        return Err(Failure::broken(format!("a struct says that it has {size} bytes")));
+        return Err(Failure::broken(format!("the declared size of a struct is {size} bytes")));
     }
     let mut read = MaybeUninit::<T>::zeroed();
-    // SAFETY: both have so many bytes, and all zeros with some of them replaced by what the other side has are a value.
+    // SAFETY: both have this number of bytes, and zeros with members of the other side are a valid value.
     unsafe {
         std::ptr::copy_nonoverlapping(
             from.cast::<u8>(),
@@ -311,14 +312,14 @@ pub(crate) unsafe fn read<T: Growing>(from: *const T) -> Result<T, Failure> {
     }
 }
 
-/// Fills a struct of the other side, no further than that says it goes.
+/// Fills a struct of the other side up to its declared size.
 ///
 /// # Safety
 ///
-/// `to` points to as many bytes as it says in its first member.
+/// `to` points to the number of bytes in its first member.
 pub(crate) unsafe fn fill<T: Growing>(to: *mut T, with: T) {
     let head = size_of::<usize>();
-    // SAFETY: both have so many bytes; the size that the other side has said stays.
+    // SAFETY: both have this number of bytes. The declared size is not overwritten.
     unsafe {
         let size = to.cast::<usize>().read().min(size_of::<T>()).max(head);
         let from = (&raw const with).cast::<u8>();
@@ -326,7 +327,7 @@ pub(crate) unsafe fn fill<T: Growing>(to: *mut T, with: T) {
     }
 }
 
-/// An object of the other side: its vtable, what it is called with, and whether it may still be used.
+/// An object of the other side and its functions.
 #[derive(Debug)]
 pub(crate) struct Instance<V> {
     pub(crate) vtable: V,
@@ -335,17 +336,17 @@ pub(crate) struct Instance<V> {
     panicked: AtomicBool,
 }
 
-// SAFETY: the ABI has functions that take `this` called by many threads at once, and `destroy` by any.
+// SAFETY: the ABI allows several threads to call functions of `this` at the same time, and any thread to call `destroy`.
 unsafe impl<V: Send> Send for Instance<V> {}
 // SAFETY: as above.
 unsafe impl<V: Sync> Sync for Instance<V> {}
 
 impl<V> Instance<V> {
-    /// Takes over `this`, which `destroy` ends.
+    /// Takes ownership of `this`.
     ///
     /// # Safety
     ///
-    /// `this` was made by the plugin that `vtable` is of, and nobody else ends it.
+    /// The plugin of `vtable` created `this`, and no other owner destroys it.
     pub(crate) unsafe fn new(
         vtable: V,
         this: *mut c_void,
@@ -354,7 +355,7 @@ impl<V> Instance<V> {
         Self { vtable, this, destroy, panicked: AtomicBool::new(false) }
     }
 
-    /// Calls a function of the plugin, unless an earlier one panicked.
+    /// Calls a function of the object, unless an earlier call panicked.
     pub(crate) fn call(
         &self,
         call: impl FnOnce(&V, *const c_void, *mut Buf) -> Result<i32, Failure>,
@@ -367,7 +368,7 @@ impl<V> Instance<V> {
         if status == abi::PANICKED {
             self.panicked.store(true, Ordering::Relaxed);
         }
-        // SAFETY: `err` is as the call left it.
+        // SAFETY: the call filled `err`.
         unsafe { outcome(status, &mut err) }
     }
 }
@@ -375,13 +376,13 @@ impl<V> Instance<V> {
 impl<V> Drop for Instance<V> {
     fn drop(&mut self) {
         if let Some(destroy) = self.destroy.filter(|_| !self.this.is_null()) {
-            // SAFETY: `this` belongs to this instance alone, as `new` asks.
+            // SAFETY: this instance owns `this`, as `new` requires.
             unsafe { destroy(self.this) };
         }
     }
 }
 
-/// A function that the other side must have.
+/// A function that is not optional.
 pub(crate) fn required<F>(function: Option<F>, name: &str) -> Result<F, Failure> {
     function.ok_or_else(|| Failure::broken(format!("it has no function `{name}`")))
 }

@@ -27,7 +27,7 @@ pub use failure::Failure;
 #[doc(hidden)]
 pub use ffi::publish::publish;
 
-/// Exports everything that this library links, as `zarr_plugin_v1`. For the root of a crate of type `cdylib`.
+/// Exports everything that this library links, as `zarr_plugin_v2`. For the root of a crate of type `cdylib`.
 ///
 /// Version and license of the plugin are those of that crate, and so is its name unless another one is given:
 /// `export_plugins!("example-xor")`. A panic in a plugin is caught at the boundary, which
@@ -49,7 +49,7 @@ macro_rules! export_plugins {
         ///
         /// As `zarr_plugin.h` has it: `out` and `err` can be written to.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn zarr_plugin_v1(
+        pub unsafe extern "C" fn zarr_plugin_v2(
             host: *const $crate::abi::Host,
             out: *mut *const $crate::abi::Plugin,
             err: *mut $crate::abi::Buf,

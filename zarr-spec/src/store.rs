@@ -215,14 +215,7 @@ pub trait Store: Debug + Send + Sync {
     ///
     /// As [`Store::erase`] and [`Store::list_prefix`].
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        let mut keys = self.list_prefix(prefix)?;
-        loop {
-            let batch: Vec<Key> = keys.by_ref().take(ERASED_TOGETHER).collect::<Result<_, _>>()?;
-            if batch.is_empty() {
-                return Ok(());
-            }
-            self.erase_values(&batch)?;
-        }
+        erase_listed(self, prefix)
     }
 
     /// Lists the keys and prefixes directly below `prefix`; nothing if no key begins with it.
@@ -237,9 +230,6 @@ pub trait Store: Debug + Send + Sync {
         directory(prefix, self.list_prefix(prefix)?)
     }
 }
-
-/// The number of keys in memory while a prefix is erased.
-const ERASED_TOGETHER: usize = 10_000;
 
 /// For callers. An implementation of [`Store`] does not have these methods.
 impl dyn Store + '_ {
@@ -283,6 +273,25 @@ pub fn get_value(store: &dyn Store, key: &Key, limit: usize) -> Result<Option<By
     let found = store.get(key, ByteRange::Full.into(), &mut output)?;
     Ok(found.map(|found| found.into_bytes(output)))
 }
+
+/// Removes the values of all keys below `prefix` that the store lists, in bounded memory.
+///
+/// # Errors
+///
+/// As [`Store::erase_values`] and [`Store::list_prefix`].
+pub fn erase_listed<S: Store + ?Sized>(store: &S, prefix: &Prefix) -> Result<(), StoreError> {
+    let mut keys = store.list_prefix(prefix)?;
+    loop {
+        let batch: Vec<Key> = keys.by_ref().take(ERASED_TOGETHER).collect::<Result<_, _>>()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        store.erase_values(&batch)?;
+    }
+}
+
+/// The number of keys in memory while a prefix is erased.
+const ERASED_TOGETHER: usize = 10_000;
 
 /// The keys and prefixes directly below `prefix`, from all keys below it.
 ///

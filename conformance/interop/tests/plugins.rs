@@ -39,7 +39,7 @@ fn installed(name: &str, source: &str, dependencies: &str, provides: &str) -> Te
     let library = fs::read(target.join(format!("debug/lib{}.so", name.replace('-', "_")))).unwrap();
     fs::write(folder.path().join("libplugin.so"), &library).unwrap();
     let text = format!(
-        "manifest_version = 1\nname = '{name}'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 1, minor = 0 }}\n\
+        "manifest_version = 1\nname = '{name}'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 2, minor = 0 }}\n\
          library.{} = {{ path = 'libplugin.so', sha256 = '{}' }}\n{provides}",
         platform(),
         sha256(&library)

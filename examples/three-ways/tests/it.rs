@@ -30,7 +30,7 @@ const WEBASSEMBLY: &[&str] = &[
     "-O2",
     "-mbulk-memory",
     "-nostdlib",
-    "-Wl,--no-entry,--export=zarr_plugin_v1,--export-table,--growable-table",
+    "-Wl,--no-entry,--export=zarr_plugin_v2,--export-table,--growable-table",
 ];
 
 /// What a compiler makes of `runs.c`, with its manifest.

@@ -91,7 +91,7 @@ impl Module<'_> {
         let Self { imports, memory, table, entry, create, decode, more, .. } = self;
         let source = format!(
             "(module {imports} {memory} {table} (elem (i32.const 1) $create $decode) {data}
-            (func (export \"zarr_plugin_v1\") (param $host i32) (param $out i32) (param $err i32) (result i32) {entry})
+            (func (export \"zarr_plugin_v2\") (param $host i32) (param $out i32) (param $err i32) (result i32) {entry})
             (func $create (param $context i32) (param $creation i32) (param $decoded i32) (param $out i32) (param $err i32)
                 (result i32) {create})
             (func $decode (param $this i32) (param $array i32) (param $from i32) (param $call i32) (param $to i32)
@@ -165,7 +165,7 @@ fn installed(library: &[u8]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("hostile.wasm"), library).unwrap();
     let manifest = format!(
-        "manifest_version = 1\nname = 'hostile'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 1, minor = 0 }}\n\
+        "manifest_version = 1\nname = 'hostile'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 2, minor = 0 }}\n\
          library.wasm32 = {{ path = 'hostile.wasm', sha256 = '{}' }}\n\
          [[provides]]\nkind = 'codec'\nname = 'example.hostile'\n",
         sha256(library)
@@ -247,7 +247,7 @@ fn a_module_that_wants_something_of_its_host_is_refused_by_the_name_of_that() {
 
 #[test]
 fn a_module_without_what_a_plugin_exports_is_refused() {
-    let export = "(export \"zarr_plugin_v1\")";
+    let export = "(export \"zarr_plugin_v2\")";
     let without = wat::parse_str(GOOD.wat().replace(export, "")).unwrap();
     assert_eq!(refusal_of(&without), Refusal::NoSymbol);
     let refusal = Module { memory: "(memory 1)", ..GOOD }.refusal();
@@ -278,7 +278,7 @@ fn bytes_that_are_no_module_are_refused() {
 
 #[test]
 fn another_major_version_is_refused() {
-    assert_eq!(Module { plugin: &[("abi_major", 2)], ..GOOD }.refusal(), Refusal::AbiMajor(2));
+    assert_eq!(Module { plugin: &[("abi_major", 3)], ..GOOD }.refusal(), Refusal::AbiMajor(3));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn what_a_library_says_of_itself_is_bounded_and_looked_up_in_its_memory() {
     let far = 0xffff_0000_u64;
     type Members = &'static [(&'static str, u64)];
     let plugins: [(Members, &str); 4] = [
-        (&[("n_items", 5000)], "it lists 5000 of something, and 4096 is the most"),
+        (&[("n_items", 5000)], "it lists 5000 items or aliases; the limit is 4096"),
         (&[("items", 0xffff_0000)], "it points to 4 bytes at 4294901760, and its memory has 131072"),
         (
             &[("name", 0xffff_0000 | 16 << 32)],
@@ -298,7 +298,7 @@ fn what_a_library_says_of_itself_is_bounded_and_looked_up_in_its_memory() {
         assert_eq!(Module { plugin, ..GOOD }.refusal(), Refusal::Failed(what.to_owned()));
     }
     let short: Members = &[("struct_size", 3)];
-    let what = Refusal::Failed("a struct says that it has 3 bytes".to_owned());
+    let what = Refusal::Failed("the declared size of a struct is 3 bytes".to_owned());
     assert_eq!(Module { plugin: short, ..GOOD }.refusal(), what);
     let aliases: Members = &[("aliases", 0xffff_fff0), ("n_aliases", 100)];
     let refusal = Module { item: aliases, ..GOOD }.refusal();
@@ -390,7 +390,7 @@ fn what_a_guest_writes_down_of_the_output_is_believed_no_further_than_it_goes() 
     let past = "(i32.store (i32.add (local.get $to) (i32.const TO_CAPACITY)) (i32.const -1))
         (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 101)) (i32.const 0)";
     let error = Module { decode: past, ..GOOD }.error();
-    assert!(error.contains("it says that it wrote 101 bytes, and there is room for 100"), "{error}");
+    assert!(error.contains("it reports 101 written bytes, but the capacity is 100"), "{error}");
     // Another address changes nothing: what counts is the memory that was lent.
     let moved = "(i32.store (i32.add (local.get $to) (i32.const TO_START)) (i32.const -16))
         (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 4)) (i32.const 0)";

@@ -17,7 +17,7 @@ use zarr_spec::{
 };
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
-const LINKING: &str = "-Wl,--no-entry,--export=zarr_plugin_v1,--export-table,--growable-table";
+const LINKING: &str = "-Wl,--no-entry,--export=zarr_plugin_v2,--export-table,--growable-table";
 
 /// `clang` for WebAssembly; a visible skip where it is not installed, and a failure there where `CI` is `true`.
 fn clang() -> Option<Command> {

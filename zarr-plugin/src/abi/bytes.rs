@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use super::describe::{self, CType, Described, Layout, abi_struct};
 
 abi_struct! {
-    /// Bytes that belong to the caller, for as long as the call takes. Text is UTF-8, without a zero at its end.
-    /// When there are none, `ptr` may be NULL.
+    /// Bytes that the caller lends for the duration of the call. Text is UTF-8 without a terminating zero. `ptr` may be
+    /// NULL if `len` is 0.
     Str = "zarr_str" {
         ptr: *const u8,
         len: usize,
@@ -14,8 +14,8 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// Bytes that belong to whoever filled it: the other side copies them and then calls `release` once, if that is not
-    /// NULL. `release` sets itself to NULL.
+    /// Bytes that one side returns to the other. The receiver copies them and then calls `release` once, unless it is NULL.
+    /// `release` sets itself to NULL.
     Buf = "zarr_buf" {
         ptr: *mut u8,
         len: usize,
@@ -25,18 +25,18 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// The host's memory, where chunks go. A plugin writes to `start`, at most `capacity` bytes, asks `reserve` for more,
-    /// and leaves in `len` how many it has written; that is 0 before. The bytes there can be read, and may have any value.
-    /// What the plugin reads from lies elsewhere. Where `capacity` is 0, `start` may be NULL.
+    /// Memory of the caller for the output of a call. The callee writes at most `capacity` bytes to `start`, calls `reserve`
+    /// for more, and sets `len`, which is 0 before, to the number of bytes that it wrote. The memory is initialized with
+    /// arbitrary bytes, and does not overlap the input. `start` may be NULL if `capacity` is 0.
     Output = "zarr_output" {
         struct_size: usize,
         start: *mut u8,
         len: usize,
         capacity: usize,
-        /// `capacity` never gets larger than this.
+        /// The largest value that `capacity` can reach.
         limit: usize,
-        /// Makes `capacity` at least `len + more`; `start` may be another one afterwards, with the same `len` bytes at its
-        /// beginning. Not 0 if that cannot be: the call that runs should return ZARR_LIMIT_EXCEEDED then.
+        /// Makes `capacity` at least `len + more`. `start` may change; the first `len` bytes are preserved. Returns a value
+        /// other than 0 if that is impossible: the call should then return ZARR_LIMIT_EXCEEDED.
         reserve: fn(this: *mut Output, more: usize) -> i32,
     }
 }

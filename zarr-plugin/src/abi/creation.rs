@@ -1,4 +1,4 @@
-//! What a constructor of an extension is given: arrays, documents, and where others are looked up.
+//! The input of the functions that create extensions: arrays, documents and lookups.
 
 use std::ffi::c_void;
 
@@ -6,7 +6,7 @@ use super::describe::{self, CType, Described, Layout, abi_struct};
 use super::{Buf, CodecInstance, DataTypeHandle, DataTypeVtable, Str};
 
 abi_struct! {
-    /// How many bytes there are, as far as it is known: ZARR_SIZE_EXACT and so on.
+    /// A size in bytes. `kind` is ZARR_SIZE_EXACT or another ZARR_SIZE number.
     Size = "zarr_size" {
         bytes: u64,
         kind: u32,
@@ -17,52 +17,52 @@ abi_struct! {
 abi_struct! {
     /// A number of more than one byte inside an element.
     Unit = "zarr_unit" {
-        /// Bytes from the start of the element.
+        /// The number of bytes before it in the element.
         offset: usize,
-        /// Bytes of the number.
+        /// Its size in bytes.
         size: usize,
     }
 }
 
 abi_struct! {
-    /// In which order numbers are stored: ZARR_LITTLE_ENDIAN and so on.
+    /// The byte order of stored numbers. `order` is ZARR_LITTLE_ENDIAN, ZARR_BIG_ENDIAN or ZARR_MIXED_ENDIAN.
     ByteOrder = "zarr_byte_order" {
         order: u32,
-        /// For ZARR_MIXED_ENDIAN: how many units an element has,
+        /// For ZARR_MIXED_ENDIAN: the number of units in an element.
         n_units: u32,
-        /// and for each of them 1 if it is big endian, else 0.
+        /// For ZARR_MIXED_ENDIAN: for each unit, 1 if it is big endian and 0 otherwise.
         big_endian: *const u8,
     }
 }
 
 abi_struct! {
-    /// An array of elements, but not the elements. Those are in C order and the machine's byte order. Elements of
-    /// variable size are n + 1 offsets, each a uint64_t, the first one 0, then the payload that they point into.
+    /// An array without its elements. The elements are in C order and in the byte order of the machine. Elements of variable
+    /// size are n + 1 offsets, each a uint64_t and the first one 0, followed by the payload that the offsets refer to.
     Array = "zarr_array" {
         struct_size: usize,
-        /// What messages call the type. Two types are equal when their names are.
+        /// The name of the data type in messages. Two types are equal if their names are.
         data_type_name: Str,
-        /// Bytes of one element, where all have the same.
+        /// The size of an element in bytes; 0 for elements of variable size.
         element_size: usize,
-        /// 1 where elements are of variable size, else 0.
+        /// 1 for elements of variable size, 0 otherwise.
         is_variable: u32,
         reserved: u32,
-        /// ZARR_KIND_INT and so on.
+        /// ZARR_KIND_INT or another ZARR_KIND number.
         kind: u32,
-        /// Elements are numbers of this many bytes. 0: see `units`.
+        /// The size of the numbers that an element consists of, in bytes. 0: see `units`.
         unit_size: u32,
         units: *const Unit,
         n_units: usize,
         byte_order: ByteOrder,
-        /// The bytes of one element, in the machine's byte order.
+        /// The bytes of one element, in the byte order of the machine.
         fill_value: Str,
-        /// How many dimensions there are,
+        /// The number of dimensions.
         rank: usize,
-        /// and how many elements in each.
+        /// The number of elements in each dimension.
         shape: *const u64,
-        /// More about the type: functions,
+        /// The functions of the data type.
         data_type_vtable: *const DataTypeVtable,
-        /// and what they are called with.
+        /// Passed to the functions of the data type.
         data_type: *const c_void,
     }
 }
@@ -71,54 +71,54 @@ abi_struct! {
     /// An entry of a metadata document that names an extension.
     Creation = "zarr_creation" {
         struct_size: usize,
-        /// ZARR_FORMAT_V3 and so on.
+        /// ZARR_FORMAT_V3 or another ZARR_FORMAT number.
         format: u32,
-        /// ZARR_MODE_LENIENT and so on.
+        /// ZARR_MODE_LENIENT or another ZARR_MODE number.
         mode: u32,
-        /// As the document has it.
+        /// The identifier in the document.
         identifier: Str,
-        /// The configuration, `null` if there is none. In v2, the object without its `id`. It is written without white space
-        /// between its parts; members are in the order of the document, numbers as the document writes them.
+        /// The configuration; `null` if there is none. In v2, it is the object without its `id`. It has no white space between
+        /// its parts. Members are in the order of the document, and numbers have the text that the document has.
         configuration_json: Str,
-        /// The draft's `type` of an extension, `null` if there is none.
+        /// The member `type` of an extension in the draft; `null` if there is none.
         type_name_json: Str,
-        /// Bytes that a document may have.
+        /// The largest size of a document in bytes.
         document_size: usize,
-        /// Says something that a user should know and that is no error, during this call.
+        /// Reports something that is not an error but that a user should know. It may be called during this call.
         warn: fn(context: *mut c_void, message: Str),
         warn_context: *mut c_void,
-        /// What the host has, to be looked up during this call. NULL if nothing is.
+        /// Finds extensions of the host during this call. NULL if nothing can be looked up.
         lookup: *const Lookup,
     }
 }
 
 abi_struct! {
-    /// What a plugin may look up in its host: codecs and data types that it does not have itself. `creation` names them and
-    /// has no `lookup` of its own.
+    /// Finds codecs and data types of the host that a plugin does not have itself. `creation` names them, and its own
+    /// `lookup` is NULL.
     Lookup = "zarr_lookup" {
         struct_size: usize,
         context: *mut c_void,
-        /// A codec for what the codecs before it leave. It belongs to the plugin, also after the call, and is filled in as
-        /// by `create` of a codec, with its `vtable`.
+        /// Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns it, also after the call. `out` is
+        /// filled as by `create` of a codec, and has a `vtable`.
         codec: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, out: *mut CodecInstance, err: *mut Buf) -> i32,
-        /// What documents of `format` call a codec: `{"identifier": "zstd", "configuration": {"level": 3}}`.
+        /// Returns a codec in documents of `format`: `{"identifier": "zstd", "configuration": {"level": 3}}`.
         translate: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, format: u32, document_json: *mut Buf, err: *mut Buf) -> i32,
-        /// A data type, which the plugin releases; `byte_order_json` as from `create` of a data type.
+        /// Creates a data type, which the plugin releases. `byte_order_json` is as from `create` of a data type.
         data_type: fn(context: *mut c_void, creation: *const Creation, data_type: *mut DataTypeHandle, byte_order_json: *mut Buf, err: *mut Buf) -> i32,
     }
 }
 
 abi_struct! {
-    /// What a codec is created for, or has the size of its encoded form asked for.
+    /// The input of a codec.
     Representation = "zarr_representation" {
         struct_size: usize,
-        /// ZARR_FOR_ARRAY and so on.
+        /// ZARR_FOR_ARRAY, ZARR_FOR_BYTES or ZARR_FOR_RANK.
         kind: u32,
-        /// For ZARR_FOR_RANK: how many dimensions.
+        /// For ZARR_FOR_RANK: the number of dimensions.
         rank: u32,
-        /// For ZARR_FOR_BYTES: how many.
+        /// For ZARR_FOR_BYTES: the size of the bytes.
         size: Size,
-        /// For ZARR_FOR_ARRAY.
+        /// For ZARR_FOR_ARRAY: the array.
         array: *const Array,
     }
 }

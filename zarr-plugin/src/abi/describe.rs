@@ -1,14 +1,14 @@
-//! From Rust definitions to the text of a C header, and to the layout that both must have.
+//! Writes Rust definitions as a C header, and computes the layout that both languages use.
 
 use std::ffi::c_void;
 use std::ops::Range;
 
-/// A type that C has, too.
+/// A type of Rust and C.
 pub trait CType {
-    /// Its size and its alignment in WebAssembly, where pointers and `size_t` have 4 bytes.
+    /// The size and the alignment in WebAssembly, where pointers and `size_t` have 4 bytes.
     const IN_WASM32: (usize, usize);
 
-    /// The declaration of `name` with this type. `qualifier` is `const ` or nothing.
+    /// Returns the declaration of `name` with this type. `qualifier` is `const ` or empty.
     fn declare(qualifier: &str, name: &str) -> String;
 }
 
@@ -30,7 +30,7 @@ scalars! {
     usize = "size_t" 4, c_void = "void" 1,
 }
 
-/// Size and alignment of a pointer in WebAssembly, to whatever it is.
+/// The size and the alignment of a pointer in WebAssembly.
 pub const WASM32_POINTER: (usize, usize) = (4, 4);
 
 impl<T: CType> CType for *const T {
@@ -49,25 +49,25 @@ impl<T: CType> CType for *mut T {
     }
 }
 
-/// How a struct lies in memory.
+/// The layout of a struct in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// Its name in C.
+    /// The name in C.
     pub name: &'static str,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Its members, and at which byte each begins.
+    /// The members and their offsets in bytes.
     pub members: Vec<(&'static str, usize)>,
 }
 
-/// How a struct lies in the memory of WebAssembly.
+/// The layout of a struct in WebAssembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wasm32Layout {
-    /// Its name in C.
+    /// The name in C.
     pub name: &'static str,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Names, sizes and alignments.
+    /// The names, sizes and alignments of the members.
     members: &'static [(&'static str, (usize, usize))],
 }
 
@@ -104,7 +104,7 @@ impl Wasm32Layout {
         (self.size, self.align())
     }
 
-    /// Its members in C, and which bytes each has.
+    /// Returns the names of the members in C and their bytes.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         let mut end = 0_usize;
         self.members.iter().map(move |&(member, (size, align))| {
@@ -114,7 +114,7 @@ impl Wasm32Layout {
         })
     }
 
-    /// Which bytes a member has.
+    /// Returns the bytes of a member.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Range<usize>> {
         self.members().find(|(member, _)| *member == name).map(|(_, bytes)| bytes)
@@ -123,28 +123,28 @@ impl Wasm32Layout {
 
 /// A struct of the ABI.
 pub trait Described: CType {
-    /// Its definition in C.
+    /// Returns the definition in C.
     fn definition() -> String;
 
-    /// Its layout on this machine.
+    /// Returns the layout on this machine.
     fn layout() -> Layout;
 
-    /// Its layout in WebAssembly.
+    /// The layout in WebAssembly.
     const WASM32: Wasm32Layout;
 
-    /// [`Described::WASM32`], for a caller that wants a function.
+    /// Returns [`Described::WASM32`].
     fn wasm32() -> Wasm32Layout {
         Self::WASM32
     }
 }
 
-/// A member that is a pointer to a function.
+/// Declares a member that is a pointer to a function.
 pub(super) fn function(result: Option<String>, name: &str, arguments: &[String]) -> String {
     let result = result.unwrap_or_else(|| "void ".to_owned());
     format!("{result}(*{name})({})", arguments.join(", "))
 }
 
-/// `this` is a word of C++.
+/// The name of a member in C. `this` is a keyword of C++.
 pub(super) const fn c_name(name: &'static str) -> &'static str {
     match name.as_bytes() {
         b"this" => "self",
@@ -152,7 +152,7 @@ pub(super) const fn c_name(name: &'static str) -> &'static str {
     }
 }
 
-/// A comment of whole lines, as wide as the page.
+/// A comment, wrapped at the width of the header.
 pub(super) fn comment(indent: &str, lines: &[&str]) -> String {
     let mut text = String::new();
     let words = lines.iter().flat_map(|line| line.split_whitespace());
@@ -169,7 +169,7 @@ pub(super) fn comment(indent: &str, lines: &[&str]) -> String {
     text + &line + " */\n"
 }
 
-/// Defines a struct for Rust and for C. Members that are functions are written `name: fn(argument: Type) -> Type`.
+/// Defines a struct for Rust and for C. A member that is a function is written `name: fn(argument: Type) -> Type`.
 macro_rules! abi_struct {
     ($(#[doc = $doc:literal])* $rust:ident = $c:literal { $($members:tt)* }) => {
         abi_struct!(@members [$($doc),*] $rust $c [] [] [] $($members)*);
@@ -243,7 +243,7 @@ macro_rules! abi_numbers {
     ($($(#[doc = $doc:literal])* $name:ident: $type:ty = $value:literal;)*) => {
         $($(#[doc = $doc])* pub const $name: $type = $value;)*
 
-        /// All numbers of the ABI, as the header has them.
+        /// The definitions of all numbers in C.
         fn numbers() -> String {
             let mut text = String::new();
             $(

@@ -11,9 +11,10 @@ abi_struct! {
         struct_size: usize,
         create: fn(context: *const c_void, creation: *const Creation, this: *mut *mut c_void, err: *mut Buf) -> i32,
         destroy: fn(this: *mut c_void),
-        /// The last part of the key of the chunk at `index`.
+        /// Writes the last part of the key of the chunk at `index`.
         encode: fn(this: *const c_void, index: *const u64, rank: usize, key: *mut Output, err: *mut Buf) -> i32,
-        /// The chunk that a key names. `found` is left 0 if it is no key of a chunk.
+        /// Returns the index of the chunk that a key names and sets `found` to 1; leaves `found` 0 if the key does not name a
+        /// chunk.
         decode: fn(this: *const c_void, key: Str, index: *mut u64, rank: usize, found: *mut u32, err: *mut Buf) -> i32,
     }
 }

@@ -6,10 +6,11 @@ use super::describe::{self, CType, Described, Layout, abi_struct};
 use super::{Buf, Creation, Str};
 
 abi_struct! {
-    /// A metadata encoding of the draft. Documents cross as JSON, in which the numbers NaN, Infinity and -Infinity may stand.
+    /// A metadata encoding of the draft. Documents are passed as JSON, which may also have the numbers NaN, Infinity and
+    /// -Infinity.
     MetadataEncodingVtable = "zarr_metadata_encoding_vtable" {
         struct_size: usize,
-        /// `key_suffix` is what keys of documents end in.
+        /// `key_suffix` is the end of the keys of documents.
         create: fn(context: *const c_void, creation: *const Creation, this: *mut *mut c_void, key_suffix: *mut Buf, err: *mut Buf) -> i32,
         destroy: fn(this: *mut c_void),
         decode: fn(this: *const c_void, bytes: Str, reading: *const Creation, json: *mut Buf, err: *mut Buf) -> i32,

@@ -6,7 +6,7 @@ use super::describe::{self, CType, Described, Layout, abi_struct};
 use super::{Buf, Output, Str};
 
 abi_struct! {
-    /// A store that somebody owns: `release` of the vtable ends that.
+    /// A store and its functions. The owner calls `release` of the vtable once.
     StoreHandle = "zarr_store_handle" {
         vtable: *const StoreVtable,
         this: *mut c_void,
@@ -14,7 +14,7 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// A part of a value: ZARR_RANGE_PART and so on.
+    /// A part of a value. `kind` is ZARR_RANGE_PART or another ZARR_RANGE number.
     ByteRange = "zarr_byte_range" {
         offset: u64,
         size: u64,
@@ -24,39 +24,41 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// One part of one value.
+    /// A request for a part of a value.
     StoreRequest = "zarr_store_request" {
         key: Str,
         range: ByteRange,
-        /// Bytes that the caller has room for: more is ZARR_LIMIT_EXCEEDED.
+        /// The largest number of bytes that the caller accepts. The request fails with ZARR_LIMIT_EXCEEDED if there are
+        /// more.
         limit: usize,
-        /// Bytes that will probably come: what a budget counts. 0 where nobody knows.
+        /// The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it is unknown.
         expected: usize,
-        /// ZARR_GET_ONCE. Flags that are not known are passed over.
+        /// ZARR_GET_UNCACHED or 0. Unknown flags are ignored.
         flags: u32,
         reserved: u32,
     }
 }
 
 abi_struct! {
-    /// What was found of a value, besides its bytes.
-    Got = "zarr_got" {
+    /// Receives what a read found, except for the bytes.
+    GetResult = "zarr_get_result" {
         struct_size: usize,
-        /// 0 if there is no such key, which is no error.
+        /// The store sets it to 1 if the key exists. A missing key is not an error.
         found: u32,
         reserved: u32,
-        /// Bytes of the whole value.
+        /// The size of the whole value in bytes.
         size: u64,
-        /// Where there is room for what tells one state of a value from another, such as an etag: so many bytes.
+        /// Memory for the version of the value, such as an ETag. Two states of a value have different versions.
         version: *mut u8,
-        version_room: usize,
-        /// How many were written there; 0 if the store cannot tell or they are too many.
+        /// The size of that memory in bytes.
+        version_capacity: usize,
+        /// The number of bytes that the store wrote there: 0 if it has no versions or the memory is too small.
         version_len: usize,
     }
 }
 
 abi_struct! {
-    /// Bytes that become a part of a value.
+    /// Bytes to write into a value at an offset.
     PartialValue = "zarr_partial_value" {
         key: Str,
         offset: u64,
@@ -65,56 +67,70 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// Where a listing goes.
-    Listing = "zarr_listing" {
+    /// Receives the keys and prefixes of a listing.
+    ListSink = "zarr_list_sink" {
         struct_size: usize,
         context: *mut c_void,
-        /// Adds a key, or where `is_prefix` is 1 a prefix, which ends in `/`. Not 0 if the listing should end.
-        add: fn(this: *mut Listing, is_prefix: u32, text: Str) -> i32,
+        /// Adds a key if `is_prefix` is 0, and a prefix, which ends in `/`, if it is 1. After a result other than 0, the
+        /// store adds nothing more and returns ZARR_OK.
+        add: fn(this: *mut ListSink, is_prefix: u32, text: Str) -> i32,
     }
 }
 
 abi_struct! {
-    /// A store: of a plugin, or of a host that hands it to a storage transformer. Of the functions of one batch, one is called
-    /// at a time. They fail with ZARR_UNSUPPORTED where the store cannot do it at all,
-    /// ZARR_BAD_CONFIGURATION for a key that it cannot have, ZARR_LIMIT_EXCEEDED where more would come out than may, and
-    /// ZARR_IO. A missing key is no failure.
+    /// A store: of a plugin, or of a host that passes it to a plugin.
+    ///
+    /// Functions fail with ZARR_UNSUPPORTED if the store does not have the operation, ZARR_INVALID_KEY for a key that it
+    /// cannot hold, ZARR_BAD_CONFIGURATION for another invalid request, ZARR_LIMIT_EXCEEDED if there are more bytes than the
+    /// caller accepts, and otherwise with ZARR_IO or a ZARR_IO number that tells what a program can do about it. A missing
+    /// key is not an error. Functions that take a batch or a listing are called by one thread at a time.
     StoreVtable = "zarr_store_vtable" {
         struct_size: usize,
-        /// Opens the store at `location`, a URL or path, or where that is empty the one that `description_json` is of:
-        /// `{"type": "its name", ...}`. `inside`, if it is not NULL, is what stands there as `"store": {"type": "given"}`, and
-        /// belongs to the plugin from the call on. NULL in a store that is open.
+        /// Opens the store at `location`, a URL or path. If `location` is empty, opens the store of `description_json`:
+        /// `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the description names as
+        /// `"store": {"type": "given"}`; the plugin owns it as soon as it is called. NULL in a store that is open.
         open: fn(context: *const c_void, location: Str, description_json: Str, inside: *const StoreHandle, this: *mut *mut c_void, err: *mut Buf) -> i32,
         release: fn(this: *mut c_void),
-        /// `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true, "concurrency": 0,
-        /// "join_gap": 0}`: requests in flight that pay, 0 if none do, and bytes between two ranges that are cheaper to read
-        /// than a request is to make.
+        /// `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,
+        /// "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number of concurrent
+        /// requests that the store benefits from; 0 if a read does not wait. Two parts of a value are read with one request
+        /// if at most `coalesce_gap` bytes lie between them. `caches_values` is true if the store retains encoded values in
+        /// memory; the caller then does not need a cache of its own.
         describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
-        /// Writes a value or part of it, as much as exists. `flags` as in a request.
-        get: fn(this: *const c_void, key: Str, range: *const ByteRange, flags: u32, to: *mut Output, got: *mut Got, err: *mut Buf) -> i32,
-        /// Bytes of a value. `found` is left 0 if there is no such key.
+        /// Reads as much of the range as exists. `flags` is ZARR_GET_UNCACHED or 0.
+        get: fn(this: *const c_void, key: Str, range: *const ByteRange, flags: u32, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,
+        /// Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing. NULL: the
+        /// caller reads 0 bytes of the value.
         size: fn(this: *const c_void, key: Str, size: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
-        /// Begins to get parts of values, about `budget` bytes of which may be fetched and not yet taken. NULL: they are got one
-        /// by one.
-        begin: fn(this: *const c_void, requests: *const StoreRequest, n_requests: usize, budget: usize, batch: *mut *mut c_void, err: *mut Buf) -> i32,
-        /// Waits for the next of them, in whatever order they come, and leaves which one it is in `number`: as many as there are
-        /// requests when all were taken. A failure is that of the request.
-        next: fn(batch: *mut c_void, number: *mut usize, to: *mut Output, got: *mut Got, err: *mut Buf) -> i32,
-        /// Ends a batch, before the store is released; what was not taken is not wanted any more.
-        end: fn(batch: *mut c_void),
-        /// Stores a value, all or nothing, in the place of an older one.
+        /// Begins to read parts of values. At most about `budget` bytes, but at least one request, are in flight or fetched
+        /// and not yet taken. NULL: the caller reads them one by one.
+        begin_batch: fn(this: *const c_void, requests: *const StoreRequest, n_requests: usize, budget: usize, batch: *mut *mut c_void, err: *mut Buf) -> i32,
+        /// Waits for the next response, in any order, and sets `number` to the index of its request. Sets `number` to the
+        /// number of requests if all responses were taken. An error is that of the request.
+        next_response: fn(batch: *mut c_void, number: *mut usize, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,
+        /// Ends a batch, always before the store is released. Cancels the requests whose responses were not taken.
+        end_batch: fn(batch: *mut c_void),
+        /// Replaces a value atomically: concurrent readers see the old value or the new one, never a mixture.
         set: fn(this: *const c_void, key: Str, value: Str, err: *mut Buf) -> i32,
-        /// Writes parts of values, which grow as needed, with zeros in gaps. NULL: values are read and written whole.
+        /// Writes parts of values. A value grows as needed, with zeros in gaps. NULL: the caller reads and writes whole
+        /// values.
         set_partial_values: fn(this: *const c_void, values: *const PartialValue, n_values: usize, err: *mut Buf) -> i32,
-        /// Removes a value; none there is fine.
+        /// Removes a value. It is not an error if the key is missing.
         erase: fn(this: *const c_void, key: Str, err: *mut Buf) -> i32,
-        /// Removes values. NULL: one by one.
+        /// Removes several values. NULL: the caller removes them one by one.
         erase_values: fn(this: *const c_void, keys: *const Str, n_keys: usize, err: *mut Buf) -> i32,
-        /// Removes every value whose key begins with `prefix`. NULL: those that are listed, one by one.
+        /// Removes every value whose key begins with `prefix`. NULL: the caller lists the keys and removes them.
         erase_prefix: fn(this: *const c_void, prefix: Str, err: *mut Buf) -> i32,
-        /// Every key that begins with `prefix`; that is empty or ends in `/`.
-        list_prefix: fn(this: *const c_void, prefix: Str, keys: *mut Listing, err: *mut Buf) -> i32,
-        /// What lies directly below `prefix`: keys, and prefixes one level down. NULL: it follows from the keys.
-        list_dir: fn(this: *const c_void, prefix: Str, found: *mut Listing, err: *mut Buf) -> i32,
+        /// Begins to list the keys that begin with `prefix`, which is empty or ends in `/`. Keys that are set or erased
+        /// during the listing may be included or not; all others are. The caller may use the store during the listing.
+        begin_listing: fn(this: *const c_void, prefix: Str, listing: *mut *mut c_void, err: *mut Buf) -> i32,
+        /// Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more. A call that
+        /// adds no key ends the listing. It needs no more memory for a long listing than for a short one.
+        next_keys: fn(listing: *mut c_void, keys: *mut ListSink, err: *mut Buf) -> i32,
+        /// Ends a listing, always before the store is released.
+        end_listing: fn(listing: *mut c_void),
+        /// Adds the keys and prefixes directly below `prefix`. Prefixes of empty folders may be among them. NULL: the caller
+        /// lists all keys below `prefix`.
+        list_dir: fn(this: *const c_void, prefix: Str, found: *mut ListSink, err: *mut Buf) -> i32,
     }
 }

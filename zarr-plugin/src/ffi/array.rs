@@ -1,4 +1,4 @@
-//! Arrays without their elements, across the boundary.
+//! Arrays without their elements.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::import::data_type::Foreign;
 use super::{Failure, borrowed, borrowed_items, lend, read};
 use crate::abi;
 
-/// Shows `array` to the other side during `call`.
+/// Lends `array` to the other side during `call`.
 pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*const abi::Array) -> R) -> R {
     let name = array.data_type.name();
     let elements = array.data_type.elements();
@@ -32,7 +32,7 @@ pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*cons
             is_variable: u32::from(elements == Elements::Variable),
             reserved: 0,
             kind: kind_number(array.data_type.kind()),
-            // A number has at most a few bytes.
+            // A number has only a few bytes.
             unit_size: u32::try_from(unit_size).unwrap_or(1),
             units: units.as_ptr(),
             n_units: units.len(),
@@ -46,13 +46,13 @@ pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*cons
     })
 }
 
-/// The array that the other side shows; its data type is kept as long as that of the result.
+/// The array that the other side lends. The result retains its data type.
 ///
 /// # Safety
 ///
-/// `shown` is what the other side shows for this call.
+/// The other side lends `shown` for this call.
 pub(crate) unsafe fn array_of(shown: *const abi::Array) -> Result<ArrayRepresentation, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe {
         let shown = read(shown)?;
         Ok(ArrayRepresentation {
@@ -64,7 +64,7 @@ pub(crate) unsafe fn array_of(shown: *const abi::Array) -> Result<ArrayRepresent
     }
 }
 
-/// What else there is to an array than its data type, as it crosses.
+/// An array without its data type, as JSON.
 pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
     let shape: Value = array.shape.iter().copied().collect();
     json!({
@@ -74,7 +74,8 @@ pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
     })
 }
 
-/// The array that [`array_json`] describes. What it does not say is as for `otherwise`; a fill value has to fit.
+/// The array that [`array_json`] describes. Missing members are those of `otherwise`. `None` if the fill value has another
+/// size than an element.
 pub(crate) fn array_of_json(
     json: &Value,
     data_type: Arc<dyn DataType>,
@@ -106,7 +107,7 @@ pub(crate) fn size_shown(size: Size) -> abi::Size {
     abi::Size { bytes, kind, reserved: 0 }
 }
 
-/// A kind that is not known says nothing.
+/// An unknown kind means an unknown size.
 pub(crate) fn size_of_shown(shown: abi::Size) -> Size {
     match shown.kind {
         abi::SIZE_EXACT => Size::Exact(shown.bytes),
@@ -115,7 +116,7 @@ pub(crate) fn size_of_shown(shown: abi::Size) -> Size {
     }
 }
 
-/// Shows `decoded` to the other side during `call`.
+/// Lends `decoded` to the other side during `call`.
 pub(crate) fn show_representation<R>(
     decoded: &Representation,
     call: impl FnOnce(*const abi::Representation) -> R,
@@ -135,7 +136,7 @@ pub(crate) fn show_representation<R>(
     }
 }
 
-/// What a codec is created for, or a memory layout.
+/// The input of a codec, or of a memory layout.
 pub(crate) enum CreatedFor {
     Representation(Representation),
     Rank(usize),
@@ -143,29 +144,31 @@ pub(crate) enum CreatedFor {
 
 /// # Safety
 ///
-/// `shown` is what the other side shows for this call.
+/// The other side lends `shown` for this call.
 pub(crate) unsafe fn created_for(shown: *const abi::Representation) -> Result<CreatedFor, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let shown = unsafe { read(shown) }?;
     Ok(match shown.kind {
         abi::FOR_BYTES => CreatedFor::Representation(Representation::Bytes(size_of_shown(shown.size))),
         abi::FOR_ARRAY => {
-            // SAFETY: as this function asks.
+            // SAFETY: as this function requires.
             let array = unsafe { array_of(shown.array) }?;
             CreatedFor::Representation(Representation::Array(array))
         }
         abi::FOR_RANK => CreatedFor::Rank(shown.rank as usize),
-        other => return Err(Failure::broken(format!("kind {other} of representation is none"))),
+        other => return Err(Failure::broken(format!("unknown representation kind {other}"))),
     })
 }
 
 /// # Safety
 ///
-/// `shown` is what the other side shows for this call.
+/// The other side lends `shown` for this call.
 pub(crate) unsafe fn representation_of(shown: *const abi::Representation) -> Result<Representation, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     match unsafe { created_for(shown) }? {
         CreatedFor::Representation(representation) => Ok(representation),
-        CreatedFor::Rank(_) => Err(Failure::broken("a number of dimensions is no representation")),
+        CreatedFor::Rank(_) => {
+            Err(Failure::broken("expected an array or bytes, but found a number of dimensions"))
+        }
     }
 }

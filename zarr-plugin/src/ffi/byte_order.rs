@@ -1,4 +1,4 @@
-//! Byte orders across the boundary: as JSON, and as a struct that is shown for a call.
+//! Byte orders: as JSON, and as a struct that is lent for a call.
 
 use zarr_spec::{ByteOrder, Value};
 
@@ -25,7 +25,7 @@ pub(crate) fn order_of_json(json: &Value) -> Option<ByteOrder> {
     }
 }
 
-/// Shows `order` to the other side during `call`.
+/// Lends `order` to the other side during `call`.
 pub(crate) fn show_order<R>(order: &ByteOrder, call: impl FnOnce(abi::ByteOrder) -> R) -> R {
     let plain = |order| abi::ByteOrder { order, n_units: 0, big_endian: std::ptr::null() };
     match order {
@@ -41,16 +41,16 @@ pub(crate) fn show_order<R>(order: &ByteOrder, call: impl FnOnce(abi::ByteOrder)
 
 /// # Safety
 ///
-/// The other side shows it for this call.
+/// The other side lends it for this call.
 pub(crate) unsafe fn order_of(order: &abi::ByteOrder) -> Result<ByteOrder, Failure> {
     match order.order {
         abi::LITTLE_ENDIAN => Ok(ByteOrder::Little),
         abi::BIG_ENDIAN => Ok(ByteOrder::Big),
         abi::MIXED_ENDIAN => {
-            // SAFETY: as this function asks.
+            // SAFETY: as this function requires.
             let big = unsafe { borrowed_items(order.big_endian, order.n_units as usize) };
             Ok(ByteOrder::Mixed(big.iter().map(|&big| big != 0).collect()))
         }
-        other => Err(Failure::broken(format!("byte order {other} is none"))),
+        other => Err(Failure::broken(format!("unknown byte order {other}"))),
     }
 }

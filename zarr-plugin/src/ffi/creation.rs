@@ -1,4 +1,4 @@
-//! What extensions are created from, across the boundary.
+//! The input of the functions that create extensions.
 
 use std::ffi::c_void;
 
@@ -21,7 +21,7 @@ pub(crate) fn format_of(number: u32) -> Result<Format, Failure> {
         abi::FORMAT_V2 => Ok(Format::V2),
         abi::FORMAT_V3_DRAFT => Ok(Format::V3Draft),
         abi::FORMAT_V3 => Ok(Format::V3),
-        _ => Err(Failure::new(abi::UNSUPPORTED, format!("format {number} is unknown to this plugin"))),
+        _ => Err(Failure::new(abi::UNSUPPORTED, format!("unknown format {number}"))),
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn mode_number(mode: Mode) -> u32 {
     }
 }
 
-/// A mode that is not known is read strictly: that never lets through what should not be.
+/// An unknown mode is strict, which accepts the least.
 pub(crate) fn mode_of(number: u32) -> Mode {
     match number {
         abi::MODE_LENIENT => Mode::Lenient,
@@ -42,7 +42,7 @@ pub(crate) fn mode_of(number: u32) -> Mode {
     }
 }
 
-/// Shows `creation` to the other side during `call`, and what its registry has.
+/// Lends `creation` and its registry to the other side during `call`.
 pub(crate) fn show_creation<R>(creation: &Creation<'_>, call: impl FnOnce(*const abi::Creation) -> R) -> R {
     show_registry(creation.registry, |lookup| show(creation, lookup, call))
 }
@@ -52,7 +52,7 @@ pub(crate) fn show_entry<R>(creation: &Creation<'_>, call: impl FnOnce(*const ab
     show(creation, std::ptr::null(), call)
 }
 
-/// Shows how something is read, without an entry that is to be created.
+/// Lends the reading mode, without an entry to create.
 pub(crate) fn show_reading<R>(
     format: Format,
     reading: &Reading,
@@ -86,40 +86,41 @@ fn show<R>(
     call(&shown)
 }
 
-/// `warn` of what [`show_creation`] shows.
+/// `warn` of a creation that [`show_creation`] lends.
 unsafe extern "C" fn warn(context: *mut c_void, message: abi::Str) {
     contained(|| {
-        // SAFETY: the ABI has it called during the call that shows the `Reading`, which is what the context points to.
+        // SAFETY: the other side calls it during the call that lends the `Reading`, to which the context points.
         let (reading, message) = unsafe { (&*context.cast::<Reading>(), borrowed(message)) };
         reading.warn(String::from_utf8_lossy(message));
     });
 }
 
-/// Runs `body` with what the other side shows; warnings go back to it. What `registry` does not have is looked up there.
+/// Runs `body` with the creation that the other side lends, and reports warnings to it. Extensions that `registry` does not
+/// have are looked up in the other side.
 ///
 /// # Safety
 ///
-/// `shown` is what the other side shows for this call.
+/// The other side lends `shown` for this call.
 pub(crate) unsafe fn with_creation<R>(
     shown: *const abi::Creation,
     registry: &Registry,
     body: impl FnOnce(&Creation<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { with_lookup(read(shown)?.lookup, registry, |registry| with_entry(shown, registry, body)) }
 }
 
-/// As [`with_creation`], with `registry` alone.
+/// As [`with_creation`], without lookups in the other side.
 ///
 /// # Safety
 ///
-/// `shown` is what the other side shows for this call.
+/// The other side lends `shown` for this call.
 pub(crate) unsafe fn with_entry<R>(
     shown: *const abi::Creation,
     registry: &dyn Resolve,
     body: impl FnOnce(&Creation<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let shown = unsafe { read(shown) }?;
     // SAFETY: the texts live as long as the call.
     let (identifier, configuration, type_name) = unsafe {
@@ -140,14 +141,14 @@ pub(crate) unsafe fn with_entry<R>(
     });
     if let Some(warn) = shown.warn {
         for warning in reading.take_warnings() {
-            // SAFETY: the other side's function, called with its context during the call.
+            // SAFETY: a function of the other side, called with its context during the call.
             unsafe { warn(shown.warn_context, lend(warning.as_bytes())) };
         }
     }
     result
 }
 
-/// A host that has nothing to say may say nothing.
+/// An empty text is `null`.
 fn or_null(json: &[u8]) -> Result<Value, Failure> {
     if json.is_empty() { Ok(Value::Null) } else { parse(json) }
 }

@@ -1,4 +1,4 @@
-//! What a data type says of itself, and what documents call it, as JSON: written by one side and read by the other.
+//! The description of a data type and its documents, as JSON that one side writes and the other reads.
 
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ pub(crate) fn elements_of(members: &Object) -> Option<Elements> {
     Some(Elements::Fixed { size, units })
 }
 
-/// A field of a structure of `size` bytes.
+/// A field of a structure with `size` bytes.
 pub(crate) fn field_of(json: &Value, data_type: Arc<dyn DataType>, size: usize) -> Option<Field> {
     let members = json.as_object()?;
     let shape: Vec<usize> = match members.get("shape") {

@@ -1,4 +1,4 @@
-//! What this side shows to the other: one table of functions for each kind.
+//! Objects of this side for the other side: one table of functions for each kind.
 
 pub(crate) mod chains;
 pub(crate) mod codec;
@@ -16,19 +16,19 @@ use std::ffi::c_void;
 
 use super::contained;
 
-/// Ends what was made of a `T`.
+/// Destroys a `T`.
 pub(super) unsafe extern "C" fn destroy<T>(this: *mut c_void) {
-    // SAFETY: `create` of the same table has made it of a `T`, and the other side is done with it.
+    // SAFETY: `create` of the same table made it from a `T`, and the other side does not use it again.
     let held = unsafe { Box::from_raw(this.cast::<T>()) };
     contained(|| drop(held));
 }
 
-/// What `this` is.
+/// The `T` behind `this`.
 ///
 /// # Safety
 ///
-/// It was made of a `T`.
+/// `this` was made from a `T`.
 pub(super) unsafe fn held<'a, T>(this: *const c_void) -> &'a T {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { &*this.cast::<T>() }
 }

@@ -1,4 +1,5 @@
-//! What the other side shows, as the traits have it: what a loaded library has, and what a host lends to a plugin.
+//! Objects of the other side as implementations of the traits: extensions of a loaded library, and objects that a host
+//! passes to a plugin.
 
 mod batch;
 pub(crate) mod chains;
@@ -9,6 +10,7 @@ mod grid;
 pub(crate) mod instance;
 mod key_encoding;
 mod layout;
+mod listing;
 mod metadata_encoding;
 pub(crate) mod store;
 mod transformer;
@@ -21,16 +23,16 @@ use zarr_spec::{Invalid, Value};
 use super::{Failure, Growing, read};
 use crate::abi::{self, Item};
 
-/// One item of a library: where its functions are, and what they are called with.
+/// An item of a library: its functions and their context.
 #[derive(Debug, Clone)]
 pub(crate) struct Imported<V> {
     vtable: V,
     context: *const c_void,
-    /// "plugin example-xor 1.2.0": what messages say.
+    /// The name in messages: "plugin example-xor 1.2.0".
     pub(crate) origin: Arc<str>,
 }
 
-// SAFETY: a library is never unloaded, and the ABI has `create` called on any thread.
+// SAFETY: a library is never unloaded, and the ABI allows `create` on any thread.
 unsafe impl<V: Send> Send for Imported<V> {}
 // SAFETY: as above.
 unsafe impl<V: Sync> Sync for Imported<V> {}
@@ -38,9 +40,9 @@ unsafe impl<V: Sync> Sync for Imported<V> {}
 impl<V: Growing> Imported<V> {
     /// # Safety
     ///
-    /// `item` is one of a library that was loaded, and of the kind that has this vtable.
+    /// A loaded library lists `item`, and its kind has this vtable.
     pub(crate) unsafe fn new(item: &Item, origin: Arc<str>) -> Result<Self, Failure> {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let vtable = unsafe { read(item.vtable.cast::<V>()) }?;
         Ok(Self { vtable, context: item.context, origin })
     }

@@ -1,5 +1,4 @@
-//! Opening a library and reading what it has. It stays open as long as the program: destructors of its threads may run
-//! at any time.
+//! Opens a library and reads its contents. A library is never closed: destructors of its threads may run at any time.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use super::system::{Sealed, open_sealed};
 use super::{EMPTY, Failure, borrowed_items, borrowed_text, outcome, parse, read};
 use crate::abi::{self, Host, Item, Plugin, PluginEntry, Str};
 
-/// The functions of one item, by what it is.
+/// The functions of an item, by its kind.
 #[derive(Debug, Clone)]
 pub(crate) enum Functions {
     Codec(Imported<abi::CodecVtable>),
@@ -24,7 +23,7 @@ pub(crate) enum Functions {
     Store(Imported<abi::StoreVtable>),
 }
 
-/// What an open library says it has. Its texts stay as long as it.
+/// The contents of an open library. The texts live as long as the library.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) abi: (u16, u16),
@@ -38,13 +37,13 @@ pub(crate) struct Contents {
 /// Why a library cannot be used.
 #[derive(Debug)]
 pub(crate) enum OpenError {
-    /// The system's loader refuses it.
+    /// The dynamic loader of the system refuses it.
     Loader(String),
-    /// It does not export the symbol.
+    /// It does not export the entry.
     NoSymbol,
-    /// Another major version of the ABI.
+    /// It uses another major version of the ABI.
     Major(u16),
-    /// It failed, or does not keep to the ABI.
+    /// It failed or violates the ABI.
     Failed(Failure),
 }
 
@@ -54,10 +53,10 @@ impl From<Failure> for OpenError {
     }
 }
 
-/// The most of anything that a library may list.
+/// The largest number of items or aliases that a library may list.
 const MAX_ITEMS: usize = 4096;
 
-/// The longest text that a library may say of itself, in bytes.
+/// The longest text that a library may list, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
 static HOST: Host = Host {
@@ -70,38 +69,45 @@ static HOST: Host = Host {
     get_interface: None,
 };
 
-// SAFETY: it is never written to, and its pointers are NULL.
+// SAFETY: it is never written, and its pointers are NULL.
 unsafe impl Sync for Host {}
 
-/// Opens the library that these bytes are: a sealed copy in memory, which nobody can change any more. Its code runs.
+/// Opens a library from a sealed copy of its bytes in memory, which cannot be changed. Its code runs.
 ///
 /// # Errors
 ///
-/// [`OpenError`]. What was opened before something went wrong stays open.
+/// [`OpenError`]. A library that was opened before the error stays open.
 pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
     let Sealed { library, file } = open_sealed(bytes).map_err(OpenError::Loader)?;
-    // SAFETY: the name of the symbol says what it is.
+    // SAFETY: the name of the symbol determines its type.
     let entry = match unsafe { library.get::<PluginEntry>(abi::ENTRY_SYMBOL.as_bytes()) } {
-        Ok(entry) => *entry,
-        Err(_) => {
-            std::mem::forget((library, file));
-            return Err(OpenError::NoSymbol);
-        }
+        Ok(entry) => Ok(*entry),
+        Err(_) => Err(without_entry(&library)),
     };
     std::mem::forget((library, file));
-    // SAFETY: it is the entry of a library that stays open.
-    unsafe { entered(entry) }
+    // SAFETY: it is the entry of a library that is never closed.
+    unsafe { entered(entry?) }
 }
 
-/// What the library says it has whose entry this is.
+/// Why a library does not have the entry: it may have that of another version.
+fn without_entry(library: &libloading::os::unix::Library) -> OpenError {
+    let has_symbol = |name: &str| {
+        // SAFETY: the symbol is neither called nor read.
+        unsafe { library.get::<*const std::ffi::c_void>(name.as_bytes()) }.is_ok()
+    };
+    let other = abi::OTHER_ENTRY_SYMBOLS.iter().find(|(_, name)| has_symbol(name));
+    other.map_or(OpenError::NoSymbol, |(major, _)| OpenError::Major(*major))
+}
+
+/// The contents of the library with this entry.
 ///
 /// # Safety
 ///
-/// The library keeps to the ABI, and stays.
+/// The library follows the ABI and is never closed.
 pub(crate) unsafe fn entered(entry: PluginEntry) -> Result<Contents, OpenError> {
     let mut plugin = std::ptr::null();
     let mut err = EMPTY;
-    // SAFETY: as this function asks: the entry is called with what the ABI has for it.
+    // SAFETY: as this function requires, and the arguments are those of the ABI.
     unsafe {
         let status = entry(&raw const HOST, &mut plugin, &mut err);
         outcome(status, &mut err)?;
@@ -111,9 +117,9 @@ pub(crate) unsafe fn entered(entry: PluginEntry) -> Result<Contents, OpenError> 
 
 /// # Safety
 ///
-/// `plugin` is what the entry of a library has left.
+/// The entry of a library returned `plugin`.
 unsafe fn contents(plugin: *const Plugin) -> Result<Contents, OpenError> {
-    // SAFETY: as this function asks; all that a library lists stays.
+    // SAFETY: as this function requires. The contents of a library live as long as the program.
     unsafe {
         let plugin = read(plugin)?;
         if plugin.abi_major != abi::ABI_MAJOR {
@@ -145,12 +151,12 @@ unsafe fn contents(plugin: *const Plugin) -> Result<Contents, OpenError> {
 
 /// # Safety
 ///
-/// A library lists the item. Kinds of later versions are passed over.
+/// A library lists the item.
 unsafe fn functions(
     item: &Item,
     origin: &Arc<str>,
 ) -> Result<Option<(Identifiers, About, Functions)>, Failure> {
-    // SAFETY: as this function asks; the kind says what the vtable is.
+    // SAFETY: as this function requires. The kind determines the type of the vtable.
     unsafe {
         let functions = match item.kind {
             abi::CODEC => Functions::Codec(Imported::new(item, origin.clone())?),
@@ -162,6 +168,7 @@ unsafe fn functions(
             abi::STORAGE_TRANSFORMER => Functions::StorageTransformer(Imported::new(item, origin.clone())?),
             abi::STORE => Functions::Store(Imported::new(item, origin.clone())?),
             abi::GENERIC_EXTENSION => Functions::GenericExtension(Imported::new(item, origin.clone())?),
+            // A kind of a later version.
             _ => return Ok(None),
         };
         let some = |text: &'static str| (!text.is_empty()).then_some(text);
@@ -181,23 +188,23 @@ unsafe fn functions(
 
 /// # Safety
 ///
-/// A library lists it, and so it stays.
+/// A library lists it, so it lives as long as the program.
 unsafe fn text(text: Str) -> Result<&'static str, Failure> {
     if text.len > MAX_TEXT {
         return Err(Failure::broken(format!("it lists a text of {} bytes", text.len)));
     }
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { borrowed_text(text) }
 }
 
 /// # Safety
 ///
-/// A library lists them, and so they stay.
+/// A library lists them, so they live as long as the program.
 unsafe fn list<T>(items: *const T, len: usize) -> Result<&'static [T], Failure> {
     if len > MAX_ITEMS {
-        return Err(Failure::broken(format!("it lists {len} of something, and {MAX_ITEMS} is the most")));
+        return Err(Failure::broken(format!("it lists {len} items or aliases; the limit is {MAX_ITEMS}")));
     }
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     Ok(unsafe { borrowed_items(items, len) })
 }
 
@@ -209,18 +216,18 @@ fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
     let examples: Option<Vec<Example>> = list.as_array().and_then(|list| list.iter().map(example).collect());
     match examples {
         Some(examples) => Ok(examples.leak()),
-        None => Err(Failure::broken("its examples are not as the header has them")),
+        None => Err(Failure::broken("its examples do not have the form in the header")),
     }
 }
 
-/// Formats of later versions are passed over.
+/// Ignores formats of later versions.
 fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
     if json.is_empty() {
         return Ok(about);
     }
     let schemas = parse(json.as_bytes())?;
     let Some(schemas) = schemas.as_object() else {
-        return Err(Failure::broken("its schemas are not as the header has them"));
+        return Err(Failure::broken("its schemas do not have the form in the header"));
     };
     let of_format = |format: Format| Some((format, schemas.get(format.name())?));
     let known = Format::ALL.into_iter().filter_map(of_format);

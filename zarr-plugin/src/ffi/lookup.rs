@@ -1,4 +1,4 @@
-//! What a plugin looks up in its host: the host's side, and what stands for it in the registry of a plugin.
+//! Lookups of a plugin in its host: the functions of the host, and the fallback resolver of the plugin.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use super::import::instance::{EMPTY_INSTANCE, made};
 use super::{Direction, EMPTY, Failure, outcome, put, read, required, take, take_json};
 use crate::abi::{self, Buf, CodecInstance, DataTypeHandle, Lookup};
 
-/// Shows what `registry` has to the other side during `call`.
+/// Lends `registry` to the other side during `call`.
 pub(crate) fn show_registry<R>(registry: &dyn Resolve, call: impl FnOnce(*const Lookup) -> R) -> R {
     call(&Lookup {
         struct_size: size_of::<Lookup>(),
@@ -80,23 +80,23 @@ callbacks! {
     }
 }
 
-/// An entry of a document, as it crosses.
+/// An entry of a document, as JSON.
 pub(crate) fn document_value(document: &ExtensionDocument) -> Value {
     json!({"identifier": (document.identifier.as_str()), "configuration": (document.configuration.clone())})
 }
 
-/// The entry that [`document_value`] gives.
+/// The entry that [`document_value`] describes.
 pub(crate) fn document_of(json: &Value) -> Option<ExtensionDocument> {
     let members = json.as_object()?;
     let configuration = members.get("configuration").cloned().unwrap_or(Value::Null);
     Some(ExtensionDocument::new(members.get("identifier")?.as_str()?, configuration))
 }
 
-/// Runs `body` with a registry that asks the other side for what it does not have, as long as `body` runs.
+/// Runs `body` with a registry that looks up missing extensions in the other side while `body` runs.
 ///
 /// # Safety
 ///
-/// `shown` is what the other side shows for this call.
+/// The other side lends `shown` for this call.
 pub(crate) unsafe fn with_lookup<R>(
     shown: *const Lookup,
     registry: &Registry,
@@ -105,29 +105,31 @@ pub(crate) unsafe fn with_lookup<R>(
     if shown.is_null() {
         return body(registry);
     }
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let host = Arc::new(Host(Mutex::new(Some(unsafe { read(shown) }?))));
     let result = body(&registry.with_fallback(Arc::clone(&host) as Arc<dyn FallbackResolver>));
-    // Whoever has kept the registry finds nobody from now on.
+    // A registry that outlives the call does not use the host any more.
     *host.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     result
 }
 
-/// The host of this library, during the call that shows it.
+/// The host of this library, during the call that lends it.
 #[derive(Debug)]
 struct Host(Mutex<Option<Lookup>>);
 
-// SAFETY: it is used behind its lock, by whichever thread; the ABI has the host take that.
+// SAFETY: a lock protects it, and the ABI allows calls on any thread.
 unsafe impl Send for Host {}
 // SAFETY: as above.
 unsafe impl Sync for Host {}
 
 impl Host {
-    /// Calls a function of the host, if the call that shows it still runs.
+    /// Calls a function of the host, if the call that lends it has not ended.
     fn ask<R>(&self, ask: impl FnOnce(&Lookup) -> Result<R, Failure>) -> Result<R, Failure> {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(lookup) => ask(lookup),
-            None => Err(Failure::new(abi::UNSUPPORTED, "nothing is looked up once the call has ended")),
+            None => {
+                Err(Failure::new(abi::UNSUPPORTED, "extensions cannot be looked up after the call has ended"))
+            }
         }
     }
 }
@@ -140,11 +142,11 @@ impl FallbackResolver for Host {
             let mut err = EMPTY;
             let status = show_representation(decoded, |decoded| {
                 show_entry(creation, |creation| {
-                    // SAFETY: a function of the host, called with places that it may fill.
+                    // SAFETY: a function of the host, called with memory for its results.
                     unsafe { codec(lookup.context, creation, decoded, &mut out, &mut err) }
                 })
             });
-            // SAFETY: both are as the call left them; what was made belongs to this side now.
+            // SAFETY: the call filled both. This side owns the new object.
             unsafe { Ok((out, outcome(status, &mut err))) }
         });
         let array = if let Representation::Array(array) = decoded { Some(array) } else { None };
@@ -167,18 +169,19 @@ impl FallbackResolver for Host {
             let mut err = EMPTY;
             let status = show_representation(decoded, |decoded| {
                 show_entry(creation, |creation| {
-                    // SAFETY: a function of the host, called with places that it may fill.
+                    // SAFETY: a function of the host, called with memory for its results.
                     unsafe {
                         translate(lookup.context, creation, decoded, format_number(to), &mut json, &mut err)
                     }
                 })
             });
-            // SAFETY: both are as the call left them.
+            // SAFETY: the call filled both.
             let json = unsafe {
                 let json = take_json(&mut json);
                 outcome(status, &mut err).and(json)
             }?;
-            document_of(&json).ok_or_else(|| Failure::broken(format!("it names the codec by {json}")))
+            document_of(&json)
+                .ok_or_else(|| Failure::broken(format!("it returned the invalid document {json} of a codec")))
         });
         asked.map_err(|failure| codec_error("", failure, Direction::Encode))
     }
@@ -190,10 +193,10 @@ impl FallbackResolver for Host {
             let mut order = EMPTY;
             let mut err = EMPTY;
             let status = show_entry(creation, |creation| {
-                // SAFETY: a function of the host, called with places that it may fill.
+                // SAFETY: a function of the host, called with memory for its results.
                 unsafe { data_type(lookup.context, creation, &mut handle, &mut order, &mut err) }
             });
-            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            // SAFETY: the call filled them. This side owns the new object.
             unsafe {
                 let order = take(&mut order);
                 outcome(status, &mut err)?;

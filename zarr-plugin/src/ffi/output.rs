@@ -1,4 +1,4 @@
-//! The memory that chunks go to: lent by one side, written to by the other.
+//! Memory for output that one side lends and the other writes.
 
 use zarr_spec::output::LentMemory;
 use zarr_spec::{LimitExceeded, Output};
@@ -6,18 +6,18 @@ use zarr_spec::{LimitExceeded, Output};
 use super::Failure;
 use crate::abi;
 
-/// What the other side sees of an [`Output`], and what this side remembers of it.
+/// An [`Output`] that is lent to the other side.
 #[repr(C)]
 struct Lent<'o, 'm> {
-    /// First, so that a pointer to it is one to the whole.
+    /// The first member, so that a pointer to it is a pointer to the whole struct.
     shown: abi::Output,
     output: &'o mut Output<'m>,
-    /// Bytes at `start`, whatever the other side writes to `shown`.
+    /// The number of bytes at `start`. The other side cannot change it.
     capacity: usize,
     refused: bool,
 }
 
-/// Lends the memory of `output` for a call, and counts as written what the call says it wrote.
+/// Lends the memory of `output` for a call, and adds the bytes that the call wrote.
 pub(crate) fn lend_output(
     output: &mut Output<'_>,
     call: impl FnOnce(*mut abi::Output) -> Result<(), Failure>,
@@ -39,7 +39,7 @@ pub(crate) fn lend_output(
         capacity,
         refused: false,
     };
-    // The pointer is one to the whole struct, so that `reserve` may come back to it from its first member.
+    // A pointer to the whole struct, so that `reserve` can access it through its first member.
     let pointer = &raw mut lent;
     let called = call(pointer.cast());
     if lent.refused && called.is_ok() {
@@ -50,7 +50,7 @@ pub(crate) fn lend_output(
     let capacity = lent.capacity;
     if len > capacity {
         return Err(Failure::broken(format!(
-            "it says that it wrote {len} bytes, and there is room for {capacity}"
+            "it reports {len} written bytes, but the capacity is {capacity}"
         )));
     }
     lent.output.advance(len);
@@ -59,8 +59,8 @@ pub(crate) fn lend_output(
 
 /// `reserve` of what [`lend_output`] lends.
 unsafe extern "C" fn reserve(this: *mut abi::Output, more: usize) -> i32 {
-    // SAFETY: the ABI has it called with what was lent, during the call: the first member of a `Lent` that nobody else
-    // touches meanwhile.
+    // SAFETY: the other side calls it with the lent struct during the call: the first member of a `Lent` that no other code
+    // uses at the same time.
     let lent = unsafe { &mut *this.cast::<Lent<'_, '_>>() };
     let wanted = lent.shown.len.checked_add(more);
     let Some(there) = wanted.and_then(|wanted| lent.output.spare(wanted).ok()) else {
@@ -78,9 +78,9 @@ unsafe extern "C" fn reserve(this: *mut abi::Output, more: usize) -> i32 {
 struct Borrowed(*mut abi::Output);
 
 impl Borrowed {
-    /// Address and bytes of what is lent now.
+    /// The address and the size of the lent memory.
     fn lent(&self) -> (*mut u8, usize) {
-        // SAFETY: `write_output` has the other side lend it for as long as this value lives.
+        // SAFETY: the other side lends it to `write_output` for longer than this value lives.
         unsafe { ((*self.0).start, (*self.0).capacity) }
     }
 }
@@ -89,7 +89,7 @@ impl LentMemory for Borrowed {
     fn bytes(&self) -> &[u8] {
         match self.lent() {
             (start, _) if start.is_null() => &[],
-            // SAFETY: the host lends so many initialised bytes, to this call alone.
+            // SAFETY: the host lends this number of initialized bytes to this call only.
             (start, capacity) => unsafe { std::slice::from_raw_parts(start, capacity) },
         }
     }
@@ -105,33 +105,33 @@ impl LentMemory for Borrowed {
     fn grow(&mut self, size: usize) -> bool {
         // SAFETY: as `lent`.
         let Some(reserve) = (unsafe { (*self.0).reserve }) else { return false };
-        // `len` stays 0 until the end, so that what is asked for is all there is to be.
-        // SAFETY: the host's function, called with what the host lent.
+        // `len` is 0 until the end, so that `size` is the whole capacity.
+        // SAFETY: a function of the host, called with the struct that it lent.
         (unsafe { reserve(self.0, size) }) == abi::OK && self.lent().1 >= size
     }
 }
 
-/// Writes to the memory that the other side lends.
+/// Writes to memory that the other side lends.
 ///
 /// # Safety
 ///
-/// `to` is what a host lends for this call.
+/// The other side lends `to` for this call.
 pub(crate) unsafe fn write_output(
     to: *mut abi::Output,
     write: impl FnOnce(&mut Output<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let shown = unsafe { super::read(to) }?;
     let mut memory = Borrowed(to);
     let mut output = Output::lent(&mut memory, shown.limit);
     write(&mut output)?;
     let len = output.written().len();
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { (*to).len = len };
     Ok(())
 }
 
-/// A call without further wishes that may give at most `limit` bytes.
+/// The default options of a call that may write at most `limit` bytes.
 pub(crate) fn plain_call(limit: usize) -> abi::Call {
     abi::Call {
         struct_size: size_of::<abi::Call>(),

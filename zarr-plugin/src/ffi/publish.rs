@@ -1,4 +1,4 @@
-//! Everything that a library links, as one table for C.
+//! Publishes all plugins that a library links.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -26,19 +26,19 @@ use super::export::transformer::STORAGE_TRANSFORMERS;
 use super::{Failure, guarded, lend, parse, read};
 use crate::abi::{self, Buf, Host, Item, Plugin, Str};
 
-/// The table of a library. It stays as long as the library.
+/// The contents of a library. They live as long as the library.
 struct Published(Plugin);
 
-// SAFETY: the table is never changed after it is made, and what it points to stays.
+// SAFETY: the contents are never changed, and the memory that they refer to is never freed.
 unsafe impl Send for Published {}
 // SAFETY: as above.
 unsafe impl Sync for Published {}
 
-/// Leaves in `out` what this library has: its name, version and license in `about`, and all that it links.
+/// Sets `out` to the contents of this library. `about` is its name, version and license.
 ///
 /// # Safety
 ///
-/// `host` is a host, `out` and `err` can be written to.
+/// `host` is valid, `out` and `err` are writable.
 pub unsafe fn publish(
     about: [&'static str; 3],
     host: *const Host,
@@ -46,14 +46,15 @@ pub unsafe fn publish(
     err: *mut Buf,
 ) -> i32 {
     static PUBLISHED: OnceLock<Published> = OnceLock::new();
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe {
         guarded(err, || {
             let host = read(host)?;
             if host.abi_major != abi::ABI_MAJOR {
                 let ours = abi::ABI_MAJOR;
                 let theirs = host.abi_major;
-                let what = format!("the host speaks version {theirs} of the ABI, and this plugin {ours}");
+                let what =
+                    format!("the host uses version {theirs} of the plugin ABI, expected version {ours}");
                 return Err(Failure::new(abi::UNSUPPORTED, what));
             }
             out.write(&PUBLISHED.get_or_init(|| Published(table(about))).0);
@@ -135,7 +136,7 @@ fn item<P>(
     }))
 }
 
-/// An example whose document is no JSON is a mistake that the suite finds in the crate itself.
+/// `None` for an example whose document is not JSON: the suite finds it in the crate.
 fn example_json(example: &Example) -> Option<Value> {
     let format = match example.format {
         Format::V2 => "v2",

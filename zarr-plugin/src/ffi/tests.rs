@@ -5,6 +5,7 @@
 
 mod hostile;
 mod plugins;
+mod stores;
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use super::library::{Functions, entered};
 fn functions(name: &str) -> Functions {
     // SAFETY: the entry of this program, which stays.
     let contents = unsafe { entered(entry) }.unwrap();
-    assert_eq!((contents.name, contents.abi), ("library", (1, 0)));
+    assert_eq!((contents.name, contents.abi), ("library", (2, 0)));
     let (.., functions) = contents.items.into_iter().find(|(known, ..)| known.name == Some(name)).unwrap();
     functions
 }
@@ -297,7 +298,7 @@ fn a_codec_that_only_the_host_has_is_translated_there() {
     assert!(error.contains("no identifier for codec `host.plus`"), "{error}");
 }
 
-/// The registry that a plugin is shown does not outlive the call, whoever keeps it.
+/// A registry that a plugin retains does not use the host after the call.
 #[test]
 fn nothing_is_looked_up_after_the_call() {
     let host = plugins::host();
@@ -308,5 +309,5 @@ fn nothing_is_looked_up_after_the_call() {
     let reading = Reading::new(Mode::Strict);
     let document = zarr_spec::data_type::DataTypeDocument::named("host.word");
     let error = kept.unwrap().data_type(Format::V3, &document, &reading).unwrap_err().to_string();
-    assert_eq!(error, "unknown data type `nothing is looked up once the call has ended`");
+    assert_eq!(error, "unknown data type `extensions cannot be looked up after the call has ended`");
 }

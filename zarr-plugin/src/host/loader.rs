@@ -236,9 +236,6 @@ impl Loader {
             return Err(Refusal::Off);
         }
         let manifest = candidate.manifest()?;
-        if manifest.abi.major != abi::ABI_MAJOR {
-            return Err(Refusal::AbiMajor(manifest.abi.major));
-        }
         let Chosen { platform, file } = Chosen::of(manifest)?;
         let mut quarantined = self.0.lock.quarantined.iter();
         if let Some(found) = quarantined.find(|found| found.sha256 == file.sha256) {
@@ -380,6 +377,9 @@ struct Chosen<'c> {
 
 impl<'c> Chosen<'c> {
     fn of(manifest: &'c Manifest) -> Result<Self, Refusal> {
+        if manifest.abi.major != abi::ABI_MAJOR {
+            return Err(Refusal::AbiMajor(manifest.abi.major));
+        }
         let platforms = platforms();
         let mut found = platforms.iter().filter_map(|platform| {
             Some(Self { platform: platform.clone(), file: manifest.library.get(platform)? })

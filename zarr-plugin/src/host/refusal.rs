@@ -17,7 +17,11 @@ pub enum Refusal {
     #[error("its manifest is not right: {}", printable(.0))]
     Manifest(String),
     /// Another major version of the ABI.
-    #[error("it speaks version {0} of the plugin ABI, and this program {ours}", ours = abi::ABI_MAJOR)]
+    #[error(
+        "it uses version {0} of the plugin ABI, expected version {expected}; {hint}",
+        hint = abi_hint(*.0),
+        expected = abi::ABI_MAJOR
+    )]
     AbiMajor(u16),
     /// No library for this machine.
     #[error("it has no library for {}", printable(.0))]
@@ -87,6 +91,14 @@ pub enum Refusal {
     /// It has something else than its manifest says.
     #[error("its library and its manifest do not agree: {}", printable(.0))]
     Disagree(String),
+}
+
+fn abi_hint(found: u16) -> &'static str {
+    if found < abi::ABI_MAJOR {
+        "build it again with the crate `zarr-plugin` or the header `zarr_plugin.h` of this program"
+    } else {
+        "it needs a newer version of this program"
+    }
 }
 
 /// A plugin that is not used, and why.

@@ -1,4 +1,4 @@
-//! Plugins that are built for the tests, each in a folder of its own with its manifest.
+//! Plugins that the tests build, each in a folder with its manifest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) struct Installed {
     pub(crate) name: String,
 }
 
-/// What stands in a manifest, and is not what the rest says.
+/// The contents of a manifest.
 pub(crate) struct Manifest<'a> {
     pub(crate) name: &'a str,
     pub(crate) version: &'a str,
@@ -28,13 +28,13 @@ pub(crate) struct Manifest<'a> {
 pub(crate) const XOR_C: Manifest<'static> = Manifest {
     name: "xor-c",
     version: "1.2.0",
-    major: 1,
+    major: 2,
     path: "libplugin.so",
     provides: "[[provides]]\nkind = 'codec'\nname = 'example.xor'\nsummary = 'Combines bytes with a key.'\n",
 };
 
 impl Installed {
-    /// A copy of `library`, with a manifest that fits it but for what `manifest` says.
+    /// A copy of `library` with its manifest.
     pub(crate) fn new(library: &[u8], manifest: &Manifest<'_>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("libplugin.so"), library).unwrap();
@@ -62,7 +62,7 @@ impl Installed {
         self.folder.path().join("libplugin.so")
     }
 
-    /// A loader that looks here alone.
+    /// A loader that searches only this folder.
     pub(crate) fn loader(&self, policy: Policy) -> Loader {
         Loader::new(&Search::nowhere().given(self.folder.path()), policy, Lock::default())
     }
@@ -80,12 +80,12 @@ impl Installed {
     }
 }
 
-/// `tests/plugins/xor.c`, compiled with these macros set.
+/// `tests/plugins/xor.c`, compiled with these macros.
 pub(crate) fn in_c(macros: &[&str]) -> Vec<u8> {
     compiled("xor.c", macros, &[])
 }
 
-/// A file of `tests/plugins`, compiled with these macros set and these arguments for the linker.
+/// A file of `tests/plugins`, compiled with these macros and arguments of the linker.
 pub(crate) fn compiled(file: &str, macros: &[&str], linked: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("libplugin.so");
@@ -97,36 +97,45 @@ pub(crate) fn compiled(file: &str, macros: &[&str], linked: &[&str]) -> Vec<u8> 
     fs::read(library).unwrap()
 }
 
-/// `tests/plugins/extensions.rs`, built as a library of its own.
+/// `tests/plugins/extensions.rs`, built as a library.
 pub(crate) fn in_rust() -> &'static [u8] {
     static BUILT: OnceLock<Vec<u8>> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        write_crate(folder.path(), "");
-        run(&mut cargo(folder.path()));
-        fs::read(target().join("debug/libexample_extensions.so")).unwrap()
-    })
+    BUILT.get_or_init(|| built("example-extensions", "extensions.rs"))
 }
 
-/// A crate with `tests/plugins/extensions.rs`, whose manifest ends in `more`.
-pub(crate) fn write_crate(folder: &Path, more: &str) {
+/// `tests/plugins/kinds`, built as a library.
+pub(crate) fn kinds() -> &'static [u8] {
+    static BUILT: OnceLock<Vec<u8>> = OnceLock::new();
+    BUILT.get_or_init(|| built("kinds-rust", "kinds/lib.rs"))
+}
+
+/// A source file of `tests/plugins`, built as a library.
+fn built(name: &str, source: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    write_crate(folder.path(), name, source, "");
+    run(&mut cargo(folder.path()));
+    fs::read(target().join(format!("debug/lib{}.so", name.replace('-', "_")))).unwrap()
+}
+
+/// A crate with a source file of `tests/plugins`, whose manifest ends in `more`.
+pub(crate) fn write_crate(folder: &Path, name: &str, source: &str, more: &str) {
     let above = Path::new(HERE).parent().unwrap();
     fs::write(
         folder.join("Cargo.toml"),
         format!(
-            "[package]\nname = 'example-extensions'\nversion = '1.2.0'\nedition = '2024'\nlicense = 'MIT'\n\
-             [lib]\npath = '{HERE}/tests/plugins/extensions.rs'\ncrate-type = ['cdylib']\n\
+            "[package]\nname = '{name}'\nversion = '1.2.0'\nedition = '2024'\nlicense = 'MIT'\n\
+             [lib]\npath = '{HERE}/tests/plugins/{source}'\ncrate-type = ['cdylib']\n\
              [dependencies]\nserde = {{ version = '1', features = ['derive'] }}\n\
              zarr-spec.path = '{0}/zarr-spec'\nzarr-plugin.path = '{HERE}'\n[workspace]\n{more}",
             above.display()
         ),
     )
     .unwrap();
-    // The versions that are there already.
+    // The versions of the dependencies that are downloaded already.
     fs::copy(above.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
 }
 
-/// `cargo build` there.
+/// `cargo build` in a folder.
 pub(crate) fn cargo(folder: &Path) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--quiet"]).current_dir(folder).env("CARGO_TARGET_DIR", target());

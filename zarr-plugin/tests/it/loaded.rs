@@ -17,7 +17,7 @@ use crate::built::{Installed, Manifest, XOR_C, in_c, in_rust};
 pub(crate) const EXTENSIONS: Manifest<'static> = Manifest {
     name: "example-extensions",
     version: "1.2.0",
-    major: 1,
+    major: 2,
     path: "libplugin.so",
     provides: "\
         [[provides]]\nkind = 'codec'\nuri = 'https://example.org/codecs/xor/1.0'\nname = 'example.xor'\nid = 'xor'\n\
@@ -158,7 +158,7 @@ fn a_loaded_checksum_is_a_checksum() {
     codec.checksum(&[1, 2, 3], &mut checksum).unwrap();
     assert_eq!(checksum, [6]);
     let error = codec.checksum(&[1], &mut [0; 2]).unwrap_err().to_string();
-    assert!(error.contains("a checksum of 1 bytes has no 2"), "{error}");
+    assert!(error.contains("expected 1 bytes for a checksum, but found 2"), "{error}");
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn an_open_library_says_what_it_is_and_shows_its_examples() {
     let installed = Installed::new(in_rust(), &EXTENSIONS);
     let loader = installed.loader(Policy::Any);
     let library = loader.open(&loader.candidates()[0]).unwrap();
-    assert_eq!((library.abi(), library.license()), ((1, 0), "MIT"));
+    assert_eq!((library.abi(), library.license()), ((2, 0), "MIT"));
     assert!(library.build().starts_with("zarr-plugin "), "{}", library.build());
     let (_, identifiers, about) = library.items().next().unwrap();
     assert_eq!(identifiers.uri, Some("https://example.org/codecs/xor/1.0"));
@@ -398,7 +398,7 @@ fn a_library_built_in_rust_exports_the_entry_alone() {
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(installed.library()).output().unwrap();
     let symbols = String::from_utf8_lossy(&output.stdout);
     let names: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    assert_eq!(names, ["zarr_plugin_v1"]);
+    assert_eq!(names, ["zarr_plugin_v2"]);
 }
 
 /// Statuses as the header has them. Only one of them says that the data is damaged.

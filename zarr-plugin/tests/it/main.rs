@@ -8,6 +8,7 @@ mod bad;
 mod built;
 mod files;
 mod header;
+mod kinds;
 mod loaded;
 mod needs;
 mod panics;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zarr_plugin::host::Policy;
-use zarr_spec::store::{Capabilities, Request, Store, StoreError, get_value, open_described};
+use zarr_spec::store::{Capabilities, IoKind, Request, Store, StoreError, get_value, open_described};
 use zarr_spec::{ByteRange, Key, Output, Prefix, Registry, Value, json};
 
 use crate::built::{Installed, Manifest, compiled};
@@ -11,7 +11,7 @@ use crate::built::{Installed, Manifest, compiled};
 pub(crate) const STORE_C: Manifest<'static> = Manifest {
     name: "store-c",
     version: "1.2.0",
-    major: 1,
+    major: 2,
     path: "libplugin.so",
     provides: "[[provides]]\nkind = 'store'\nname = 'two'\naliases = ['two:']\n",
 };
@@ -44,7 +44,7 @@ fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
     assert_eq!(store.location(), "two:");
     let can = Capabilities::READ_ONLY;
     assert_eq!((store.capabilities(), store.read_hints().max_concurrency), (can, 2));
-    assert!(store.chunk_cache().is_none() && !store.caches_values());
+    assert!(store.chunk_cache().is_none() && store.caches_values());
     for (range, part) in [
         (ByteRange::Full, "0123456789"),
         (ByteRange::From(8), "89"),
@@ -95,12 +95,12 @@ fn a_loaded_store_is_opened_by_its_scheme_and_says_what_it_refuses() {
     assert_eq!((plugin.open)("two:").unwrap().size(&key("a")).unwrap(), Some(10));
     let error = (plugin.open)("two:three").unwrap_err();
     assert!(matches!(error, StoreError::Io { operation: "opening", .. }));
-    assert_eq!(error.to_string(), "opening `two:three`: plugin store-c 1.2.0: there is nothing");
+    assert_eq!(error.to_string(), "opening `two:three`: plugin store-c 1.2.0: there is no such store");
     // The store inside belongs to the plugin, which lets it go.
     let inside = json!({"type": "two", "store": {"type": "two"}});
     let error = open_described(&registry, &inside).unwrap_err();
     assert!(matches!(error, StoreError::Invalid(_)));
-    assert_eq!(error.to_string(), "plugin store-c 1.2.0: two values are around no other store");
+    assert_eq!(error.to_string(), "plugin store-c 1.2.0: two values do not wrap another store");
     let unknown: Value = json!({"type": "three"});
     let error = open_described(&registry, &unknown).unwrap_err().to_string();
     assert_eq!(error, "description of a store: store `three` is unknown");
@@ -118,12 +118,45 @@ fn a_store_that_nobody_trusts_says_where_it_is() {
 }
 
 #[test]
-fn a_store_that_fails_says_so_with_the_name_of_its_plugin() {
-    let error = get_value(&*two(&["FAILS"]), &key("a"), 10).unwrap_err();
-    assert!(matches!(error, StoreError::Io { operation: "reading", .. }));
+fn a_store_that_fails_is_an_error_with_the_name_of_its_plugin() {
+    let error = get_value(&*two(&["FAILS=ZARR_IO"]), &key("a"), 10).unwrap_err();
+    assert!(matches!(error, StoreError::Io { operation: "reading", kind: IoKind::Other, .. }));
     assert_eq!(error.to_string(), "reading `a`: plugin store-c 1.2.0: the disk is on fire");
     let error = get_value(&*two(&[]), &key("a"), 9).unwrap_err();
     assert!(matches!(error, StoreError::TooLarge { source, .. } if source.limit == 9), "{error}");
+    let error = get_value(&*two(&["FAILS=ZARR_INVALID_KEY"]), &key("a"), 10).unwrap_err();
+    assert!(matches!(error, StoreError::Key(_)));
+    assert_eq!(error.to_string(), "`a` is not a key: plugin store-c 1.2.0: the disk is on fire");
+}
+
+#[test]
+fn the_status_of_a_store_is_the_kind_of_the_error() {
+    for (status, expected) in [
+        ("ZARR_IO_NOT_PERMITTED", IoKind::NotPermitted),
+        ("ZARR_IO_THROTTLED", IoKind::Throttled),
+        ("ZARR_IO_TIMED_OUT", IoKind::TimedOut),
+        ("ZARR_IO_UNREACHABLE", IoKind::Unreachable),
+        // Statuses of later versions.
+        ("31", IoKind::Other),
+        ("32", IoKind::Other),
+    ] {
+        let error = get_value(&*two(&[&format!("FAILS={status}")]), &key("a"), 10).unwrap_err();
+        assert!(matches!(error, StoreError::Io { kind, .. } if kind == expected), "{status}: {error:?}");
+    }
+}
+
+#[test]
+fn a_listing_fetches_keys_as_they_are_taken() {
+    let store = two(&["LISTING_FAILS"]);
+    let mut keys = store.list_prefix(&Prefix::root()).unwrap();
+    assert_eq!(keys.next().unwrap().unwrap(), key("d/b"));
+    let error = keys.next().unwrap().unwrap_err();
+    assert!(matches!(error, StoreError::Io { operation: "listing", kind: IoKind::Throttled, .. }));
+    assert!(keys.next().is_none());
+    let nothing = Prefix::new("x/").unwrap();
+    assert_eq!(two(&[]).any_key(&nothing).unwrap(), None);
+    let error = two(&["NEVER_STOPS"]).list().unwrap_err();
+    assert_eq!(error.to_string(), "`a` is not a key: the store added it after it was asked to stop");
 }
 
 /// Each request is delivered once, whatever the store says of its number.

@@ -170,7 +170,7 @@ fn the_manifest_that_is_made_of_a_library_opens_it() {
     fs::write(installed.manifest(), manifest.to_toml().unwrap()).unwrap();
     let loader = installed.loader(Policy::Any);
     assert!(loader.open(&loader.candidates()[0]).is_ok());
-    assert_eq!(Parsed::of_library(&in_c(&["MAJOR=2"]), "a.so"), Err(Refusal::AbiMajor(2)));
+    assert_eq!(Parsed::of_library(&in_c(&["MAJOR=3"]), "a.so"), Err(Refusal::AbiMajor(3)));
     assert!(matches!(Parsed::of_library(b"text", "a.so"), Err(Refusal::Open(_))));
 }
 
@@ -270,8 +270,8 @@ fn every_place_and_every_candidate_is_explained() {
     let loader = Loader::new(&search, Policy::Any, Lock::default());
     let text = loader.explain("example.xor").to_string();
     let expected = format!(
-        "`example.xor` was looked for at:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it speaks \
-         version 7 of the plugin ABI, and this program 1\n    zz.toml: its manifest is not right: manifest version 2 is \
+        "`example.xor` was looked for at:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it uses \
+         version 7 of the plugin ABI, expected version 2; it needs a newer version of this program\n    zz.toml: its manifest is not right: manifest version 2 is \
          not known; there is 1\n  {} (given)\n    xor-c.toml: provides it\n",
         wrong.folder.path().display(),
         right.manifest().display()
@@ -283,7 +283,7 @@ fn every_place_and_every_candidate_is_explained() {
 }
 
 const RIGHT: &str = "manifest_version = 1\nname = 'a'\nversion = '1.0.0'\nlicense = 'MIT'\n\
-    abi = { major = 1, minor = 0 }\n\
+    abi = { major = 2, minor = 0 }\n\
     library.linux_amd64 = { path = 'a.so', sha256 = '0000000000000000000000000000000000000000000000000000000000000000' }\n\
     provides = [{ kind = 'codec', name = 'a' }]\nconformance = { suite = '1.0', level = 'L3' }\n";
 

@@ -1,237 +1,65 @@
-//! The libraries of `tests/v1.0`, which were built once when version 1.0 of the ABI became final: they are opened, and each
-//! extension of them does what it did then. A failure here is a break of the ABI, and never a reason to build them anew.
+//! Libraries of version 1.0 of the ABI are refused with a message that tells what to do.
 
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-use zarr_plugin::host::{Loader, Lock, Policy, Search, sha256};
-use zarr_spec::data_type::{DataTypeDocument, FillContext};
-use zarr_spec::extension::ExtensionPlace;
-use zarr_spec::store::{GetOptions, Request, Store, get_value, open_described};
-use zarr_spec::transformer::StorageTransformer;
-use zarr_spec::{
-    ArrayRepresentation, ByteOrder, ByteRange, Codec, CodecError, Creation, FillValue, Format, Key, Mode,
-    Output, Prefix, Reading, Registry, Representation, Size, Value, json,
-};
+use zarr_plugin::host::{Loader, Lock, Manifest, Policy, Refusal, Search, sha256};
+use zarr_spec::Registry;
 
-use crate::loaded::create_in;
-
-/// Files and their SHA-256, for ever.
+/// The libraries of `tests/v1.0` and their SHA-256. They are never built again.
 const LIBRARIES: [(&str, &str); 2] = [
     ("abi-1-0-c", "1b36b5956cc275373dd1b615560eeb150c166b661e3edd1ec7908e25ce249e66"),
     ("abi-1-0-rust", "f0682f3fb1fc7bac0747636a4952007acd17872f7dfa58507bff856f5077204a"),
 ];
 
-/// A copy that nobody else may write, whatever the mask was when the files were checked out.
-fn copied() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/v1.0");
+const MESSAGE: &str = "it uses version 1 of the plugin ABI, expected version 2; \
+                       build it again with the crate `zarr-plugin` or the header `zarr_plugin.h` of this program";
+
+fn stored(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/v1.0").join(name)
+}
+
+fn library(name: &str) -> Vec<u8> {
+    fs::read(stored(&format!("{name}-1.0.0-linux_amd64.so"))).unwrap()
+}
+
+#[test]
+fn the_libraries_are_unchanged() {
     for (name, hash) in LIBRARIES {
-        let library = format!("{name}-1.0.0-linux_amd64.so");
-        let bytes = fs::read(stored.join(&library)).unwrap();
-        assert_eq!(sha256(&bytes), hash, "{library} was changed");
-        fs::write(folder.path().join(library), bytes).unwrap();
+        assert_eq!(sha256(&library(name)), hash, "{name}");
+    }
+}
+
+#[test]
+fn a_manifest_of_version_1_is_refused() {
+    // A copy that others cannot write, whatever the umask was at checkout.
+    let folder = tempfile::tempdir().unwrap();
+    for (name, _) in LIBRARIES {
+        fs::write(folder.path().join(format!("{name}-1.0.0-linux_amd64.so")), library(name)).unwrap();
         let manifest = format!("{name}.toml");
-        fs::write(folder.path().join(&manifest), fs::read(stored.join(manifest)).unwrap()).unwrap();
+        fs::write(folder.path().join(&manifest), fs::read(stored(&manifest)).unwrap()).unwrap();
     }
-    folder
-}
-
-/// What both have; `None`, which is seen, on another machine.
-fn registry() -> Option<Registry> {
-    if !cfg!(target_arch = "x86_64") {
-        println!("SKIPPED: the libraries of version 1.0 are for x86_64");
-        return None;
-    }
-    let folder = copied();
     let loader = Loader::new(&Search::nowhere().given(folder.path()), Policy::Any, Lock::default());
+    assert_eq!(loader.candidates().len(), LIBRARIES.len());
+    for candidate in loader.candidates() {
+        assert_eq!(loader.judge(candidate), Err(Refusal::AbiMajor(1)));
+        assert_eq!(loader.open(candidate).unwrap_err().to_string(), MESSAGE);
+        assert_eq!(loader.pin(candidate, "2026-11-22").unwrap_err(), Refusal::AbiMajor(1));
+    }
     let mut registry = Registry::empty();
-    let opened = loader.candidates().iter().map(|candidate| loader.open(candidate).unwrap());
-    let counts: Vec<_> =
-        opened.map(|library| (library.abi(), library.license(), library.items().count())).collect();
-    assert_eq!(counts, [((1, 0), "MIT OR Apache-2.0", 4), ((1, 0), "MIT OR Apache-2.0", 10)]);
-    assert_eq!(loader.register(&mut registry), []);
-    Some(registry)
+    let passed_over = loader.register(&mut registry);
+    assert_eq!(passed_over.len(), LIBRARIES.len());
+    assert!(passed_over.iter().all(|it| it.refusal == Refusal::AbiMajor(1)), "{passed_over:?}");
+    assert_eq!(registry.stores().len(), 0);
 }
 
-fn creation<'a>(registry: &'a Registry, reading: &'a Reading, configuration: &'a Value) -> Creation<'a> {
-    Creation { format: Format::V3Draft, identifier: "", configuration, type_name: None, registry, reading }
-}
-
-fn uint12(registry: &Registry, shape: &[u64]) -> ArrayRepresentation {
-    let document = DataTypeDocument::named("abi-1.0.uint12");
-    let (data_type, byte_order) =
-        registry.data_type(Format::V3, &document, &Reading::new(Mode::Strict)).unwrap();
-    ArrayRepresentation { shape: shape.to_vec(), data_type, fill_value: FillValue::zero(2), byte_order }
-}
-
-fn numbers(numbers: &[u16]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
-}
-
+#[cfg(target_arch = "x86_64")]
 #[test]
-fn codecs_of_version_1_0_encode_and_decode() {
-    let Some(registry) = registry() else { return };
-    let bytes = Representation::Bytes(Size::Exact(4));
-    let codec = |name: (Format, &str), configuration: &Value, decoded: &Representation| {
-        create_in(&registry, name, configuration, decoded).unwrap()
-    };
-    for (name, configuration, encoded) in [
-        ((Format::V3, "abi-1.0.steps"), json!({"start": 7}), [3, 1, 255, 90]),
-        ((Format::V3, "abi-1.0.differences"), Value::Null, [10, 1, 255, 90]),
-        ((Format::V2, "abi-1.0.steps"), json!({"start": 255}), [11, 1, 255, 90]),
-        ((Format::V3Draft, "https://example.org/abi-1.0/steps/1.0"), json!({}), [10, 1, 255, 90]),
-        ((Format::V3, "abi-1.0.xor"), json!({"key": 15}), [5, 4, 5, 107]),
-        ((Format::V3Draft, "https://example.org/abi-1.0/xor/1.0"), json!({"key": 0}), [10, 11, 10, 100]),
-    ] {
-        let Codec::BytesToBytes(codec) = codec(name, &configuration, &bytes) else { panic!("another form") };
-        assert_eq!(codec.encoded_size(Size::AtMost(9)), Size::AtMost(9));
-        let mut output = Output::at_most(4);
-        codec.encode(&[10, 11, 10, 100], &mut output).unwrap();
-        assert_eq!(output.written(), encoded, "{name:?}");
-        let mut output = Output::exactly(4);
-        codec.decode(&encoded, &mut output).unwrap();
-        assert_eq!(output.written(), [10, 11, 10, 100]);
-        let mut output = Output::exactly(4);
-        codec.decode_range(&encoded, 1..3, &mut output).unwrap();
-        assert_eq!(output.written()[1..3], [11, 10]);
-        let error = codec.decode(&encoded, &mut Output::at_most(3)).unwrap_err();
-        assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 3), "{error}");
+fn a_library_of_version_1_is_refused_by_its_symbol() {
+    for (name, _) in LIBRARIES {
+        let refused = Manifest::of_library(&library(name), "a.so").unwrap_err();
+        assert_eq!(refused, Refusal::AbiMajor(1), "{name}");
+        let file = stored(&format!("{name}-1.0.0-linux_amd64.so"));
+        assert_eq!(Loader::of_one(&file).unwrap_err().to_string(), MESSAGE);
     }
-    let refused = create_in(&registry, (Format::V3, "abi-1.0.steps"), &json!({"start": 256}), &bytes);
-    let error = refused.unwrap_err().to_string();
-    assert!(
-        error.ends_with(
-            "plugin abi-1-0-c 1.0.0: there is `start` alone, a number from 0 to 255, and not {\"start\":256}"
-        ),
-        "{error}"
-    );
-
-    let Codec::Checksum(sum) = codec((Format::V3, "abi-1.0.sum"), &Value::Null, &bytes) else {
-        panic!("another form")
-    };
-    let mut checksum = [0; 4];
-    sum.checksum(&[1, 2], &mut checksum).unwrap();
-    assert_eq!((sum.size(), sum.at_start(), checksum), (4, true, [14, 0, 0, 0]));
-
-    let array = Representation::Array(uint12(&registry, &[2, 3, 4]));
-    let turned = codec((Format::V3, "abi-1.0.last-first"), &Value::Null, &array);
-    assert!(matches!(&turned, Codec::Permutation(order) if order == &[2, 0, 1]), "{turned:?}");
-}
-
-#[test]
-fn a_data_type_of_version_1_0_and_the_codec_that_packs_it_work() {
-    let Some(registry) = registry() else { return };
-    let array = uint12(&registry, &[3]);
-    let decoded = Representation::Array(array.clone());
-    let codec = create_in(&registry, (Format::V3, "abi-1.0.pack12"), &Value::Null, &decoded).unwrap();
-    let Codec::ArrayToBytes(codec) = codec else { panic!("another form") };
-    assert_eq!(codec.encoded_size(&array).unwrap(), Size::Exact(5));
-    let mut output = Output::at_most(9);
-    codec.encode(&array, &numbers(&[0x123, 0x456, 0x789]), &mut output).unwrap();
-    assert_eq!(output.written(), [0x23, 0x61, 0x45, 0x89, 0x07]);
-    let mut output = Output::exactly(6);
-    codec.decode(&array, &[0x23, 0x61, 0x45, 0x89, 0x07], &mut output).unwrap();
-    assert_eq!(output.written(), numbers(&[0x123, 0x456, 0x789]));
-    let error = codec.decode(&array, &[1], &mut Output::exactly(6)).unwrap_err();
-    assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
-
-    let data_type = &array.data_type;
-    let order = &ByteOrder::Little;
-    let reading = &Reading::new(Mode::Strict);
-    let context = FillContext { format: Format::V3, reading, byte_order: order };
-    assert_eq!((data_type.name(), data_type.elements().size()), ("abi-1.0.uint12".into(), Some(2)));
-    assert_eq!(data_type.fill_value(&json!(7), &context).unwrap().bytes(), numbers(&[7]));
-    assert!(data_type.fill_value(&json!(4096), &context).is_err());
-    assert_eq!(data_type.fill_value_json(&numbers(&[9]), Format::V3, order).unwrap(), json!(9));
-    assert_eq!(data_type.document(Format::V3, order).unwrap(), DataTypeDocument::named("abi-1.0.uint12"));
-    assert!(data_type.document(Format::V2, order).is_err());
-    let mut text = String::new();
-    data_type.print(&numbers(&[4095]), &mut text).unwrap();
-    assert_eq!(text, "4095");
-    assert!(data_type.check(&numbers(&[0, 4095])).is_ok() && data_type.check(&numbers(&[4096])).is_err());
-    assert!(data_type.settle(&mut numbers(&[1]), Mode::Strict).is_ok());
-}
-
-#[test]
-fn grids_keys_layouts_and_documents_of_version_1_0_are_what_they_were() {
-    let Some(registry) = registry() else { return };
-    let reading = Reading::new(Mode::Strict);
-    let nothing = Value::Null;
-    let creation = creation(&registry, &reading, &nothing);
-    let grid = registry.chunk_grids().find(Format::V3, "abi-1.0.halves", &reading).unwrap();
-    let grid = (grid.create)(&creation, &[5, 1, 0]).unwrap();
-    assert_eq!((grid.grid_shape(), grid.largest_chunk()), (&[2, 1, 0][..], vec![3, 1, 0]));
-    assert_eq!((grid.chunk_range(0, 1).unwrap(), grid.chunk_of(0, 3).unwrap()), (3..5, 1));
-    assert_eq!((grid.key_index(0, 1).unwrap(), grid.chunk_of_key(0, 2).unwrap()), (1, None));
-    assert_eq!(grid.moved(&[1, 0, 0]).unwrap(), None);
-    assert!(grid.chunk_range(1, 1).is_err());
-
-    for (name, key) in [("abi-1.0.dashes", "k1-23-456"), ("abi-1.0.letters", "a1b23c456")] {
-        let keys = registry.chunk_key_encodings().find(Format::V3, name, &reading).unwrap();
-        let keys = (keys.create)(&creation).unwrap();
-        let mut encoded = String::new();
-        keys.encode(&[1, 23, 456], &mut encoded);
-        assert_eq!(encoded, key);
-        assert_eq!(keys.decode(key, 3).unwrap(), Some(vec![1, 23, 456]));
-        assert_eq!((keys.decode(key, 2).unwrap(), keys.decode("c/0", 2).unwrap()), (None, None));
-    }
-
-    let uri = |name: &str| format!("https://example.org/abi-1.0/{name}/1.0");
-    let layout = registry.memory_layouts().find(Format::V3Draft, &uri("rotated"), &reading).unwrap();
-    let layout = (layout.create)(&creation, 3).unwrap();
-    assert!(matches!(&layout, Codec::Permutation(order) if order == &[1, 2, 0]), "{layout:?}");
-
-    let marked = registry.metadata_encodings().find(Format::V3Draft, &uri("marked"), &reading).unwrap();
-    let marked = (marked.create)(&creation).unwrap();
-    let document = json!({"a": [1, "é", null]});
-    let bytes = marked.encode(&document).unwrap();
-    assert!(bytes.starts_with(b"# Zarr metadata\n{"), "{bytes:?}");
-    assert_eq!((marked.decode(&bytes, &reading).unwrap(), marked.key_suffix()), (document, ".marked.json"));
-    assert!(marked.decode(b"{}", &reading).is_err());
-
-    let letters = registry.extensions().find(Format::V3Draft, &uri("letters"), &reading).unwrap();
-    let made = (letters.create)(&creation, ExtensionPlace::Array(&[2, 3])).unwrap();
-    let names = ["a", "b"].map(|name| Some(name.to_owned()));
-    assert_eq!((made.dimension_names(), made.node_index()), (Some(&names[..]), None));
-    assert!((letters.create)(&creation, ExtensionPlace::EntryPoint).is_err());
-}
-
-#[test]
-fn a_store_of_version_1_0_keeps_values_also_behind_a_transformer() {
-    let Some(registry) = registry() else { return };
-    let store = open_described(&registry, &json!({"type": "abi-1.0.shelf"})).unwrap();
-    let key = |text: &str| Key::new(text).unwrap();
-    store.set(&key("x/a"), b"0123456789".into()).unwrap();
-    store.set_partial_values(&[(key("x/b"), 2, b"!")]).unwrap();
-    let get = |store: &dyn Store, at: &str| get_value(store, &key(at), 99).unwrap().map(|it| it.to_vec());
-    assert_eq!((get(&*store, "x/b"), get(&*store, "x/c")), (Some(b"\0\0!".to_vec()), None));
-    let mut output = Output::at_most(3);
-    let got = store.get(&key("x/a"), GetOptions::uncached(ByteRange::Last(3)), &mut output).unwrap().unwrap();
-    assert_eq!((got.size, output.written()), (10, &b"789"[..]));
-    let requests = ["x/a", "x/c", "x/b"].map(|at| Request::new(key(at), ByteRange::From(1), 99)).to_vec();
-    let mut fetched: Vec<_> = store
-        .get_many(requests, 99)
-        .map(|(number, got)| (number, got.unwrap().map(|got| got.bytes.to_vec())))
-        .collect();
-    fetched.sort();
-    assert_eq!(fetched, [(0, Some(b"123456789".to_vec())), (1, None), (2, Some(b"\0!".to_vec()))]);
-    assert_eq!((store.size(&key("x/a")).unwrap(), store.list().unwrap().len()), (Some(10), 2));
-    assert_eq!(store.list_dir(&Prefix::root()).unwrap().prefixes, [Prefix::new("x/").unwrap()]);
-
-    let reading = Reading::new(Mode::Strict);
-    let configuration = json!({"key": 1});
-    let uri = "https://example.org/abi-1.0/masked/1.0";
-    let plugin = registry.storage_transformers().find(Format::V3Draft, uri, &reading).unwrap();
-    let made = (plugin.create)(&creation(&registry, &reading, &configuration), &[4]).unwrap();
-    let StorageTransformer::Wrap(masked) = made else { panic!("another form") };
-    let masked = masked.wrap(Arc::clone(&store), &Prefix::new("x/").unwrap());
-    masked.set(&key("x/c"), b"\0\x01\x02".into()).unwrap();
-    masked.set(&key("y"), b"\0\x01\x02".into()).unwrap();
-    assert_eq!((get(&*store, "x/c"), get(&*store, "y")), (Some(vec![1, 0, 3]), Some(vec![0, 1, 2])));
-    assert_eq!(get(&*masked, "x/c"), Some(vec![0, 1, 2]));
-    masked.erase_prefix(&Prefix::new("x/").unwrap()).unwrap();
-    assert_eq!(store.list().unwrap(), [key("y")]);
 }

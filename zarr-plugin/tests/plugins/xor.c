@@ -131,7 +131,7 @@ static const zarr_codec_vtable xor_codec = {
 static zarr_item item;
 
 #ifdef NEWER
-/* As version 1.9 might have it: more members, and an item of a kind that version 1.0 does not have. */
+/* As version 2.9 might be: further members, and an item of a kind that version 2.0 does not have. */
 static struct {
     zarr_plugin known;
     uint64_t more[4];
@@ -146,11 +146,11 @@ static const zarr_item *const items[] = {&item};
 #endif
 
 #ifdef NO_SYMBOL
-#define zarr_plugin_v1 something_else
+#define zarr_plugin_v2 something_else
 int32_t something_else(const zarr_host *host, const zarr_plugin **out, zarr_buf *err);
 #endif
 
-int32_t zarr_plugin_v1(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
+int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
     if (host->abi_major != ZARR_ABI_MAJOR)
         return fail(err, ZARR_UNSUPPORTED, "this host is another one");
 #ifdef REFUSES

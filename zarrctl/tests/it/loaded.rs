@@ -556,3 +556,25 @@ fn a_lock_file_that_cannot_be_believed_trusts_nothing_and_data_that_needs_none_i
     assert!(home.refuses(&["plugins", "trust", "xor-c"]).contains("may be written by others"));
     assert!(Path::new(&lock).exists());
 }
+
+/// The library is one that `zarr-plugin` stores.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_plugin_of_version_1_of_the_abi_is_refused_with_what_to_do() {
+    let home = Home::new();
+    fs::create_dir_all(home.plugins()).unwrap();
+    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin/tests/v1.0");
+    for file in ["abi-1-0-c.toml", "abi-1-0-c-1.0.0-linux_amd64.so"] {
+        // Written again, since the copy of a file would keep the mode of the checkout.
+        fs::write(home.plugins().join(file), fs::read(format!("{stored}/{file}")).unwrap()).unwrap();
+    }
+    let refused = "it uses version 1 of the plugin ABI, expected version 2; build it again with the crate \
+                   `zarr-plugin` or the header `zarr_plugin.h` of this program";
+    let listed = home.says(&["plugins"]);
+    assert!(listed.contains(refused), "{listed}");
+    for verb in ["trust", "probe"] {
+        let error = home.refuses(&["plugins", verb, "abi-1-0-c"]);
+        assert!(error.contains(refused), "{verb}: {error}");
+    }
+    assert!(!home.configuration("plugins.lock").exists());
+}

@@ -208,7 +208,7 @@ fn the_body_of_an_http_error_does_not_reach_the_terminal_unescaped() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_field_of_a_plugin_manifest_reaches_the_terminal_unescaped() {
-    let manifest = r#"{"manifest_version":1,"name":"odd","version":"1.0.0","license":"MIT","abi":{"major":1,"minor":0},
+    let manifest = r#"{"manifest_version":1,"name":"odd","version":"1.0.0","license":"MIT","abi":{"major":2,"minor":0},
         "library":{"linux_amd64":{"path":"odd.so","sha256":"00"}},
         "provides":[{"kind":"codec","name":"example.odd","summary":"an odd codec","aliases":["odd"]}]}"#;
     let folder = TempDir::new().unwrap();

@@ -38,7 +38,7 @@ fn a_program_that_is_not_built_for_webassembly_says_so() {
     assert!(refuses(&place, &["plugins", "probe", &module]).contains(what));
     let hash = "93a44bbb96c751218e4c00d479e4c14358122a389acca16205b1e4d0dc5f9476";
     let manifest = format!(
-        "manifest_version = 1\nname = 'empty'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 1, minor = 0 }}\n\
+        "manifest_version = 1\nname = 'empty'\nversion = '1.0.0'\nlicense = 'MIT'\nabi = {{ major = 2, minor = 0 }}\n\
          library.wasm32 = {{ path = 'empty.wasm', sha256 = '{hash}' }}\n\
          [[provides]]\nkind = 'codec'\nname = 'example.empty'\n"
     );
@@ -101,7 +101,7 @@ mod run {
             &module,
             &source,
         ]);
-        clang.arg("-Wl,--no-entry,--export=zarr_plugin_v1,--export-table,--growable-table");
+        clang.arg("-Wl,--no-entry,--export=zarr_plugin_v2,--export-table,--growable-table");
         clang.arg(format!("-I{ROOT}/zarr-plugin/include")).arg(format!("-I{ROOT}/examples/three-ways"));
         let built = clang.output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));

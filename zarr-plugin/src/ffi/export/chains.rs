@@ -1,4 +1,4 @@
-//! Chains inside of a codec, as the host shows them to the codec of a library.
+//! Chains of a codec of the other side, which this side runs.
 
 use std::ffi::c_void;
 
@@ -10,13 +10,13 @@ use crate::ffi::array::array_of;
 use crate::ffi::output::write_output;
 use crate::ffi::{Direction, Failure, borrowed};
 
-/// What the functions of [`show_chains`] are called with.
+/// The context of the functions of [`show_chains`].
 struct Shown<'a> {
     chains: &'a [CodecChain],
     run: &'a mut dyn RunChain,
 }
 
-/// Shows chains to the other side during `call`, and what runs them.
+/// Lends chains to the other side during `call`. `run` runs them.
 pub(crate) fn show_chains<R>(
     chains: &[CodecChain],
     run: &mut dyn RunChain,
@@ -55,7 +55,7 @@ callbacks! {
 
 /// # Safety
 ///
-/// The pointers are those of one call; `context` is the [`Shown`] of a call that still runs, in which nobody else is.
+/// The pointers are those of one call. `context` is the [`Shown`] of a call that has not ended, and no other code uses it.
 unsafe fn run_shown(
     direction: Direction,
     context: *mut c_void,
@@ -64,7 +64,7 @@ unsafe fn run_shown(
     from: Str,
     to: *mut abi::Output,
 ) -> Result<(), Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe {
         let shown = &mut *context.cast::<Shown<'_>>();
         let chain =

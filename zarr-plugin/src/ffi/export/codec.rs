@@ -1,4 +1,4 @@
-//! Codecs of this side, as the other sees them.
+//! Codecs of this side for the other side.
 
 use std::ffi::c_void;
 
@@ -43,18 +43,18 @@ callbacks! {
 }
 
 unsafe extern "C" fn destroy(this: *mut c_void) {
-    // SAFETY: `this` is of `instance`, and the other side is done with it.
+    // SAFETY: `instance` made it, and the other side does not use it again.
     let codec = unsafe { Box::from_raw(this.cast::<Codec>()) };
     contained(|| drop(codec));
 }
 
-/// What `this` of [`CODECS`] is.
+/// The codec behind `this`.
 ///
 /// # Safety
 ///
-/// It is one.
+/// `this` is that of [`CODECS`].
 unsafe fn codec<'a>(this: *const c_void) -> &'a Codec {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { &*this.cast::<Codec>() }
 }
 
@@ -111,7 +111,7 @@ callbacks! {
     }
 }
 
-/// Encodes or decodes `from` to the memory that is lent.
+/// Encodes or decodes `from` to lent memory.
 ///
 /// # Safety
 ///
@@ -124,11 +124,11 @@ unsafe fn run(
     call: *const Call,
     to: *mut abi::Output,
 ) -> Result<(), Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe {
         let call = started(call)?;
         let from = borrowed(from);
-        // Most codecs of bytes are not told of an array, and the others have a use for it.
+        // Codecs of bytes are called without an array.
         let array = || array_of(array);
         write_output(to, |to| {
             match (codec, direction) {
@@ -153,13 +153,13 @@ unsafe fn run(
     }
 }
 
-/// What a host tells about a call, unless it is to be stopped.
+/// The options of a call, unless it is cancelled.
 ///
 /// # Safety
 ///
-/// `call` is that of a call.
+/// The other side lends `call` for this call.
 unsafe fn started(call: *const Call) -> Result<Call, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe {
         let call = read(call)?;
         if !call.cancelled.is_null() && call.cancelled.read_volatile() != 0 {
@@ -193,7 +193,7 @@ callbacks! {
         let codec = codec(this);
         let chains = chains_of(codec);
         let links = chains.get(chain).ok_or_else(|| wrong_function(codec))?.links();
-        // The first codec of a chain is given what the whole chain is.
+        // The input of the first codec is that of the chain.
         let Some(Representation::Array(array)) = links.first().map(|link| &link.decoded) else {
             return Err(Failure::broken(format!("chain {chain} has no codecs")));
         };
@@ -206,7 +206,7 @@ callbacks! {
     }
 
     fn checksum(this: *const c_void, bytes: Str, checksum: *mut u8) {
-        // `checksum` has the number of bytes that the codec declares.
+        // `checksum` has the number of bytes that the codec declared.
         let Codec::Checksum(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
         if codec.size() > 0 {
             codec.checksum(borrowed(bytes), std::slice::from_raw_parts_mut(checksum, codec.size()))?;

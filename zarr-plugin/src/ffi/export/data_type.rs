@@ -1,4 +1,4 @@
-//! Data types of this side, as the other sees them. One table of functions shows those of a library and of a host.
+//! Data types of this side for the other side. A library and a host use the same table of functions.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::ffi::creation::{format_of, mode_of, with_creation};
 use crate::ffi::description::{description, document_json};
 use crate::ffi::{Failure, borrowed, contained, parse, put};
 
-/// The functions that show a type of this side. `this` is an `Arc<dyn DataType>`.
+/// The functions of a type of this side. `this` is an `Arc<dyn DataType>`.
 pub(crate) static SHOWN: DataTypeVtable = DataTypeVtable {
     struct_size: size_of::<DataTypeVtable>(),
     create: Some(create),
@@ -29,17 +29,17 @@ pub(crate) static SHOWN: DataTypeVtable = DataTypeVtable {
     inner: Some(inner),
 };
 
-/// What `this` of [`SHOWN`] is.
+/// The data type behind `this`.
 ///
 /// # Safety
 ///
-/// It is one.
+/// `this` is that of [`SHOWN`].
 unsafe fn shown<'a>(this: *const c_void) -> &'a Arc<dyn DataType> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { &*this.cast::<Arc<dyn DataType>>() }
 }
 
-/// Hands `data_type` to the other side, which releases it.
+/// Passes `data_type` to the other side, which releases it.
 pub(crate) fn hand_over(data_type: Arc<dyn DataType>) -> DataTypeHandle {
     DataTypeHandle { vtable: &SHOWN, this: Box::into_raw(Box::new(data_type)).cast() }
 }
@@ -60,7 +60,7 @@ callbacks! {
     }
 }
 
-/// What this library links: what its plugins find.
+/// The plugins that this library links.
 pub(crate) fn linked() -> Result<&'static Registry, Failure> {
     static LINKED: std::sync::OnceLock<Result<Registry, String>> = std::sync::OnceLock::new();
     let linked = LINKED.get_or_init(|| Registry::linked().map_err(|error| error.to_string()));
@@ -68,12 +68,12 @@ pub(crate) fn linked() -> Result<&'static Registry, Failure> {
 }
 
 unsafe extern "C" fn retain(this: *const c_void) -> *mut c_void {
-    // SAFETY: `this` is what was shown.
+    // SAFETY: `this` is that of the table.
     hand_over(unsafe { shown(this) }.clone()).this
 }
 
 unsafe extern "C" fn release(this: *mut c_void) {
-    // SAFETY: `this` is of `hand_over`, and the other side is done with it.
+    // SAFETY: `hand_over` made it, and the other side does not use it again.
     let held = unsafe { Box::from_raw(this.cast::<Arc<dyn DataType>>()) };
     contained(|| drop(held));
 }
@@ -98,7 +98,7 @@ callbacks! {
         element: *mut Buf,
     ) {
         let (json, byte_order) = (parse(borrowed(json))?, order_of(&*order)?);
-        // Nothing is created, and so nothing is looked up.
+        // Nothing is created, so nothing is looked up.
         let value = with_creation(reading, &Registry::empty(), |creation| {
             let context = FillContext {
                 format: creation.format,

@@ -1,4 +1,4 @@
-//! Generic extensions of this library, as the other side sees them.
+//! Generic extensions of this library for the other side.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! Chunk grids of this library, as the other side sees them.
+//! Chunk grids of this library for the other side.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ callbacks! {
         if let Some(shape) = grid.chunk_shape() {
             members.insert("chunk_shape", lengths(shape));
         }
-        // Chunks follow one another: no other than the first can lie before the array.
+        // Only the first chunk can begin before the array.
         let counts = grid.grid_shape().iter().enumerate();
         let before =
             counts.map(|(along, &count)| if count == 0 { 0 } else { grid.before_array(along, 0) });

@@ -1,4 +1,4 @@
-//! What `create` of a codec of this side leaves for the other.
+//! The result of `create` of a codec of this side.
 
 use zarr_spec::{Codec, CodecChain, Value, json};
 
@@ -8,11 +8,11 @@ use crate::ffi::byte_order::order_json;
 use crate::ffi::import::instance::EMPTY_INSTANCE;
 use crate::ffi::{EMPTY, Failure, fill, put};
 
-/// Fills `out`: with data where that is all there is to the codec, with the codec itself otherwise.
+/// Fills `out` with a codec. A permutation, a byte order and a shard are passed as data.
 ///
 /// # Safety
 ///
-/// `out` is a place for an instance.
+/// `out` is a writable instance.
 pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(), Failure> {
     let mut value = None;
     let mut checksum = (0, false);
@@ -47,14 +47,14 @@ pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(
     let n_chains = n_chains.map_err(|_| Failure::broken("it has too many chains"))?;
     let mut text = EMPTY;
     if let Some(value) = value {
-        // SAFETY: a place of this function.
+        // SAFETY: a buffer of this function.
         unsafe { put(&mut text, value.to_string().into_bytes()) };
     }
     let this = match form {
         abi::FORM_VALUE => std::ptr::null_mut(),
         _ => Box::into_raw(Box::new(codec)).cast(),
     };
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe {
         let filled = CodecInstance {
             form,
@@ -71,7 +71,7 @@ pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(
     Ok(())
 }
 
-/// The chains that the host makes and runs for a codec.
+/// The chains of a codec, which the host creates and runs.
 pub(super) fn chains_of(codec: &Codec) -> Vec<&CodecChain> {
     match codec {
         Codec::Composite(codec) => codec.chains(),

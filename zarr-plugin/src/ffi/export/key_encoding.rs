@@ -1,4 +1,4 @@
-//! Chunk key encodings of this library, as the other side sees them.
+//! Chunk key encodings of this library for the other side.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ callbacks! {
                 found.write(1);
             }
             Some(decoded) => {
-                let what = format!("it has chunk {decoded:?} in a grid of {rank} dimensions");
+                let what = format!("it decoded a key to chunk {decoded:?} in a grid of {rank} dimensions");
                 return Err(Failure::broken(what));
             }
         }

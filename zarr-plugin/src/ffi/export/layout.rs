@@ -1,4 +1,4 @@
-//! Memory layouts of this library, as the other side sees them.
+//! Memory layouts of this library for the other side.
 
 use std::ffi::c_void;
 
@@ -12,7 +12,7 @@ use crate::ffi::Failure;
 use crate::ffi::array::{CreatedFor, created_for};
 use crate::ffi::creation::with_creation;
 
-/// The functions of a memory layout of this library. `this` is a [`Codec`], `context` a [`MemoryLayoutPlugin`].
+/// The functions of a memory layout. `this` is a [`Codec`], `context` a [`MemoryLayoutPlugin`].
 pub(crate) static MEMORY_LAYOUTS: CodecVtable =
     CodecVtable { create: Some(create_layout), translate: None, ..CODECS };
 
@@ -25,7 +25,7 @@ callbacks! {
     ) {
         let plugin = &*context.cast::<MemoryLayoutPlugin>();
         let CreatedFor::Rank(rank) = created_for(decoded)? else {
-            return Err(Failure::broken("a memory layout is created for a number of dimensions"));
+            return Err(Failure::broken("expected a number of dimensions for a memory layout"));
         };
         with_creation(creation, linked()?, |creation| instance((plugin.create)(creation, rank)?, out))
     }

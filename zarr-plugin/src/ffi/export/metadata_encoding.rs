@@ -1,4 +1,4 @@
-//! Metadata encodings of this library, as the other side sees them.
+//! Metadata encodings of this library for the other side.
 
 use std::ffi::c_void;
 use std::sync::Arc;

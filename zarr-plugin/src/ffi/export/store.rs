@@ -1,13 +1,16 @@
-//! Stores as the other side sees them: those that a library has, and those that a host hands to a storage transformer.
+//! Stores of this side for the other side: the stores of a library, and those that a host passes to a plugin.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use zarr_spec::store::{Contents, GetOptions, GetResult, Request, Responses, Store, StoreError, StorePlugin};
+use zarr_spec::store::{
+    Contents, GetOptions, GetResult, Keys, Request, Responses, Store, StoreError, StorePlugin,
+};
 use zarr_spec::{ByteRange, Key, Output, Prefix, json};
 
-use crate::abi::{self, Buf, Listing, PartialValue, StoreHandle, StoreRequest, StoreVtable, Str};
+use crate::abi::{self, Buf, ListSink, PartialValue, StoreHandle, StoreRequest, StoreVtable, Str};
 use crate::ffi::import::store::owned;
+use crate::ffi::io_status::status_of;
 use crate::ffi::output::write_output;
 use crate::ffi::{
     Failure, borrowed, borrowed_items, borrowed_text, contained, fill, lend, parse, put, read, required,
@@ -21,19 +24,21 @@ pub(crate) static STORES: StoreVtable = StoreVtable {
     describe: Some(describe),
     get: Some(get),
     size: Some(size),
-    begin: Some(begin),
-    next: Some(next),
-    end: Some(end),
+    begin_batch: Some(begin_batch),
+    next_response: Some(next_response),
+    end_batch: Some(end_batch),
     set: Some(set),
     set_partial_values: Some(set_partial_values),
     erase: Some(erase),
     erase_values: Some(erase_values),
     erase_prefix: Some(erase_prefix),
-    list_prefix: Some(list_prefix),
+    begin_listing: Some(begin_listing),
+    next_keys: Some(next_keys),
+    end_listing: Some(end_listing),
     list_dir: Some(list_dir),
 };
 
-/// Gives a store to the other side, which releases it.
+/// Passes a store to the other side, which releases it.
 pub(crate) fn hand_over(store: Arc<dyn Store>) -> StoreHandle {
     StoreHandle { vtable: &raw const STORES, this: Box::into_raw(Box::new(store)).cast() }
 }
@@ -42,11 +47,14 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotSupported { .. } => Self::new(abi::UNSUPPORTED, error.to_string()),
-            StoreError::Key(error) => Self::new(abi::BAD_CONFIGURATION, error.to_string()),
+            // The other side knows the key.
+            StoreError::Key(error) => Self::new(abi::INVALID_KEY, error.reason),
             StoreError::Invalid(error) => error.into(),
             StoreError::TooLarge { source, .. } => source.into(),
-            // The other side says what was being done.
-            StoreError::Io { place, source, .. } => Self::new(abi::IO, format!("`{place}`: {source}")),
+            // The other side adds the operation to the message.
+            StoreError::Io { kind, place, source, .. } => {
+                Self::new(status_of(kind), format!("`{place}`: {source}"))
+            }
             other => Self::new(abi::INTERNAL, other.to_string()),
         }
     }
@@ -60,7 +68,7 @@ callbacks! {
         inside: *const StoreHandle,
         this: *mut *mut c_void,
     ) {
-        // The store in `inside` belongs to this library from now on.
+        // This library owns `inside` as soon as it is called.
         let inside = match inside.is_null() {
             true => None,
             false => Some(owned(&inside.read(), "the host".into())?),
@@ -77,18 +85,18 @@ callbacks! {
 }
 
 unsafe extern "C" fn release(this: *mut c_void) {
-    // SAFETY: `hand_over` has made it, and the other side is done with it.
+    // SAFETY: `hand_over` made it, and the other side does not use it again.
     let store = unsafe { Box::from_raw(this.cast::<Arc<dyn Store>>()) };
     contained(|| drop(store));
 }
 
-/// What `this` is.
+/// The store behind `this`.
 ///
 /// # Safety
 ///
-/// It is of [`hand_over`], and lives as long as `'a`.
+/// [`hand_over`] made it, and it lives as long as `'a`.
 unsafe fn store<'a>(this: *const c_void) -> &'a Arc<dyn Store> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { &*this.cast::<Arc<dyn Store>>() }
 }
 
@@ -96,7 +104,7 @@ unsafe fn store<'a>(this: *const c_void) -> &'a Arc<dyn Store> {
 ///
 /// The text is lent for this call.
 unsafe fn key(text: Str) -> Result<Key, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let text = unsafe { borrowed_text(text) }?;
     Key::new(text).map_err(|error| StoreError::from(error).into())
 }
@@ -105,9 +113,9 @@ unsafe fn key(text: Str) -> Result<Key, Failure> {
 ///
 /// The text is lent for this call.
 unsafe fn prefix(text: Str) -> Result<Prefix, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let text = unsafe { borrowed_text(text) }?;
-    Prefix::new(text).map_err(|error| StoreError::from(error).into())
+    Prefix::new(text).map_err(|error| Failure::new(abi::BAD_CONFIGURATION, error.to_string()))
 }
 
 callbacks! {
@@ -121,8 +129,9 @@ callbacks! {
             "writeable": (can.writeable),
             "listable": (can.listable),
             "erasable": (can.erasable),
-            "concurrency": (hints.max_concurrency as u64),
-            "join_gap": (hints.coalesce_gap)
+            "max_concurrency": (hints.max_concurrency as u64),
+            "coalesce_gap": (hints.coalesce_gap),
+            "caches_values": (store.caches_values())
         });
         put(json, described.to_string().into_bytes());
         Ok(())
@@ -145,13 +154,13 @@ fn range_of(shown: &abi::ByteRange) -> Result<ByteRange, Failure> {
         abi::RANGE_PART => Ok(ByteRange::Range { offset: shown.offset, size: shown.size }),
         abi::RANGE_FROM => Ok(ByteRange::From(shown.offset)),
         abi::RANGE_LAST => Ok(ByteRange::Last(shown.size)),
-        other => Err(Failure::broken(format!("kind {other} of byte range is none"))),
+        other => Err(Failure::broken(format!("unknown kind {other} of byte range"))),
     }
 }
 
 fn options_of(range: &abi::ByteRange, flags: u32) -> Result<GetOptions, Failure> {
     let range = range_of(range)?;
-    Ok(match flags & abi::GET_ONCE {
+    Ok(match flags & abi::GET_UNCACHED {
         0 => GetOptions::new(range),
         _ => GetOptions::uncached(range),
     })
@@ -164,7 +173,7 @@ callbacks! {
         range: *const abi::ByteRange,
         flags: u32,
         to: *mut abi::Output,
-        got: *mut abi::Got,
+        result: *mut abi::GetResult,
     ) {
         let key = key(at)?;
         let options = options_of(&*range, flags)?;
@@ -173,7 +182,7 @@ callbacks! {
             found = store(this).get(&key, options, to)?;
             put_shared(found.as_ref(), to)
         })?;
-        fill_got(found.as_ref(), got)
+        fill_result(found.as_ref(), result)
     }
 }
 
@@ -185,28 +194,28 @@ fn put_shared(found: Option<&GetResult>, to: &mut Output<'_>) -> Result<(), Fail
     }
 }
 
-/// Says what was found, besides its bytes.
+/// Returns the size and the version of a value.
 ///
 /// # Safety
 ///
-/// `to` is what the other side lends for this call.
-unsafe fn fill_got(found: Option<&GetResult>, to: *mut abi::Got) -> Result<(), Failure> {
-    // SAFETY: as this function asks.
-    let room = unsafe { read(to) }?;
+/// The other side lends `to` for this call.
+unsafe fn fill_result(found: Option<&GetResult>, to: *mut abi::GetResult) -> Result<(), Failure> {
+    // SAFETY: as this function requires.
+    let lent = unsafe { read(to) }?;
     let Some(found) = found else {
-        // SAFETY: as this function asks.
-        unsafe { fill(to, abi::Got { found: 0, ..room }) };
+        // SAFETY: as this function requires.
+        unsafe { fill(to, abi::GetResult { found: 0, ..lent }) };
         return Ok(());
     };
     let version = found.version.as_ref().map_or(&[][..], |version| version.bytes());
-    let fits = version.len() <= room.version_room && !room.version.is_null();
+    let fits = version.len() <= lent.version_capacity && !lent.version.is_null();
     let version = if fits { version } else { &[] };
-    // SAFETY: as this function asks; there is room for so many bytes.
+    // SAFETY: as this function requires; the version fits.
     unsafe {
         if !version.is_empty() {
-            std::ptr::copy_nonoverlapping(version.as_ptr(), room.version, version.len());
+            std::ptr::copy_nonoverlapping(version.as_ptr(), lent.version, version.len());
         }
-        fill(to, abi::Got { found: 1, size: found.size, version_len: version.len(), ..room });
+        fill(to, abi::GetResult { found: 1, size: found.size, version_len: version.len(), ..lent });
     }
     Ok(())
 }
@@ -221,7 +230,7 @@ callbacks! {
     }
 }
 
-/// Requests that are on their way.
+/// Requests in flight.
 struct Batch {
     /// Borrows from `store`: dropped first.
     responses: Responses<'static>,
@@ -230,7 +239,7 @@ struct Batch {
 }
 
 callbacks! {
-    fn begin(
+    fn begin_batch(
         this: *const c_void,
         requests: *const StoreRequest,
         n_requests: usize,
@@ -245,16 +254,21 @@ callbacks! {
         let requests: Vec<Request> = requests.collect::<Result<_, Failure>>()?;
         let store = Arc::clone(store(this));
         let responses = store.get_many(requests, budget);
-        // SAFETY: the store is kept beside what borrows from it, and dropped after that; an `Arc` does not move what it
-        // holds.
+        // SAFETY: the batch owns the store and drops it after the responses, which borrow from it. An `Arc` does not move
+        // its content.
         let responses = std::mem::transmute::<Responses<'_>, Responses<'static>>(responses);
         batch
             .write(Box::into_raw(Box::new(Batch { responses, count: n_requests, _store: store })).cast());
         Ok(())
     }
 
-    fn next(batch: *mut c_void, number: *mut usize, to: *mut abi::Output, got: *mut abi::Got) {
-        // The host does not call other functions of this batch meanwhile.
+    fn next_response(
+        batch: *mut c_void,
+        number: *mut usize,
+        to: *mut abi::Output,
+        result: *mut abi::GetResult,
+    ) {
+        // No other function is called with this batch at the same time.
         let batch = &mut *batch.cast::<Batch>();
         let Some((which, fetched)) = batch.responses.next() else {
             number.write(batch.count);
@@ -263,12 +277,12 @@ callbacks! {
         number.write(which);
         let found = fetched?.map(GetResult::from);
         write_output(to, |to| put_shared(found.as_ref(), to))?;
-        fill_got(found.as_ref(), got)
+        fill_result(found.as_ref(), result)
     }
 }
 
-unsafe extern "C" fn end(batch: *mut c_void) {
-    // SAFETY: `begin` has made it, and the other side is done with it.
+unsafe extern "C" fn end_batch(batch: *mut c_void) {
+    // SAFETY: `begin_batch` made it, and the other side does not use it again.
     let batch = unsafe { Box::from_raw(batch.cast::<Batch>()) };
     contained(|| drop(batch));
 }
@@ -297,37 +311,80 @@ callbacks! {
     fn erase_prefix(this: *const c_void, below: Str) {
         Ok(store(this).erase_prefix(&prefix(below)?)?)
     }
+}
 
-    fn list_prefix(this: *const c_void, below: Str, keys: *mut Listing) {
-        for key in store(this).list_prefix(&prefix(below)?)? {
-            add(keys, 0, std::iter::once(key?.as_str()))?;
+/// A listing in progress.
+struct Listing {
+    /// Borrows from `store`: dropped first.
+    keys: Keys<'static>,
+    _store: Arc<dyn Store>,
+}
+
+callbacks! {
+    fn begin_listing(this: *const c_void, below: Str, listing: *mut *mut c_void) {
+        let store = Arc::clone(store(this));
+        let keys = store.list_prefix(&prefix(below)?).map_err(listing_failure)?;
+        // SAFETY: the listing owns the store and drops it after the keys, which borrow from it. An `Arc` does not move its
+        // content.
+        let keys = std::mem::transmute::<Keys<'_>, Keys<'static>>(keys);
+        listing.write(Box::into_raw(Box::new(Listing { keys, _store: store })).cast());
+        Ok(())
+    }
+
+    fn next_keys(listing: *mut c_void, sink: *mut ListSink) {
+        // No other function is called with this listing at the same time.
+        let listing = &mut *listing.cast::<Listing>();
+        let add = Add::to(sink)?;
+        for key in &mut listing.keys {
+            if add.stops_after(0, key.map_err(listing_failure)?.as_str()) {
+                break;
+            }
         }
         Ok(())
     }
 
-    fn list_dir(this: *const c_void, below: Str, found: *mut Listing) {
-        let directory = store(this).list_dir(&prefix(below)?)?;
-        add(found, 0, directory.keys.iter().map(Key::as_str))?;
-        add(found, 1, directory.prefixes.iter().map(Prefix::as_str))
+    fn list_dir(this: *const c_void, below: Str, sink: *mut ListSink) {
+        let directory = store(this).list_dir(&prefix(below)?).map_err(listing_failure)?;
+        let add = Add::to(sink)?;
+        let _is_stopped = directory.keys.iter().any(|key| add.stops_after(0, key.as_str()))
+            || directory.prefixes.iter().any(|prefix| add.stops_after(1, prefix.as_str()));
+        Ok(())
     }
 }
 
-/// Tells the other side what was listed.
-///
-/// # Safety
-///
-/// `to` is what the other side lends for this call.
-unsafe fn add<'a>(
-    to: *mut Listing,
-    is_prefix: u32,
-    mut texts: impl Iterator<Item = &'a str>,
-) -> Result<(), Failure> {
-    // SAFETY: as this function asks.
-    let add = required(unsafe { read(to) }?.add, "add")?;
-    // SAFETY: the function that comes with the listing.
-    let refused = |text: &str| unsafe { add(to, is_prefix, lend(text.as_bytes())) } != 0;
-    match texts.any(refused) {
-        true => Err(Failure::new(abi::CANCELLED, "the other side wants no more of the listing")),
-        false => Ok(()),
+unsafe extern "C" fn end_listing(listing: *mut c_void) {
+    // SAFETY: `begin_listing` made it, and the other side does not use it again.
+    let listing = unsafe { Box::from_raw(listing.cast::<Listing>()) };
+    contained(|| drop(listing));
+}
+
+/// The failure of a listing. The other side does not know the key of a [`StoreError::Key`].
+fn listing_failure(error: StoreError) -> Failure {
+    match error {
+        StoreError::Key(error) => Failure::new(abi::INTERNAL, error.to_string()),
+        error => error.into(),
+    }
+}
+
+/// Adds keys and prefixes to a sink of the other side.
+struct Add {
+    sink: *mut ListSink,
+    function: unsafe extern "C" fn(*mut ListSink, u32, Str) -> i32,
+}
+
+impl Add {
+    /// # Safety
+    ///
+    /// The other side lends `sink` for longer than this value lives.
+    unsafe fn to(sink: *mut ListSink) -> Result<Self, Failure> {
+        // SAFETY: as this function requires.
+        let function = required(unsafe { read(sink) }?.add, "add")?;
+        Ok(Self { sink, function })
+    }
+
+    /// Adds a text. Returns whether the other side accepts no more.
+    fn stops_after(&self, is_prefix: u32, text: &str) -> bool {
+        // SAFETY: the sink and its function, as `to` asks.
+        unsafe { (self.function)(self.sink, is_prefix, lend(text.as_bytes())) != 0 }
     }
 }

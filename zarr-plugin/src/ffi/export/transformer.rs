@@ -1,4 +1,4 @@
-//! Storage transformers of this library, as the other side sees them.
+//! Storage transformers of this library for the other side.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ callbacks! {
             StorageTransformer::Wrap(transformer) => {
                 this.write(Box::into_raw(Box::new(transformer)).cast());
             }
-            // What is in the chain without an entry of its own, the host's has, too.
+            // The host adds the codecs that have no document.
             StorageTransformer::Shard(shard)
                 if shard.index_codecs.links().iter().all(|link| link.document.is_none()) =>
             {
@@ -46,7 +46,7 @@ callbacks! {
                 put(shard_json, json!({"chunks_per_shard": chunks}).to_string().into_bytes());
             }
             StorageTransformer::Shard(_) => {
-                let what = "shards cross with the draft's index, which has no codecs";
+                let what = "the ABI supports only the index of the draft, which has no codecs";
                 return Err(Failure::new(abi::UNSUPPORTED, what));
             }
         }
@@ -54,7 +54,7 @@ callbacks! {
     }
 
     fn wrap(this: *const c_void, next: *const StoreHandle, array: Str, wrapped: *mut StoreHandle) {
-        // `next` belongs to this side from now on.
+        // This library owns `next` as soon as it is called.
         let next = owned(&next.read(), "the host".into())?;
         let array =
             Prefix::new(borrowed_text(array)?).map_err(|error| Failure::broken(error.to_string()))?;

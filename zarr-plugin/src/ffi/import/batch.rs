@@ -1,4 +1,4 @@
-//! Requests to a store of the other side that are in flight.
+//! Batches of requests to a store of the other side.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -6,30 +6,32 @@ use std::ffi::c_void;
 use zarr_spec::store::{CompletedRequest, Request, Response};
 use zarr_spec::{LimitExceeded, Output};
 
-use super::store::{ForeignStore, GotRoom, READING, get_flags};
+use super::store::{ForeignStore, READING, ResultMemory, get_flags};
 use crate::abi::StoreRequest;
 use crate::ffi::export::store::range_shown;
 use crate::ffi::output::lend_output;
 use crate::ffi::{Failure, lend, required};
 
-/// Requests that are on their way.
+/// Requests in flight.
 pub(super) struct Batch<'s> {
     store: &'s ForeignStore,
     this: *mut c_void,
 }
 
-// SAFETY: the ABI has functions of a batch called by any thread, one at a time.
+// SAFETY: the ABI allows calls with a batch on any thread, one at a time.
 unsafe impl Send for Batch<'_> {}
 
 impl<'s> Batch<'s> {
-    /// Sends the requests; `None` for a store that gets values one by one.
+    /// Sends the requests. `None` for a store without batches.
     pub(super) fn begin(
         store: &'s ForeignStore,
         requests: &[Request],
         budget: usize,
     ) -> Result<Option<Self>, Failure> {
         let vtable = &store.instance.vtable;
-        let (Some(begin), Some(_), true) = (vtable.begin, vtable.next, store.capabilities.readable) else {
+        let (Some(begin), Some(_), true) =
+            (vtable.begin_batch, vtable.next_response, store.description.capabilities.readable)
+        else {
             return Ok(None);
         };
         let shown = |request: &Request| StoreRequest {
@@ -43,21 +45,21 @@ impl<'s> Batch<'s> {
         let shown: Vec<StoreRequest> = requests.iter().map(shown).collect();
         let mut this = std::ptr::null_mut();
         store.instance.call(|_, of, err| {
-            // SAFETY: a function of the store, called with what it is and with a place that it may fill.
+            // SAFETY: a function of the store, called with the store and memory for its result.
             Ok(unsafe { begin(of, shown.as_ptr(), shown.len(), budget, &mut this, err) })
         })?;
         Ok(Some(Self { store, this }))
     }
 
-    /// Which request comes next, and what came of it in `output`.
-    fn next(&mut self, output: &mut Output<'_>, room: &mut GotRoom) -> (usize, Result<(), Failure>) {
+    /// The index of the request that completes next. Its bytes are in `output`.
+    fn next(&mut self, output: &mut Output<'_>, memory: &mut ResultMemory) -> (usize, Result<(), Failure>) {
         let mut number = usize::MAX;
-        let got = room.lend();
+        let result = memory.lend();
         let called = lend_output(output, |output| {
             self.store.instance.call(|vtable, _, err| {
-                let next = required(vtable.next, "next")?;
-                // SAFETY: a function of the store, called with its batch and with memory that is lent to it.
-                Ok(unsafe { next(self.this, &mut number, output, got, err) })
+                let next = required(vtable.next_response, "next_response")?;
+                // SAFETY: a function of the store, called with its batch and memory for its results.
+                Ok(unsafe { next(self.this, &mut number, output, result, err) })
             })
         });
         (number, called)
@@ -66,21 +68,21 @@ impl<'s> Batch<'s> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        if let Some(end) = self.store.instance.vtable.end.filter(|_| !self.this.is_null()) {
-            // SAFETY: the batch belongs to this value alone.
+        if let Some(end) = self.store.instance.vtable.end_batch.filter(|_| !self.this.is_null()) {
+            // SAFETY: the batch belongs to this value only.
             unsafe { end(self.this) };
         }
     }
 }
 
-/// What comes of requests, each once, whatever the other side says.
+/// The responses to requests. Each request completes once, whatever the other side returns.
 pub(super) struct Deliveries<'s> {
     pub(super) batch: Batch<'s>,
     pub(super) requests: Vec<Request>,
     pub(super) pending: BTreeSet<usize>,
     /// The largest limit of a request.
     pub(super) most: usize,
-    /// Why nothing more is to be had.
+    /// The failure that ended the batch.
     pub(super) end: Option<Failure>,
 }
 
@@ -90,10 +92,10 @@ impl Iterator for Deliveries<'_> {
     fn next(&mut self) -> Option<CompletedRequest> {
         let first = *self.pending.first()?;
         let mut output = Output::at_most(self.most);
-        let mut room = GotRoom::EMPTY;
+        let mut memory = ResultMemory::EMPTY;
         let (number, called) = match self.end.clone() {
             Some(failure) => (first, Err(failure)),
-            None => self.batch.next(&mut output, &mut room),
+            None => self.batch.next(&mut output, &mut memory),
         };
         let (number, called) = match called {
             called if self.pending.contains(&number) => (number, called),
@@ -111,7 +113,7 @@ impl Iterator for Deliveries<'_> {
             if bytes.len() > request.limit {
                 return Err(LimitExceeded { limit: request.limit }.into());
             }
-            let found = room.found(request.options.range, bytes.len())?;
+            let found = memory.found(request.options.range, bytes.len())?;
             Ok(found.map(|(size, version)| Response::new(bytes.into(), size, version)))
         });
         let store = self.batch.store;

@@ -1,4 +1,4 @@
-//! Chains inside of a codec of this library, which its host runs.
+//! Chains of a codec of this library, which its host runs.
 
 use zarr_spec::codec::RunChain;
 use zarr_spec::{ArrayRepresentation, CodecChain, CodecError, Output};
@@ -9,7 +9,7 @@ use crate::ffi::array::show_array;
 use crate::ffi::output::lend_output;
 use crate::ffi::{Direction, EMPTY, Failure, lend, outcome, read, required};
 
-/// Runs the chains of a codec of this library by its host, during one call.
+/// Runs the chains of a codec of this library in its host, during one call.
 pub(crate) struct HostChains<'a> {
     shown: Chains,
     chains: Vec<&'a CodecChain>,
@@ -18,9 +18,9 @@ pub(crate) struct HostChains<'a> {
 impl<'a> HostChains<'a> {
     /// # Safety
     ///
-    /// `shown` is what the host shows for this call.
+    /// The host lends `shown` for this call.
     pub(crate) unsafe fn new(shown: *const Chains, chains: Vec<&'a CodecChain>) -> Result<Self, Failure> {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         Ok(Self { shown: unsafe { read(shown) }?, chains })
     }
 
@@ -35,7 +35,7 @@ impl<'a> HostChains<'a> {
         let limit = to.remaining();
         let mut run = || {
             let number = self.chains.iter().position(|known| std::ptr::eq(*known, chain));
-            let number = number.ok_or_else(|| Failure::broken("a chain that the codec has not named"))?;
+            let number = number.ok_or_else(|| Failure::broken("the codec did not declare this chain"))?;
             let function = match direction {
                 Direction::Encode => required(self.shown.encode, "encode")?,
                 Direction::Decode => required(self.shown.decode, "decode")?,
@@ -43,7 +43,7 @@ impl<'a> HostChains<'a> {
             show_array(array, |array| {
                 lend_output(to, |to| {
                     let mut err = EMPTY;
-                    // SAFETY: a function of the host, called during the call that shows it.
+                    // SAFETY: a function of the host, called during the call that lends it.
                     unsafe {
                         let status = function(self.shown.context, number, array, lend(from), to, &mut err);
                         outcome(status, &mut err)

@@ -1,4 +1,4 @@
-//! Codecs of the other side: those of a library, as the engine sees them, and those of a host.
+//! Codecs of the other side: of a loaded library, or of a host.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use crate::abi::{self, Array, Chains, CodecVtable};
 use crate::ffi::array::{array_of_json, show_array, show_representation, size_of_shown, size_shown};
 use crate::ffi::creation::{format_number, show_creation};
 use crate::ffi::export::chains::show_chains;
+use crate::ffi::io_status::kind_of;
 use crate::ffi::lookup::document_of;
 use crate::ffi::output::{lend_output, plain_call};
 use crate::ffi::{Direction, EMPTY, Failure, Instance, lend, outcome, required, take_json};
@@ -44,10 +45,10 @@ impl Imported<CodecVtable> {
             let mut out = EMPTY_INSTANCE;
             let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                // SAFETY: a function of the library, called with its context and memory for its results.
                 unsafe { create(self.context, creation, decoded, &mut out, &mut err) }
             });
-            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            // SAFETY: the call filled them. This side owns the new object.
             unsafe {
                 let called = outcome(status, &mut err);
                 made(out, called, Some(&self.vtable), &self.origin, creation, array)
@@ -69,13 +70,13 @@ impl Imported<CodecVtable> {
         let mut err = EMPTY;
         let status = show_representation(decoded, |decoded| {
             show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                // SAFETY: a function of the library, called with its context and memory for its results.
                 unsafe {
                     translate(self.context, creation, decoded, format_number(format), &mut json, &mut err)
                 }
             })
         });
-        // SAFETY: both are as the call left them.
+        // SAFETY: the call filled both.
         let translated = unsafe {
             let json = take_json(&mut json);
             outcome(status, &mut err).and(json)
@@ -91,13 +92,13 @@ impl Imported<CodecVtable> {
     }
 }
 
-/// The most chains that a codec may have.
+/// The largest number of chains of a codec.
 const MAX_CHAINS: u32 = 64;
 
-/// The error of a call: what it means for the chunk, or that `origin` itself is at fault. `origin` is the name of the
-/// plugin, or empty where a library calls its host.
+/// The error of a failed call: the chunk is at fault, or `origin` is. `origin` is the name of the plugin, or empty if a library
+/// calls its host.
 ///
-/// [`abi::INTERNAL`] is how a plugin reports that it cannot encode a chunk; while it decodes, it is a fault of the plugin.
+/// [`abi::INTERNAL`] means that a plugin cannot encode a chunk. During decoding, it is a fault of the plugin.
 pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) -> CodecError {
     let Failure { status, message } = failure;
     let by_origin = |message: String| match origin {
@@ -110,7 +111,8 @@ pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) 
         (abi::CORRUPT, _) => CodecError::Corrupt(by_origin(message).into()),
         (abi::PANICKED, _) => fault(origin, format!("it panicked: {message}")),
         (abi::CANCELLED, _) => fault(origin, format!("it was stopped: {message}")),
-        (abi::IO | Failure::BROKEN, _) | (_, Direction::Decode) => fault(origin, message),
+        (Failure::BROKEN, _) | (_, Direction::Decode) => fault(origin, message),
+        (status, _) if kind_of(status).is_some() => fault(origin, message),
         (_, Direction::Encode) => CodecError::Encode(by_origin(message).into()),
     }
 }
@@ -120,7 +122,7 @@ fn fault(origin: &str, message: String) -> CodecError {
     CodecError::Plugin { plugin: plugin.to_owned(), message }
 }
 
-/// As [`codec_error`], of a call that may give at most `limit` bytes.
+/// As [`codec_error`], for a call that may write at most `limit` bytes.
 pub(super) fn run_error(origin: &str, failure: Failure, limit: usize, direction: Direction) -> CodecError {
     match failure.status {
         abi::LIMIT_EXCEEDED => CodecError::TooLarge(LimitExceeded { limit }),
@@ -136,7 +138,7 @@ pub(super) struct ForeignCodec {
 }
 
 impl ForeignCodec {
-    /// Makes the chains that the codec names, of what the registry has.
+    /// Creates the chains that the codec declares, with codecs of the registry.
     pub(super) fn chains(
         &self,
         count: u32,
@@ -144,7 +146,9 @@ impl ForeignCodec {
         array: Option<&ArrayRepresentation>,
     ) -> Result<Vec<CodecChain>, Failure> {
         let Some(array) = array.filter(|_| count <= MAX_CHAINS) else {
-            return Err(Failure::broken(format!("it made a codec of {count} chains")));
+            return Err(Failure::broken(format!(
+                "it returned a codec with {count} chains; the limit is {MAX_CHAINS}"
+            )));
         };
         (0..count as usize).map(|number| self.chain(number, creation, array)).collect()
     }
@@ -160,16 +164,16 @@ impl ForeignCodec {
         let mut handle = NO_TYPE;
         let called = self.instance.call(|vtable, this, err| {
             let chain = required(vtable.chain, "chain")?;
-            // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+            // SAFETY: a function of the other side, called with its object and memory for its results.
             Ok(unsafe { chain(this, number, &mut codecs, &mut described, &mut handle, err) })
         });
-        // SAFETY: all is as the call left it; a type that it left belongs to this side now.
+        // SAFETY: the call filled them. This side owns the data type.
         let (codecs, described, data_type) = unsafe {
             let left = (take_json(&mut codecs), take_json(&mut described), taken(&handle, &self.origin));
             called?;
             (left.0?, left.1?, left.2?)
         };
-        // The same type needs no way around over the other side.
+        // The same type does not need to be called through the other side.
         let data_type = data_type.filter(|other| other.name() != array.data_type.name());
         let chain_array = array_of_json(&described, data_type.unwrap_or(array.data_type.clone()), array);
         let documents: Option<Vec<_>> =
@@ -178,7 +182,7 @@ impl ForeignCodec {
             return Err(Failure::broken(format!("chain {number} is {codecs} for {described}")));
         };
         let &Creation { format, registry, .. } = creation;
-        // Whatever there is to be warned of came up when the codec was made.
+        // The codec reported all warnings when it was created.
         let reading =
             Reading::new(creation.reading.mode()).with_document_size(creation.reading.document_size());
         let creation = ChainCreation { format, registry, reading: &reading };
@@ -190,7 +194,7 @@ impl ForeignCodec {
         let mut size = size_shown(Size::Unknown);
         let called = self.instance.call(|vtable, this, err| {
             let encoded_size = required(vtable.encoded_size, "encoded_size")?;
-            // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+            // SAFETY: a function of the other side, called with its object and memory for its results.
             Ok(show_representation(decoded, |decoded| unsafe { encoded_size(this, decoded, &mut size, err) }))
         });
         called.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))?;
@@ -213,7 +217,7 @@ impl ForeignCodec {
                     Direction::Encode => required(vtable.encode, "encode")?,
                     Direction::Decode => required(vtable.decode, "decode")?,
                 };
-                // SAFETY: a function of the other side, called with what it made and with memory that is lent to it.
+                // SAFETY: a function of the other side, called with its object and lent memory.
                 Ok(unsafe { function(this, array, lend(from), &call, to, err) })
             })
         });
@@ -236,7 +240,7 @@ impl ForeignCodec {
 }
 
 impl BytesToBytesCodec for ForeignCodec {
-    /// Unknown is always right, also when the other side does not answer.
+    /// An unknown size is correct also if the call fails.
     fn encoded_size(&self, decoded: Size) -> Size {
         self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
     }
@@ -263,7 +267,7 @@ impl BytesToBytesCodec for ForeignCodec {
                 let call = plain_call(limit);
                 let run = lend_output(decoded, |to| {
                     self.instance.call(|_, this, err| {
-                        // SAFETY: a function of the other side, called with what it made and with memory that is lent to it.
+                        // SAFETY: a function of the other side, called with its object and lent memory.
                         Ok(unsafe { function(this, lend(encoded), range.start, range.end, &call, to, err) })
                     })
                 });
@@ -305,19 +309,20 @@ impl ArrayToArrayCodec for ForeignCodec {
             let mut handle = NO_TYPE;
             let called = self.instance.call(|vtable, this, err| {
                 let encoded_array = required(vtable.encoded_array, "encoded_array")?;
-                // SAFETY: a function of the other side, called with what it made and with places that it may fill.
+                // SAFETY: a function of the other side, called with its object and memory for its results.
                 Ok(show_array(decoded, |decoded| unsafe {
                     encoded_array(this, decoded, &mut json, &mut handle, err)
                 }))
             });
-            // SAFETY: both are as the call left them; a type that it left belongs to this side now.
+            // SAFETY: the call filled both. This side owns the data type.
             let (json, data_type) = unsafe {
                 let left = (take_json(&mut json), taken(&handle, &self.origin));
                 called?;
                 (left.0?, left.1?.unwrap_or_else(|| decoded.data_type.clone()))
             };
-            array_of_json(&json, data_type, decoded)
-                .ok_or_else(|| Failure::broken(format!("it describes the encoded array as {json}")))
+            array_of_json(&json, data_type, decoded).ok_or_else(|| {
+                Failure::broken(format!("it returned the invalid description {json} of the encoded array"))
+            })
         };
         encoded().map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
     }
@@ -362,10 +367,13 @@ impl Checksum for ForeignChecksum {
         let size = checksum.len();
         let called = self.codec.instance.call(|vtable, this, err| {
             if size != self.size {
-                return Err(Failure::broken(format!("a checksum of {} bytes has no {size}", self.size)));
+                return Err(Failure::broken(format!(
+                    "expected {} bytes for a checksum, but found {size}",
+                    self.size
+                )));
             }
             let function = required(vtable.checksum, "checksum")?;
-            // SAFETY: a function of the other side, called with what it made and as many bytes as it asked for.
+            // SAFETY: a function of the other side, called with its object and `size` bytes.
             Ok(unsafe { function(this, lend(bytes), checksum.as_mut_ptr(), err) })
         });
         called.map_err(|failure| codec_error(&self.codec.origin, failure, Direction::Decode))

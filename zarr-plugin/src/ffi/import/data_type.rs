@@ -1,4 +1,4 @@
-//! Data types of the other side, as the traits have them.
+//! Data types of the other side.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -29,10 +29,10 @@ impl Imported<DataTypeVtable> {
             let mut order = EMPTY;
             let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                // SAFETY: a function of the library, called with its context and memory for its results.
                 unsafe { create(self.context, creation, &mut this, &mut order, &mut err) }
             });
-            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            // SAFETY: the call filled them. This side owns the new object.
             unsafe {
                 let order = take(&mut order);
                 outcome(status, &mut err)?;
@@ -43,14 +43,14 @@ impl Imported<DataTypeVtable> {
     }
 }
 
-/// How many types there may be inside each other.
+/// The largest depth of nested types.
 const MAX_DEPTH: usize = 128;
 
 /// A data type of the other side.
 #[derive(Debug)]
 pub(crate) struct Foreign {
     instance: Instance<DataTypeVtable>,
-    /// What messages say of where it comes from; nothing for a type of the host.
+    /// The name in messages; empty for a type of the host.
     origin: Arc<str>,
     name: String,
     elements: Elements,
@@ -58,7 +58,7 @@ pub(crate) struct Foreign {
     more: OnceLock<More>,
 }
 
-/// What is asked for when it is needed first.
+/// Properties that are read when they are first used.
 #[derive(Debug)]
 struct More {
     default_fill_value: FillValue,
@@ -68,11 +68,11 @@ struct More {
     optional: Option<Arc<dyn DataType>>,
 }
 
-/// A type of a handle that the other side has filled in; `None` if it was left alone.
+/// The type in a handle; `None` if the other side did not fill it.
 ///
 /// # Safety
 ///
-/// `handle` is as the call left it, and the type in it belongs to this side.
+/// The call filled `handle`, and this side owns the type.
 pub(crate) unsafe fn taken(
     handle: &DataTypeHandle,
     origin: &Arc<str>,
@@ -80,37 +80,37 @@ pub(crate) unsafe fn taken(
     if handle.vtable.is_null() {
         return Ok(None);
     }
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let foreign = unsafe { Foreign::owned(read(handle.vtable)?, handle.this, origin, 0) }?;
     Ok(Some(Arc::new(foreign)))
 }
 
-/// A handle to be filled in.
+/// An empty handle.
 pub(crate) const NO_TYPE: DataTypeHandle =
     DataTypeHandle { vtable: std::ptr::null(), this: std::ptr::null_mut() };
 
-/// What the other side has made: a type, and the byte order that its document declares.
+/// A new type, and the byte order that its document declares.
 ///
 /// # Safety
 ///
-/// `this` is a type of `vtable` that belongs to this side, and `order` is as the call left it.
+/// `this` is a type of `vtable` that this side owns, and the call filled `order`.
 pub(crate) unsafe fn created(
     vtable: DataTypeVtable,
     this: *mut c_void,
     order: Result<Vec<u8>, Failure>,
     origin: &Arc<str>,
 ) -> Result<Created, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let foreign = unsafe { Foreign::owned(vtable, this, origin, 0) }?;
     let order = match order? {
         none if none.is_empty() => ByteOrder::Little,
         json => order_of_json(&parse(&json)?)
-            .ok_or_else(|| Failure::broken("the byte order that it gave is none"))?,
+            .ok_or_else(|| Failure::broken("it returned an invalid byte order"))?,
     };
     Ok((Arc::new(foreign), order))
 }
 
-/// Says who failed, and what a reader has to know of it.
+/// The error of a failed call.
 pub(crate) fn data_type_error(origin: &str, failure: &Failure) -> DataTypeError {
     let message = said_by(origin, failure);
     match failure.status {
@@ -119,18 +119,18 @@ pub(crate) fn data_type_error(origin: &str, failure: &Failure) -> DataTypeError 
     }
 }
 
-/// What failed, and who says so if it is not the host.
+/// The message of a failure, after the name of the plugin unless a library calls its host.
 fn said_by(origin: &str, failure: &Failure) -> String {
     let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
     if origin.is_empty() { failure.message.clone() } else { format!("{origin}{verb}: {}", failure.message) }
 }
 
 impl Foreign {
-    /// Takes over a type and asks what it is.
+    /// Takes ownership of a type and reads its description.
     ///
     /// # Safety
     ///
-    /// `vtable` and `this` are of the other side, and `this` is not released by anybody else.
+    /// `vtable` and `this` are of the other side, and no other owner releases `this`.
     unsafe fn owned(
         vtable: DataTypeVtable,
         this: *mut c_void,
@@ -138,10 +138,10 @@ impl Foreign {
         depth: usize,
     ) -> Result<Self, Failure> {
         if depth > MAX_DEPTH {
-            return Err(Failure::broken(format!("more than {MAX_DEPTH} data types are inside each other")));
+            return Err(Failure::broken(format!("data types are nested deeper than {MAX_DEPTH} levels")));
         }
         let mut foreign = Self {
-            // SAFETY: as this function asks.
+            // SAFETY: as this function requires.
             instance: unsafe { Instance::new(vtable, this, vtable.release) },
             origin: Arc::clone(origin),
             name: String::new(),
@@ -150,7 +150,7 @@ impl Foreign {
             more: OnceLock::new(),
         };
         let json = foreign.description()?;
-        let wrong = || Failure::broken(format!("its data type describes itself as {json}"));
+        let wrong = || Failure::broken(format!("it returned the invalid description {json} of a data type"));
         let members = json.as_object().ok_or_else(wrong)?;
         foreign.name = members.get("name").and_then(Value::as_str).ok_or_else(wrong)?.to_owned();
         foreign.kind = members.get("kind").and_then(Value::as_u64).and_then(kind_of);
@@ -160,16 +160,16 @@ impl Foreign {
         Ok(foreign)
     }
 
-    /// Keeps a type that is shown with an array.
+    /// Retains the type of an array.
     ///
     /// # Safety
     ///
-    /// `array` is as the other side shows it for this call.
+    /// The other side lends `array` for this call.
     pub(crate) unsafe fn retained(array: &abi::Array) -> Result<Self, Failure> {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let vtable = unsafe { read(array.data_type_vtable) }?;
         let retain = required(vtable.retain, "retain")?;
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let (name, units) =
             unsafe { (borrowed_text(array.data_type_name)?, borrowed_items(array.units, array.n_units)) };
         let units = match array.unit_size {
@@ -178,7 +178,7 @@ impl Foreign {
             ),
             size => Units::Uniform(size as usize),
         };
-        // SAFETY: a function of the other side, called with its type; what it gives belongs to this side.
+        // SAFETY: a function of the other side, called with its type. This side owns the result.
         let instance = unsafe {
             let this = retain(array.data_type);
             Instance::new(vtable, this, vtable.release)
@@ -200,10 +200,10 @@ impl Foreign {
         let mut json = EMPTY;
         let called = self.instance.call(|vtable, this, err| {
             let describe = required(vtable.describe, "describe")?;
-            // SAFETY: a function of the other side, called with its type and with a buffer that it may fill.
+            // SAFETY: a function of the other side, called with its type and a buffer for its result.
             Ok(unsafe { describe(this, &mut json, err) })
         });
-        // SAFETY: it is as the call left it.
+        // SAFETY: the call filled it.
         let json = unsafe { take_json(&mut json) };
         called.and(json)
     }
@@ -214,7 +214,7 @@ impl Foreign {
                 let json = self.description().ok()?;
                 self.more_of(json.as_object()?, 0).ok()?
             };
-            // A host whose types do not say what they are has types of which no more is known.
+            // Defaults for a type whose description is invalid.
             described().unwrap_or_else(|| More {
                 default_fill_value: FillValue::zero(self.elements.size().unwrap_or(0)),
                 settles: true,
@@ -225,7 +225,7 @@ impl Foreign {
         })
     }
 
-    /// `None` where the description cannot be.
+    /// `None` if the description is invalid.
     fn more_of(&self, members: &Object, depth: usize) -> Result<Option<More>, Failure> {
         let flag = |name: &str| members.get(name).and_then(Value::as_bool).unwrap_or(false);
         let default_fill_value = match members.get("default_fill_value") {
@@ -255,7 +255,7 @@ impl Foreign {
         }))
     }
 
-    /// The fields of a structure, each within its element.
+    /// The fields of a structure. `None` if a field is not inside the element.
     fn fields_of(&self, json: &Value, depth: usize) -> Result<Option<Vec<Field>>, Failure> {
         let (Some(list), Some(size)) = (json.as_array(), self.elements.size()) else { return Ok(None) };
         let mut fields = Vec::with_capacity(list.len());
@@ -267,15 +267,15 @@ impl Foreign {
         Ok(Some(fields))
     }
 
-    /// The type of a field, or of the elements that are there.
+    /// The type of a field, or of the elements that are not missing.
     fn inner(&self, number: usize, depth: usize) -> Result<Arc<dyn DataType>, Failure> {
         let mut handle = NO_TYPE;
         self.instance.call(|vtable, this, err| {
             let inner = required(vtable.inner, "inner")?;
-            // SAFETY: a function of the other side, called with its type and with a place that it may fill.
+            // SAFETY: a function of the other side, called with its type and memory for its result.
             Ok(unsafe { inner(this, number, &mut handle, err) })
         })?;
-        // SAFETY: the call has filled it, and what is in it belongs to this side.
+        // SAFETY: the call filled it, and this side owns the type.
         let inner = unsafe { Self::owned(read(handle.vtable)?, handle.this, &self.origin, depth + 1) }?;
         Ok(Arc::new(inner))
     }
@@ -288,14 +288,14 @@ impl Foreign {
         Invalid::new(said_by(&self.origin, failure))
     }
 
-    /// Calls a function of the type and takes what it filled.
+    /// Calls a function of the type that fills a buffer.
     fn filled(
         &self,
         call: impl FnOnce(&DataTypeVtable, *const c_void, *mut Buf, *mut Buf) -> Result<i32, Failure>,
     ) -> Result<Vec<u8>, Failure> {
         let mut filled = EMPTY;
         let called = self.instance.call(|vtable, this, err| call(vtable, this, &mut filled, err));
-        // SAFETY: it is as the call left it.
+        // SAFETY: the call filled it.
         let bytes = unsafe { take(&mut filled) };
         called.and(bytes)
     }
@@ -303,7 +303,7 @@ impl Foreign {
     fn element(&self, bytes: Vec<u8>) -> Result<FillValue, Failure> {
         match self.elements.size() {
             Some(size) if size != bytes.len() => Err(Failure::broken(format!(
-                "it gave a fill value of {} bytes for elements of {size}",
+                "it returned a fill value of {} bytes for elements of {size} bytes",
                 bytes.len()
             ))),
             _ => Ok(FillValue::new(bytes)),
@@ -335,8 +335,9 @@ impl DataType for Foreign {
             abi::UNSUPPORTED => not_there(format!("; {}", said_by(&self.origin, &failure))),
             _ => self.said(&failure),
         })?;
-        document_of(&json)
-            .ok_or_else(|| self.said(&Failure::broken(format!("it names its data type by {json}"))))
+        document_of(&json).ok_or_else(|| {
+            self.said(&Failure::broken(format!("it returned the invalid document {json} of a data type")))
+        })
     }
 
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
@@ -377,10 +378,10 @@ impl DataType for Foreign {
         let mut text = EMPTY;
         let called = self.instance.call(|vtable, this, err| {
             let print = required(vtable.print, "print")?;
-            // SAFETY: a function of the other side, called with its type and with a buffer that it may fill.
+            // SAFETY: a function of the other side, called with its type and a buffer for its result.
             Ok(unsafe { print(this, lend(element), &mut text, err) })
         });
-        // SAFETY: it is as the call left it.
+        // SAFETY: the call filled it.
         let printed = unsafe { take_text(&mut text) };
         match called.and(printed) {
             Ok(printed) => to.write_str(&printed),
@@ -401,7 +402,7 @@ impl DataType for Foreign {
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
         let Some(settle) = self.instance.vtable.settle else { return Ok(()) };
         let settled = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the other side, called with its type and with bytes that nobody else looks at.
+            // SAFETY: a function of the other side, called with its type and bytes that no other thread uses.
             Ok(unsafe { settle(this, elements.as_mut_ptr(), elements.len(), mode_number(mode), err) })
         });
         settled.map_err(|failure| self.invalid(&failure))

@@ -1,4 +1,4 @@
-//! Generic extensions of a library, as the engine sees them.
+//! Generic extensions of a loaded library.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::abi::ExtensionVtable;
 use crate::ffi::creation::show_creation;
 use crate::ffi::{EMPTY, Failure, outcome, required, take_json};
 
-/// A generic extension of a library: what it brings.
+/// The properties that a generic extension defines.
 #[derive(Debug)]
 struct LoadedExtension {
     dimension_names: Option<Vec<Option<String>>>,
@@ -32,7 +32,7 @@ impl Imported<ExtensionVtable> {
             let mut json = EMPTY;
             let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                // SAFETY: a function of the library, called with its context and memory for its results.
                 unsafe {
                     create(self.context, creation, is_array, shape.as_ptr(), shape.len(), &mut json, &mut err)
                 }
@@ -42,8 +42,9 @@ impl Imported<ExtensionVtable> {
                 let json = take_json(&mut json);
                 outcome(status, &mut err).and(json)?
             };
-            extension_of(&json)
-                .ok_or_else(|| Failure::broken(format!("it describes its extension as {json}")))
+            extension_of(&json).ok_or_else(|| {
+                Failure::broken(format!("it returned the invalid description {json} of an extension"))
+            })
         };
         match made() {
             Ok(extension) => Ok(Arc::new(extension)),

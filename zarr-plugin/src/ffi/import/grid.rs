@@ -1,4 +1,4 @@
-//! Chunk grids of a library, as the engine sees them.
+//! Chunk grids of a loaded library.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Imported<ChunkGridVtable> {
             let mut json = EMPTY;
             let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                // SAFETY: a function of the library, called with its context and memory for its results.
                 unsafe {
                     create(
                         self.context,
@@ -48,14 +48,15 @@ impl Imported<ChunkGridVtable> {
                     )
                 }
             });
-            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            // SAFETY: the call filled them. This side owns the new object.
             let (json, instance) = unsafe {
                 let json = take(&mut json);
                 outcome(status, &mut err)?;
                 (parse(&json?), Instance::new(self.vtable, this, self.vtable.destroy))
             };
             let json = json?;
-            let wrong = || Failure::broken(format!("it describes its chunk grid as {json}"));
+            let wrong =
+                || Failure::broken(format!("it returned the invalid description {json} of a chunk grid"));
             let list = |name: &str| json.as_object()?.get(name).map(lengths);
             let fits = |lengths: &Vec<u64>| lengths.len() == shape.len();
             let grid_shape = list("grid_shape").flatten().filter(fits).ok_or_else(wrong)?;
@@ -94,7 +95,7 @@ impl LoadedGrid {
         match of.get(dimension) {
             Some(&length) if index < length => Ok(()),
             Some(length) => Err(GridError::OutOfBounds(format!(
-                "there is no {what} {index} along dimension {dimension}, which has {length}"
+                "{what} {index} along dimension {dimension} is out of bounds: the dimension has {length}"
             ))),
             None => Err(GridError::OutOfBounds(format!("there is no dimension {dimension}"))),
         }
@@ -113,7 +114,7 @@ impl ChunkGrid for LoadedGrid {
         let mut end = 0;
         let called = self.instance.call(|vtable, this, err| {
             let chunk_range = required(vtable.chunk_range, "chunk_range")?;
-            // SAFETY: a function of the library, called with what it made and with places that it may fill.
+            // SAFETY: a function of the library, called with its object and memory for its results.
             Ok(unsafe { chunk_range(this, dimension, chunk, &mut start, &mut end, err) })
         });
         called.map_err(|failure| self.error(&failure))?;
@@ -121,7 +122,7 @@ impl ChunkGrid for LoadedGrid {
         let most = most.saturating_sub(self.before_array(dimension, chunk));
         if start >= end || end - start > most {
             let what = format!(
-                "chunk {chunk} along dimension {dimension} is {start} to {end}, and the largest has {most}"
+                "chunk {chunk} along dimension {dimension} is {start} to {end}; the largest chunk has {most} elements"
             );
             return Err(self.error(&Failure::broken(what)));
         }
@@ -133,11 +134,11 @@ impl ChunkGrid for LoadedGrid {
         let mut chunk = 0;
         let called = self.instance.call(|vtable, this, err| {
             let chunk_of = required(vtable.chunk_of, "chunk_of")?;
-            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            // SAFETY: a function of the library, called with its object and memory for its result.
             Ok(unsafe { chunk_of(this, dimension, element, &mut chunk, err) })
         });
         called.map_err(|failure| self.error(&failure))?;
-        // The chunk must exist and have the element: what follows is computed from it. One that ends past 2^64 has no range.
+        // The chunk must exist and have the element: later computations use it. A chunk that ends past 2^64 has no range.
         Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
         if self.chunk_range(dimension, chunk).is_ok_and(|range| !range.contains(&element)) {
             let what = format!("element {element} along dimension {dimension} is not in chunk {chunk}");
@@ -163,7 +164,7 @@ impl ChunkGrid for LoadedGrid {
         Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
         let mut index = 0;
         let called = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            // SAFETY: a function of the library, called with its object and memory for its result.
             Ok(unsafe { key_index(this, dimension, chunk, &mut index, err) })
         });
         called.map_err(|failure| self.error(&failure))?;
@@ -178,7 +179,7 @@ impl ChunkGrid for LoadedGrid {
         let mut chunk = 0;
         let mut found = 0;
         let called = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the library, called with what it made and with places that it may fill.
+            // SAFETY: a function of the library, called with its object and memory for its results.
             Ok(unsafe { chunk_of_key(this, dimension, key_index, &mut chunk, &mut found, err) })
         });
         called.map_err(|failure| self.error(&failure))?;
@@ -192,10 +193,10 @@ impl ChunkGrid for LoadedGrid {
         let Some(moved) = self.instance.vtable.moved else { return Ok(None) };
         let mut json = EMPTY;
         let called = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            // SAFETY: a function of the library, called with its object and memory for its result.
             Ok(unsafe { moved(this, start.as_ptr(), start.len(), &mut json, err) })
         });
-        // SAFETY: it is as the call left it.
+        // SAFETY: the call filled it.
         let json = unsafe { take(&mut json) };
         let parsed = called.and(json).and_then(|json| match json.is_empty() {
             true => Ok(None),

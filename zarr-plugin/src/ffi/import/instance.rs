@@ -1,4 +1,4 @@
-//! What `create` of a codec of the other side has left, as a codec.
+//! The result of `create` of a codec of the other side.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::ffi::{EMPTY, Failure, Instance, parse, read, take};
 /// The longest checksum, in bytes.
 const MAX_CHECKSUM: usize = 1 << 16;
 
-/// A place for an instance.
+/// An empty instance.
 pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
     struct_size: size_of::<CodecInstance>(),
     form: abi::FORM_VALUE,
@@ -25,11 +25,11 @@ pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
     vtable: std::ptr::null(),
 };
 
-/// What the other side has made of `creation`, for `array` if it is for one.
+/// The codec that the other side created from `creation`, for `array` if its input is an array.
 ///
 /// # Safety
 ///
-/// `out` is as the call left it, and what is in it belongs to this side; `vtable` is that of the item, if there is one.
+/// The call filled `out`, and this side owns its content. `vtable` is that of the item, if there is one.
 pub(crate) unsafe fn made(
     mut out: CodecInstance,
     called: Result<(), Failure>,
@@ -38,7 +38,7 @@ pub(crate) unsafe fn made(
     creation: &Creation<'_>,
     array: Option<&ArrayRepresentation>,
 ) -> Result<Codec, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     let (value, instance) = unsafe {
         let value = take(&mut out.value);
         called?;
@@ -57,7 +57,9 @@ pub(crate) unsafe fn made(
         abi::FORM_CHECKSUM => {
             let size = out.checksum_size as usize;
             if size > MAX_CHECKSUM {
-                return Err(Failure::broken(format!("its checksum would have {size} bytes")));
+                return Err(Failure::broken(format!(
+                    "it declared a checksum of {size} bytes; the limit is {MAX_CHECKSUM}"
+                )));
             }
             let at_start = out.checksum_at_start != 0;
             Codec::Checksum(Arc::new(ForeignChecksum { codec, size, at_start }))
@@ -70,13 +72,13 @@ pub(crate) unsafe fn made(
             let chains = codec.chains(out.n_chains, creation, array)?;
             Codec::Shard(Arc::new(shard(&parse(&value)?, chains)?))
         }
-        other => return Err(Failure::broken(format!("it made a codec of the unknown form {other}"))),
+        other => return Err(Failure::broken(format!("it returned a codec of the unknown form {other}"))),
     })
 }
 
-/// A codec that is data alone.
+/// A codec that is passed as data.
 fn value_codec(value: &Value) -> Result<Codec, Failure> {
-    let wrong = || Failure::broken(format!("it made a codec of the unknown value {value}"));
+    let wrong = || Failure::broken(format!("it returned a codec with the invalid value {value}"));
     let members = value.as_object().filter(|members| members.len() == 1).ok_or_else(wrong)?;
     let (name, content) = members.iter().next().ok_or_else(wrong)?;
     match name {
@@ -90,7 +92,7 @@ fn value_codec(value: &Value) -> Result<Codec, Failure> {
     }
 }
 
-/// A shard with these chains, those of its inner chunks and of its index.
+/// A shard with the chains of its inner chunks and of its index.
 fn shard(value: &Value, chains: Vec<CodecChain>) -> Result<Shard, Failure> {
     let described = || {
         let members = value.as_object()?;
@@ -104,7 +106,7 @@ fn shard(value: &Value, chains: Vec<CodecChain>) -> Result<Shard, Failure> {
         }
         (_, chains) => {
             let count = chains.map_or_else(|chains| chains.len(), |_| 2);
-            Err(Failure::broken(format!("it made a shard of {value} and {count} chains")))
+            Err(Failure::broken(format!("it returned the invalid shard {value} with {count} chains")))
         }
     }
 }

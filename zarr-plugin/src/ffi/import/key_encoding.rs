@@ -1,4 +1,4 @@
-//! Chunk key encodings of a library, as the engine sees them.
+//! Chunk key encodings of a loaded library.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ impl Imported<ChunkKeyEncodingVtable> {
             let mut this = std::ptr::null_mut();
             let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                // SAFETY: a function of the library, called with its context and memory for its results.
                 unsafe { create(self.context, creation, &mut this, &mut err) }
             });
-            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            // SAFETY: the call filled them. This side owns the new object.
             unsafe {
                 outcome(status, &mut err)?;
                 Ok(Instance::new(self.vtable, this, self.vtable.destroy))
@@ -39,17 +39,17 @@ impl Imported<ChunkKeyEncodingVtable> {
     }
 }
 
-/// Bytes that the key of a chunk may have.
+/// The longest key of a chunk, in bytes.
 const MAX_KEY: usize = 1 << 12;
 
 impl ChunkKeyEncoding for LoadedKeyEncoding {
-    /// A key cannot be refused here: one that no store has says what went wrong, so that no other chunk is taken.
+    /// This function cannot fail. A failure becomes a key that no store can hold, so that no other chunk is used.
     fn encode(&self, chunk_index: &[u64], key: &mut String) {
         let mut output = Output::at_most(MAX_KEY);
         let written = lend_output(&mut output, |output| {
             self.instance.call(|vtable, this, err| {
                 let encode = required(vtable.encode, "encode")?;
-                // SAFETY: a function of the library, called with what it made and with memory that is lent to it.
+                // SAFETY: a function of the library, called with its object and lent memory.
                 Ok(unsafe { encode(this, chunk_index.as_ptr(), chunk_index.len(), output, err) })
             })
         });
@@ -70,7 +70,7 @@ impl ChunkKeyEncoding for LoadedKeyEncoding {
         let mut found = 0;
         let called = self.instance.call(|vtable, this, err| {
             let decode = required(vtable.decode, "decode")?;
-            // SAFETY: a function of the library, called with what it made and room for as many numbers as it is told.
+            // SAFETY: a function of the library, called with its object and memory for `rank` numbers.
             Ok(unsafe { decode(this, lend(key.as_bytes()), index.as_mut_ptr(), rank, &mut found, err) })
         });
         called.map_err(|failure| invalid(&self.origin, &failure))?;

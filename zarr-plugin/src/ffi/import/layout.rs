@@ -1,4 +1,4 @@
-//! Memory layouts of a library, as the engine sees them.
+//! Memory layouts of a loaded library.
 
 use zarr_spec::{Codec, CodecError, Creation, Size};
 

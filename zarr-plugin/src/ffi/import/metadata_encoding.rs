@@ -1,4 +1,4 @@
-//! Metadata encodings of a library, as the engine sees them.
+//! Metadata encodings of a loaded library.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ impl Imported<MetadataEncodingVtable> {
             let mut suffix = EMPTY;
             let mut err = EMPTY;
             let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its own context and with places that it may fill.
+                // SAFETY: a function of the library, called with its context and memory for its results.
                 unsafe { create(self.context, creation, &mut this, &mut suffix, &mut err) }
             });
-            // SAFETY: all is as the call left it; what was made belongs to this side now.
+            // SAFETY: the call filled them. This side owns the new object.
             unsafe {
                 let key_suffix = take_text(&mut suffix);
                 outcome(status, &mut err)?;
@@ -52,12 +52,12 @@ impl MetadataEncoding for LoadedMetadataEncoding {
         let mut json = EMPTY;
         let called = self.instance.call(|vtable, this, err| {
             let decode = required(vtable.decode, "decode")?;
-            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            // SAFETY: a function of the library, called with its object and memory for its result.
             Ok(show_reading(Format::V3Draft, reading, |reading| unsafe {
                 decode(this, lend(bytes), reading, &mut json, err)
             }))
         });
-        // SAFETY: it is as the call left it.
+        // SAFETY: the call filled it.
         let json = unsafe { take_json(&mut json) };
         let value = called.and(json).map_err(|failure| self.error(&failure))?;
         match value.find_non_finite().filter(|_| reading.mode() == Mode::Strict) {
@@ -71,10 +71,10 @@ impl MetadataEncoding for LoadedMetadataEncoding {
         let mut bytes = EMPTY;
         let called = self.instance.call(|vtable, this, err| {
             let encode = required(vtable.encode, "encode")?;
-            // SAFETY: a function of the library, called with what it made and with a place that it may fill.
+            // SAFETY: a function of the library, called with its object and memory for its result.
             Ok(unsafe { encode(this, lend(text.as_bytes()), &mut bytes, err) })
         });
-        // SAFETY: it is as the call left it.
+        // SAFETY: the call filled it.
         let bytes = unsafe { take(&mut bytes) };
         called.and(bytes).map_err(|failure| self.error(&failure))
     }

@@ -1,4 +1,4 @@
-//! Storage transformers of a library, as the engine sees them.
+//! Storage transformers of a loaded library.
 
 use std::sync::Arc;
 
@@ -32,12 +32,12 @@ impl Imported<StorageTransformerVtable> {
         let mut json = EMPTY;
         let mut err = EMPTY;
         let status = show_creation(creation, |creation| {
-            // SAFETY: a function of the library, called with its own context and with places that it may fill.
+            // SAFETY: a function of the library, called with its context and memory for its results.
             unsafe {
                 create(self.context, creation, shape.as_ptr(), shape.len(), &mut this, &mut json, &mut err)
             }
         });
-        // SAFETY: all is as the call left it; what was made belongs to this side now.
+        // SAFETY: the call filled them. This side owns the new object.
         let (json, instance) = unsafe {
             let json = take(&mut json);
             outcome(status, &mut err)?;
@@ -50,14 +50,15 @@ impl Imported<StorageTransformerVtable> {
         let json = parse(&json)?;
         let chunks = json.as_object().and_then(|members| lengths(members.get("chunks_per_shard")?));
         let chunks = chunks.filter(|chunks| chunks.len() == shape.len() && !chunks.contains(&0));
-        let chunks_per_shard =
-            chunks.ok_or_else(|| Failure::broken(format!("it describes its shards as {json}")))?;
+        let chunks_per_shard = chunks.ok_or_else(|| {
+            Failure::broken(format!("it returned the invalid description {json} of shards"))
+        })?;
         let index_codecs = index_codecs(creation, &chunks_per_shard)?;
         Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }))
     }
 }
 
-/// As the draft has the index of a shard: `uint64` in little endian, all ones where a chunk is not stored.
+/// The codecs of a shard index of the draft: `uint64`, little endian. All bits of a missing chunk are one.
 fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Failure> {
     let &Creation { registry, reading, .. } = creation;
     let (data_type, _) = registry.data_type(Format::V3, &DataTypeDocument::named("uint64"), reading)?;
@@ -85,17 +86,17 @@ impl LoadedTransformer {
         self.instance.call(|vtable, this, err| {
             let wrap = required(vtable.wrap, "wrap")?;
             let next = hand_over(next);
-            // SAFETY: a function of the library, called with what it made, a store that is its own from the call on, and a
-            // place that it may fill.
+            // SAFETY: a function of the library, called with its object, a store that it owns as soon as it is called, and
+            // memory for its result.
             Ok(unsafe { wrap(this, &next, lend(array.as_str().as_bytes()), &mut wrapped, err) })
         })?;
-        // SAFETY: the library has given it away.
+        // SAFETY: the library passes the ownership.
         unsafe { owned(&wrapped, self.origin.clone()) }
     }
 }
 
 impl WrappingTransformer for LoadedTransformer {
-    /// A transformer cannot be refused here: one that fails becomes a store that says so whatever is done with it.
+    /// This function cannot fail. A failure becomes a store whose operations all fail.
     fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store> {
         let location = next.location();
         match self.wrapped(next, array) {
@@ -107,7 +108,7 @@ impl WrappingTransformer for LoadedTransformer {
     }
 }
 
-/// Stands for a store that could not be wrapped.
+/// Replaces a store that could not be wrapped.
 #[derive(Debug)]
 struct FailingStore {
     location: String,

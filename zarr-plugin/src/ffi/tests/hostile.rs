@@ -18,7 +18,7 @@ use crate::ffi::{Failure, put};
 /// What `this` of [`SAYS`] is: a description.
 type Said = &'static str;
 
-/// A type that describes itself as it is told to, and is inside of itself.
+/// A type with a given description that contains itself.
 static SAYS: DataTypeVtable =
     DataTypeVtable { retain: None, release: None, describe: Some(describe), inner: Some(inner), ..SHOWN };
 
@@ -54,7 +54,7 @@ fn types_that_cannot_be_are_refused() {
         r#"{"name": "x", "size": null, "fields": []}"#,
     ] {
         let message = refusal(&said);
-        assert!(message.starts_with("its data type describes itself as "), "{said}: {message}");
+        assert!(message.starts_with("it returned the invalid description "), "{said}: {message}");
     }
 }
 
@@ -64,7 +64,7 @@ fn a_type_that_is_inside_of_itself_is_refused() {
         r#"{"name": "x", "size": null, "optional": true}"#,
         r#"{"name": "x", "size": 1, "unit_size": 1, "fields": [{"name": "a", "offset": 0}]}"#,
     ] {
-        assert_eq!(refusal(&said), "more than 128 data types are inside each other");
+        assert_eq!(refusal(&said), "data types are nested deeper than 128 levels");
     }
 }
 
@@ -103,20 +103,20 @@ fn with_value(form: u32, value: &Value) -> CodecInstance {
 fn codecs_that_cannot_be_are_refused() {
     let chains = |n_chains| CodecInstance { form: abi::FORM_COMPOSITE, n_chains, ..EMPTY_INSTANCE };
     for (instance, message) in [
-        (CodecInstance { form: 99, ..EMPTY_INSTANCE }, "it made a codec of the unknown form 99"),
+        (CodecInstance { form: 99, ..EMPTY_INSTANCE }, "it returned a codec of the unknown form 99"),
         (
             with_value(abi::FORM_VALUE, &json!({"shape": []})),
-            r#"it made a codec of the unknown value {"shape":[]}"#,
+            r#"it returned a codec with the invalid value {"shape":[]}"#,
         ),
         (
             CodecInstance { form: abi::FORM_CHECKSUM, checksum_size: u32::MAX, ..EMPTY_INSTANCE },
-            "its checksum would have 4294967295 bytes",
+            "it declared a checksum of 4294967295 bytes; the limit is 65536",
         ),
-        (chains(u32::MAX), "it made a codec of 4294967295 chains"),
+        (chains(u32::MAX), "it returned a codec with 4294967295 chains; the limit is 64"),
         (chains(1), "it has no function `chain`"),
         (
             with_value(abi::FORM_SHARD, &json!({"inner_shape": [1], "index_at_start": true})),
-            r#"it made a shard of {"inner_shape":[1],"index_at_start":true} and 0 chains"#,
+            r#"it returned the invalid shard {"inner_shape":[1],"index_at_start":true} with 0 chains"#,
         ),
     ] {
         assert_eq!(codec_of(instance, NOTHING).unwrap_err().message, message);

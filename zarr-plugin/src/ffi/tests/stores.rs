@@ -1,0 +1,129 @@
+//! A store of this program that is called through both sides of the ABI.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zarr_spec::store::{
+    Capabilities, Contents, GetOptions, GetResult, IoKind, Keys, Payload, ReadHints, Store, StoreError,
+    Version, get_value,
+};
+use zarr_spec::{ByteRange, Key, KeyError, Output, Prefix};
+
+use crate::ffi::export::store::hand_over;
+use crate::ffi::import::store::owned;
+
+const KEYS: usize = 5000;
+
+/// Lists many keys, has one value, and fails in a given way for all others.
+#[derive(Debug)]
+struct Counting {
+    kind: IoKind,
+    /// The number of keys that were listed.
+    listed: Arc<AtomicUsize>,
+}
+
+impl Store for Counting {
+    fn location(&self) -> String {
+        "counting:".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL
+    }
+
+    fn read_hints(&self) -> ReadHints {
+        ReadHints::new(7, 100)
+    }
+
+    fn caches_values(&self) -> bool {
+        true
+    }
+
+    fn get(
+        &self,
+        key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        match key.as_str() {
+            "there" => {
+                let part = options.range.within(3);
+                to.put(&b"123"[part.start as usize..part.end as usize]).unwrap();
+                Ok(Some(GetResult::new(Contents::Written, 3, Some(Version::new("v1")))))
+            }
+            _ => Err(StoreError::io("reading", key.as_str(), "it fails").with_kind(self.kind)),
+        }
+    }
+
+    fn set(&self, key: &Key, _: Payload<'_>) -> Result<(), StoreError> {
+        let reason = "it is too long".to_owned();
+        Err(KeyError { text: key.to_string(), what: "key", reason }.into())
+    }
+
+    fn erase(&self, _: &Key) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        let prefix = prefix.as_str().to_owned();
+        Ok(Box::new((0..KEYS).map(move |number| {
+            self.listed.fetch_add(1, Ordering::Relaxed);
+            Ok(Key::new(&format!("{prefix}{number}"))?)
+        })))
+    }
+}
+
+/// The store, called through two boundaries: a host passes it to a library, which passes it to another one.
+fn twice(kind: IoKind) -> (Arc<dyn Store>, Arc<AtomicUsize>) {
+    let listed = Arc::new(AtomicUsize::new(0));
+    let mut store: Arc<dyn Store> = Arc::new(Counting { kind, listed: Arc::clone(&listed) });
+    for origin in ["first", "second"] {
+        // SAFETY: the handle is owned by this function.
+        store = unsafe { owned(&hand_over(store), origin.into()) }.unwrap();
+    }
+    (store, listed)
+}
+
+fn key(text: &str) -> Key {
+    Key::new(text).unwrap()
+}
+
+#[test]
+fn the_kind_of_an_io_error_is_the_same_on_both_sides() {
+    for expected in
+        [IoKind::NotPermitted, IoKind::Throttled, IoKind::TimedOut, IoKind::Unreachable, IoKind::Other]
+    {
+        let error = get_value(&*twice(expected).0, &key("a"), 9).unwrap_err();
+        assert!(matches!(&error, StoreError::Io { kind, .. } if *kind == expected), "{error:?}");
+        assert!(error.to_string().ends_with("it fails"), "{error}");
+    }
+}
+
+#[test]
+fn a_key_that_a_store_cannot_hold_is_an_error_of_the_key() {
+    let error = twice(IoKind::Other).0.set(&key("a"), b"".into()).unwrap_err();
+    assert!(matches!(&error, StoreError::Key(error) if error.text == "a"), "{error:?}");
+    assert_eq!(error.to_string(), "`a` is not a key: second: first: it is too long");
+}
+
+#[test]
+fn hints_values_sizes_and_versions_are_the_same_on_both_sides() {
+    let (store, _) = twice(IoKind::Other);
+    assert_eq!((store.read_hints(), store.caches_values()), (ReadHints::new(7, 100), true));
+    let mut output = Output::at_most(9);
+    let found = store.get(&key("there"), ByteRange::From(1).into(), &mut output).unwrap().unwrap();
+    assert_eq!((output.written(), found.size, found.version), (&b"23"[..], 3, Some(Version::new("v1"))));
+    assert_eq!(store.size(&key("there")).unwrap(), Some(3));
+}
+
+#[test]
+fn a_listing_lists_no_more_keys_than_are_taken() {
+    let (store, listed) = twice(IoKind::Other);
+    let prefix = Prefix::new("a/").unwrap();
+    assert_eq!(store.any_key(&prefix).unwrap(), Some(key("a/0")));
+    assert_eq!(listed.load(Ordering::Relaxed), 1);
+    let keys: Result<Vec<Key>, _> = store.list_prefix(&prefix).unwrap().collect();
+    let expected: Vec<Key> = (0..KEYS).map(|number| key(&format!("a/{number}"))).collect();
+    assert_eq!(keys.unwrap(), expected);
+    assert_eq!(listed.load(Ordering::Relaxed), 1 + KEYS);
+}
