@@ -1,6 +1,7 @@
 //! Arrays: what users read and write.
 
 mod chunks;
+mod coding;
 mod counts;
 mod read;
 mod resize;

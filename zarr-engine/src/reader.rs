@@ -35,10 +35,10 @@ use crate::grid::Axis;
 use crate::pipeline::StepError;
 use crate::plan::Plan;
 use crate::selection::ElementSelection;
-use crate::stored::StoredArray;
+use crate::stored::{Needing, StoredArray};
 
 use cache::{CachedChunks, CachedValue, WHOLE};
-use decode::decoded_size;
+use decode::{Encoded, decoded_size};
 use job::{Job, Outcome};
 use requests::{RequestedChunk, RequestedChunks};
 
@@ -91,6 +91,34 @@ impl StoredArray {
         let cache = self.cached_chunks();
         let read = Read { array: self, chunks: &chunks, cache: cache.as_ref(), total: region.size };
         if chunks.len() == 0 { Ok(()) } else { read.chunk(0, OutputState::Fresh, read.cache) }
+    }
+}
+
+impl StoredArray {
+    /// Decodes a whole chunk of this shape, given its value.
+    pub(crate) fn decode_value(
+        &self,
+        index: &[u64],
+        shape: &[u64],
+        value: Option<&[u8]>,
+        region: &OutputRegion<'_>,
+    ) -> Result<(), Error> {
+        let ElementSelection::Box { runs, .. } = region.wanted else { return Ok(()) };
+        let axes = shape.iter().map(|&length| Axis::even(length, length));
+        let plans = [Plan::new(axes.zip(runs))?];
+        let chunks = RequestedChunks::one(&plans, region, index);
+        chunks.with_chunk(0, |chunk| {
+            let requests = chunk.requests;
+            let Some(bytes) = value else { return self.fill(index, requests, OutputState::Fresh) };
+            let pipeline = self.pipeline(index, shape)?;
+            // The caller holds the value.
+            let needing = Needing { chunk: index, pipeline: &pipeline, encoded: Some(0) };
+            let need = |allowance| self.need_of_decoding(&pipeline, requests, allowance);
+            self.with_memory(needing, need, |scratch, _| {
+                let encoded = Encoded { chunk: index, pipeline: &pipeline, bytes, requests, cache: None };
+                self.decode(&encoded, &mut scratch.stages)
+            })
+        })
     }
 }
 

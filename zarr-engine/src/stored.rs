@@ -116,6 +116,15 @@ impl StoredArray {
         if let Some(reason) = &self.place.read_only {
             return Err(Error::NotSupported(format!("{} cannot be written: {reason}", self.path)));
         }
+        self.check_fallback()
+    }
+
+    /// Checks that elements may be written although their data type is a fallback.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSupported`] that names both data types.
+    pub(crate) fn check_fallback(&self) -> Result<(), Error> {
         let may_write = self.options.write_fallback.unwrap_or(self.context.write_fallback);
         if let Some(UsedFallback { unknown, used }) = &self.resolved.fallback
             && !may_write

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zarr_spec::ByteRange;
 
 use crate::error::Error;
+use crate::grid::Axis;
 use crate::plan::Plan;
 use crate::selection::ElementSelection;
 use crate::stored::StoredArray;
@@ -49,6 +50,30 @@ impl StoredArray {
             0 => write.chunk_by_chunk(),
             concurrency => write.far(concurrency),
         }
+    }
+
+    /// The value of a whole chunk of this shape, given all its elements; `None` if it is not to be stored.
+    pub(crate) fn encode_value(
+        &self,
+        index: &[u64],
+        shape: &[u64],
+        whole: &ElementSelection,
+        source: Source<'_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let ElementSelection::Box { runs, .. } = whole else { return Ok(None) };
+        let axes = shape.iter().map(|&length| Axis::even(length, length));
+        let plan = Plan::new(axes.zip(runs))?;
+        let piece = plan.piece(0)?;
+        let strides = whole.strides(shape.len())?;
+        let elements = ChunkElements { piece: &piece, source, strides: &strides };
+        let pipeline = self.pipeline(index, shape)?;
+        let job =
+            Job { chunk: index, pipeline: &pipeline, elements: &elements, is_whole: true, parallel: None };
+        self.with_memory(
+            job.needing(),
+            |allowance| self.need_of_writing(&job, allowance),
+            |scratch, _| Ok(self.encoded_value(&job, None, &PreEncoded::new(), scratch)?.map(<[u8]>::to_vec)),
+        )
     }
 
     /// Stores the value of a chunk, or erases it. The caller holds its lock.

@@ -162,6 +162,15 @@ impl Array {
     ///
     /// If the grid has no such chunk, or it cannot be decoded, or the store fails.
     pub fn decoded_chunk(&self, index: &[u64]) -> Result<ElementArray, Error> {
+        self.whole_chunk(index, |shape, region| self.stored.read_chunk(index, shape, region))
+    }
+
+    /// The elements of a whole chunk, which `read` places, given the shape of the chunk.
+    pub(super) fn whole_chunk(
+        &self,
+        index: &[u64],
+        read: impl FnOnce(&[u64], &OutputRegion<'_>) -> Result<(), Error>,
+    ) -> Result<ElementArray, Error> {
         let chunk = self.stored.chunk(index)?;
         let count = chunk.element_count().ok_or(OutOfMemory { size: usize::MAX })?;
         let wanted = whole_chunk(&chunk.shape)?;
@@ -171,15 +180,13 @@ impl Array {
         match data_type.elements() {
             Elements::Fixed { size, .. } => {
                 let (mut memory, is_zero) = self.memory(count, size)?;
-                let region = OutputRegion::fixed(&wanted, rank, size, &mut memory, is_zero)?;
-                self.stored.read_chunk(index, &chunk.shape, &region)?;
+                read(&chunk.shape, &OutputRegion::fixed(&wanted, rank, size, &mut memory, is_zero)?)?;
                 self.settle(&mut memory)?;
                 Ok(ElementArray::fixed((chunk.shape, count), data_type, memory, threads))
             }
             Elements::Variable => {
                 let assembly = self.assembly(count)?;
-                let region = OutputRegion::variable(&wanted, rank, &assembly)?;
-                self.stored.read_chunk(index, &chunk.shape, &region)?;
+                read(&chunk.shape, &OutputRegion::variable(&wanted, rank, &assembly)?)?;
                 Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?, threads))
             }
         }
@@ -238,7 +245,7 @@ impl Array {
 }
 
 /// All elements of a chunk of this shape.
-fn whole_chunk(shape: &[u64]) -> Result<ElementSelection, Error> {
+pub(super) fn whole_chunk(shape: &[u64]) -> Result<ElementSelection, Error> {
     let counts: Result<Vec<usize>, _> = shape.iter().map(|&length| usize::try_from(length)).collect();
     let counts = counts.map_err(|_| OutOfMemory { size: usize::MAX })?;
     let runs = counts.iter().map(|&count| vec![Run { start: 0, count, step: 1, out: 0 }]).collect();

@@ -34,7 +34,7 @@ impl Array {
     }
 
     /// The elements in `bytes`, if they are as many, and are elements.
-    fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
+    pub(super) fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         let source = self.source(bytes, count)?;
         // Codecs for elements of variable size look themselves.
         if count > 0 && matches!(source, Source::Fixed(_)) {

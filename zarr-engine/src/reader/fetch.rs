@@ -181,7 +181,7 @@ impl StoredArray {
     }
 
     /// The memory in bytes that decoding a chunk takes, including its encoded value.
-    fn need_of_decoding(
+    pub(super) fn need_of_decoding(
         &self,
         pipeline: &Pipeline,
         requests: &[ChunkRequest<'_, '_>],

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod cached;
+mod coding;
 mod converts;
 mod copies;
 mod creating;
