@@ -84,17 +84,13 @@ impl StoredArray {
         shape: &[u64],
         region: &OutputRegion<'_>,
     ) -> Result<(), Error> {
-        let ElementSelection::Box { runs, .. } = region.wanted else { return Ok(()) };
-        let axes = shape.iter().map(|&length| Axis::even(length, length));
-        let plans = [Plan::new(axes.zip(runs))?];
+        let plans = [whole_plan(shape, region.wanted)?];
         let chunks = RequestedChunks::one(&plans, region, index);
         let cache = self.cached_chunks();
         let read = Read { array: self, chunks: &chunks, cache: cache.as_ref(), total: region.size };
         if chunks.len() == 0 { Ok(()) } else { read.chunk(0, OutputState::Fresh, read.cache) }
     }
-}
 
-impl StoredArray {
     /// Decodes a whole chunk of this shape, given its value.
     pub(crate) fn decode_value(
         &self,
@@ -103,9 +99,7 @@ impl StoredArray {
         value: Option<&[u8]>,
         region: &OutputRegion<'_>,
     ) -> Result<(), Error> {
-        let ElementSelection::Box { runs, .. } = region.wanted else { return Ok(()) };
-        let axes = shape.iter().map(|&length| Axis::even(length, length));
-        let plans = [Plan::new(axes.zip(runs))?];
+        let plans = [whole_plan(shape, region.wanted)?];
         let chunks = RequestedChunks::one(&plans, region, index);
         chunks.with_chunk(0, |chunk| {
             let requests = chunk.requests;
@@ -267,4 +261,13 @@ impl<'r> Read<'r> {
     fn pipeline(&self, chunk: &RequestedChunk<'_, 'r>) -> Result<Arc<Pipeline>, Error> {
         self.array.pipeline_of(chunk.index, chunk.piece())
     }
+}
+
+/// The plan of elements of one chunk of this shape.
+pub(crate) fn whole_plan<'p>(shape: &[u64], wanted: &'p ElementSelection) -> Result<Plan<'p>, Error> {
+    let axes = shape.iter().map(|&length| Axis::even(length, length));
+    Ok(match wanted {
+        ElementSelection::Box { runs, .. } => Plan::new(axes.zip(runs))?,
+        ElementSelection::Points(points) => Plan::of_points(axes.collect(), points)?,
+    })
 }

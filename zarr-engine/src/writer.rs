@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zarr_spec::ByteRange;
 
 use crate::error::Error;
-use crate::grid::Axis;
 use crate::plan::Plan;
+use crate::reader::whole_plan;
 use crate::selection::ElementSelection;
 use crate::stored::StoredArray;
 
@@ -60,9 +60,7 @@ impl StoredArray {
         whole: &ElementSelection,
         source: Source<'_>,
     ) -> Result<Option<Vec<u8>>, Error> {
-        let ElementSelection::Box { runs, .. } = whole else { return Ok(None) };
-        let axes = shape.iter().map(|&length| Axis::even(length, length));
-        let plan = Plan::new(axes.zip(runs))?;
+        let plan = whole_plan(shape, whole)?;
         let piece = plan.piece(0)?;
         let strides = whole.strides(shape.len())?;
         let elements = ChunkElements { piece: &piece, source, strides: &strides };

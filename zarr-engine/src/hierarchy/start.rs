@@ -16,6 +16,7 @@ use super::v2::V2;
 use super::v3::V3;
 use crate::context::Context;
 use crate::error::Error;
+use crate::location::readable_location;
 
 /// Starts a hierarchy of `format`, or opens the one that exists if it has the same entry point.
 pub(super) fn create(
@@ -36,10 +37,10 @@ pub(super) fn create(
     if detected.format() == format && difference.is_none() {
         return detect::opened(access, detected, OpenOptions::new());
     }
-    let location = access.store.location();
+    let location = readable_location(&access.store.location());
     let format = detected.format();
     let difference = difference.map_or_else(String::new, |difference| format!(", {difference}"));
-    let reason = format!("{location} holds a hierarchy of {format} already{difference}");
+    let reason = format!("{location} already holds a hierarchy of {format}{difference}");
     Err(in_the_way(&NodePath::root(), reason))
 }
 

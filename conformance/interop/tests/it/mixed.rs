@@ -269,7 +269,7 @@ fn a_draft_is_opened_again_with_the_encoding_that_it_has() {
         assert!(again.exists("/b").unwrap());
 
         let error = message(create(&Hierarchy::draft_entry_point(context.registry(), other).unwrap()));
-        assert!(error.contains("holds a hierarchy of v3-draft already"), "{error}");
+        assert!(error.contains("already holds a hierarchy of v3-draft"), "{error}");
         assert!(error.contains(&same.metadata_encoding.identifier), "{error}");
     }
 }

@@ -174,7 +174,11 @@ fn shards_and_inner_chunks_that_are_not_stored_are_the_fill_value() {
     twice.near_array.write_values(&twice.select("17,500"), &[8u16]).unwrap();
     assert_eq!(twice.batches(&twice.select("0:30,:")), [8, 2]);
     assert_eq!(twice.batches(&twice.select("20:60,20:60")), [1], "an index that is kept may be old");
-    assert_eq!(twice.batches(&Selection::All), [8], "with two cached indexes, inner chunks are fetched at once");
+    assert_eq!(
+        twice.batches(&Selection::All),
+        [8],
+        "with two cached indexes, inner chunks are fetched at once"
+    );
 }
 
 #[test]
