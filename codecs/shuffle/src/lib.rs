@@ -12,9 +12,9 @@ mod transpose;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{BytesToBytesCodec, all_members};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, json,
 };
 
 zarr_spec::register!(
@@ -71,6 +71,12 @@ impl Shuffle {
             return Ok(());
         }
         Err(format!("{size} bytes are no whole number of elements of {} bytes", self.element_size))
+    }
+}
+
+impl From<Shuffle> for CodecEntry {
+    fn from(codec: Shuffle) -> Self {
+        Self::new("shuffle", json!({"elementsize": codec.element_size}))
     }
 }
 

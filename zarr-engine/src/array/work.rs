@@ -199,7 +199,14 @@ impl ArrayInner {
     pub(crate) fn chunk_error(&self, index: &[u64], error: impl Into<StepError>) -> Error {
         let key = self.key(index).map_or_else(|_| String::new(), |key| key.to_string());
         let StepError { codec, source } = error.into();
-        Error::Chunk { path: self.path.clone(), index: index.to_vec(), key, codec, source: Box::new(source) }
+        Error::Chunk {
+            path: self.path.clone(),
+            index: index.to_vec(),
+            key,
+            inner: None,
+            codec,
+            source: Box::new(source),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use zarr_spec::grid::ChunkGrid;
 use zarr_spec::host::registry::split_version;
 use zarr_spec::{Format, Value};
 
-use super::members::{invalid, not_in_format};
+use super::members::{invalid, not_in_format, unknown};
 use super::{Conversion, creation};
 use crate::error::Error;
 
@@ -16,7 +16,7 @@ impl Conversion<'_> {
     pub(super) fn grid(&self) -> Result<Arc<dyn ChunkGrid>, Error> {
         let document = &self.source.chunk_grid;
         let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
-        let plugin = plugin.map_err(|unknown| invalid("chunk_grid", unknown))?;
+        let plugin = plugin.map_err(|error| unknown("chunk_grid", error))?;
         let grid = (plugin.create)(&self.creation(document), &self.source.shape);
         grid.map_err(|error| invalid("chunk_grid", error))
     }

@@ -19,7 +19,7 @@ use crate::needs;
 use crate::pipeline::{Stages, StepError};
 use crate::plan::Plan;
 use crate::shape::position;
-use crate::shard::{ShardIndex, inner_axes, part};
+use crate::shard::{ShardIndex, inner_axes, inner_index, part};
 
 /// Ranges of a shard are joined to requests of at most so many bytes, unless one alone is larger.
 const JOINED: u64 = 1 << 20;
@@ -331,11 +331,14 @@ impl ArrayInner {
         for same in group.chunk_by(|a, b| a.range == b.range) {
             let (offset, size) = same[0].range.unwrap_or((start, 0));
             let encoded = part(joined, (offset - start, size));
-            let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error))?;
+            let encoded = encoded.map_err(|error| self.chunk_error(open.cell, error));
             let cache = open.cache.map(|cache| (cache, open.first + same[0].position as u64));
-            shard_request.with_requests(same, |requests| {
-                self.decode_to(open.cell, &open.shard.inner, encoded, stages, requests, cache)
-            })?;
+            let decoded = encoded.and_then(|encoded| {
+                shard_request.with_requests(same, |requests| {
+                    self.decode_to(open.cell, &open.shard.inner, encoded, stages, requests, cache)
+                })
+            });
+            decoded.map_err(|error| error.in_inner_chunk(|| inner_index(open.shard, same[0].position)))?;
         }
         Ok(())
     }
