@@ -80,7 +80,7 @@ fn write(folder: &Path, is_sharded: bool, elements: &[u16]) {
     let store = open_store(context.registry(), folder.to_str().unwrap()).unwrap();
     let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
     let builder = ArrayBuilder::new([LENGTH; 3], "uint16").chunks([CHUNK; 3]).uncompressed();
-    let builder = builder.codec("zstd", json!({"level": 5, "checksum": false}));
+    let builder = builder.codec(("zstd", json!({"level": 5, "checksum": false})));
     let builder = if is_sharded { builder.shards([SHARD; 3]) } else { builder };
     hierarchy.create_array("/array", &builder).unwrap().write_values(&Selection::All, elements).unwrap();
 }
@@ -167,7 +167,7 @@ fn cache(criterion: &mut Criterion) {
             });
             for (name, array) in &our_arrays {
                 read_all(&mut group, &format!("zarr-kit, {name}"), &ranges, threads, |range| {
-                    black_box(array.read(&Selection::from(&range[..])).unwrap());
+                    black_box(array.read(Selection::from(&range[..])).unwrap());
                 });
             }
             let subset = |range: &[std::ops::Range<u64>; 3]| ArraySubset::new_with_ranges(range);

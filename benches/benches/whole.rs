@@ -39,7 +39,7 @@ fn ours(folder: &Path, level: Option<i32>) -> Array {
     let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
     let builder = ArrayBuilder::new([LENGTH; 3], "uint16").chunks([CHUNK; 3]).uncompressed();
     let builder = match level {
-        Some(level) => builder.codec("zstd", json!({"level": level, "checksum": false})),
+        Some(level) => builder.codec(("zstd", json!({"level": level, "checksum": false}))),
         None => builder,
     };
     hierarchy.create_array("/array", &builder).unwrap()

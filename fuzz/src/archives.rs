@@ -5,7 +5,7 @@ use std::io;
 use zarr_conformance::fuzz::within;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{ByteRange, Output, Prefix};
-use zarr_kit::{ZipStore, pack};
+use zarr_kit::stores::{ZipStore, pack};
 
 use crate::formats;
 use crate::hierarchies::{context, memory};

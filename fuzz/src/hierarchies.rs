@@ -102,7 +102,7 @@ fn read(array: &Array, far: &Array) {
     let first = Selection::Orthogonal(first);
     let whole = array.read(&first);
     let from_far = far.read(&first);
-    let _end = array.read(&Selection::Orthogonal(last));
+    let _end = array.read(Selection::Orthogonal(last));
     let (whole, from_far) = match (whole, from_far) {
         (Ok(whole), Ok(from_far)) => (whole, from_far),
         (Err(_), Err(_)) => return,
@@ -114,7 +114,7 @@ fn read(array: &Array, far: &Array) {
         return;
     }
     let one = array
-        .read(&Selection::Orthogonal(array.shape().iter().map(|_| DimensionSelection::Index(0)).collect()));
+        .read(Selection::Orthogonal(array.shape().iter().map(|_| DimensionSelection::Index(0)).collect()));
     match one {
         Ok(one) => assert_eq!(one.element(0), whole.element(0), "the first element of {}", array.path()),
         Err(error) => panic!("{}: all can be read, and one element not: {error}", array.path()),

@@ -170,7 +170,7 @@ pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
                     &(0..count).zip(100..).map(|(_, it)| it).collect::<Vec<_>>(),
                 )
             } else {
-                array.write_variable(&selection, &vec!["text"; count])
+                array.write_values(&selection, &vec!["text"; count])
             };
             written.map_err(io::Error::other)?;
             let shard = Key::new(shard_key).map_err(io::Error::other)?;

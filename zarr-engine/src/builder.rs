@@ -7,12 +7,12 @@ mod printed;
 mod problems;
 
 use zarr_metadata::ArrayMetadata;
+use zarr_spec::codec::CodecEntry;
 use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
 
 use crate::convert::with_each_once;
 use crate::error::Error;
 use building::Building;
-use chain::CodecRequest;
 
 /// The order of the elements of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -72,7 +72,7 @@ pub struct ArrayBuilder {
     fill_value: Option<Value>,
     chunks: Option<Vec<u64>>,
     shards: Option<Vec<u64>>,
-    codecs: Option<Vec<CodecRequest>>,
+    codecs: Option<Vec<CodecEntry>>,
     order: Order,
     attributes: Value,
     dimension_names: Option<Vec<Option<String>>>,
@@ -127,12 +127,12 @@ impl ArrayBuilder {
         Self { fill_value: Some(fill_value.into()), ..self }
     }
 
-    /// Adds a codec behind those that were added before, by any of its identifiers. The configuration is an
-    /// object as any format has it, or null. What turns the array into bytes need not be added.
+    /// Adds a codec after those that were added before: `"crc32c"`, `("zstd", json!({"level": 3}))` with a configuration
+    /// as any format has it, or a value such as `Zstd::new(3, false)?`. The codec that turns the array into bytes need
+    /// not be added.
     #[must_use]
-    pub fn codec(mut self, identifier: impl Into<String>, configuration: impl Into<Value>) -> Self {
-        let request = CodecRequest { identifier: identifier.into(), configuration: configuration.into() };
-        self.codecs.get_or_insert_default().push(request);
+    pub fn codec(mut self, codec: impl Into<CodecEntry>) -> Self {
+        self.codecs.get_or_insert_default().push(codec.into());
         self
     }
 

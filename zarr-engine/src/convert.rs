@@ -26,7 +26,7 @@ use crate::error::Error;
 
 pub use losses::{ConversionLoss, conversion_losses};
 pub(crate) use members::{
-    data_type_document, invalid, key_encoding, not_in_format, place_dimension_names, regular_grid,
+    data_type_document, invalid, key_encoding, missing_plugins, not_in_format, place_dimension_names, regular_grid,
 };
 pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;
@@ -203,7 +203,7 @@ impl Conversion<'_> {
             Some(document) => {
                 let plugin =
                     self.registry.memory_layouts().find(source.format, &document.identifier, self.reading);
-                let plugin = plugin.map_err(|unknown| invalid("chunk_memory_layout", unknown))?;
+                let plugin = plugin.map_err(|error| members::unknown("chunk_memory_layout", error))?;
                 let layout = (plugin.create)(&self.creation(document), source.shape.len());
                 Some(layout.map_err(|error| invalid("chunk_memory_layout", error))?)
             }

@@ -3,36 +3,58 @@
 
 use std::borrow::Cow;
 
-use half::f16;
+use half::{bf16, f16};
 use num_complex::Complex;
 use zarr_spec::data_type::Kind;
 use zarr_spec::{DataType, Elements};
 
 use crate::error::Error;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A Rust type whose values are elements of a data type, byte for byte.
+/// A Rust type whose values are elements of a data type, byte for byte in native byte order. Arrays are read and written
+/// as such types without a conversion.
 ///
-/// `bool` is no such type, since not every byte is one; arrays of `bool` are read as [`u8`], or with
-/// [`Array::read_bools`](crate::Array::read_bools). Raw bits are read as
-/// arrays of bytes. Times are read as [`i64`].
-pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
-    /// The names of the data types it fits.
-    const NAMES: &'static [&'static str];
-    /// The beginning of the names of further data types it fits; empty if there are none.
-    const PREFIX: &'static str = "";
+/// [`bool`], text, bytes and options are not, but [`ReadElement`](crate::ReadElement) and
+/// [`WriteElement`](crate::WriteElement) have them. Raw bits are arrays of bytes. Times are [`i64`].
+///
+/// A program implements it for structures of its own:
+///
+/// ```
+/// use zarr_engine::Element;
+/// use zarr_spec::DataType;
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Point {
+///     x: f32,
+///     y: f32,
+/// }
+///
+/// // SAFETY: two floats of four bytes have no padding, and any bytes are floats.
+/// unsafe impl Element for Point {
+///     fn fits(data_type: &dyn DataType) -> bool {
+///         let Some([x, y]) = data_type.fields() else { return false };
+///         [x, y].iter().all(|field| field.data_type.name() == "float32" && field.shape.is_empty())
+///             && (x.offset, y.offset) == (0, 4)
+///     }
+/// }
+/// ```
+///
+/// # Safety
+///
+/// The type has no padding, and any bytes of its size are a value of it.
+pub unsafe trait Element: Copy + Send + Sync + 'static {
+    /// Whether the elements of `data_type` have the meaning of this type. Their size is compared by the caller.
+    fn fits(data_type: &dyn DataType) -> bool;
 }
 
 macro_rules! elements {
     ($($type:ty: $($name:literal),+ $(; $prefix:literal)?;)*) => {$(
-        impl sealed::Sealed for $type {}
-
-        impl Element for $type {
-            const NAMES: &'static [&'static str] = &[$($name),+];
-            $(const PREFIX: &'static str = $prefix;)?
+        // SAFETY: numbers have no padding, and any bytes are a number.
+        unsafe impl Element for $type {
+            fn fits(data_type: &dyn DataType) -> bool {
+                let name = data_type.name();
+                [$($name),+].contains(&&*name) $(|| name.starts_with($prefix))?
+            }
         }
     )*};
 }
@@ -47,17 +69,18 @@ elements! {
     i32: "int32";
     i64: "int64"; "numpy.";
     f16: "float16";
+    bf16: "bfloat16";
     f32: "float32";
     f64: "float64";
     Complex<f32>: "complex64";
     Complex<f64>: "complex128";
 }
 
-impl<const N: usize> sealed::Sealed for [u8; N] {}
-
-impl<const N: usize> Element for [u8; N] {
-    const NAMES: &'static [&'static str] = &[];
-    const PREFIX: &'static str = "r";
+// SAFETY: bytes have no padding, and any bytes are bytes.
+unsafe impl<const N: usize> Element for [u8; N] {
+    fn fits(data_type: &dyn DataType) -> bool {
+        data_type.name().starts_with('r')
+    }
 }
 
 /// Whether elements of `data_type` are values of `T`.
@@ -68,8 +91,7 @@ impl<const N: usize> Element for [u8; N] {
 pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), Error> {
     let name = data_type.name();
     let fits = matches!(data_type.elements(), Elements::Fixed { size, .. } if size == size_of::<T>());
-    let named = T::NAMES.contains(&&*name) || (!T::PREFIX.is_empty() && name.starts_with(T::PREFIX));
-    if fits && named {
+    if fits && T::fits(data_type) {
         return Ok(());
     }
     let wanted = std::any::type_name::<T>();
@@ -92,19 +114,25 @@ pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
 
 /// The bytes of values.
 pub(crate) fn as_bytes<T: Element>(values: &[T]) -> &[u8] {
-    // SAFETY: `Element` is sealed, and none of its types has padding; any initialised memory is bytes.
+    // SAFETY: types that are elements have no padding; any initialised memory is bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// The bytes of truth values: 0 and 1.
+pub(crate) fn bools_as_bytes(values: &[bool]) -> &[u8] {
+    // SAFETY: a `bool` is one byte, without padding.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 
 /// The bytes of values, to be overwritten.
 pub(crate) fn as_bytes_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
-    // SAFETY: `Element` is sealed; none of its types has padding, and any bytes are a value of each of them.
+    // SAFETY: types that are elements have no padding, and any bytes are a value of them.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
 /// Bytes as values: borrowed where they are aligned. A rest that is no whole value is left out.
 pub(crate) fn cast_slice<T: Element>(bytes: &[u8]) -> Cow<'_, [T]> {
-    // SAFETY: `Element` is sealed, and any bytes are a value of each of its types.
+    // SAFETY: any bytes are a value of a type that is an element.
     let (before, values, _) = unsafe { bytes.align_to::<T>() };
     if before.is_empty() {
         return Cow::Borrowed(values);

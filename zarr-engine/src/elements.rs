@@ -1,5 +1,7 @@
 //! Elements that were read, with what they are.
 
+mod typed;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +15,9 @@ use crate::memory::Memory;
 use crate::values::Values;
 #[cfg(feature = "ndarray")]
 use crate::values::{copy_of, into_ndarray};
+
+pub(crate) use typed::joined;
+pub use typed::{ReadElement, WriteElement};
 
 /// Elements of one array, in C order and native byte order.
 #[derive(Debug)]
@@ -119,13 +124,17 @@ impl ElementArray {
         Ok(cast_slice(self.bytes()))
     }
 
-    /// The elements as values of a Rust type that own the same memory: nothing is copied.
+    /// The elements as values of a Rust type. [`Values`] of an [`Element`] own the same memory: nothing is copied.
     ///
     /// # Errors
     ///
     /// [`Error::Elements`] if the array holds another type.
-    pub fn into_values<T: Element>(self) -> Result<Values<T>, Error> {
-        type_matches::<T>(&*self.data_type)?;
+    pub fn into_values<T: ReadElement>(self) -> Result<T::Values, Error> {
+        T::check(&*self.data_type)?;
+        T::collect(self)
+    }
+
+    fn into_typed<T: Element>(self) -> Result<Values<T>, Error> {
         match self.bytes {
             Bytes::Fixed(memory) => Values::new(self.shape, self.count, memory, self.threads),
             Bytes::Variable(_) => Err(Error::Elements("elements of variable size are not values".to_owned())),

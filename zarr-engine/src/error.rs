@@ -1,5 +1,7 @@
 //! What goes wrong, and where.
 
+mod kind;
+
 use std::fmt;
 
 use zarr_metadata::DocumentError;
@@ -9,6 +11,8 @@ use zarr_spec::store::StoreError;
 use zarr_spec::{BoxError, CodecError, DataTypeError, Format, Invalid, Key, NodePath, printable};
 
 use crate::memory::OutOfMemory;
+
+pub use kind::ErrorKind;
 
 /// Why something could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -82,8 +86,9 @@ pub enum Error {
     },
     /// A chunk could not be encoded or decoded.
     #[error(
-        "chunk {index:?} of {} (key `{}`){}: {source}",
+        "chunk {index:?} of {} (key `{}`){}{}: {source}",
         printable(.path), printable(.key),
+        .inner.as_ref().map(|inner| format!(", inner chunk {inner:?}")).unwrap_or_default(),
         .codec.as_ref().map(|codec| format!(", codec `{}`", printable(codec))).unwrap_or_default()
     )]
     Chunk {
@@ -93,6 +98,8 @@ pub enum Error {
         index: Vec<u64>,
         /// The key of its value.
         key: String,
+        /// The position of the inner chunk in its shard, if one of them failed.
+        inner: Option<Box<[u64]>>,
         /// The codec that failed, if it was one.
         codec: Option<String>,
         /// What it said.
@@ -162,6 +169,14 @@ pub enum Error {
     /// A description of a new array or store that makes no sense.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    /// The description of a new array, or the location of a store, names plugins that this program does not have.
+    #[error("{}", printable(.message))]
+    MissingPlugins {
+        /// What names them.
+        message: String,
+        /// The plugins.
+        missing: Vec<Unknown>,
+    },
     /// A data type or fill value of a new array that makes no sense.
     #[error(transparent)]
     DataType(#[from] DataTypeError),
@@ -171,6 +186,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// An error of a chunk, with the inner chunk that it comes from.
+    pub(crate) fn in_inner_chunk(mut self, position: impl FnOnce() -> Vec<u64>) -> Self {
+        if let Self::Chunk { inner: inner @ None, .. } = &mut self {
+            *inner = Some(position().into());
+        }
+        self
+    }
+
     /// A document that is not what its format wants.
     pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
         Self::Document { key: key.to_string(), source }
@@ -208,22 +231,24 @@ impl From<GridError> for Error {
 
 /// One thing about an array that was not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
     /// The member of the document, such as `codecs[1]`.
     pub place: String,
     /// What is wrong with it, and what could be done.
     pub reason: String,
-    /// Whether no plugin has the identifier, rather than a plugin refusing what it was given.
-    pub unknown: Option<Unknown>,
+    /// Plugins that this program does not have, also those that a codec contains. Empty if a plugin refuses what it was
+    /// given.
+    pub missing: Vec<Unknown>,
 }
 
 impl Problem {
     pub(crate) fn new(place: impl Into<String>, reason: impl ToString) -> Self {
-        Self { place: place.into(), reason: reason.to_string(), unknown: None }
+        Self { place: place.into(), reason: reason.to_string(), missing: Vec::new() }
     }
 
     pub(crate) fn unknown(place: impl Into<String>, unknown: Unknown) -> Self {
-        Self { place: place.into(), reason: unknown.to_string(), unknown: Some(unknown) }
+        Self { place: place.into(), reason: unknown.to_string(), missing: vec![unknown] }
     }
 }
 

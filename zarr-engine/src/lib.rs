@@ -46,8 +46,8 @@ pub use array::Array;
 pub use builder::{ArrayBuilder, DimensionName, Order};
 pub use context::{ArrayOptions, Context, FallbackPolicy, Limits, UndefinedFill};
 pub use element::Element;
-pub use elements::ElementArray;
-pub use error::{Error, Problem};
+pub use elements::{ElementArray, ReadElement, WriteElement};
+pub use error::{Error, ErrorKind, Problem};
 pub use group::Group;
 pub use hierarchy::{
     AsNodePath, Erasure, Hierarchy, Kind, Node, NodeEntry, OpenOptions, Unreadable, Warning,
@@ -57,5 +57,10 @@ pub use memory::{Memory, OutOfMemory};
 pub use resolve::UsedFallback;
 pub use selection::{DimensionSelection, Selection, SelectionEntry, SelectionExpression};
 pub use values::Values;
+
+pub use half::{bf16, f16};
+#[cfg(feature = "ndarray")]
+pub use ndarray;
+pub use num_complex::Complex;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_plugin::host as plugins;

@@ -1,6 +1,7 @@
 //! Opening the store at a location.
 
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,7 +30,9 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
     let scheme = scheme(registry, location);
     let Some(plugin) = registry.stores().iter().find(|plugin| plugin.schemes.contains(&scheme.as_str()))
     else {
-        return Err(Invalid::new(no_such_scheme(registry, location, &scheme)).into());
+        let message = no_such_scheme(registry, location, &scheme);
+        let missing = vec![registry.unknown_store(&format!("{scheme}:"))];
+        return Err(Error::MissingPlugins { message, missing });
     };
     let path = match location.split_once("://") {
         // The store decodes escapes.
@@ -73,13 +76,11 @@ pub(crate) fn local_path(location: &str) -> Option<String> {
 }
 
 fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, Error> {
-    let wrong = |reason: String| Error::from(Invalid::new(format!("description of a store: {reason}")));
-    let parsed = zarr_json::parse(text.as_bytes(), &ParseOptions::default())
-        .map_err(|error| wrong(error.to_string()))?;
+    let parsed = zarr_json::parse(text.as_bytes(), &ParseOptions::default()).map_err(wrong)?;
     if let Some(remark) = parsed.remarks.first() {
-        return Err(wrong(remark.to_string()));
+        return Err(wrong(remark));
     }
-    check_types(registry, &parsed.value).map_err(wrong)?;
+    check_types(registry, &parsed.value)?;
     let store = open_described(registry, &parsed.value)?;
     check_reach(registry, &parsed.value, &*store).map_err(wrong)?;
     Ok(store)
@@ -118,17 +119,25 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
     Ok(())
 }
 
+fn wrong(reason: impl Display) -> Error {
+    Invalid::new(format!("description of a store: {reason}")).into()
+}
+
 /// Checks that the types in a description, and in its members `store`, are known.
-fn check_types(registry: &Registry, description: &Value) -> Result<(), String> {
+fn check_types(registry: &Registry, description: &Value) -> Result<(), Error> {
     let member = |name| description.as_object().and_then(|members| members.get(name));
     let Some(name) = member("type").and_then(Value::as_str) else {
-        return Err(format!("`type` is missing or no string; {}", known_types(registry)));
+        return Err(wrong(format!("`type` is missing or no string; {}", known_types(registry))));
     };
     if !registry.stores().iter().any(|plugin| plugin.name == name) {
         let known = known_types(registry);
         let unknown = registry.unknown_store(name);
-        let is_in_catalogue = unknown.known_elsewhere.is_some();
-        return Err(if is_in_catalogue { unknown.to_string() } else { format!("{unknown}; {known}") });
+        let reason = match unknown.known_elsewhere {
+            Some(_) => unknown.to_string(),
+            None => format!("{unknown}; {known}"),
+        };
+        let message = format!("description of a store: {reason}");
+        return Err(Error::MissingPlugins { message, missing: vec![unknown] });
     }
     member("store").map_or(Ok(()), |inside| check_types(registry, inside))
 }

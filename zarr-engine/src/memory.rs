@@ -31,6 +31,7 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// The system has not as many bytes as were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutOfMemory {
     /// How many bytes were asked for.
     pub size: usize,

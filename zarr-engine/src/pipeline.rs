@@ -16,7 +16,7 @@ use zarr_spec::{ArrayRepresentation, Buffer, CodecChain, CodecError, LimitExceed
 use parts::{DecodingParts, WritePart};
 pub(crate) use parts::{decode_parts, decodes_parts, encode_parts, encodes_parts};
 use reorder::reorder;
-pub(crate) use shard::{ENTRY, inner_axes, inner_count, is_fill, part};
+pub(crate) use shard::{ENTRY, inner_axes, inner_count, inner_index, is_fill, part};
 pub(crate) use shard_index::ShardIndex;
 pub(crate) use shard_writer::ShardWriter;
 

@@ -45,6 +45,7 @@ pub(crate) struct Resolved {
 
 /// A data type that was not known, and what stands in for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UsedFallback {
     /// The type that the document names.
     pub unknown: String,
@@ -407,7 +408,9 @@ impl<'a> Resolving<'a> {
                         Problem::unknown(self.codec_place(position), unknown)
                     }
                     ChainProblem::Codec { position, identifier, source } => {
-                        Problem::new(self.codec_place(position), format!("codec `{identifier}`: {source}"))
+                        let reason = format!("codec `{identifier}`: {source}");
+                        let missing = source.unknown().into_iter().cloned().collect();
+                        Problem { missing, ..Problem::new(self.codec_place(position), reason) }
                     }
                     problem => Problem::new("codecs", problem),
                 });

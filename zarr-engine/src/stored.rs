@@ -182,6 +182,7 @@ impl StoredArray {
     pub(crate) fn chunk_error(&self, chunk: &[u64], error: impl Into<StepError>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let StepError { codec, source } = error.into();
-        Error::Chunk { path: self.path.clone(), index: chunk.to_vec(), key, codec, source: Box::new(source) }
+        let source = Box::new(source);
+        Error::Chunk { path: self.path.clone(), index: chunk.to_vec(), key, inner: None, codec, source }
     }
 }

@@ -175,20 +175,15 @@ fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
     format!("offsets of {count} elements do not rise")
 }
 
-/// Offsets and payload of elements that lie anywhere.
+/// The offsets of elements of these sizes, in memory that has room for the elements.
 ///
 /// # Errors
 ///
-/// When the machine has no memory for them.
-pub(crate) fn joined<T: AsRef<[u8]>>(elements: &[T]) -> Result<Vec<u8>, CodecError> {
-    let sizes = elements.iter().map(|element| element.as_ref().len());
-    let mut bytes = with_offsets(elements.len(), sizes)?;
-    elements.iter().for_each(|element| bytes.extend_from_slice(element.as_ref()));
-    Ok(bytes)
-}
-
-/// The offsets of elements of these sizes, with room for all of them behind.
-fn with_offsets(count: usize, sizes: impl Iterator<Item = usize> + Clone) -> Result<Vec<u8>, CodecError> {
+/// If the machine does not have the memory for them.
+pub(crate) fn with_offsets(
+    count: usize,
+    sizes: impl Iterator<Item = usize> + Clone,
+) -> Result<Vec<u8>, CodecError> {
     let size = sizes.clone().try_fold(0usize, usize::checked_add).ok_or_else(too_large)?;
     let table = count.checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
     let size = table.and_then(|table| table.checked_add(size)).ok_or_else(too_large)?;

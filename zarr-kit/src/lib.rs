@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, open_store};
+//! use zarr_kit::prelude::*;
 //!
 //! let context = Context::linked()?;
 //! let store = open_store(context.registry(), "memory:")?;
@@ -18,25 +18,27 @@
 //! ```
 
 mod catalogue;
+pub mod codecs;
+pub mod data_types;
 mod plugins;
+pub mod prelude;
+pub mod stores;
 
+#[cfg(feature = "ndarray")]
+pub use zarr_engine::ndarray;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
     Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionName, DimensionSelection, Element,
-    ElementArray, Erasure, Error, FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node, NodeEntry,
-    OpenOptions, Order, OutOfMemory, Problem, Selection, SelectionEntry, SelectionExpression, UndefinedFill,
-    Unreadable, UsedFallback, Values, Warning, convert, open_store, readable_location, recognizing,
+    ElementArray, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node,
+    NodeEntry, OpenOptions, Order, OutOfMemory, Problem, ReadElement, Selection, SelectionEntry,
+    SelectionExpression, UndefinedFill, Unreadable, UsedFallback, Values, Warning, WriteElement, convert,
+    open_store, readable_location, recognizing,
 };
+pub use zarr_engine::{Complex, bf16, f16};
 pub use zarr_json::{self as json, json};
 pub use zarr_metadata as metadata;
 pub use zarr_spec as spec;
-pub use zarr_spec::{Format, Mode, NodePath, Registry};
-#[cfg(feature = "store-filesystem")]
-pub use zarr_store_filesystem::FilesystemStore;
-#[cfg(feature = "store-zip")]
-pub use zarr_store_zip::{Packed, ZipStore, pack};
-#[cfg(feature = "transformer-prefix")]
-pub use zarr_transformer_prefix::PrefixStore;
+pub use zarr_spec::{ArraySubset, Bytes, Format, Mode, NodePath, Registry};
 
 pub use catalogue::CATALOGUE;

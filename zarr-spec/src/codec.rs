@@ -3,6 +3,7 @@
 //! A codec is one of a few kinds, by what an engine can do with it. Some kinds are plain values that the engine
 //! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
 
+mod entry;
 mod parts;
 
 use std::fmt::Debug;
@@ -17,11 +18,12 @@ use crate::BoxError;
 use crate::creation::Creation;
 use crate::format::{Format, Invalid};
 use crate::host::chain::{ChainError, CodecChain};
-use crate::host::registry::ExtensionPoint;
+use crate::host::registry::{ExtensionPoint, Unknown};
 use crate::output::{LimitExceeded, Output};
 use crate::plugin::{Kind, Plugin};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
+pub use entry::CodecEntry;
 pub use parts::{InParts, PartSource, PartTarget};
 
 /// Why a codec could not be created, or a chunk not be encoded or decoded.
@@ -73,6 +75,15 @@ impl CodecError {
         match limit_of(source.into()) {
             Ok(limit) => Self::TooLarge(limit),
             Err(source) => Self::Corrupt(source),
+        }
+    }
+
+    /// Returns the identifiers in chains inside the codec that no plugin has.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<&Unknown> {
+        match self {
+            Self::Inner(error) => error.unknown(),
+            _ => Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@ mod document;
 mod objects;
 mod typestring;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -68,7 +69,7 @@ pub enum Kind {
 /// What the elements of an array are.
 ///
 /// Elements are given and taken in native byte order; those of variable size as their payload.
-pub trait DataType: Debug + Send + Sync {
+pub trait DataType: Any + Debug + Send + Sync {
     /// The name that messages use, the same for the same type in every format: `float64`, `r16`,
     /// `numpy.datetime64[10us]`. Two types are equal when their names are.
     fn name(&self) -> Cow<'_, str>;
@@ -166,6 +167,16 @@ pub trait DataType: Debug + Send + Sync {
     /// is there.
     fn optional(&self) -> Option<&Arc<dyn DataType>> {
         None
+    }
+}
+
+impl dyn DataType {
+    /// The data type as the Rust type `T` of its crate, for what only that type has, such as the unit of a time. `None`
+    /// for any other data type, and for data types of plugins that are loaded at run time.
+    #[must_use]
+    pub fn downcast_ref<T: DataType>(&self) -> Option<&T> {
+        let data_type: &dyn Any = self;
+        data_type.downcast_ref()
     }
 }
 

@@ -123,7 +123,7 @@ fn write(location: &str, context: &Context, format: Format, items: &[Item]) -> R
         let array = hierarchy.create_array(item.path, &item.builder)?;
         match &item.content {
             Content::Fixed(bytes) => array.write(&Selection::All, bytes)?,
-            Content::Text(text) => array.write_variable(&Selection::All, text)?,
+            Content::Text(text) => array.write_values(&Selection::All, text)?,
         }
     }
     Ok(())

@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::Value;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Context, FilesystemStore, open_store};
+use zarr_kit::stores::FilesystemStore;
+use zarr_kit::{Context, open_store};
 
 use crate::failure::Failure;
 

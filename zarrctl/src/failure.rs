@@ -76,13 +76,13 @@ impl From<zarr_kit::Error> for Failure {
                 Self::fault(format!("{error}; `zarrctl tree` lists what there is"))
             }
             #[cfg(all(feature = "dynamic", target_os = "linux"))]
-            zarr_kit::Error::NotUnderstood { problems, .. } => {
-                let unknown = problems.iter().filter_map(|problem| problem.unknown.as_ref());
+            zarr_kit::Error::NotUnderstood { .. } => {
                 // Of others it is known which build or plugin has them.
-                match unknown.into_iter().find(|unknown| unknown.known_elsewhere.is_none()) {
-                    Some(unknown) => Self::fault(format!(
-                        "{error}; `zarrctl plugins why {}` says where it was looked for",
-                        unknown.identifier
+                let unknown = error.missing_plugins().find(|unknown| unknown.known_elsewhere.is_none());
+                let identifier = unknown.map(|unknown| unknown.identifier.clone());
+                match identifier {
+                    Some(identifier) => Self::fault(format!(
+                        "{error}; `zarrctl plugins why {identifier}` says where it was looked for"
                     )),
                     None => Self::Fault(error.into()),
                 }

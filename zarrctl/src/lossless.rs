@@ -39,14 +39,14 @@ pub(crate) fn check_a_chunk(from: &Array, to: &Array) -> Result<(), Failure> {
     if size > slabs::budget(from) {
         return Ok(());
     }
-    let elements = from.read(&slabs::selection(&subset))?;
-    to.write(&slabs::selection(&subset), elements.bytes())?;
+    let elements = from.read(slabs::selection(&subset))?;
+    to.write(slabs::selection(&subset), elements.bytes())?;
     check(to, &subset, &elements)
 }
 
 /// Reads back what was written and compares each bit.
 pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) -> Result<(), Failure> {
-    let read = to.read(&slabs::selection(subset))?;
+    let read = to.read(slabs::selection(subset))?;
     if read.bytes() == written.bytes() {
         return Ok(());
     }

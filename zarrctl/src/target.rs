@@ -35,7 +35,7 @@ pub(crate) fn metadata(
     let mut refused = Vec::new();
     if let Some(fallback) = array.fallback() {
         losses.push(as_fallback(array, fallback, &mut source)?);
-        let UsedFallback { unknown, used } = fallback;
+        let UsedFallback { unknown, used, .. } = fallback;
         refused.push(format!(
             "its data type {unknown} is not known, and {used} only stands in for it; --lossy copies it as {used}"
         ));
@@ -118,9 +118,10 @@ fn must_be_understood(source: &ArrayMetadata, losses: &[ConversionLoss]) -> Vec<
 /// Lets `source` name the fallback of its data type.
 fn as_fallback(
     array: &Array,
-    UsedFallback { unknown, used }: &UsedFallback,
+    fallback: &UsedFallback,
     source: &mut ArrayMetadata,
 ) -> Result<ConversionLoss, Failure> {
+    let UsedFallback { unknown, used, .. } = fallback;
     let document = array.data_type().document(source.format, &ByteOrder::Little);
     source.data_type = document.map_err(|error| Failure::Fault(error.into()))?;
     if array.fill_is_undefined() {
@@ -270,7 +271,7 @@ fn with_codecs_of(mut builder: ArrayBuilder, array: &Array, format: Format) -> A
     }
     documents
         .into_iter()
-        .fold(builder, |builder, document| builder.codec(document.identifier, document.configuration))
+        .fold(builder, |builder, document| builder.codec((document.identifier, document.configuration)))
 }
 
 /// An extension and its type as a document of the draft has them.

@@ -75,11 +75,11 @@ fn anew(
     };
     let read = |index: &[u64]| -> Result<_, Failure> {
         let subset = regions.subset(index)?;
-        let elements = from.read(&slabs::selection(&subset))?;
+        let elements = from.read(slabs::selection(&subset))?;
         Ok((subset, elements))
     };
     let write = |(subset, elements): (ArraySubset, ElementArray)| -> Result<(), Failure> {
-        to.write(&slabs::selection(&subset), elements.bytes())?;
+        to.write(slabs::selection(&subset), elements.bytes())?;
         if is_checked {
             check(to, &subset, &elements)?;
         }

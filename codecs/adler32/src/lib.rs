@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use zarr_plugin_kit::ChecksumLocation;
-use zarr_spec::codec::{Checksum, all_members};
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
+use zarr_spec::codec::{Checksum, CodecEntry, all_members};
+use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation, json};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -57,6 +57,12 @@ impl Adler32 {
     #[must_use]
     pub const fn at_end() -> Self {
         Self { at_start: false }
+    }
+}
+
+impl From<Adler32> for CodecEntry {
+    fn from(codec: Adler32) -> Self {
+        Self::new("adler32", json!({"location": if codec.at_start { "start" } else { "end" }}))
     }
 }
 

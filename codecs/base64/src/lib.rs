@@ -13,7 +13,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zarr_plugin_kit::NoConfiguration;
-use zarr_spec::codec::{BytesToBytesCodec, all_members};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
 };
@@ -47,6 +47,12 @@ pub struct Base64;
 const DECODED: usize = 3;
 /// Characters per group.
 const ENCODED: usize = 4;
+
+impl From<Base64> for CodecEntry {
+    fn from(_no_parameters: Base64) -> Self {
+        "base64".into()
+    }
+}
 
 impl BytesToBytesCodec for Base64 {
     fn encoded_size(&self, decoded: Size) -> Size {

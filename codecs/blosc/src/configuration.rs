@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use serde::{Deserialize, Deserializer};
 use zarr_spec::{CodecError, Creation, Format, Invalid, Object, Representation, Value};
 
-use crate::{Blosc, Compressor, Shuffle};
+use crate::{Blosc, Compressor, Settings, Shuffle};
 
 /// A configuration of any format, with all defaults applied.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,12 @@ impl Configuration {
             }
             (Format::V3, _) => from_v3(creation, element_size(decoded)),
         }
+    }
+
+    /// The configuration of a codec.
+    pub(crate) fn of(codec: &Blosc) -> Self {
+        let Settings { compressor, level, shuffle, typesize, blocksize } = codec.settings;
+        Self { cname: compressor, clevel: level, shuffle, automatic: false, typesize, blocksize }
     }
 
     pub(crate) fn codec(self) -> Result<Blosc, CodecError> {

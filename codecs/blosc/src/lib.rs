@@ -26,7 +26,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{BytesToBytesCodec, InParts, PartSource, PartTarget, range_within};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, InParts, PartSource, PartTarget, range_within};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
     Representation, Size,
@@ -192,6 +192,12 @@ const MAX_BLOCKSIZE: usize = blosc_src::BLOSC_MAX_BLOCKSIZE as usize;
 const MAX_SIZE: usize = blosc_src::BLOSC_MAX_BUFFERSIZE as usize;
 /// Size of the header.
 const OVERHEAD: usize = blosc_src::BLOSC_MAX_OVERHEAD as usize;
+
+impl From<Blosc> for CodecEntry {
+    fn from(codec: Blosc) -> Self {
+        Self::new("blosc", Configuration::of(&codec).v3())
+    }
+}
 
 impl BytesToBytesCodec for Blosc {
     fn encoded_size(&self, decoded: Size) -> Size {

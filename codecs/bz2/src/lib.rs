@@ -17,8 +17,10 @@ use bzip2::bufread::BzEncoder;
 use bzip2::{Compression, Decompress, Status};
 use serde::{Deserialize, Serialize};
 use zarr_plugin_kit::stream::{self, Progress};
-use zarr_spec::codec::{BytesToBytesCodec, all_members};
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, json,
+};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -64,6 +66,12 @@ impl Bz2 {
             return Err(CodecError::configuration(format!("`level` is {level}; expected 1 to 9")));
         }
         Ok(Self { level })
+    }
+}
+
+impl From<Bz2> for CodecEntry {
+    fn from(codec: Bz2) -> Self {
+        Self::new("bz2", json!({"level": codec.level}))
     }
 }
 

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_plugin_kit::{ChecksumLocation, NoConfiguration};
-use zarr_spec::codec::Checksum;
+use zarr_spec::codec::{Checksum, CodecEntry};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation, json,
 };
 
 zarr_spec::register!(
@@ -61,6 +61,16 @@ impl Crc32c {
     #[must_use]
     pub const fn at_start() -> Self {
         Self { at_start: true }
+    }
+}
+
+impl From<Crc32c> for CodecEntry {
+    fn from(codec: Crc32c) -> Self {
+        if codec.at_start {
+            // Only v2 and the draft have this form.
+            return Self::new("crc32c", json!({"location": "start"}));
+        }
+        "crc32c".into()
     }
 }
 

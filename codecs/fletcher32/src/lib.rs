@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use zarr_plugin_kit::NoConfiguration;
-use zarr_spec::codec::{Checksum, all_members};
+use zarr_spec::codec::{Checksum, CodecEntry, all_members};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
 
 zarr_spec::register!(
@@ -41,6 +41,12 @@ const EXAMPLES: &[Example] = &[
 /// Appends a Fletcher-32 checksum to the bytes of each chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fletcher32;
+
+impl From<Fletcher32> for CodecEntry {
+    fn from(_no_parameters: Fletcher32) -> Self {
+        "fletcher32".into()
+    }
+}
 
 impl Checksum for Fletcher32 {
     fn size(&self) -> usize {

@@ -21,10 +21,10 @@ mod whole;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
-    Representation,
+    Representation, json,
 };
 
 use deflate::{Decoder, Encoder};
@@ -77,6 +77,12 @@ impl Gzip {
             return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 9")));
         }
         Ok(Self { level, encoders: Pool::new(), decoders: Pool::new() })
+    }
+}
+
+impl From<Gzip> for CodecEntry {
+    fn from(codec: Gzip) -> Self {
+        Self::new("gzip", json!({"level": codec.level}))
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{BytesToBytesCodec, all_members};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
     Representation, Size,
@@ -63,6 +63,12 @@ impl Lz4 {
     #[must_use]
     pub const fn new() -> Self {
         Self { tables: Pool::new() }
+    }
+}
+
+impl From<Lz4> for CodecEntry {
+    fn from(_no_parameters: Lz4) -> Self {
+        "lz4".into()
     }
 }
 

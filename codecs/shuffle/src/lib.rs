@@ -13,9 +13,9 @@ mod transpose;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{BytesToBytesCodec, all_members};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, json,
 };
 
 zarr_spec::register!(
@@ -72,6 +72,12 @@ impl Shuffle {
             return Ok(());
         }
         Err(format!("{size} bytes are not a multiple of the element size {}", self.element_size))
+    }
+}
+
+impl From<Shuffle> for CodecEntry {
+    fn from(codec: Shuffle) -> Self {
+        Self::new("shuffle", json!({"elementsize": codec.element_size}))
     }
 }
 

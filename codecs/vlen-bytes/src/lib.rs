@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use zarr_plugin_kit::{NoConfiguration, items};
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -41,6 +41,12 @@ pub struct VlenBytes;
 
 /// The only supported data type.
 const DATA_TYPE: &str = "bytes";
+
+impl From<VlenBytes> for CodecEntry {
+    fn from(_no_parameters: VlenBytes) -> Self {
+        "vlen-bytes".into()
+    }
+}
 
 impl ArrayToBytesCodec for VlenBytes {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use zarr_plugin_kit::NoConfiguration;
 use zarr_plugin_kit::items::{self, Items};
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
     Representation, Size,
@@ -42,6 +42,12 @@ pub struct VlenUtf8;
 
 /// The only supported data type.
 const DATA_TYPE: &str = "string";
+
+impl From<VlenUtf8> for CodecEntry {
+    fn from(_no_parameters: VlenUtf8) -> Self {
+        "vlen-utf8".into()
+    }
+}
 
 impl ArrayToBytesCodec for VlenUtf8 {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {

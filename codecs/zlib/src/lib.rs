@@ -18,9 +18,9 @@ mod stream;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{BytesToBytesCodec, all_members};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Pool, Representation,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Pool, Representation, json,
 };
 
 use stream::{Decoder, Encoder};
@@ -74,6 +74,12 @@ impl Zlib {
             _ => return Err(CodecError::configuration(format!("`level` is {level}; expected -1 to 9"))),
         };
         Ok(Self { level, encoders: Pool::new(), decoders: Pool::new() })
+    }
+}
+
+impl From<Zlib> for CodecEntry {
+    fn from(codec: Zlib) -> Self {
+        Self::new("zlib", json!({"level": codec.level}))
     }
 }
 

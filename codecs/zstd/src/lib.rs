@@ -17,10 +17,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::{BytesToBytesCodec, range_within};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, range_within};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, LimitExceeded, Object, Output,
-    Pool, Representation, Size,
+    Pool, Representation, Size, json,
 };
 use zstd::zstd_safe::{self, CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
@@ -77,6 +77,12 @@ impl Zstd {
             )));
         }
         Ok(Self { level, checksum, encoders: Pool::new(), decoders: Pool::new() })
+    }
+}
+
+impl From<Zstd> for CodecEntry {
+    fn from(codec: Zstd) -> Self {
+        Self::new("zstd", json!({"level": codec.level, "checksum": codec.checksum}))
     }
 }
 

@@ -16,7 +16,7 @@ fn array(location: &str, chunks: u64, codec: Option<&str>) -> Array {
     let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
     let builder = ArrayBuilder::new([chunks * CHUNK], "uint16").chunks([CHUNK]).uncompressed();
     let builder = match codec {
-        Some(codec) => builder.codec(codec, zarr_kit::spec::Object::new()),
+        Some(codec) => builder.codec((codec, zarr_kit::spec::Object::new())),
         None => builder,
     };
     let array = hierarchy.create_array("/a", &builder).unwrap();

@@ -23,7 +23,7 @@ fn array(size: u64, codecs: &[Codec<'_>]) -> (Arc<dyn Store>, Array) {
     let hierarchy = Hierarchy::create(Arc::clone(&store), &context, Format::V2).unwrap();
     let mut builder = ArrayBuilder::new([size], "uint8").chunks([size]).uncompressed();
     for (codec, configuration) in codecs {
-        builder = builder.codec(*codec, value(configuration));
+        builder = builder.codec((*codec, value(configuration)));
     }
     let array = hierarchy.create_array("/a", &builder).unwrap();
     (store, array)

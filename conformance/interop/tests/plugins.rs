@@ -103,7 +103,7 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
     let all: Vec<u8> = (0..35u16).flat_map(|number| (number * 100).to_ne_bytes()).collect();
     array.write(&Selection::All, &all).unwrap();
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), all);
-    let part = array.read(&Selection::parse("1:4, 3:5", array.shape()).unwrap()).unwrap();
+    let part = array.read(Selection::parse("1:4, 3:5", array.shape()).unwrap()).unwrap();
     let expected: Vec<u8> =
         [10u16, 11, 17, 18, 24, 25].iter().flat_map(|n| (n * 100).to_ne_bytes()).collect();
     assert_eq!(part.bytes(), expected);
@@ -111,7 +111,7 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
     assert_eq!(keys, ["k0-0", "k0-1", "k1-0", "k1-1", "zarr.json"]);
     // A chunk that is not there is the fill value; one that is damaged is an error that names plugin and chunk.
     store.erase(&Key::new("k0-0").unwrap()).unwrap();
-    let first = array.read(&Selection::parse("0, 0", array.shape()).unwrap()).unwrap();
+    let first = array.read(Selection::parse("0, 0", array.shape()).unwrap()).unwrap();
     assert_eq!(first.bytes(), 4095u16.to_ne_bytes());
     store.set(&Key::new("k1-1").unwrap(), b"damaged".into()).unwrap();
     let error = array.read(&Selection::All).unwrap_err().to_string();
@@ -188,7 +188,7 @@ fn stored(registry: Registry, document: &str, elements: &[u8]) -> Vec<u8> {
     array.write(&Selection::All, elements).unwrap();
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), elements);
     if let Some(size) = array.data_type().elements().size() {
-        let part = array.read(&Selection::parse("1, 2:4", array.shape()).unwrap()).unwrap();
+        let part = array.read(Selection::parse("1, 2:4", array.shape()).unwrap()).unwrap();
         assert_eq!(part.bytes(), &elements[8 * size..10 * size]);
     }
     get_value(&*store, &Key::new("c/0/0").unwrap(), 1 << 16).unwrap().unwrap().to_vec()

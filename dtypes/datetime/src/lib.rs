@@ -107,6 +107,24 @@ impl Time {
         Self::new(false, unit, i64::from(scale))
     }
 
+    /// Whether it is a point of time, rather than a span.
+    #[must_use]
+    pub fn is_point(self) -> bool {
+        self.is_point
+    }
+
+    /// The unit of a count, as [`point`](Self::point) takes it.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        self.unit
+    }
+
+    /// The number of units that one count is.
+    #[must_use]
+    pub fn scale(self) -> u32 {
+        self.scale
+    }
+
     fn new(is_point: bool, unit: &str, scale: i64) -> Result<Self, Invalid> {
         let unit = if matches!(unit, "\u{3bc}s" | "\u{b5}s") { "us" } else { unit };
         let known = TIME_UNITS.into_iter().chain([GENERIC]).find(|&known| known == unit);

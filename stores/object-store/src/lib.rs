@@ -35,6 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+pub use object_store;
 use object_store::{ObjectStore, ObjectStoreExt};
 use zarr_spec::store::{
     Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses, Store,

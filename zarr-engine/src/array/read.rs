@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zarr_spec::{CodecError, Elements};
 
 use super::Array;
-use crate::element::{Element, as_bytes_mut, is_bool, type_matches};
-use crate::elements::ElementArray;
+use crate::element::{Element, as_bytes_mut, type_matches};
+use crate::elements::{ElementArray, ReadElement};
 use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory};
 use crate::plan::Run;
 use crate::reader::OutputRegion;
 use crate::selection::{ElementSelection, LocatedSelection, Selection};
-use crate::values::Values;
 use crate::variable::Assembly;
 
 impl Array {
@@ -84,29 +83,20 @@ impl Array {
         self.read_into(selection, as_bytes_mut(values))
     }
 
-    /// Reads a selection as values of a Rust type, in C order. [`Values`] is a slice that owns its memory: nothing is
-    /// copied, so this takes as long as [`Array::read`].
+    /// Reads a selection as values of a Rust type, in C order: numbers, [`bool`], [`String`], `Vec<u8>`, or an [`Option`]
+    /// of these where elements may be missing. Numbers are returned as [`Values`](crate::Values), a slice that owns its
+    /// memory: nothing is copied, so this takes as long as [`Array::read`]. Other types are returned as a `Vec`.
     ///
     /// # Errors
     ///
     /// As [`Array::read`]; [`Error::Elements`] if the array holds another type.
-    pub fn read_values<T: Element>(&self, selection: impl Into<Selection>) -> Result<Values<T>, Error> {
-        type_matches::<T>(&**self.data_type())?;
-        self.read(selection)?.into_values()
-    }
-
-    /// Reads a selection as truth values, in C order. A stored byte other than 0 is true.
-    ///
-    /// # Errors
-    ///
-    /// As [`Array::read`]; [`Error::Elements`] if the array holds another type than `bool`.
-    pub fn read_bools(&self, selection: impl Into<Selection>) -> Result<Vec<bool>, Error> {
-        is_bool(&**self.data_type())?;
-        Ok(self.read(selection)?.bytes().iter().map(|&byte| byte != 0).collect())
+    pub fn read_values<T: ReadElement>(&self, selection: impl Into<Selection>) -> Result<T::Values, Error> {
+        T::check(&**self.data_type())?;
+        T::collect(self.read(selection)?)
     }
 
     /// Reads a selection as an `ndarray`. Chunks are decoded to its own memory, which is new: where that matters,
-    /// [`Array::read_values`] and [`Values::view`] are faster.
+    /// [`Array::read_values`] and [`Values::view`](crate::Values::view) are faster.
     ///
     /// # Errors
     ///

@@ -196,7 +196,7 @@ impl Array {
         let count = part.shape(self.shape())?.iter().product::<u64>();
         let count = usize::try_from(count).map_err(|_| Error::Elements("too many elements".to_owned()))?;
         match is_variable {
-            true => self.write_variable(part, &vec![fill; count]),
+            true => self.write_values(part, &vec![fill; count]),
             false => self.write(part, &fill.repeat(count)),
         }
     }

@@ -1,13 +1,17 @@
 //! Writing elements: the public methods of [`Array`].
 
+use std::borrow::Cow;
+
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::{ArrayRepresentation, ArraySubset, Elements};
 
 use super::Array;
-use crate::element::{Element, as_bytes, is_bool, type_matches};
+#[cfg(feature = "ndarray")]
+use crate::element::{Element, as_bytes, type_matches};
+use crate::elements::{WriteElement, joined};
 use crate::error::Error;
 use crate::selection::Selection;
-use crate::variable::{Variable, joined};
+use crate::variable::Variable;
 use crate::writer::{FixedElements, Source};
 
 impl Array {
@@ -63,40 +67,27 @@ impl Array {
         }
     }
 
-    /// Writes a selection from values of a Rust type, in C order.
+    /// Writes a selection from values of a Rust type, in C order: numbers, [`bool`], text, bytes, or an [`Option`] of
+    /// these where elements may be missing.
     ///
     /// # Errors
     ///
     /// As [`Array::write`]; [`Error::Elements`] if the array holds another type.
-    pub fn write_values<T: Element>(
+    pub fn write_values<T: WriteElement>(
         &self,
         selection: impl Into<Selection>,
         values: &[T],
     ) -> Result<(), Error> {
-        type_matches::<T>(&**self.data_type())?;
-        self.write(selection, as_bytes(values))
+        self.write(selection, &self.bytes_of(values)?)
     }
 
-    /// Writes a selection of elements of variable size.
-    ///
-    /// # Errors
-    ///
-    /// As [`Array::write`]; [`Error::Elements`] if elements have a fixed size.
-    pub fn write_variable<T: AsRef<[u8]>>(
-        &self,
-        selection: impl Into<Selection>,
-        elements: &[T],
-    ) -> Result<(), Error> {
-        self.write(selection, &self.assembled(elements)?)
-    }
-
-    /// Offsets and payload of elements of variable size.
-    fn assembled<T: AsRef<[u8]>>(&self, elements: &[T]) -> Result<Vec<u8>, Error> {
-        if self.data_type().elements() != Elements::Variable {
-            let name = self.data_type().name();
-            return Err(Error::Elements(format!("elements of type {name} have a fixed size")));
+    /// The bytes of values, or offsets and payload where elements have a variable size.
+    fn bytes_of<'v, T: WriteElement>(&self, values: &'v [T]) -> Result<Cow<'v, [u8]>, Error> {
+        T::check(&**self.data_type())?;
+        if let Some(bytes) = T::as_bytes(values) {
+            return Ok(Cow::Borrowed(bytes));
         }
-        joined(elements).map_err(|error| Error::Elements(error.to_string()))
+        joined(values).map(Cow::Owned).map_err(|error| Error::Elements(error.to_string()))
     }
 
     /// Writes a selection from an `ndarray` of the shape of the selection.
@@ -122,16 +113,6 @@ impl Array {
             Some(values) => self.write_values(selection, values),
             None => self.write_values(selection, &values.iter().copied().collect::<Vec<_>>()),
         }
-    }
-
-    /// Writes a selection from truth values, in C order.
-    ///
-    /// # Errors
-    ///
-    /// As [`Array::write`]; [`Error::Elements`] if the array holds another type than `bool`.
-    pub fn write_bools(&self, selection: impl Into<Selection>, values: &[bool]) -> Result<(), Error> {
-        is_bool(&**self.data_type())?;
-        self.write(selection, &values.iter().map(|&value| u8::from(value)).collect::<Vec<_>>())
     }
 
     /// Makes the array longer along `dimension` and writes `bytes` there, as [`Array::write`] takes them. Their
@@ -181,23 +162,14 @@ impl Array {
         written
     }
 
-    /// As [`Array::append`], from values of a Rust type.
+    /// As [`Array::append`], from values that [`Array::write_values`] takes.
     ///
     /// # Errors
     ///
     /// As [`Array::append`]; [`Error::Elements`] if the array holds another type.
-    pub fn append_values<T: Element>(&mut self, dimension: usize, values: &[T]) -> Result<(), Error> {
-        type_matches::<T>(&**self.data_type())?;
-        self.append(dimension, as_bytes(values))
-    }
-
-    /// As [`Array::append`], for elements of variable size.
-    ///
-    /// # Errors
-    ///
-    /// As [`Array::append`]; [`Error::Elements`] if elements have a fixed size.
-    pub fn append_variable<T: AsRef<[u8]>>(&mut self, dimension: usize, elements: &[T]) -> Result<(), Error> {
-        self.append(dimension, &self.assembled(elements)?)
+    pub fn append_values<T: WriteElement>(&mut self, dimension: usize, values: &[T]) -> Result<(), Error> {
+        let bytes = self.bytes_of(values)?;
+        self.append(dimension, &bytes)
     }
 
     /// As [`Array::append`], from an `ndarray` that has the lengths of the array along all other dimensions.

@@ -17,7 +17,7 @@ use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
 use crate::attributes::attributes_of;
 use crate::convert::{
-    Recipe, Step, data_type_document, invalid, key_encoding, not_in_format, place_dimension_names,
+    Recipe, Step, data_type_document, invalid, key_encoding, missing_plugins, not_in_format, place_dimension_names,
     regular_grid, reversal, translate_recipe,
 };
 use crate::creation::{creation, stored_order};
@@ -251,7 +251,7 @@ impl Building<'_> {
             None => (regular_grid(&self.outer_chunks(data_type)?), None),
         };
         let plugin = self.registry.chunk_grids().find(self.format, &document.identifier, self.reading);
-        let plugin = plugin.map_err(|unknown| invalid("chunk_grid", unknown))?;
+        let plugin = plugin.map_err(|error| missing_plugins("chunk_grid", vec![error.clone()], error))?;
         let grid = (plugin.create)(&self.creation(&document), &builder.shape);
         let grid = grid.map_err(|error| invalid("chunk_grid", error))?;
         let chunks = match &builder.shards {
@@ -349,12 +349,13 @@ impl Building<'_> {
 pub(super) fn unknown<K: Kind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
-    match similar.len() {
-        _ if unknown.known_elsewhere.is_some() => invalid(member, unknown),
-        0 => invalid(member, unknown),
-        1 => invalid(member, format!("{unknown}; there is {}", similar[0])),
-        _ => invalid(member, format!("{unknown}; there are {}", similar.join(", "))),
-    }
+    let reason = match similar.len() {
+        _ if unknown.known_elsewhere.is_some() => unknown.to_string(),
+        0 => unknown.to_string(),
+        1 => format!("{unknown}; there is {}", similar[0]),
+        _ => format!("{unknown}; there are {}", similar.join(", ")),
+    };
+    missing_plugins(member, vec![unknown], reason)
 }
 
 fn element_size(data_type: &dyn DataType) -> u64 {

@@ -1,21 +1,16 @@
 //! From the codecs that a user names to a chain.
 
-use zarr_spec::codec::CodecPlugin;
+use zarr_spec::codec::{CodecEntry, CodecPlugin};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Elements, Format, Representation, Value,
 };
 
 use super::building::{Building, unknown};
-use crate::convert::{self, BYTES, SourceCodec, Step, after, invalid, not_in_format, translate_codec};
+use crate::convert::{
+    self, BYTES, SourceCodec, Step, after, invalid, missing_plugins, not_in_format, translate_codec,
+};
 use crate::error::Error;
-
-/// A codec, by any of its identifiers and in the words of any format.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CodecRequest {
-    pub(super) identifier: String,
-    pub(super) configuration: Value,
-}
 
 /// Where the chain is while it is put together.
 struct Growing<'s> {
@@ -62,20 +57,19 @@ impl Building<'_> {
 
     /// The draft has `gzip` in its text; elsewhere `zstd` is better and known everywhere. What is stored does not depend
     /// on the other codecs of a program: without this one, the caller has to choose.
-    fn default_compression(&self) -> Result<CodecRequest, Error> {
+    fn default_compression(&self) -> Result<CodecEntry, Error> {
         let (identifier, level) = if self.format == Format::V3Draft { ("gzip", 5) } else { ("zstd", 3) };
         if let Err(unknown) = self.registry.codecs().find(Format::V2, identifier, self.reading) {
             let reason = format!(
                 "{unknown}; new arrays are compressed with it by default: link it, name another codec, or ask for \
                  uncompressed chunks"
             );
-            return Err(invalid("codecs", reason));
+            return Err(missing_plugins("codecs", vec![unknown], reason));
         }
-        let configuration = [("level", level)].into_iter().collect();
-        Ok(CodecRequest { identifier: identifier.to_owned(), configuration })
+        Ok((identifier, [("level", level)]).into())
     }
 
-    fn add(&self, growing: &mut Growing<'_>, member: &str, request: &CodecRequest) -> Result<(), Error> {
+    fn add(&self, growing: &mut Growing<'_>, member: &str, request: &CodecEntry) -> Result<(), Error> {
         if self.is_plain_bytes(request) {
             match growing.now.clone() {
                 Representation::Array(array) if array.data_type.elements().size().is_some() => {
@@ -114,7 +108,7 @@ impl Building<'_> {
 
     /// Whether a request names what turns elements into bytes and does not say their order: then it is that of
     /// the data type, little endian where that has none.
-    fn is_plain_bytes(&self, request: &CodecRequest) -> bool {
+    fn is_plain_bytes(&self, request: &CodecEntry) -> bool {
         let is_silent = match &request.configuration {
             Value::Null => true,
             Value::Object(members) => members.is_empty(),
@@ -132,7 +126,7 @@ impl Building<'_> {
     fn understand(
         &self,
         member: &str,
-        request: &CodecRequest,
+        request: &CodecEntry,
         decoded: Representation,
     ) -> Result<SourceCodec, Error> {
         let mut refused = None;
@@ -148,7 +142,15 @@ impl Building<'_> {
             }
         }
         Err(match refused {
-            Some(error) => invalid(member, format!("codec `{}`: {error}", request.identifier)),
+            Some(error) => {
+                let unknown: Vec<_> = error.unknown().into_iter().cloned().collect();
+                let reason = format!("codec `{}`: {error}", request.identifier);
+                if unknown.is_empty() {
+                    invalid(member, reason)
+                } else {
+                    missing_plugins(member, unknown, reason)
+                }
+            }
             None => unknown(member, self.registry.codecs(), &request.identifier),
         })
     }
@@ -156,7 +158,7 @@ impl Building<'_> {
     fn create(
         &self,
         plugin: &CodecPlugin,
-        request: &CodecRequest,
+        request: &CodecEntry,
         format: Format,
         decoded: &Representation,
     ) -> Result<Codec, CodecError> {
@@ -200,13 +202,13 @@ impl Building<'_> {
     }
 }
 
-fn wants_an_array(member: &str, request: &CodecRequest) -> Error {
+fn wants_an_array(member: &str, request: &CodecEntry) -> Error {
     let name = &request.identifier;
     invalid(member, format!("codec `{name}` wants an array, and the one before it leaves bytes"))
 }
 
 /// The codec for elements of variable size, which the data type of v2 names.
-fn object_codec(array: &ArrayRepresentation) -> Result<CodecRequest, Error> {
+fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
     let document = array.data_type.document(Format::V2, &ByteOrder::Little);
     let identifier =
         document.ok().and_then(|document| Some(document.identifier.strip_prefix("O/")?.to_owned()));
@@ -217,7 +219,7 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecRequest, Error> {
             format!("elements of data type {name} have no fixed size: a codec for them is needed"),
         )
     })?;
-    Ok(CodecRequest { identifier, configuration: Value::Null })
+    Ok(identifier.into())
 }
 
 /// The chain of v3 that puts inner chunks into shards.

@@ -8,7 +8,7 @@ use zarr_spec::host::registry::split_version;
 use zarr_spec::{Format, Value};
 
 use super::Conversion;
-use super::members::{invalid, not_in_format};
+use super::members::{invalid, not_in_format, unknown};
 use crate::creation::creation;
 use crate::error::Error;
 
@@ -17,7 +17,7 @@ impl Conversion<'_> {
     pub(super) fn grid(&self) -> Result<Arc<dyn ChunkGrid>, Error> {
         let document = &self.source.chunk_grid;
         let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
-        let plugin = plugin.map_err(|unknown| invalid("chunk_grid", unknown))?;
+        let plugin = plugin.map_err(|error| unknown("chunk_grid", error))?;
         let grid = (plugin.create)(&self.creation(document), &self.source.shape);
         grid.map_err(|error| invalid("chunk_grid", error))
     }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::host::registry::Unknown;
 use zarr_spec::{
     ByteOrder, DataType, DataTypeError, Format, Invalid, Mode, Object, Reading, Registry, Value,
 };
@@ -19,6 +20,16 @@ const NAMES_EXTENSION: &str = "https://zarr-kit.example/spec/extensions/dimensio
 /// A member that makes no sense.
 pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
     Invalid::new(format!("`{member}`: {reason}")).into()
+}
+
+/// A member that names plugins that this program does not have.
+pub(crate) fn missing_plugins(member: &str, missing: Vec<Unknown>, reason: impl Display) -> Error {
+    Error::MissingPlugins { message: format!("`{member}`: {reason}"), missing }
+}
+
+/// A member that names one plugin that this program does not have.
+pub(crate) fn unknown(member: &str, unknown: Unknown) -> Error {
+    missing_plugins(member, vec![unknown.clone()], unknown)
 }
 
 /// Something that a format has no form of.

@@ -10,7 +10,7 @@ use zarr_spec::{
     Reading, Registry, Representation, Size, Value,
 };
 
-use super::members::{invalid, not_in_format};
+use super::members::{invalid, not_in_format, unknown};
 use crate::creation::creation;
 use crate::error::Error;
 
@@ -129,7 +129,7 @@ fn source_codec(
     document: &ExtensionDocument,
 ) -> Result<SourceCodec, Error> {
     let plugin = registry.codecs().find(format, &document.identifier, &Reading::new(Mode::Lenient));
-    let plugin = *plugin.map_err(|unknown| invalid("codecs", unknown))?;
+    let plugin = *plugin.map_err(|error| unknown("codecs", error))?;
     let codec = chain.links()[position].codec.clone();
     let decoded = chain.created_for(position).clone();
     Ok(SourceCodec { codec, plugin, format, document: document.clone(), decoded })
@@ -340,7 +340,7 @@ fn identifier(target: Format, registry: &Registry, name: &str) -> Result<String,
         return Ok(name.to_owned());
     }
     let plugin = registry.codecs().find(Format::V3, name, &Reading::new(Mode::Lenient));
-    let plugin = plugin.map_err(|unknown| invalid("codecs", unknown))?;
+    let plugin = plugin.map_err(|error| unknown("codecs", error))?;
     let identifier = plugin.identifiers.in_format(target);
     let identifier = identifier.ok_or_else(|| not_in_format(target, format!("codec `{name}`")))?;
     Ok(identifier.to_owned())

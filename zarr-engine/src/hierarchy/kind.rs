@@ -49,6 +49,7 @@ impl fmt::Display for Kind {
 
 /// A node in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct NodeEntry {
     /// The path of the node.
     pub path: NodePath,

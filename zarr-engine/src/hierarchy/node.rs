@@ -22,6 +22,7 @@ pub enum Node {
 
 /// A node that exists and cannot be used.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Unreadable {
     /// The path of the node.
     pub path: NodePath,

@@ -32,7 +32,7 @@ impl<T: Element> Deref for TypedMemory<T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: `new` checked that `memory` is aligned for `T` and has the bytes of `count` values, which are
-        // initialised; `Element` is sealed, and any bytes are a value of each of its types.
+        // initialised; any bytes are a value of a type that is an element.
         unsafe { slice::from_raw_parts(self.memory.as_ptr().cast(), self.count) }
     }
 }
@@ -61,8 +61,8 @@ pub(crate) fn zeroed_vec<T: Element>(count: usize) -> Result<Vec<T>, OutOfMemory
         // SAFETY: the layout has a size.
         _ => NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(OutOfMemory { size })?.cast(),
     };
-    // SAFETY: of the allocator of every `Vec`, with the layout of `count` values; `Element` is sealed, and zeros are a
-    // value of each of its types.
+    // SAFETY: of the allocator of every `Vec`, with the layout of `count` values; zeros are a
+    // value of a type that is an element.
     let mut values = unsafe { Vec::from_raw_parts(start.as_ptr(), count, count) };
     prefer_huge_pages(as_bytes_mut(&mut values));
     Ok(values)

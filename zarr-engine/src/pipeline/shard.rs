@@ -32,6 +32,17 @@ pub(crate) fn part(value: &[u8], range: (u64, u64)) -> Result<&[u8], CodecError>
     })
 }
 
+/// Returns the index of an inner chunk in its shard from its position in the index of the shard.
+pub(crate) fn inner_index(shard: &ShardPipeline, position: usize) -> Vec<u64> {
+    let mut rest = position as u64;
+    let mut index = vec![0; shard.order.len()];
+    for (&dimension, &count) in shard.order.iter().zip(&shard.grid_shape).rev() {
+        index[dimension] = rest % count.max(1);
+        rest /= count.max(1);
+    }
+    index
+}
+
 /// The number of inner chunks.
 pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
     let count = shard.grid_shape.iter().try_fold(1usize, |product, &length| {

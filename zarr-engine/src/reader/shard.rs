@@ -14,7 +14,7 @@ use super::job::{Fetched, Job, OpenShard, Outcome, Outer, ShardRead, ShardValue}
 use super::output::OutputState;
 use super::requests::RequestedChunk;
 use crate::error::Error;
-use crate::pipeline::{ShardIndex, Stages, part};
+use crate::pipeline::{ShardIndex, Stages, inner_index, part};
 use crate::stored::CachedIndex;
 
 impl<'r> Read<'r> {
@@ -227,15 +227,16 @@ impl<'r> Read<'r> {
         let (start, _) = range_of(group);
         for same in group.chunk_by(|a, b| a.range == b.range) {
             let (offset, size) = same[0].range.unwrap_or((start, 0));
-            let encoded = part(bytes, (offset - start, size));
-            let encoded = encoded.map_err(|error| self.array.chunk_error(chunk, error))?;
+            let encoded = part(bytes, (offset - start, size)).map_err(|error| self.array.chunk_error(chunk, error));
             let number = shard.first + same[0].position as u64;
             let cache = cache.as_ref().map(|cache| (cache, number));
-            shard.requests.with_requests(same, |requests| {
-                let encoded =
-                    Encoded { chunk, pipeline: &shard.shard.inner, bytes: encoded, requests, cache };
-                self.array.decode(&encoded, stages)
-            })?;
+            let decoded = encoded.and_then(|bytes| {
+                shard.requests.with_requests(same, |requests| {
+                    let pipeline = &*shard.shard.inner;
+                    self.array.decode(&Encoded { chunk, pipeline, bytes, requests, cache }, stages)
+                })
+            });
+            decoded.map_err(|error| error.in_inner_chunk(|| inner_index(&shard.shard, same[0].position)))?;
         }
         Ok(())
     }

@@ -14,15 +14,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hierarchy = Hierarchy::create(store, &context, Format::V3)?;
 
     let array =
-        ArrayBuilder::new([1000, 1000], "float32").chunks([100, 100]).codec("zstd", json!({"level": 3}));
+        ArrayBuilder::new([1000, 1000], "float32").chunks([100, 100]).codec(("zstd", json!({"level": 3})));
     let array = hierarchy.create_array("/temperature", &array)?;
 
     let values: Vec<f32> = (0..1_000_000).map(|i| i as f32).collect();
-    array.write_values(&Selection::All, &values)?;
+    array.write_values(.., &values)?;
 
-    // As in NumPy: every second row of the first hundred, one column.
-    let selection = Selection::parse("0:100:2, 7", array.shape())?;
-    let column = array.read_values::<f32>(&selection)?;
+    // Rows 0 to 99 of column 7, then the same with a step, as text in NumPy notation.
+    let column = array.read_values::<f32>((0..100, 7))?;
+    assert_eq!(column[1], 1007.0);
+    let column = array.read_values::<f32>("0:100:2, 7".parse::<Selection>()?)?;
     assert_eq!(column[1], 2007.0);
     Ok(())
 }

@@ -14,6 +14,7 @@ use crate::representation::{ArrayRepresentation, Representation, Size, Units};
 
 /// Why a chain could not be created: everything that is wrong with it, as far as that can be seen.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ChainError {
     /// In the order of the codecs.
     pub problems: Vec<ChainProblem>,
@@ -44,6 +45,24 @@ pub enum ChainProblem {
     /// The codecs do not form a chain.
     #[error("{}", printable(.0))]
     Order(String),
+}
+
+impl ChainError {
+    /// Returns the identifiers that no plugin has, also those of chains inside of codecs.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<&Unknown> {
+        self.problems.iter().flat_map(ChainProblem::unknown).collect()
+    }
+}
+
+impl ChainProblem {
+    fn unknown(&self) -> Vec<&Unknown> {
+        match self {
+            Self::Unknown { unknown, .. } => vec![unknown],
+            Self::Codec { source, .. } => source.unknown(),
+            Self::Order(_) => Vec::new(),
+        }
+    }
 }
 
 impl fmt::Display for ChainError {

@@ -19,10 +19,12 @@ use crate::representation::Representation;
 use crate::store::StorePlugin;
 use crate::transformer::StorageTransformer;
 
+mod choice;
 mod names;
 mod point;
 mod table;
 
+use choice::Excluded;
 pub use names::{split_version, stands_for};
 pub use point::ExtensionPoint;
 use table::Missing;
@@ -31,6 +33,7 @@ pub use table::Table;
 /// An identifier that no plugin of this program has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{point} `{}` is {}", printable(.identifier), printable(.known_elsewhere.as_deref().unwrap_or("unknown")))]
+#[non_exhaustive]
 pub struct Unknown {
     /// What it would have been.
     pub point: ExtensionPoint,
@@ -38,11 +41,24 @@ pub struct Unknown {
     pub identifier: String,
     /// "not in this build; …", if somebody has it; or why nobody has.
     pub known_elsewhere: Option<String>,
+    /// The feature that adds the plugin to the program, where that is known.
+    pub feature: Option<Feature>,
+}
+
+/// A feature of a crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Feature {
+    /// The feature.
+    pub name: &'static str,
+    /// The crate that has it.
+    pub package: &'static str,
 }
 
 /// Two plugins that claim one identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{point} `{}` is in both {first} and {second}", printable(.identifier))]
+#[non_exhaustive]
 pub struct DuplicateIdentifier {
     /// What both are.
     pub point: ExtensionPoint,
@@ -102,10 +118,15 @@ macro_rules! registered {
         })*
 
         impl Registry {
-            /// Adds the plugins of all kinds that are linked into the program.
-            fn add_linked(&mut self) -> Result<(), DuplicateIdentifier> {
+            /// Adds the plugins of all kinds that are linked into the program, without those that are excluded.
+            fn add_linked(&mut self, excluded: &[Excluded]) -> Result<(), DuplicateIdentifier> {
                 $(for plugin in inventory::iter::<Plugin<$kind>> {
-                    self.$table.add(*plugin)?;
+                    let is_it = |excluded: &Excluded| {
+                        excluded.is_plugin(<$kind>::POINT, &plugin.identifiers, plugin.origin)
+                    };
+                    if !excluded.iter().any(is_it) {
+                        self.$table.add(*plugin)?;
+                    }
                 })*
                 Ok(())
             }
@@ -183,14 +204,24 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`DuplicateIdentifier`]: registration has no order, so neither of the two could be preferred.
+    /// [`DuplicateIdentifier`]: registration has no order, so neither of the two could be preferred. The program can
+    /// choose one with [`Registry::linked_with`].
     pub fn linked() -> Result<Self, DuplicateIdentifier> {
+        Self::linked_without(&[])
+    }
+
+    fn linked_without(excluded: &[Excluded]) -> Result<Self, DuplicateIdentifier> {
         let mut registry = Self::empty();
         for entry in inventory::iter::<CatalogueEntry> {
             registry.add_catalogue_entry(*entry);
         }
-        registry.add_linked()?;
-        inventory::iter::<StorePlugin>.into_iter().try_for_each(|plugin| registry.register_store(*plugin))?;
+        registry.add_linked(excluded)?;
+        for plugin in inventory::iter::<StorePlugin> {
+            let is_it = |excluded: &Excluded| excluded.is_store(plugin.name, plugin.schemes, plugin.origin);
+            if !excluded.iter().any(is_it) {
+                registry.register_store(*plugin)?;
+            }
+        }
         Ok(registry)
     }
 
@@ -256,6 +287,7 @@ impl Registry {
             point: ExtensionPoint::Store,
             identifier: identifier.to_owned(),
             known_elsewhere: self.missing_stores.clause(identifier),
+            feature: self.missing_stores.feature(identifier),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The arrays of the demonstration, and their elements: formulas, so that everybody sees the same.
 
 use zarr_kit::spec::{Object, Value};
-use zarr_kit::{ArrayBuilder, Format};
+use zarr_kit::{ArrayBuilder, Format, json};
 
 /// An array and what it holds.
 pub(super) struct Item {
@@ -35,10 +35,6 @@ pub(super) fn all(format: Format) -> Vec<Item> {
     ]
 }
 
-fn object(members: &[(&str, i32)]) -> Value {
-    members.iter().copied().collect()
-}
-
 fn units(units: &str) -> Object {
     [("units", units)].into()
 }
@@ -62,13 +58,11 @@ fn mandelbrot(format: Format) -> Item {
     };
     let builder = ArrayBuilder::new([480, 720], "uint16").dimension_names(["y", "x"]);
     let builder = match format {
-        Format::V3 => builder
-            .chunks([60, 60])
-            .shards([240, 240])
-            .codec("zstd", object(&[("level", 9)]))
-            .codec("crc32c", Value::Null),
-        Format::V2 => builder.chunks([120, 120]).codec("zlib", object(&[("level", 9)])),
-        Format::V3Draft => builder.chunks([120, 120]).codec("gzip", object(&[("level", 9)])),
+        Format::V3 => {
+            builder.chunks([60, 60]).shards([240, 240]).codec(("zstd", [("level", 9)])).codec("crc32c")
+        }
+        Format::V2 => builder.chunks([120, 120]).codec(("zlib", [("level", 9)])),
+        Format::V3Draft => builder.chunks([120, 120]).codec(("gzip", [("level", 9)])),
     };
     let content = elements(height, width, |row, column| thousandths(escape(row, column)).to_ne_bytes());
     Item { path: "/image/mandelbrot", builder, content }
@@ -85,8 +79,7 @@ fn thousandths(value: f64) -> u16 {
 
 /// Where the picture above has an even checkered pattern over it.
 fn mask() -> Item {
-    let builder =
-        ArrayBuilder::new([480, 720], "bool").chunks([480, 720]).codec("gzip", object(&[("level", 5)]));
+    let builder = ArrayBuilder::new([480, 720], "bool").chunks([480, 720]).codec(("gzip", [("level", 5)]));
     let content = elements(480, 720, |row, column| [u8::from((row / 60 + column / 60).is_multiple_of(2))]);
     Item { path: "/image/mask", builder, content }
 }
@@ -102,7 +95,7 @@ fn interference() -> Item {
     let builder = ArrayBuilder::new([256, 256], "float32")
         .chunks([64, 64])
         .fill_value("NaN")
-        .codec("blosc", crate::values::json(blosc).unwrap_or(Value::Null))
+        .codec(("blosc", crate::values::json(blosc).unwrap_or(Value::Null)))
         .dimension_names(["y", "x"]);
     let content = elements(256, 256, |row, column| wave(row, column).to_ne_bytes());
     Item { path: "/image/interference", builder, content }
@@ -126,15 +119,15 @@ fn spectrum(format: Format) -> Item {
     let data_type = if format == Format::V2 { ">c8" } else { "complex64" };
     let builder = ArrayBuilder::new([128, 64], data_type)
         .chunks([32, 64])
-        .codec("transpose", [("order", [1, 0].into_iter().collect::<Value>())].into_iter().collect::<Value>())
-        .codec("zstd", object(&[("level", 3)]));
+        .codec(("transpose", json!({"order": [1, 0]})))
+        .codec(("zstd", [("level", 3)]));
     // v2 says the order of dimensions in another place, and so does the draft.
     let builder = match format {
         Format::V3 => builder,
         _ => ArrayBuilder::new([128, 64], data_type)
             .chunks([32, 64])
             .order(zarr_kit::Order::F)
-            .codec("gzip", object(&[("level", 6)])),
+            .codec(("gzip", [("level", 6)])),
     };
     Item { path: "/spectrum", builder, content: elements(128, 64, phase) }
 }
@@ -145,8 +138,8 @@ fn times() -> Item {
     let counts = (0..52_704i64).flat_map(|number| (start + 600 * number).to_ne_bytes());
     let builder = ArrayBuilder::new([52_704], "<M8[s]")
         .chunks([8_784])
-        .codec("shuffle", object(&[("elementsize", 8)]))
-        .codec("gzip", object(&[("level", 5)]))
+        .codec(("shuffle", [("elementsize", 8)]))
+        .codec(("gzip", [("level", 5)]))
         .dimension_names(["time"]);
     Item { path: "/weather/time", builder, content: Content::Fixed(counts.collect()) }
 }
@@ -161,8 +154,8 @@ fn temperatures(format: Format) -> Item {
     let bytes = (0..52_704).flat_map(|number| temperature(number).to_ne_bytes());
     let builder = ArrayBuilder::new([52_704], "float64").chunks([8_784]).attributes(units("degree_Celsius"));
     let builder = match format {
-        Format::V2 => builder.codec("shuffle", object(&[("elementsize", 8)])).codec("lzma", Value::Null),
-        _ => builder.codec("bz2", object(&[("level", 9)])),
+        Format::V2 => builder.codec(("shuffle", [("elementsize", 8)])).codec("lzma"),
+        _ => builder.codec(("bz2", [("level", 9)])),
     };
     let builder = builder.dimension_names(["time"]);
     Item { path: "/weather/temperature", builder, content: Content::Fixed(bytes.collect()) }
@@ -186,13 +179,13 @@ fn stations() -> Item {
         bytes.extend(position.iter().flat_map(|degrees| degrees.to_ne_bytes()));
     }
     let data_type = crate::values::json(fields).unwrap_or(Value::Null);
-    let builder = ArrayBuilder::new([4], data_type).chunks([4]).codec("zstd", object(&[("level", 3)]));
+    let builder = ArrayBuilder::new([4], data_type).chunks([4]).codec(("zstd", [("level", 3)]));
     Item { path: "/weather/stations", builder, content: Content::Fixed(bytes) }
 }
 
 fn words() -> Item {
-    let builder = ArrayBuilder::new([8], "string").chunks([3]).codec("vlen-utf8", Value::Null);
-    let builder = builder.codec("zstd", object(&[("level", 3)]));
+    let builder = ArrayBuilder::new([8], "string").chunks([3]).codec("vlen-utf8");
+    let builder = builder.codec(("zstd", [("level", 3)]));
     Item { path: "/words", builder, content: Content::Text(WORDS.to_vec()) }
 }
 

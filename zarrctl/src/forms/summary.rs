@@ -29,7 +29,7 @@ pub(crate) fn summarise(array: &Array, along: &[DimensionSelection]) -> Result<S
     let is_cut = slabs::count(along) > WHOLE;
     let edge = if is_cut { edge(along) } else { u64::MAX };
     let cut: Vec<DimensionSelection> = along.iter().map(|along| ends(along, edge)).collect();
-    let elements = array.read(&Selection::Orthogonal(cut))?;
+    let elements = array.read(Selection::Orthogonal(cut))?;
     // Where the gap is, for each dimension that is left.
     let kept = along.iter().filter(|along| !matches!(along, DimensionSelection::Index(_)));
     let gaps = kept.map(|along| (slabs::length(along) > edge.saturating_mul(2)).then_some(edge)).collect();

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use zarr_kit::open_store;
 use zarr_kit::spec::printable_path;
 use zarr_kit::spec::store::{Store, StoreError};
-use zarr_kit::{FilesystemStore, open_store};
+use zarr_kit::stores::FilesystemStore;
 
 use crate::arguments::Clean;
 use crate::durable;

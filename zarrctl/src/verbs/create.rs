@@ -101,7 +101,7 @@ pub(crate) fn with_codecs(builder: ArrayBuilder, codecs: Vec<Codec>) -> ArrayBui
     if codecs.iter().all(|codec| codec.name == NO_CODEC) && !codecs.is_empty() {
         return builder.uncompressed();
     }
-    codecs.into_iter().fold(builder, |builder, codec| builder.codec(codec.name, codec.configuration))
+    codecs.into_iter().fold(builder, |builder, codec| builder.codec((codec.name, codec.configuration)))
 }
 
 fn attributes(members: Vec<Member>) -> Object {

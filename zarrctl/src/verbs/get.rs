@@ -191,7 +191,7 @@ fn write_blocks(
     file.write_all(header)?;
     let mut position = start;
     Blocks::to_read(array, along, slabs::budget(array))?.for_each(&mut |block| {
-        let elements = array.read(&block.selection(along))?;
+        let elements = array.read(block.selection(along))?;
         let bytes = little_endian(&elements);
         let mut rest = &bytes[..];
         layout.for_each_run(block, &mut |run| {

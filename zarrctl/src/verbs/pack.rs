@@ -4,7 +4,8 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use zarr_kit::spec::{Prefix, json, printable_path};
-use zarr_kit::{Format, Node, NodePath, Packed, pack};
+use zarr_kit::stores::{Packed, pack};
+use zarr_kit::{Format, Node, NodePath};
 
 use crate::arguments::Pack;
 use crate::durable;

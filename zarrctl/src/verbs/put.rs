@@ -142,7 +142,7 @@ impl FixedElements<'_> {
         if size > 0 {
             check_elements(self.array, bytes.chunks_exact(size), |number| self.number(block, number))?;
         }
-        Ok(self.array.write(&block.selection(self.along), &bytes)?)
+        Ok(self.array.write(block.selection(self.along), &bytes)?)
     }
 
     /// The number of an element among all, from its number in a block.

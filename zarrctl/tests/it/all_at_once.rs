@@ -190,10 +190,12 @@ fn a_program_that_lacks_a_plugin_says_precisely_which() {
         ("zarr-key-encoding-default", "key-encoding-default", "chunk_key_encoding"),
     ] {
         let Err(Error::NotUnderstood { problems, .. }) = opened(&place, package) else { panic!("{package}") };
-        let [Problem { place: found, reason, unknown }] = problems.as_slice() else { panic!("{problems:?}") };
+        let [Problem { place: found, reason, missing, .. }] = problems.as_slice() else {
+            panic!("{problems:?}")
+        };
         assert_eq!(found, member);
         assert!(reason.contains(&elsewhere(feature)), "{reason}");
-        let unknown = unknown.as_ref().unwrap();
+        let [unknown] = missing.as_slice() else { panic!("{missing:?}") };
         assert!(unknown.known_elsewhere.is_some() && reason.contains(&unknown.identifier), "{unknown:?}");
         if member == "data_type" {
             assert!(

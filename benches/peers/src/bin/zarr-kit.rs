@@ -127,7 +127,7 @@ fn write(case: &Case, context: &Context, elements: &[u8]) -> Result<Ran, Failure
         if case.boxes.is_empty() {
             return array.write(&Selection::All, elements);
         }
-        case.boxes.iter().try_for_each(|ranges| array.write(&selection(ranges), elements))
+        case.boxes.iter().try_for_each(|ranges| array.write(selection(ranges), elements))
     })
     .map(|((), seconds)| (checksum(0, elements), seconds))?;
     Ok(Ran { seconds, checksum: sum })
@@ -136,7 +136,7 @@ fn write(case: &Case, context: &Context, elements: &[u8]) -> Result<Ran, Failure
 fn write_strings(case: &Case, context: &Context, strings: &[String]) -> Result<Ran, Failure> {
     case.write_empty_array()?;
     let array = open(case, context)?;
-    let ((), seconds) = timed(|| array.write_variable(&Selection::All, strings))?;
+    let ((), seconds) = timed(|| array.write_values(&Selection::All, strings))?;
     Ok(Ran { seconds, checksum: checksum(0, &std::fs::read(case.elements_file()?)?) })
 }
 

@@ -179,7 +179,7 @@ fn few_chunks_outside_of_a_huge_grid_are_erased_and_too_many_are_left() {
     let length = 1 << 40;
     let (store, mut array) = Unlistable::array(&ArrayBuilder::new([length], "uint8").chunks([1]));
     for element in [0, length - 1] {
-        array.write_values(&Selection::parse(&element.to_string(), array.shape()).unwrap(), &[7u8]).unwrap();
+        array.write_values(Selection::parse(&element.to_string(), array.shape()).unwrap(), &[7u8]).unwrap();
     }
     array.resize(&[length - 3]).unwrap();
     assert_eq!((store.take_erased(), store.chunks()), (3, vec!["a/c/0".to_owned()]));
@@ -205,15 +205,15 @@ fn an_append_of_what_is_no_element_changes_nothing() {
         }
         assert!(array.append(2, &[1]).is_err());
         array.append(0, &[1, 0, 1]).unwrap();
-        assert_eq!(reopened(&array).read_bools(&Selection::All).unwrap()[6..], [true, false, true]);
+        assert_eq!(reopened(&array).read_values::<bool>(&Selection::All).unwrap()[6..], [true, false, true]);
     }
 }
 
 #[test]
 fn an_append_that_cannot_be_written_gives_the_old_shape_back() {
     let mut array = created(Format::V3, &ArrayBuilder::new([2], "string").chunks([2]));
-    array.append_variable(0, &["a", "bc"]).unwrap();
-    assert!(array.append_variable(0, &[&b"fine"[..], b"\xff", b""]).is_err());
+    array.append_values(0, &["a", "bc"]).unwrap();
+    assert!(array.append_values(0, &[&b"fine"[..], b"\xff", b""]).is_err());
     assert_eq!((array.shape(), reopened(&array).shape()), (&[4][..], &[4][..]));
     let elements = array.read(&Selection::All).unwrap();
     assert_eq!(elements.strings().unwrap(), ["", "", "a", "bc"]);
@@ -251,14 +251,14 @@ fn elements_of_variable_size_are_appended_as_offsets_and_payload() {
 #[test]
 fn truth_values_are_read_and_written_as_such_and_other_types_are_not() {
     let array = created(Format::V2, &ArrayBuilder::new([3], "bool").chunks([3]).uncompressed());
-    array.write_bools(&Selection::All, &[true, false, true]).unwrap();
-    assert_eq!(array.read_bools(&Selection::All).unwrap(), [true, false, true]);
+    array.write_values(&Selection::All, &[true, false, true]).unwrap();
+    assert_eq!(array.read_values::<bool>(&Selection::All).unwrap(), [true, false, true]);
     // Other programs take any byte but 0 for true.
     array.write_encoded_chunk(&[0], &[0, 7, 255]).unwrap();
-    assert_eq!(array.read_bools(&Selection::All).unwrap(), [false, true, true]);
+    assert_eq!(array.read_values::<bool>(&Selection::All).unwrap(), [false, true, true]);
     let bytes = created(Format::V2, &ArrayBuilder::new([1], "uint8"));
-    assert!(bytes.read_bools(&Selection::All).is_err());
-    assert!(bytes.write_bools(&Selection::All, &[true]).is_err());
+    assert!(bytes.read_values::<bool>(&Selection::All).is_err());
+    assert!(bytes.write_values(&Selection::All, &[true]).is_err());
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn on_threads(threads: usize) -> Context {
 /// Shards of 1 MiB with 64 inner chunks, so many of them, and elements of which some inner chunks hold none but zeros.
 fn shards(count: u64, codec: &str, context: &Context) -> (Array, Vec<u16>) {
     let builder = ArrayBuilder::new([count * 500, 1024], "uint16").chunks([64, 128]).shards([512, 1024]);
-    let builder = builder.uncompressed().codec(codec, json!({}));
+    let builder = builder.uncompressed().codec((codec, json!({})));
     let array =
         Hierarchy::create(memory(), context, Format::V3).unwrap().create_array("/a", &builder).unwrap();
     let elements = (0..count * 500 * 1024).map(|place| match place >> 16 & 3 {

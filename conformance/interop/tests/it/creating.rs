@@ -5,6 +5,10 @@ use std::sync::Arc;
 use std::thread;
 
 use zarr_interop::{created, memory};
+use zarr_kit::codecs::*;
+use zarr_kit::spec::codec::CodecEntry;
+use zarr_kit::stores::RemoteStore;
+use zarr_kit::stores::object_store::memory::InMemory;
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, json};
 
 fn hierarchy(format: Format) -> Hierarchy {
@@ -121,4 +125,61 @@ fn chunks_and_elements_are_counted_from_the_shape() {
     let scalar = created(Format::V3, &ArrayBuilder::new([], "uint8"));
     assert_eq!((scalar.ndim(), scalar.len(), scalar.chunk_count()), (0, 1, 1));
     assert_eq!(scalar.chunk_indices().collect::<Vec<_>>(), [[0u64; 0]]);
+}
+
+#[test]
+fn codecs_are_values_of_their_own_types() {
+    let blosc = Blosc::new(BloscCompressor::Zstd, 5, BloscShuffle::Bit, 4, 0).unwrap();
+    let entries: [CodecEntry; 11] = [
+        Zstd::new(3, true).unwrap().into(),
+        Gzip::new(2).unwrap().into(),
+        Zlib::new(4).unwrap().into(),
+        Bz2::new(1).unwrap().into(),
+        Lz4::new().into(),
+        blosc.into(),
+        Shuffle::new(4).unwrap().into(),
+        Crc32c::at_end().into(),
+        Crc32::at_start().into(),
+        Adler32::at_end().into(),
+        Fletcher32.into(),
+    ];
+    let values: Vec<i32> = (0..100).collect();
+    for entry in entries {
+        for format in [Format::V2, Format::V3] {
+            let builder = ArrayBuilder::new([100], "int32").codec(entry.clone());
+            let array = created(format, &builder);
+            array.write_values(.., &values).unwrap();
+            assert_eq!(array.read_values::<i32>(..).unwrap(), values, "{entry:?}");
+            let written = array.codecs().links().last().unwrap().name();
+            assert!(written.ends_with(&entry.identifier), "{written} for {entry:?} in {format}");
+        }
+    }
+}
+
+#[test]
+fn the_parameters_of_a_typed_codec_are_in_the_document() {
+    let configuration = |codec: CodecEntry| {
+        let array = created(Format::V3, &ArrayBuilder::new([4], "int32").codec(codec));
+        array.metadata().codecs.last().unwrap().configuration.to_string()
+    };
+    assert_eq!(configuration(Zstd::new(7, true).unwrap().into()), r#"{"level":7,"checksum":true}"#);
+    assert_eq!(configuration(Gzip::new(2).unwrap().into()), r#"{"level":2}"#);
+    let blosc = Blosc::new(BloscCompressor::Lz4, 3, BloscShuffle::Byte, 4, 256).unwrap();
+    assert_eq!(
+        configuration(blosc.into()),
+        r#"{"cname":"lz4","clevel":3,"shuffle":"shuffle","blocksize":256,"typesize":4}"#
+    );
+    let start = ArrayBuilder::new([4], "int32").codec(Crc32c::at_start());
+    let hierarchy = hierarchy(Format::V3);
+    let error = hierarchy.create_array("/a", &start).unwrap_err().to_string();
+    assert!(error.contains("puts the checksum behind the bytes"), "{error}");
+}
+
+#[test]
+fn a_store_is_made_from_an_object_store_client_of_the_caller() {
+    let store = RemoteStore::new(Arc::new(InMemory::new()), "memory of the test", "data").unwrap();
+    let hierarchy = Hierarchy::create(Arc::new(store), &Context::linked().unwrap(), Format::V3).unwrap();
+    let array = hierarchy.create_array("/a", &ArrayBuilder::new([4], "uint8")).unwrap();
+    array.write_values(.., &[1u8, 2, 3, 4]).unwrap();
+    assert_eq!(hierarchy.array("/a").unwrap().read_values::<u8>(1..3).unwrap(), [2, 3]);
 }

@@ -197,7 +197,7 @@ fn chunks_of_v2_are_whole_at_the_edge_and_padded_with_the_fill_value() {
         set(&*store, "1", wrong);
         let message = chunk_failure(&array);
         assert!(message.contains(&format!("{size} bytes")) && message.contains("key `1`"), "{message}");
-        let message = array.read(&Selection::parse("2:", &[3]).unwrap()).unwrap_err().to_string();
+        let message = array.read(Selection::parse("2:", &[3]).unwrap()).unwrap_err().to_string();
         assert!(message.contains(&format!("{size} bytes")), "{message}");
         let message = array.decoded_chunk(&[1]).unwrap_err().to_string();
         assert!(message.contains(&format!("{size} bytes")), "{message}");

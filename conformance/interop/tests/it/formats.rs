@@ -162,12 +162,12 @@ fn write(generated: &Generated, folder: &Path) {
         builder = builder.shards(shape.clone());
     }
     for (name, configuration) in &generated.codecs {
-        builder = builder.codec(*name, configuration.clone());
+        builder = builder.codec((*name, configuration.clone()));
     }
     let hierarchy = Hierarchy::create(store, &context, format).unwrap();
     let array = hierarchy.create_array(&generated.example.array, &builder).unwrap();
     for cell in &generated.cells {
-        array.write(&Selection::from(cell.ranges.as_slice()), &cell.elements).unwrap();
+        array.write(Selection::from(cell.ranges.as_slice()), &cell.elements).unwrap();
     }
 }
 

@@ -131,7 +131,7 @@ impl Trial {
             builder = builder.memory_layout(morton());
         } else if rank > 1 && random.chance(3) {
             let order: Value = (0..rank as u64).rev().collect();
-            builder = builder.codec("transpose", [("order", order)].into_iter().collect::<Value>());
+            builder = builder.codec(("transpose", [("order", order)].into_iter().collect::<Value>()));
         }
         if is_sharded {
             let bytes = match data_type {
@@ -144,12 +144,12 @@ impl Trial {
                 "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
                 "index_location": "end"
             });
-            builder = builder.codec("sharding_indexed", configuration);
+            builder = builder.codec(("sharding_indexed", configuration));
         } else {
             match random.below(4) {
-                0 => builder = builder.codec("zstd", json!({"level": 1})),
-                1 => builder = builder.codec("gzip", json!({"level": 1})),
-                2 => builder = builder.codec("crc32c", Value::Null),
+                0 => builder = builder.codec(("zstd", json!({"level": 1}))),
+                1 => builder = builder.codec(("gzip", json!({"level": 1}))),
+                2 => builder = builder.codec("crc32c"),
                 _ => {}
             }
         }

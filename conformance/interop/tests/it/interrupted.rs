@@ -350,13 +350,13 @@ fn what_a_shrink_cut_off_does_not_come_back_in_any_dimension() {
             let data_type = if format == Format::V2 && data_type == "string" { "|O" } else { data_type };
             let builder = ArrayBuilder::new([7, 9], data_type).chunks([3, 4]);
             let builder = match path {
-                "/text" => builder.codec("vlen-utf8", json!({})).fill_value(""),
+                "/text" => builder.codec(("vlen-utf8", json!({}))).fill_value(""),
                 _ => builder.fill_value(7),
             };
             let mut array = hierarchy.create_array(path, &builder).unwrap();
             let is_text = path == "/text";
             match is_text {
-                true => array.write_variable(&Selection::All, &vec!["x"; 63]).unwrap(),
+                true => array.write_values(&Selection::All, &vec!["x"; 63]).unwrap(),
                 false => array.write_values(&Selection::All, &[1u16; 63]).unwrap(),
             }
             for (shape, grown) in [([5, 6], [6, 6]), ([4, 5], [8, 5]), ([2, 5], [7, 9]), ([2, 2], [2, 70])] {

@@ -166,7 +166,7 @@ fn elements_between_chunks_are_an_error() {
     let array = array(&|_, _| Ok(made(gapped, None))).unwrap();
     let error = array.read(&Selection::All).unwrap_err().to_string();
     assert!(error.contains("chunk 0 is 0..3096 and chunk 1 is 4096..7192"), "{error}");
-    let error = array.read(&points()).unwrap_err().to_string();
+    let error = array.read(points()).unwrap_err().to_string();
     assert!(error.contains("element 4095 is said to be in chunk 0, which is 0..3096"), "{error}");
     assert!(array.write_values(&Selection::All, &elements()).is_err());
 }

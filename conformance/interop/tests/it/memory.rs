@@ -57,8 +57,8 @@ fn a_chunk_that_needs_more_than_the_budget_is_an_error_that_says_what_to_raise()
     let small = open(&store, &context(100 * KIB));
     let written = vec![1u16; 248 * 240];
     let failures = [
-        small.read(&part(&small)).map(drop),
-        small.write_values(&part(&small), &written),
+        small.read(part(&small)).map(drop),
+        small.write_values(part(&small), &written),
         small.write_values(&Selection::All, &elements(&small)),
     ];
     for failure in failures {
@@ -137,7 +137,7 @@ fn strings_that_need_more_than_is_expected_are_read_with_more() {
     });
     let store = store_of(&document);
     let strings: Vec<String> = (0..40).map(|number| format!("{number}").repeat(1 << 19)).collect();
-    open(&store, &context(1 << 30)).write_variable(&Selection::All, &strings).unwrap();
+    open(&store, &context(1 << 30)).write_values(&Selection::All, &strings).unwrap();
     let read = open(&store, &context(1 << 28)).read(&Selection::All).unwrap();
     assert!(read.strings().unwrap().into_iter().eq(&strings));
     let error = open(&store, &context(32 * MIB)).read(&Selection::All).unwrap_err();
@@ -162,7 +162,7 @@ fn used_by_many_threads(document: &Value, memory: u64) {
             0 => assert!(array.read_values::<u16>(&Selection::All).unwrap() == expected),
             1 => assert!(array.read_values::<u16>(&part(array)).unwrap() == part_of_all),
             2 => array.write_values(&Selection::All, &expected).unwrap(),
-            _ => array.write_values(&part(array), &part_of_all).unwrap(),
+            _ => array.write_values(part(array), &part_of_all).unwrap(),
         }
     };
     thread::scope(|scope| {

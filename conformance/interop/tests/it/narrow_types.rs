@@ -39,11 +39,11 @@ fn upper_bits_of_stored_integers_are_ignored() {
             assert_eq!(bytes(&array), elements, "{data_type}");
             assert_eq!(raw::of(&array.decoded_chunk(&[0]).unwrap()), elements);
             // What stays of a chunk is written as elements are.
-            array.write(&Selection::parse("0", array.shape()).unwrap(), &[1]).unwrap();
+            array.write(Selection::parse("0", array.shape()).unwrap(), &[1]).unwrap();
             let encoded = array.encoded_chunk(&[0]).unwrap().unwrap();
             assert_eq!(*encoded, [&[1], &elements[1..]].concat());
             let wrong = [0x10];
-            let refused = array.write(&Selection::parse("0", array.shape()).unwrap(), &wrong);
+            let refused = array.write(Selection::parse("0", array.shape()).unwrap(), &wrong);
             assert!(matches!(refused, Err(Error::Elements(_))), "{data_type}: {refused:?}");
             for fill in outside {
                 let builder = one_chunk(data_type, 4).fill_value(fill);
@@ -58,7 +58,7 @@ fn upper_bits_of_stored_integers_are_ignored() {
 #[test]
 fn bfloat16_is_stored_in_the_byte_order_of_the_codec() {
     for (endian, wanted) in [("little", [0x80, 0x3f]), ("big", [0x3f, 0x80])] {
-        let builder = one_chunk("bfloat16", 1).codec("bytes", json!({"endian": (endian)}));
+        let builder = one_chunk("bfloat16", 1).codec(("bytes", json!({"endian": (endian)})));
         let array = created(Format::V3, &builder);
         array.write(&Selection::All, &0x3f80u16.to_ne_bytes()).unwrap();
         assert_eq!(*array.encoded_chunk(&[0]).unwrap().unwrap(), wanted);
@@ -104,11 +104,11 @@ fn a_fallback_reads_the_stored_bytes_and_the_same_fill_value() {
     for (data_type, fill, order, wanted) in cases {
         let mut builder = ArrayBuilder::new([4], data_type).chunks([2]).uncompressed().fill_value(fill);
         if let Some(order) = order {
-            builder = builder.codec(endian, json!({"endian": (order)}));
+            builder = builder.codec((endian, json!({"endian": (order)})));
         }
         let array = created(Format::V3Draft, &builder);
         let zeros = vec![0; wanted.len()];
-        array.write(&Selection::parse("0", array.shape()).unwrap(), &zeros).unwrap();
+        array.write(Selection::parse("0", array.shape()).unwrap(), &zeros).unwrap();
         let store = array.hierarchy().store();
         let open = |policy| {
             let context = Context::new(without_narrow_types()).with_fallback(policy);

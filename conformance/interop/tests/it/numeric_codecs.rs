@@ -24,7 +24,7 @@ fn computed(store: &mut Store<'_>, name: &str, codecs: &[(&str, Value)], types: 
     let (data_type, descriptor) = types;
     let mut builder = ArrayBuilder::new([9, 8], data_type).chunks([4, 8]).uncompressed();
     for (codec, configuration) in codecs {
-        builder = builder.codec(*codec, value(configuration));
+        builder = builder.codec((*codec, value(configuration)));
     }
     let any_bits = ["bitround", "packbits", "crc32", "adler32", "fletcher32", "jenkins", "pcodec", "base64"];
     let items = match any_bits.iter().any(|any| codecs[0].0.contains(any)) {
@@ -156,7 +156,7 @@ fn objects_of_v2_are_read_by_others() {
     ] {
         let count = items.len() as u64;
         let builder =
-            ArrayBuilder::new([count], data_type).chunks([count]).codec(codec, value(&configuration));
+            ArrayBuilder::new([count], data_type).chunks([count]).codec((codec, value(&configuration)));
         let items: Vec<Vec<u8>> = items
             .iter()
             .map(|item| [&u32::try_from(item.len()).unwrap().to_le_bytes()[..], item.as_bytes()].concat())

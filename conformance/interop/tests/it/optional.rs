@@ -207,8 +207,8 @@ fn created(format: Format, shards: Option<[u64; 2]>) -> Array {
     let codec = json!({"mask_codecs": [{"name": "packbits"}, {"name": "crc32c"}], "data_codecs": [big]});
     let builder = ArrayBuilder::new([4, 5], data_type)
         .chunks([2, 3])
-        .codec("transpose", json!({"order": [1, 0]}))
-        .codec("zarrs.optional", codec);
+        .codec(("transpose", json!({"order": [1, 0]})))
+        .codec(("zarrs.optional", codec));
     let builder = shards.into_iter().fold(builder, ArrayBuilder::shards);
     Hierarchy::create(store, &context, format).unwrap().create_array("/a", &builder).unwrap()
 }
@@ -222,17 +222,17 @@ fn parts_of_chunks_are_written_and_read() {
         for (position, value) in [(0, 5_i32), (7, -1), (19, 70_000), (7, 8)] {
             let place = select(&format!("{},{}", position / 5, position % 5));
             elements[position] = [&[1][..], &value.to_ne_bytes()].concat();
-            array.write_variable(&place, &[&elements[position]]).unwrap();
+            array.write_values(&place, &[&elements[position][..]]).unwrap();
             assert!(array.read(&Selection::All).unwrap().iter().eq(elements.iter().map(Vec::as_slice)));
         }
-        let read = array.read(&select("1,::2")).unwrap();
+        let read = array.read(select("1,::2")).unwrap();
         assert!(read.strings().unwrap_err().to_string().contains("may be missing"));
         assert_eq!([0, 1, 2].map(|position| read.print(position).unwrap()), ["null", "8", "null"]);
-        let wrong = array.write_variable(&select("0,0"), &[[1, 0]]).unwrap_err();
+        let wrong = array.write_values(select("0,0"), &[&[1, 0]]).unwrap_err();
         assert!(matches!(wrong, Error::Chunk { .. }), "{wrong:?}");
         assert!(wrong.to_string().contains("element 0: 1 bytes are not an element of int32"), "{wrong}");
         // A chunk whose elements are all missing again is not stored.
-        array.write_variable(&Selection::All, &vec![Vec::<u8>::new(); 20]).unwrap();
+        array.write_values(&Selection::All, &vec![Vec::<u8>::new(); 20]).unwrap();
         assert_eq!(array.encoded_chunk(&[0, 0]).unwrap(), None);
     }
 }
@@ -241,7 +241,7 @@ fn parts_of_chunks_are_written_and_read() {
 fn damaged_chunks_are_errors_that_name_the_codecs() {
     let array = created(Format::V3, None);
     let element = [&[1][..], &5_i32.to_ne_bytes()].concat();
-    array.write_variable(&Selection::All, &vec![element; 20]).unwrap();
+    array.write_values(&Selection::All, &vec![element; 20]).unwrap();
     let intact = array.encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
     assert_eq!(intact.len(), 16 + 1 + 4 + 6 * 4);
     let refused = |chunk: &[u8]| {
@@ -290,7 +290,7 @@ fn no_other_codec_writes_such_elements() {
     let data_type = created(Format::V3, None).metadata().data_type.json.clone();
     for codec in [None, Some("bytes"), Some("vlen-utf8"), Some("packbits")] {
         let builder = ArrayBuilder::new([4], data_type.clone());
-        let builder = codec.into_iter().fold(builder, |builder, codec| builder.codec(codec, Value::Null));
+        let builder = codec.into_iter().fold(builder, |builder, codec| builder.codec(codec));
         let error = hierarchy.create_array("/a", &builder).unwrap_err().to_string();
         assert!(error.contains("zarrs.optional{int32}"), "{codec:?}: {error}");
     }

@@ -64,7 +64,7 @@ fn an_array_grows_at_its_beginning_and_no_chunk_moves() {
         let grown = array.read_values::<u8>(&Selection::All).unwrap();
         assert_eq!(grown[..30], [0; 30]);
         assert_eq!(grown[30..], values);
-        array.write_values(&Selection::parse("0", array.shape()).unwrap(), &[200u8; 10]).unwrap();
+        array.write_values(Selection::parse("0", array.shape()).unwrap(), &[200u8; 10]).unwrap();
 
         // Down to the chunk in the middle.
         array.resize_at(&[5, 0], &[4, 7]).unwrap();
@@ -146,9 +146,9 @@ impl Trial {
                 "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
                 "index_location": "end"
             });
-            builder = builder.codec("sharding_indexed", configuration);
+            builder = builder.codec(("sharding_indexed", configuration));
         } else if random.chance(2) {
-            builder = builder.codec("gzip", json!({"level": 1}));
+            builder = builder.codec(("gzip", json!({"level": 1})));
         }
         let array = created(format, &builder);
         Self { random, origin, array, values: HashMap::new() }

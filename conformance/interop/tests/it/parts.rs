@@ -136,7 +136,7 @@ fn chunks_are_the_same_written_in_parts_or_as_a_whole() {
             let elements = rest.split_off(..usize::try_from(stop - start).unwrap() * plane).unwrap();
             let along = [(start, stop), (0, height), (0, width)];
             let along = along.map(|(start, stop)| DimensionSelection::Range { start, stop, step: 1 });
-            bit_by_bit.write_values(&Selection::Orthogonal(along.to_vec()), elements).unwrap();
+            bit_by_bit.write_values(Selection::Orthogonal(along.to_vec()), elements).unwrap();
         }
         for index in [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1], [2, 1, 1]] {
             let [one, other] = [&at_once, &bit_by_bit].map(|array| array.encoded_chunk(&index).unwrap());

@@ -170,8 +170,8 @@ fn small_shards_that_are_wanted_as_wholes_are_one_round_trip() {
 fn shards_and_inner_chunks_that_are_not_stored_are_the_fill_value() {
     let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd()));
     assert_eq!(twice.batches(&Selection::All), [8]);
-    twice.near_array.write_values(&twice.select("0:16,0:16"), &[7u16; 256]).unwrap();
-    twice.near_array.write_values(&twice.select("17,500"), &[8u16]).unwrap();
+    twice.near_array.write_values(twice.select("0:16,0:16"), &[7u16; 256]).unwrap();
+    twice.near_array.write_values(twice.select("17,500"), &[8u16]).unwrap();
     assert_eq!(twice.batches(&twice.select("0:30,:")), [8, 2]);
     assert_eq!(twice.batches(&twice.select("20:60,20:60")), [1], "an index that is kept may be old");
     assert_eq!(
@@ -236,7 +236,7 @@ fn texts_are_the_same_from_far() {
     (document["data_type"], document["fill_value"]) = (json!("string"), json!("none"));
     let twice = Twice::of(&document, HINTS, &Context::linked().unwrap());
     let texts: Vec<_> = (0..300).map(|number| format!("text {number}")).collect();
-    twice.near_array.write_variable(&twice.select("0:30,:"), &texts).unwrap();
+    twice.near_array.write_values(twice.select("0:30,:"), &texts).unwrap();
     assert_eq!(twice.batches(&Selection::All), [9 * 4]);
     assert_eq!(twice.batches(&twice.select("5:50:4,2:9")), [8 * 3]);
 }
@@ -283,7 +283,7 @@ fn decoded_chunks_that_are_kept_are_not_fetched_again() {
             assert_eq!(twice.far.take().batches, batches);
         }
         // What is written through it is fetched anew, and the rest is not.
-        array.write_values(&twice.select("40,40"), &[9u16]).unwrap();
+        array.write_values(twice.select("40,40"), &[9u16]).unwrap();
         let _written = twice.far.take();
         assert!(
             array.read(&Selection::All).unwrap().bytes()

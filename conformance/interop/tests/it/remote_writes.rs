@@ -192,8 +192,8 @@ fn texts_and_arrays_without_dimensions_are_the_same_from_far() {
     let twice = Twice::of(&texts, MANNER, &context());
     let all: Vec<_> = (0..600).map(|number| format!("text {number}")).collect();
     for array in [&twice.near, &twice.array] {
-        array.write_variable(&Selection::All, &all).unwrap();
-        array.write_variable(&Selection::parse("5:50:4,2:9", array.shape()).unwrap(), &all[..84]).unwrap();
+        array.write_values(&Selection::All, &all).unwrap();
+        array.write_values(Selection::parse("5:50:4,2:9", array.shape()).unwrap(), &all[..84]).unwrap();
     }
     twice.compare();
     let twice = Twice::of(&document(&[], &[], &zstd()), MANNER, &context());

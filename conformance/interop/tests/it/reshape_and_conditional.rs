@@ -10,17 +10,17 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
     let hierarchy = Hierarchy::create(memory, &context, Format::V3).unwrap();
     let conditional = json!({"codecs": ["shuffle_of_nobody"]});
     let builder = || ArrayBuilder::new([12, 10], "uint16").chunks([6, 10]).uncompressed();
-    let refused = hierarchy.create_array("/unknown", &builder().codec("conditional", conditional));
+    let refused = hierarchy.create_array("/unknown", &builder().codec(("conditional", conditional)));
     assert!(refused.unwrap_err().to_string().contains("shuffle_of_nobody"));
 
     let gzip = json!({"codecs": [{"name": "gzip", "configuration": {"level": 5}}]});
     let chain = |builder: ArrayBuilder| {
         builder
-            .codec("reshape", json!({"shape": [[0, 1]]}))
-            .codec("numcodecs.delta", json!({"dtype": "<u2"}))
-            .codec("bytes", json!({"endian": "little"}))
-            .codec("conditional", gzip.clone())
-            .codec("crc32c", json!({}))
+            .codec(("reshape", json!({"shape": [[0, 1]]})))
+            .codec(("numcodecs.delta", json!({"dtype": "<u2"})))
+            .codec(("bytes", json!({"endian": "little"})))
+            .codec(("conditional", gzip.clone()))
+            .codec(("crc32c", json!({})))
     };
     let array = hierarchy.create_array("/a", &chain(builder())).unwrap();
     // The first chunk has an order that gzip finds, the second one none.

@@ -275,7 +275,7 @@ impl Cached {
 /// 16 by 16 elements, in chunks of 8 by 8 by themselves or as shards of four or sixteen.
 fn layouts() -> [(&'static str, ArrayBuilder); 5] {
     let array = || ArrayBuilder::new([16, 16], "uint16").uncompressed();
-    let gzip = |builder: ArrayBuilder| builder.codec("gzip", value!({"level": 1}));
+    let gzip = |builder: ArrayBuilder| builder.codec(("gzip", value!({"level": 1})));
     let inner = value!({"name": "sharding_indexed", "configuration": {
         "chunk_shape": [2, 2], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
         "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
@@ -289,7 +289,7 @@ fn layouts() -> [(&'static str, ArrayBuilder); 5] {
         ("compressed", gzip(array().chunks([8, 8]))),
         ("shards", array().chunks([4, 4]).shards([8, 8])),
         ("compressed in shards", gzip(array().chunks([2, 2]).shards([8, 8]))),
-        ("shards in shards", array().chunks([8, 8]).codec("sharding_indexed", nested)),
+        ("shards in shards", array().chunks([8, 8]).codec(("sharding_indexed", nested))),
     ]
 }
 
@@ -357,7 +357,7 @@ fn elements_of_variable_size_are_kept_decoded() {
     let words = ["one", "", "three", "four", "five", "six and more"];
     array.write(&Selection::All, &zarr_conformance::items(&words)).unwrap();
     let array = cached.array();
-    let read = |text: &str| array.read(&Selection::parse(text, &[6]).unwrap()).unwrap().bytes().to_vec();
+    let read = |text: &str| array.read(Selection::parse(text, &[6]).unwrap()).unwrap().bytes().to_vec();
     assert_eq!(read(":"), zarr_conformance::items(&words));
     assert!(cached.calls().0 > 0);
     assert_eq!(read(":"), zarr_conformance::items(&words));
@@ -378,7 +378,7 @@ fn what_is_written_through_any_handle_is_read() {
             for (at, new) in [(0usize, 7), (3, 8), (17, 9), (255, 10), (100, 11), (101, 12)] {
                 let y = at as u64 / 16;
                 let x = at as u64 % 16;
-                writer.write_values(&Selection::from(&[y..y + 1, x..x + 1][..]), &[new]).unwrap();
+                writer.write_values(Selection::from(&[y..y + 1, x..x + 1][..]), &[new]).unwrap();
                 wanted[at] = new;
                 for array in [&reader, &writer] {
                     assert_eq!(
@@ -427,7 +427,7 @@ fn arrays_with_other_metadata_do_not_share_chunks() {
 fn reading_more_than_there_is_room_for_finds_some_of_it() {
     let cached = Cached::new(&json!({"type": "cache", "bytes": 70_000, "chunks": "decoded"}));
     let builder = ArrayBuilder::new([128, 1024], "uint16").chunks([4, 1024]).uncompressed();
-    let builder = builder.codec("gzip", value!({"level": 1}));
+    let builder = builder.codec(("gzip", value!({"level": 1})));
     let values: Vec<u16> = (0..=u16::MAX).chain(0..=u16::MAX).collect();
     let array = cached.create(&builder, &values);
     for round in 0..4 {

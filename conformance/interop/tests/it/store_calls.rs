@@ -80,7 +80,7 @@ fn filled(counted: &Counted) -> Array {
 }
 
 fn read(array: &Array, selection: &str) {
-    array.read(&Selection::parse(selection, array.shape()).unwrap()).unwrap();
+    array.read(Selection::parse(selection, array.shape()).unwrap()).unwrap();
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn single_elements_fetch_and_store_each_chunk_once() {
         let write = |selection: &Selection, values: &[u8]| match is_variable {
             true => {
                 let texts: Vec<_> = values.iter().map(u8::to_string).collect();
-                array.write_variable(selection, &texts).unwrap();
+                array.write_values(selection, &texts).unwrap();
             }
             false => array.write_values(selection, values).unwrap(),
         };
@@ -261,7 +261,7 @@ fn of_shards_in_a_shard_only_indexes_and_what_is_wanted_are_read() {
     read("0:2,0:4", &[1, 2, 3, 4, 9, 10, 11, 12], 1 + 1);
     read("4:8,0:4", &[33, 34, 35, 36, 41, 42, 43, 44, 49, 50, 51, 52, 57, 58, 59, 60], 1);
     // What is written to one of them is seen, whatever was kept of them.
-    array.write(&Selection::parse("1,5", &[8, 8]).unwrap(), &[99]).unwrap();
+    array.write(Selection::parse("1,5", &[8, 8]).unwrap(), &[99]).unwrap();
     read("1,5", &[99], 3);
     read("1,6", &[15], 1);
 }

@@ -210,7 +210,7 @@ fn a_selection_gives_the_elements_that_a_plain_list_gives() {
         let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
         array.write(&Selection::All, &bytes).unwrap();
 
-        let read = array.read(&Selection::parse(&selected.text, &shape).unwrap()).unwrap();
+        let read = array.read(Selection::parse(&selected.text, &shape).unwrap()).unwrap();
         prop_assert_eq!(read.shape(), &selected.shape[..]);
         let wanted: Vec<u8> = selected
             .positions(&shape)
@@ -219,7 +219,7 @@ fn a_selection_gives_the_elements_that_a_plain_list_gives() {
             .collect();
         prop_assert_eq!(raw::of(&read), wanted, "{}", selected.text);
 
-        let part = array.read(&Selection::from(subset.clone())).unwrap();
+        let part = array.read(Selection::from(subset.clone())).unwrap();
         prop_assert_eq!(part.shape(), &subset.shape()[..]);
         let inside = |position: &usize| {
             let mut rest = *position as u64;

@@ -74,7 +74,7 @@ fn elements_become_values_without_a_copy_and_their_memory_is_used_again() {
     let array = array(&Context::linked().unwrap());
     let elements = array.read(&Selection::All).unwrap();
     let start = elements.bytes().as_ptr();
-    let mut values: Values<f32> = elements.into_values().unwrap();
+    let mut values: Values<f32> = elements.into_values::<f32>().unwrap();
     assert_eq!(values.as_ptr().cast(), start);
     values[0] = 9.0;
     assert_eq!(values.as_ref()[..2], [9.0, 1.0]);

@@ -19,7 +19,7 @@ fn ordered(format: Format, name: &str, descriptor: &str, big: bool) -> ArrayBuil
     match format {
         Format::V2 => builder,
         _ if descriptor.starts_with('|') => builder,
-        _ => builder.codec("bytes", value(&json!({"endian": if big { "big" } else { "little" }}))),
+        _ => builder.codec(("bytes", value(&json!({"endian": if big { "big" } else { "little" }})))),
     }
 }
 
@@ -152,7 +152,7 @@ fn times_text_and_bytes_are_read_by_others() {
                 for (shape, chunk) in [(&[7][..], &[3][..]), (&[3, 4], &[2, 3]), (&[0], &[2]), (&[], &[])] {
                     let data_type = if format == Format::V2 { "|O" } else { name };
                     let builder = ArrayBuilder::new(shape, data_type).chunks(chunk);
-                    let builder = builder.codec(codec, value(&json!({})));
+                    let builder = builder.codec((codec, value(&json!({}))));
                     let skip = if shape.is_empty() { &no_rank_zero } else { &no_tensorstore };
                     store.whole(
                         &format!("/{name}-{}{}", shape.len(), shape.contains(&0)),

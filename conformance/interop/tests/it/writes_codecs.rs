@@ -72,7 +72,7 @@ fn compressed_arrays_are_read_by_others() {
         for (number, (name, configuration, skip)) in codecs(format).into_iter().enumerate() {
             for (type_name, descriptor) in [("uint8", "|u1"), ("int32", "<i4"), ("float64", "<f8")] {
                 let builder = ArrayBuilder::new([13, 11], type_name).chunks([6, 11]);
-                let builder = builder.codec(name, value(&configuration));
+                let builder = builder.codec((name, value(&configuration)));
                 store.whole(&format!("/{number}-{name}-{type_name}"), &builder, descriptor, &skip);
             }
         }
@@ -102,10 +102,10 @@ fn filters_of_v2_are_read_by_others() {
             for compressor in [None, Some("zlib")] {
                 let mut builder = ArrayBuilder::new([9, 8], descriptor).chunks([4, 8]);
                 for (name, configuration) in chain {
-                    builder = builder.codec(*name, value(configuration));
+                    builder = builder.codec((*name, value(configuration)));
                 }
                 builder = match compressor {
-                    Some(name) => builder.codec(name, value(&json!({"level": 1}))),
+                    Some(name) => builder.codec((name, value(&json!({"level": 1})))),
                     None => builder,
                 };
                 let path = format!(
@@ -159,7 +159,7 @@ fn shards_are_read_by_others() {
                         "chunk_shape": inner, "codecs": chain, "index_codecs": index, "index_location": location,
                     });
                     let builder = ArrayBuilder::new(shape, "int32").chunks(shard).fill_value(-5);
-                    let builder = builder.codec("sharding_indexed", value(&sharding));
+                    let builder = builder.codec(("sharding_indexed", value(&sharding)));
                     let path = format!("/{number}-{location}-{word}-{chain_word}");
                     store.whole(&path, &builder, "<i4", &no_skip());
                     store.parts(&format!("{path}-parts"), &builder, "<i4", &no_skip());
@@ -170,8 +170,8 @@ fn shards_are_read_by_others() {
                             "chunk_shape": turned, "codecs": chain, "index_codecs": index, "index_location": location,
                         });
                         let builder = ArrayBuilder::new(shape, "int32").chunks(shard).fill_value(-5);
-                        let builder = builder.codec("transpose", value(&json!({"order": order})));
-                        let builder = builder.codec("sharding_indexed", value(&sharding));
+                        let builder = builder.codec(("transpose", value(&json!({"order": order}))));
+                        let builder = builder.codec(("sharding_indexed", value(&sharding)));
                         let divides = shard.iter().zip(&turned).all(|(outer, inner)| outer % inner == 0);
                         let skip = if divides { no_skip() } else { zarr3_fails.clone() };
                         store.parts(&format!("{path}-turned"), &builder, "<i4", &skip);
@@ -206,13 +206,13 @@ fn permutations_are_read_by_others() {
         for second in [None, Some([1, 2, 0])] {
             for codec in [None, Some("gzip")] {
                 let mut builder = ArrayBuilder::new([5, 4, 3], "float32").chunks([2, 3, 2]).uncompressed();
-                builder = builder.codec("transpose", value(&json!({"order": order})));
+                builder = builder.codec(("transpose", value(&json!({"order": order}))));
                 if let Some(order) = second {
-                    builder = builder.codec("transpose", value(&json!({"order": order})));
+                    builder = builder.codec(("transpose", value(&json!({"order": order}))));
                 }
-                builder = builder.codec("bytes", value(&json!({"endian": "big"})));
+                builder = builder.codec(("bytes", value(&json!({"endian": "big"}))));
                 if let Some(codec) = codec {
-                    builder = builder.codec(codec, value(&json!({"level": 1})));
+                    builder = builder.codec((codec, value(&json!({"level": 1}))));
                 }
                 let path = format!("/{order:?}-{second:?}-{}", codec.unwrap_or("none"));
                 store.parts(&path, &builder, "<f4", &no_skip());

@@ -26,7 +26,7 @@ fn read(location: &str) -> Result<Vec<i32>, zarr_kit::Error> {
     let hierarchy = Hierarchy::open(open(location), &Context::linked().unwrap())?;
     let root = hierarchy.group("/")?;
     assert_eq!(root.attributes().get("n").and_then(Value::as_u64), Some(5), "{location}");
-    Ok(hierarchy.array("/g/a")?.read_values(&Selection::All)?.into_vec())
+    Ok(hierarchy.array("/g/a")?.read_values::<i32>(&Selection::All)?.into_vec())
 }
 
 /// Runs the script, which has to end well.

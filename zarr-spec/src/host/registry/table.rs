@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::names::{distance, split_version, stands_for};
-use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Unknown};
+use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Feature, Unknown};
 use crate::format::{Format, Reading};
 use crate::plugin::{Kind, Plugin};
 
@@ -32,7 +32,10 @@ pub(super) struct Missing {
 impl Missing {
     /// Returns the hint or the feature for `identifier`.
     pub(super) fn clause(&self, identifier: &str) -> Option<String> {
-        self.hint(identifier).or_else(|| self.feature(identifier))
+        let of_feature = |Feature { name, package }: Feature| {
+            format!("not in this build; feature `{name}` of crate `{package}` has it")
+        };
+        self.hint(identifier).or_else(|| self.feature(identifier).map(of_feature))
     }
 
     fn hint(&self, identifier: &str) -> Option<String> {
@@ -41,11 +44,11 @@ impl Missing {
         self.hints.get(identifier).or_else(of_a_pattern).cloned()
     }
 
-    fn feature(&self, identifier: &str) -> Option<String> {
+    /// Returns the feature that has `identifier`.
+    pub(super) fn feature(&self, identifier: &str) -> Option<Feature> {
         let has_it = |pattern: &&str| stands_for(pattern, identifier);
         let entry = self.catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
-        let CatalogueEntry { feature, package, .. } = entry;
-        Some(format!("not in this build; feature `{feature}` of crate `{package}` has it"))
+        Some(Feature { name: entry.feature, package: entry.package })
     }
 }
 
@@ -118,7 +121,8 @@ impl<K: Kind + ?Sized> Table<K> {
         } else {
             self.missing.clause(identifier)
         };
-        Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere }
+        let feature = self.missing.feature(identifier).filter(|_| !is_of_another_format);
+        Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere, feature }
     }
 
     /// Names of plugins that look like `identifier`, sorted: what somebody may have meant who wrote it by hand.

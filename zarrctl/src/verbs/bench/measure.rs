@@ -128,7 +128,7 @@ impl Bench {
         self.tape.turn_to(mode);
         let start = Instant::now();
         for part in parts {
-            array.read(&slabs::selection(part))?;
+            array.read(slabs::selection(part))?;
         }
         Ok(start.elapsed())
     }
@@ -160,7 +160,7 @@ impl Bench {
             self.tape.begin_read();
             self.tape.turn_to(Mode::Recording);
             let before = Instant::now();
-            let elements = array.read(&slabs::selection(&part))?;
+            let elements = array.read(slabs::selection(&part))?;
             chosen.time += before.elapsed();
             chosen.elements += elements.count() as u64;
             chosen.bytes += elements.bytes().len() as u64;
@@ -189,7 +189,7 @@ impl Bench {
         let Some(chunk) = self.chunk(array, random)? else { return Ok(one) };
         let part = self.geometry.part(access, &chunk, one, random);
         let start = Instant::now();
-        array.read(&slabs::selection(&part))?;
+        array.read(slabs::selection(&part))?;
         let time = start.elapsed().as_nanos().max(1);
         let chunks = u64::try_from(limit.as_nanos() / time).unwrap_or(CHUNKS);
         Ok(Budget { chunks: chunks.clamp(1, CHUNKS), bytes: BYTES })

@@ -25,13 +25,13 @@ pub(super) fn write(generated: &Generated, context: &Context, folder: &Path) -> 
         builder = builder.shards(shape.clone());
     }
     for (name, configuration) in &generated.codecs {
-        builder = builder.codec(*name, configuration.clone());
+        builder = builder.codec((*name, configuration.clone()));
     }
     let store = open_store(context.registry(), &folder.to_string_lossy())?;
     let array =
         Hierarchy::create(store, context, format)?.create_array(&generated.example.array, &builder)?;
     for cell in &generated.cells {
-        array.write(&Selection::from(cell.ranges.as_slice()), &cell.elements)?;
+        array.write(Selection::from(cell.ranges.as_slice()), &cell.elements)?;
     }
     Ok(())
 }

@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use zarr_conformance::stores::suite_of;
-use zarr_kit::PrefixStore;
 use zarr_kit::spec::store::{Store, StoreError};
 use zarr_kit::spec::{Key, Prefix};
+use zarr_kit::stores::PrefixStore;
 
 use super::run_and_tell;
 use crate::arguments::ConformanceStore;

@@ -81,7 +81,7 @@ pub(super) fn put_variable(
             }
             let items: Vec<&[u8]> = items.iter().collect();
             check_elements(array, items.iter().copied(), |number| first + number)?;
-            Ok(array.write_variable(&band.selection(along), &items)?)
+            Ok(array.write_values(band.selection(along), &items)?)
         },
     )
 }

@@ -66,7 +66,7 @@ fn an_array_with_an_unknown_codec_can_be_looked_at_and_no_more() {
         let error = hierarchy.array("/a").unwrap_err();
         let Error::NotUnderstood { problems, .. } = &error else { panic!("{error}") };
         assert_eq!(problems.iter().map(|problem| problem.place.as_str()).collect::<Vec<_>>(), ["codecs[0]"]);
-        assert_eq!(problems[0].unknown.as_ref().unwrap().identifier, uri);
+        assert_eq!(problems[0].missing[0].identifier, uri);
         let zarr_kit::metadata::NodeMetadata::Array(metadata) = hierarchy.metadata("/a").unwrap() else {
             panic!("an array")
         };

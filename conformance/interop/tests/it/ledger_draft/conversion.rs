@@ -210,7 +210,7 @@ fn text_in_layout_f_becomes_a_transposition_in_the_draft() {
     assert_eq!(document["chunk_memory_layout"], "C");
     let store = with_array(&document);
     let text = ["a", "b", "c", "d", "e", "f"];
-    array(&store, &context).unwrap().write_variable(&Selection::All, &text).unwrap();
+    array(&store, &context).unwrap().write_values(&Selection::All, &text).unwrap();
     let read = array(&store, &context).unwrap().read(&Selection::All).unwrap();
     assert_eq!(read.strings().unwrap(), text);
     let letters = get(&*store, "data/a/c0.0").unwrap().into_iter().filter(u8::is_ascii_lowercase);

@@ -43,14 +43,14 @@ fn a_bool_is_any_byte_and_in_strict_mode_0_or_1() {
     let store = with_array(&one_chunk(&[3], "bool", json!({"fill_value": false})));
     set(&*store, "data/a/c0", &[0, 2, 1]);
     let lenient = array(&store, &context()).unwrap();
-    assert_eq!(lenient.read_bools(&Selection::All).unwrap(), [false, true, true]);
+    assert_eq!(lenient.read_values::<bool>(&Selection::All).unwrap(), [false, true, true]);
     let strict = array(&store, &context().with_mode(Mode::Strict)).unwrap();
     let error = message(strict.read(&Selection::All));
     assert_eq!(error, "/a: byte 2 is neither false nor true");
     assert_eq!(message(strict.decoded_chunk(&[0])), error);
     assert_eq!(message(strict.read_many(&[Selection::All])), error);
-    assert_eq!(strict.read_bools(&Selection::parse("2", &[3]).unwrap()).unwrap(), [true]);
-    lenient.write_bools(&Selection::parse("0", &[3]).unwrap(), &[true]).unwrap();
+    assert_eq!(strict.read_values::<bool>(&Selection::parse("2", &[3]).unwrap()).unwrap(), [true]);
+    lenient.write_values(Selection::parse("0", &[3]).unwrap(), &[true]).unwrap();
     assert_eq!(get(&*store, "data/a/c0").unwrap(), [1, 1, 1]);
 }
 
@@ -98,7 +98,7 @@ fn a_fallback_is_never_used_in_silence() {
     for (policy, warns) in [(FallbackPolicy::Warn, true), (FallbackPolicy::Allow, false)] {
         let hierarchy = open(&store, &context().with_fallback(policy));
         let array = hierarchy.array("/a").unwrap();
-        let UsedFallback { unknown, used } = array.fallback().unwrap().clone();
+        let UsedFallback { unknown, used, .. } = array.fallback().unwrap().clone();
         assert_eq!(used, "int64");
         assert_eq!(serde_json::from_str::<Value>(&unknown).unwrap(), data_type);
         assert_eq!(array.read_values::<i64>(&Selection::All).unwrap(), [1]);

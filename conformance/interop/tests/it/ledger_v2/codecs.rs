@@ -89,7 +89,7 @@ fn objects_are_read_as_json_items_and_written_as_numcodecs_writes_them() {
             ".zarray",
             &za(&json!({"dtype": "|O", "chunks": [4], "filters": [{"id": id}], "fill_value": null})),
         );
-        copy.array().write_variable(&Selection::All, &items).unwrap();
+        copy.array().write_values(&Selection::All, &items).unwrap();
         assert_eq!(copy.value("0"), to_hex(encoded));
     }
     let square = br#"[["foo","b"],["c",NaN],"|O",[2,2]]"#;
@@ -108,6 +108,6 @@ fn labels_are_read_as_text() {
     let codec = json!({"id": "categorize", "labels": ["female", "male"], "dtype": "|O", "astype": "|u1"});
     let (stored, texts) = objects(&json!([3]), codec, "0", &[2, 1, 0]);
     assert_eq!(texts, ["male", "female", ""]);
-    stored.array().write_variable(&Selection::All, &["male", "female", "x"]).unwrap();
+    stored.array().write_values(&Selection::All, &["male", "female", "x"]).unwrap();
     assert_eq!(stored.value("0"), "02 01 00");
 }

@@ -49,7 +49,7 @@ fn text_that_was_never_written_is_empty() {
         let elements = text.array().read(&Selection::All).unwrap();
         assert_eq!(elements.strings().unwrap(), ["", "", ""], "{fill}");
         // Nothing of it is `"0"`, in a chunk that is written in part either.
-        text.array().write_variable(&Selection::parse("0", &[3]).unwrap(), &["a"]).unwrap();
+        text.array().write_values(Selection::parse("0", &[3]).unwrap(), &["a"]).unwrap();
         assert_eq!(text.value("0"), "02 00 00 00 01 00 00 00 61 00 00 00 00");
         assert_eq!(text.array().read(&Selection::All).unwrap().strings().unwrap(), ["a", "", ""]);
     }

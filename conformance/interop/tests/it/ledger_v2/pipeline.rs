@@ -34,7 +34,7 @@ fn an_unknown_codec_is_named_and_the_metadata_can_still_be_seen() {
         let Err(Error::NotUnderstood { problems, .. }) = stored.try_array() else { panic!("{id} opens") };
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].place, "compressor");
-        assert_eq!(problems[0].unknown.as_ref().unwrap().identifier, id);
+        assert_eq!(problems[0].missing[0].identifier, id);
         let wanted = "array / cannot be read or written: document `.zarray`: `compressor`: ";
         assert_eq!(stored.error(), format!("{wanted}codec `{id}` is unknown"));
         let zarr_kit::metadata::NodeMetadata::Array(metadata) = stored.open().metadata("").unwrap() else {
@@ -118,7 +118,7 @@ fn objects_are_encoded_by_the_first_filter() {
     let members =
         json!({"dtype": "|O", "filters": [{"id": "vlen-utf8"}], "compressor": zlib, "fill_value": ""});
     let text = stored(&members);
-    text.array().write_variable(&Selection::parse("0:2", &[4]).unwrap(), &["foo", "hé"]).unwrap();
+    text.array().write_values(Selection::parse("0:2", &[4]).unwrap(), &["foo", "hé"]).unwrap();
     assert_eq!(text.array().read(&Selection::All).unwrap().strings().unwrap(), ["foo", "hé", "", ""]);
     let value = hex(&text.value("0"));
     let inflated =
@@ -183,7 +183,7 @@ fn items_of_an_array_in_order_f_are_in_stored_order() {
     // zarr-python reads this chunk as the array that was written.
     let written = stored(&members("json2"));
     let given = [r#""s0""#, r#"{"n":1}"#, r#""s2""#, r#"{"n":3}"#, r#""s4""#, r#"{"n":5}"#];
-    written.array().write_variable(&Selection::All, &given).unwrap();
+    written.array().write_values(&Selection::All, &given).unwrap();
     let value = br#"[["s0",{"n":3}],[{"n":1},"s4"],["s2",{"n":5}],"|O",[3,2]]"#;
     assert_eq!(written.value("0.0"), to_hex(value));
     let elements = written.array().read(&Selection::All).unwrap();

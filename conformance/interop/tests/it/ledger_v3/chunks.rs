@@ -69,6 +69,6 @@ fn a_chunk_has_exactly_its_elements() {
         let array = stored(&members).with("c/0", wrong).array();
         assert!(reading_fails(&array).contains("chunk [0] of / (key `c/0`)"), "{}", reading_fails(&array));
         assert!(array.decoded_chunk(&[0]).is_err());
-        assert!(array.read(&Selection::parse("1", &[2]).unwrap()).is_err());
+        assert!(array.read(Selection::parse("1", &[2]).unwrap()).is_err());
     }
 }

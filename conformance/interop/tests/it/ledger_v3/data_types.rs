@@ -80,7 +80,7 @@ fn raw_bits_are_read_under_both_names() {
         let stored = stored(&members).with("c/0", hex("0102 0304"));
         assert_eq!(all(&stored.array()), "01 02 03 04 00 ff 00 ff");
         assert!(stored.array().fallback().is_none());
-        stored.array().write(&Selection::parse("2:", &[4]).unwrap(), &[5, 6, 7, 8]).unwrap();
+        stored.array().write(Selection::parse("2:", &[4]).unwrap(), &[5, 6, 7, 8]).unwrap();
         assert_eq!(stored.value("c/1"), "05 06 07 08");
     }
     // They stand in for no other type, and no type of v3 has a fallback.
@@ -123,7 +123,7 @@ fn what_is_no_element_is_not_written() {
         );
         assert!(elements.strings().is_err());
         let error =
-            array.write(&Selection::parse("3", &[4]).unwrap(), elements.element(0)).unwrap_err().to_string();
+            array.write(Selection::parse("3", &[4]).unwrap(), elements.element(0)).unwrap_err().to_string();
         assert!(error.contains("is not a Unicode code point"), "{error}");
         assert!(!stored.has("c/1"));
     }
@@ -153,7 +153,7 @@ fn fields_are_settled_like_elements() {
     let elements = array.read(&first).unwrap();
     assert_eq!(elements.bytes(), hex("01 f8 02 01  00 ff 00 00"));
     assert_eq!(elements.print(0).unwrap(), "{a: true, b: -8, s: {c: 2, d: true}}");
-    array.write(&Selection::parse("1", &[4]).unwrap(), &[1, 1, 1, 1]).unwrap();
+    array.write(Selection::parse("1", &[4]).unwrap(), &[1, 1, 1, 1]).unwrap();
     assert_eq!(stored.value("c/0"), "01 f8 02 01 01 01 01 01");
 
     // Bits that do not count are no fault in any mode, and a byte that is no bool is one in strict mode.
@@ -185,7 +185,7 @@ fn raw_bits_are_those_of_another_program() {
     let ours = zarr_kit::Hierarchy::open(store, &context).unwrap().array("/").unwrap();
     assert_eq!(ours.read(&Selection::All).unwrap().bytes(), [1, 2, 7, 8, 255, 0]);
     assert_eq!(ours.fill_value().bytes(), [7, 8]);
-    ours.write(&Selection::parse("1:", &[3]).unwrap(), &[9, 10, 7, 8]).unwrap();
+    ours.write(Selection::parse("1:", &[3]).unwrap(), &[9, 10, 7, 8]).unwrap();
     let again: Vec<[u8; 2]> = theirs.retrieve_array_subset(&theirs.subset_all()).unwrap();
     assert_eq!(again, [[1, 2], [9, 10], [7, 8]]);
 }

@@ -26,7 +26,7 @@ fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
         for stored in [stored(&members), stored(&members).strictly()] {
             let problems = problems(&stored);
             assert_eq!(problems[0].place, place, "{problems:?}");
-            let unknown = problems[0].unknown.as_ref().unwrap();
+            let unknown = &problems[0].missing[0];
             assert_eq!((unknown.point.to_string().as_str(), unknown.identifier.as_str()), (point, name));
             assert!(
                 problems[0].reason.contains(&format!("{point} `{name}` is unknown")),
@@ -301,7 +301,7 @@ fn codecs_give_the_fill_value_that_shards_compare_with() {
             assert_eq!(elements.element(position), array.fill_value().bytes(), "{codecs}");
         }
         // Elements that encode to the fill value of the shard take no place in it.
-        array.write(&Selection::parse("3", &[6]).unwrap(), array.fill_value().bytes()).unwrap();
+        array.write(Selection::parse("3", &[6]).unwrap(), array.fill_value().bytes()).unwrap();
         assert!(!stored.has("c/0"), "{codecs}");
     }
 }

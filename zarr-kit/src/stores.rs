@@ -1,0 +1,34 @@
+//! Stores as values. [`open_store`](crate::open_store) opens them by location.
+//!
+//! ```
+//! # #[cfg(feature = "store-memory")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use zarr_kit::stores::MemoryStore;
+//! use zarr_kit::{Context, Format, Hierarchy};
+//!
+//! let hierarchy = Hierarchy::create(Arc::new(MemoryStore::new()), &Context::linked()?, Format::V3)?;
+//! hierarchy.create_group("/", [("title", "example")])?;
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "store-memory"))]
+//! # fn main() {}
+//! ```
+
+#[cfg(feature = "store-filesystem")]
+pub use zarr_store_filesystem::FilesystemStore;
+#[cfg(feature = "store-memory")]
+pub use zarr_store_memory::MemoryStore;
+#[cfg(feature = "store-object-store")]
+pub use zarr_store_object_store::{RemoteStore, object_store};
+#[cfg(feature = "store-zip")]
+pub use zarr_store_zip::{Packed, ZipStore, pack};
+#[cfg(feature = "transformer-cache")]
+pub use zarr_transformer_cache::CacheStore;
+#[cfg(feature = "transformer-prefix")]
+pub use zarr_transformer_prefix::PrefixStore;
+#[cfg(feature = "transformer-read-only")]
+pub use zarr_transformer_read_only::ReadOnlyStore;
+#[cfg(feature = "transformer-statistics")]
+pub use zarr_transformer_statistics::{Statistics, StatisticsStore};
