@@ -17,8 +17,8 @@ use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
 use crate::attributes::attributes_of;
 use crate::convert::{
-    Recipe, Step, data_type_document, invalid, key_encoding, missing_plugins, not_in_format, place_dimension_names,
-    regular_grid, reversal, translate_recipe,
+    Recipe, Step, data_type_document, invalid, key_encoding, missing_plugins, not_in_format,
+    place_dimension_names, regular_grid, reversal, translate_recipe,
 };
 use crate::creation::{creation, stored_order};
 use crate::error::Error;

@@ -227,7 +227,8 @@ impl<'r> Read<'r> {
         let (start, _) = range_of(group);
         for same in group.chunk_by(|a, b| a.range == b.range) {
             let (offset, size) = same[0].range.unwrap_or((start, 0));
-            let encoded = part(bytes, (offset - start, size)).map_err(|error| self.array.chunk_error(chunk, error));
+            let encoded =
+                part(bytes, (offset - start, size)).map_err(|error| self.array.chunk_error(chunk, error));
             let number = shard.first + same[0].position as u64;
             let cache = cache.as_ref().map(|cache| (cache, number));
             let decoded = encoded.and_then(|bytes| {
