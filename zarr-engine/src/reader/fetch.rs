@@ -78,12 +78,12 @@ impl<'r> Read<'r> {
         if let Some(decoded) = cache.and_then(|cache| cache.find(WHOLE)) {
             return array.put(index, pipeline, &decoded, requests);
         }
-        if state == OutputState::Fresh && self.reads_raw(pipeline, cache) {
-            if let [request] = requests
-                && let Some(strided_box) = request.piece.only()
-            {
-                return array.read_raw(index, pipeline, *request, &strided_box);
-            }
+        if state == OutputState::Fresh
+            && self.reads_raw(pipeline, cache)
+            && let [request] = requests
+            && let Some(strided_box) = request.piece.only()
+        {
+            return array.read_raw(index, pipeline, *request, &strided_box);
         }
         let needing = Needing { chunk: index, pipeline, encoded: exact_size(pipeline) };
         let need = |allowance: Allowance| match allowance.encoded {
