@@ -1,7 +1,7 @@
 //! Documents and keys of the v3 draft: the entry point `zarr.json`, arrays and groups.
 //!
-//! Source: the Zarr core protocol version 3.0, editor's draft with the state of December 2022 (generation B). What
-//! its text of May 2022 and zarr-python 2 have otherwise (generation A) is read and never written.
+//! Source: the Zarr core protocol version 3.0, editor's draft as of December 2022 (generation B). The forms of
+//! its text of May 2022 and of zarr-python 2 (generation A) are read, but never written.
 
 use zarr_json::{Object, Value};
 
@@ -23,7 +23,7 @@ pub use super::draft_keys::{ENTRY_POINT, Keys};
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for a member that is missing, unknown, or not what it should be.
+/// [`DocumentError`] for a missing, unknown or invalid member.
 pub fn parse_array(
     document: &Value,
     generation: Generation,
@@ -43,7 +43,7 @@ pub fn parse_array(
     }
     let extensions = match members.optional("extensions") {
         Some(value) => generic_extensions(value, reading)?,
-        // The writer of generation A takes it as empty in every mode (DX-A-12).
+        // The writer of generation A omits it in every mode, which means that it is empty (DX-A-12).
         None if generation == Generation::A => Vec::new(),
         None => {
             tolerate(reading, DocumentError::member("extensions", "is missing"))?;
@@ -94,11 +94,11 @@ pub fn parse_array(
     })
 }
 
-/// Reads the document of a group, which is the same in both generations.
+/// Reads the document of a group, which has the same form in both generations.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for anything but `attributes`.
+/// [`DocumentError`] for any member other than `attributes`.
 pub fn parse_group(document: &Value, reading: &Reading) -> Result<GroupMetadata, DocumentError> {
     let mut members = Members::of_document(document)?;
     let attributes = node_attributes(&mut members, reading)?;
@@ -106,18 +106,18 @@ pub fn parse_group(document: &Value, reading: &Reading) -> Result<GroupMetadata,
     Ok(GroupMetadata::new(Format::V3Draft, attributes))
 }
 
-/// The document of an array, as generation B has it.
+/// Writes the document of an array in the form of generation B.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for an array of another format, and for what generation B cannot express.
+/// [`DocumentError`] for an array of another format, and for metadata that generation B cannot express.
 pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     check_format(array.format, Format::V3Draft)?;
     if array.dimension_names.is_some() {
-        return Err(DocumentError::member("dimension_names", "has no place in the v3 draft"));
+        return Err(DocumentError::member("dimension_names", "is not supported by the v3 draft"));
     }
     if array.has_compressor {
-        return Err(DocumentError::member("compressor", "has no place in the v3 draft"));
+        return Err(DocumentError::member("compressor", "is not supported by the v3 draft"));
     }
     let mut document = Object::new();
     document.insert("shape", array.shape.iter().copied().collect::<Value>());
@@ -136,16 +136,16 @@ pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     }
     add_ignored(&mut document, &array.ignored)?;
     let document = Value::Object(document);
-    // Nothing is written that would not be read.
+    // A document that strict reading refuses is never written.
     parse_array(&document, Generation::B, &Reading::new(Mode::Strict))?;
     Ok(document)
 }
 
-/// The document of a group.
+/// Writes the document of a group.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for a group of another format, and for what the draft cannot express.
+/// [`DocumentError`] for a group of another format, and for metadata that the draft cannot express.
 pub fn group_document(group: &GroupMetadata) -> Result<Value, DocumentError> {
     check_format(group.format, Format::V3Draft)?;
     let mut document = Object::new();
@@ -160,7 +160,7 @@ fn object(name: &str, value: impl Into<Value>) -> Value {
     members([(name, value)])
 }
 
-/// A missing `attributes` counts as none, unless documents are read strictly.
+/// Missing `attributes` are read as empty, except in strict mode.
 fn node_attributes(members: &mut Members<'_, '_>, reading: &Reading) -> Result<Object, DocumentError> {
     match members.optional("attributes") {
         Some(value) => attributes(value),
@@ -171,7 +171,7 @@ fn node_attributes(members: &mut Members<'_, '_>, reading: &Reading) -> Result<O
     }
 }
 
-/// The data type, by the name that generation B has for it: typestrings are read and never written.
+/// Returns the data type under its name in generation B. Typestrings are read, but never written.
 fn data_type_value(data_type: &DataTypeDocument) -> Result<Value, DocumentError> {
     let Some(text) = data_type.json.as_str() else { return Ok(data_type.json.clone()) };
     if text.starts_with('>') {
@@ -195,7 +195,7 @@ fn data_type_value(data_type: &DataTypeDocument) -> Result<Value, DocumentError>
     .into())
 }
 
-/// The grid and the separator of its keys.
+/// Reads the grid and the separator of its keys.
 fn chunk_grid(
     value: &Value,
     array: &[u64],
@@ -208,12 +208,10 @@ fn chunk_grid(
     }
     let name = members.string("type")?;
     if name != "regular" {
-        return Err(
-            members.error("type", format!("is \"{name}\", not \"regular\", and no extension is named"))
-        );
+        return Err(members.error("type", format!("is \"{name}\"; expected \"regular\" or an extension")));
     }
     let path = members.path("chunk_shape");
-    // No chunk exists along such a dimension, so that any length fits (D3-SHAPE-06).
+    // There are no chunks along such a dimension, so any length is valid (D3-SHAPE-06).
     let zero = |error: DocumentError| {
         reading.warn(error.to_string());
         Ok(())
@@ -240,13 +238,13 @@ fn chunk_grid_value(array: &ArrayMetadata) -> Result<Value, DocumentError> {
         ]));
     }
     if separator != "/" {
-        let reason = "a grid of an extension has no separator, other than `/`, in the v3 draft";
+        let reason = "the grid of an extension cannot have a separator other than `/` in the v3 draft";
         return Err(DocumentError::member("chunk_key_encoding", reason));
     }
     typed_extension_value(grid)
 }
 
-/// Documents of January 2023, the end of generation B, have no layout (DX-GEN-06).
+/// Documents of January 2023, the end of generation B, do not have a layout (DX-GEN-06).
 fn memory_layout(
     members: &mut Members<'_, '_>,
     reading: &Reading,
@@ -276,7 +274,7 @@ fn memory_layout_value(layout: Option<&ExtensionDocument>) -> Result<Value, Docu
     }
 }
 
-/// An extension and its `type`: a grid, a layout or a storage transformer.
+/// Reads an extension with a `type`: a grid, a layout or a storage transformer.
 fn typed_extension<'p>(
     place: impl Into<Place<'p>>,
     value: &Value,
@@ -294,7 +292,10 @@ fn typed_extension_value(extension: &ExtensionDocument) -> Result<Value, Documen
     let mut object = Object::new();
     object.insert("extension", extension.identifier.as_str());
     let Some(type_name) = &extension.type_name else {
-        return Err(DocumentError::member(&extension.identifier, "has no `type`, which the v3 draft wants"));
+        return Err(DocumentError::member(
+            &extension.identifier,
+            "does not have a `type`, which the v3 draft requires",
+        ));
     };
     object.insert("type", type_name.clone());
     if !extension.configuration.is_null() {
@@ -309,17 +310,17 @@ fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> 
     elements(MEMBER, value)?.iter().enumerate().map(transformer).collect()
 }
 
-/// A list of codecs, also inside of a configuration. `path` is what errors call it.
+/// Reads a list of codecs, including one inside of a configuration. Errors refer to it as `path`.
 ///
 /// # Errors
 ///
-/// For whatever is no list, and for an entry that has no URI or more than that and a configuration.
+/// If the value is not a list, or an entry does not consist of a URI and an optional configuration.
 pub fn codecs(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
     let codec = |(position, value)| codec(Place::Element(path, position), "type", value);
     elements(path, value)?.iter().enumerate().map(codec).collect()
 }
 
-/// A codec, whose URI is in the member `name`: `type`, or in generation A `codec`.
+/// Reads a codec, whose URI is the member `name`: `type`, or `codec` in generation A.
 fn codec(place: Place<'_>, name: &'static str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
     let mut members = Members::of_member(place, value)?;
     let uri = members.uri(name)?;
@@ -330,7 +331,7 @@ fn codec(place: Place<'_>, name: &'static str, value: &Value) -> Result<Extensio
 
 fn codec_value(codec: &ExtensionDocument) -> Result<Value, DocumentError> {
     if codec.type_name.is_some() {
-        let reason = "a codec of the v3 draft has no type beside its URI";
+        let reason = "a codec of the v3 draft cannot have a type in addition to its URI";
         return Err(DocumentError::member(&codec.identifier, reason));
     }
     let mut object = Object::new();
@@ -341,7 +342,8 @@ fn codec_value(codec: &ExtensionDocument) -> Result<Value, DocumentError> {
     Ok(Value::Object(object))
 }
 
-/// The codecs of generation A: v2 filters that zarr-python hides in the attributes, then the compressor.
+/// Returns the codecs of generation A: filters of v2, which zarr-python stores in the attributes, and the
+/// compressor.
 fn older_codecs(
     attributes: &mut Object,
     compressor: Option<&Value>,
@@ -357,7 +359,7 @@ fn older_codecs(
     Ok(codecs)
 }
 
-/// zarr-python makes the last dimensions of an array from those of sub-arrays, and leaves these out here: shards do not
+/// zarr-python appends the dimensions of sub-arrays to those of an array, but omits them here: shards do not
 /// divide along them (DX-SHARD-05).
 fn pad_chunks_per_shard(transformer: &mut ExtensionDocument, dimensions: usize) {
     if let Value::Object(configuration) = &mut transformer.configuration
@@ -393,7 +395,7 @@ fn later_dimension_names(
     dimension_names(members.required(MEMBER)?, dimensions, reading).map(Some)
 }
 
-/// The entries of `extensions`, in an array or in the entry point. What else is in an entry is ignored.
+/// Reads the entries of `extensions` in an array or in the entry point. Other members of an entry are ignored.
 pub(super) fn generic_extensions(
     value: &Value,
     reading: &Reading,
@@ -417,7 +419,7 @@ pub(super) fn generic_extensions(
     elements(MEMBER, value)?.iter().enumerate().map(extension).collect()
 }
 
-/// An entry of `extensions`.
+/// Writes an entry of `extensions`.
 pub(super) fn generic_extension_value(extension: &ExtensionDocument) -> Value {
     let mut object = Object::new();
     object.insert("extension", extension.identifier.as_str());

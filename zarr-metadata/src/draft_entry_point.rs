@@ -13,43 +13,43 @@ use zarr_spec::format::{Format, Mode, Reading};
 use zarr_spec::host::registry::split_version;
 use zarr_spec::key::Key;
 
-/// What `zarr_format` says in hierarchies that are written here, version included.
+/// The value of `zarr_format` in new hierarchies, including the version.
 const URI: &str = "https://purl.org/zarr/spec/core/3.0";
-/// What zarr-python 2 writes instead.
+/// The URI that zarr-python 2 writes instead.
 const OLDER_URI: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
-/// What the keys of documents end in when they are JSON.
+/// The suffix of the keys of JSON documents.
 const JSON_SUFFIX: &str = ".json";
 
-/// Which state of the draft a hierarchy follows.
+/// The state of the draft that a hierarchy follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Generation {
     /// May to October 2022, and zarr-python 2.12 to 2.18: read only.
     A,
-    /// December 2022 and January 2023: what is meant by "the draft".
+    /// December 2022 and January 2023, which "the draft" means without further qualification.
     B,
 }
 
 /// The entry point of a hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// As it stands in the document, so that a rewritten one says the same.
+    /// The text in the document, so that rewriting preserves it.
     pub zarr_format: String,
     /// The version at the end of `zarr_format`; the patch level is always 0.
     pub version: Version,
-    /// Decides on keys and on the form of array documents.
+    /// Determines the keys and the form of array documents.
     pub generation: Generation,
-    /// How the documents of arrays and groups are written; `json` or an extension.
+    /// The encoding of the documents of arrays and groups: `json` or an extension.
     pub metadata_encoding: ExtensionDocument,
-    /// What the keys of those documents end in.
+    /// The suffix of the keys of those documents.
     pub key_suffix: String,
     /// Generic extensions of the whole hierarchy.
     pub extensions: Vec<ExtensionDocument>,
-    /// Members that a newer minor version has brought.
+    /// Members of a newer minor version.
     pub ignored: Object,
 }
 
 impl EntryPoint {
-    /// That of a new hierarchy with JSON documents and without extensions.
+    /// Creates the entry point of a new hierarchy with JSON documents and without extensions.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -63,7 +63,8 @@ impl EntryPoint {
         }
     }
 
-    /// What zarr-python 2 means where it left the entry point out. Only compatibility mode opens such a hierarchy.
+    /// Returns the entry point that zarr-python 2 implies when it does not write one. Only compatibility mode
+    /// opens such a hierarchy.
     #[must_use]
     pub fn missing() -> Self {
         Self { zarr_format: OLDER_URI.to_owned(), generation: Generation::A, ..Self::new() }
@@ -76,12 +77,12 @@ impl Default for EntryPoint {
     }
 }
 
-/// Reads an entry point. One of generation A is read with a warning, and not in strict mode.
+/// Reads an entry point. One of generation A is read with a warning, and refused in strict mode.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for another format, generation or major version, for a member that is missing or not what it
-/// should be, and for an unknown one unless the minor version is newer than 0.
+/// [`DocumentError`] for another format, generation or major version, for a missing or invalid member, and for
+/// an unknown member unless the minor version is newer than 0.
 pub fn parse_entry_point(document: &Value, reading: &Reading) -> Result<EntryPoint, DocumentError> {
     let generation = match identify(document)? {
         Identified::DraftA => Generation::A,
@@ -124,11 +125,11 @@ pub fn parse_entry_point(document: &Value, reading: &Reading) -> Result<EntryPoi
     })
 }
 
-/// The document of an entry point.
+/// Writes the document of an entry point.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for generation A, which is read only, and for what strict reading would not accept.
+/// [`DocumentError`] for generation A, which is read-only, and for documents that strict reading refuses.
 pub fn entry_point_document(entry_point: &EntryPoint) -> Result<Value, DocumentError> {
     if entry_point.generation == Generation::A {
         return Err(DocumentError::document(
@@ -139,8 +140,7 @@ pub fn entry_point_document(entry_point: &EntryPoint) -> Result<Value, DocumentE
     let ExtensionDocument { identifier, configuration, type_name, .. } = &entry_point.metadata_encoding;
     match type_name {
         None if entry_point.key_suffix != JSON_SUFFIX => {
-            let reason =
-                format!("is \"{}\"; `json` is written with \"{JSON_SUFFIX}\" alone", entry_point.key_suffix);
+            let reason = format!("is \"{}\"; `json` requires \"{JSON_SUFFIX}\"", entry_point.key_suffix);
             return Err(DocumentError::member("metadata_encoding.metadata_key_suffix", reason));
         }
         None => encoding.insert("type", identifier.as_str()),
@@ -160,7 +160,7 @@ pub fn entry_point_document(entry_point: &EntryPoint) -> Result<Value, DocumentE
         .insert("extensions", entry_point.extensions.iter().map(generic_extension_value).collect::<Value>());
     add_ignored(&mut document, &entry_point.ignored)?;
     let document = Value::Object(document);
-    // Nothing is written that would not be read.
+    // A document that strict reading refuses is never written.
     parse_entry_point(&document, &Reading::new(Mode::Strict))?;
     Ok(document)
 }
@@ -172,7 +172,7 @@ fn json() -> ExtensionDocument {
 fn version(uri: &str, generation: Generation, reading: &Reading) -> Result<Version, DocumentError> {
     let error = |reason: String| DocumentError::member("zarr_format", reason);
     let Some((path, version)) = split_version(uri) else {
-        return Err(error(format!("is \"{uri}\", which does not end in a version such as /3.0")));
+        return Err(error(format!("is \"{uri}\"; expected a version such as /3.0 at its end")));
     };
     if version.major != 3 {
         let major = version.major;
@@ -195,7 +195,7 @@ fn version(uri: &str, generation: Generation, reading: &Reading) -> Result<Versi
         Generation::B => path == "https://purl.org/zarr/spec/core",
     };
     if !is_usual {
-        let reason = format!("is \"{uri}\", where the text has \"{URI}\"");
+        let reason = format!("is \"{uri}\"; expected \"{URI}\"");
         tolerate_for_compatibility(reading, error(reason))?;
     }
     Ok(version)
@@ -209,7 +209,7 @@ fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), Docum
     let encoding = match members.optional("extension") {
         None if name == "json" => json(),
         None => {
-            let reason = format!("is \"{name}\", not \"json\", and no extension is named");
+            let reason = format!("is \"{name}\"; expected \"json\" or an extension");
             return Err(members.error("type", reason));
         }
         Some(_) => ExtensionDocument {
@@ -223,7 +223,7 @@ fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), Docum
     Ok((encoding, suffix.to_owned()))
 }
 
-/// Generation A names the encoding by a URI, which is that of the core text for JSON.
+/// Generation A names the encoding by a URI; for JSON it is the URI of the core text.
 fn older_metadata_encoding(
     members: &mut Members<'_, '_>,
     reading: &Reading,
@@ -239,11 +239,11 @@ fn older_metadata_encoding(
     }
     let value = Value::from(uri);
     tolerate(reading, wrong("metadata_encoding", &value, &format!("\"{URI}\", which stands for JSON")))?;
-    // Whoever looks for a plugin of that name says that there is none.
+    // The lookup of the plugin reports that this encoding is unknown.
     Ok((ExtensionDocument::new(uri, Value::Null), suffix))
 }
 
-/// A suffix is the end of a key, and stays in one segment: children are found by listing prefixes.
+/// A suffix ends a key and must not contain `/`, since children are found by listing prefixes.
 fn check_suffix(suffix: &str) -> Result<(), DocumentError> {
     let key = Key::checked(format!("a{suffix}"), Format::V3Draft);
     if key.is_ok() && !suffix.contains('/') {

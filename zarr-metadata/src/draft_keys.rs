@@ -9,7 +9,7 @@ use zarr_spec::path::NodePath;
 /// The key of the entry point.
 pub const ENTRY_POINT: &str = "zarr.json";
 
-/// Where the documents and chunks of a hierarchy are.
+/// The keys of the documents and chunks of a hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
     generation: Generation,
@@ -17,61 +17,61 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// As the entry point says.
+    /// Creates the keys that the entry point determines.
     #[must_use]
     pub fn new(entry_point: &EntryPoint) -> Self {
         Self { generation: entry_point.generation, suffix: entry_point.key_suffix.clone() }
     }
 
-    /// The key of the array document at `path`.
+    /// Returns the key of the array document at `path`.
     ///
     /// # Errors
     ///
-    /// If a name of the path is none in the draft.
+    /// If the draft does not allow a name in the path.
     pub fn array(&self, path: &NodePath) -> Result<Key, KeyError> {
         self.document(path, NodeKind::Array)
     }
 
-    /// The key of the group document at `path`.
+    /// Returns the key of the group document at `path`.
     ///
     /// # Errors
     ///
-    /// If a name of the path is none in the draft.
+    /// If the draft does not allow a name in the path.
     pub fn group(&self, path: &NodePath) -> Result<Key, KeyError> {
         self.document(path, NodeKind::Group)
     }
 
-    /// What the keys of the chunks of the array at `path` begin with, and those of all arrays below a group.
+    /// Returns the prefix of the chunks of the array at `path`, or of all arrays below a group.
     ///
     /// # Errors
     ///
-    /// If a name of the path is none in the draft.
+    /// If the draft does not allow a name in the path.
     pub fn data_prefix(&self, path: &NodePath) -> Result<Prefix, KeyError> {
         self.prefix("data", path)
     }
 
-    /// What the keys of the documents of all nodes below `path` begin with.
+    /// Returns the prefix of the documents of all nodes below `path`.
     ///
     /// # Errors
     ///
-    /// If a name of the path is none in the draft.
+    /// If the draft does not allow a name in the path.
     pub fn children_prefix(&self, path: &NodePath) -> Result<Prefix, KeyError> {
         self.prefix("meta", path)
     }
 
-    /// The node whose document has the key `key`, if it is the key of a document.
+    /// Returns the node whose document has the key `key`; `None` if it is not the key of a document.
     #[must_use]
     pub fn node_of(&self, key: &Key) -> Option<(NodePath, NodeKind)> {
         let key = key.as_str().strip_suffix(&self.suffix)?;
         [NodeKind::Array, NodeKind::Group].into_iter().find_map(|kind| {
             let name = kind_name(kind);
             let place = match self.generation {
-                // Only the last occurrence belongs to the key: names may contain it too.
+                // Names may contain the suffix too, so only its last occurrence ends the key.
                 Generation::A => key.strip_suffix(name)?.strip_suffix('.')?.strip_prefix("meta/root")?,
                 Generation::B if key.strip_prefix("meta/") == Some(name) => "",
                 Generation::B => non_root(key.strip_suffix(name)?.strip_suffix('.')?.strip_prefix("meta")?)?,
             };
-            // `/` stands before every name: what is left of `meta/foo` is `/foo`.
+            // Every name follows a `/`: without `meta`, `meta/foo` is `/foo`.
             Some((NodePath::parse(non_slash(place)?, Format::V3Draft).ok()?, kind))
         })
     }
@@ -106,12 +106,12 @@ fn kind_name(kind: NodeKind) -> &'static str {
     }
 }
 
-/// The place of a node that is not the root.
+/// Refuses the place of the root.
 fn non_root(place: &str) -> Option<&str> {
     (!place.is_empty()).then_some(place)
 }
 
-/// A place that does not stand for the root by the name "".
+/// Refuses a place that would name the root with the name "".
 fn non_slash(place: &str) -> Option<&str> {
     (place != "/").then_some(place)
 }

@@ -1,4 +1,4 @@
-//! What a document says of one extension, read by itself.
+//! Reading the entry of a single extension.
 
 use zarr_json::{Object, Value, json};
 
@@ -8,16 +8,18 @@ use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::format::{Format, Reading};
 use zarr_spec::host::registry::ExtensionPoint;
 
-/// Reads what a document of `format` says of one extension: an element of `codecs`, the value of `chunk_grid`, and so
-/// on. In v2 a codec is a `compressor`, and a chunk grid, chunk key encoding or layout is the value of `chunks`,
-/// `dimension_separator` or `order`. `shape` is that of the array, in elements per dimension.
+/// Reads the entry of one extension in a document of `format`: an element of `codecs`, the value of
+/// `chunk_grid`, and so on.
 ///
-/// Data types are read by [`DataTypeDocument`](zarr_spec::data_type::DataTypeDocument), stores by
+/// In v2, a codec is a `compressor`, and a chunk grid, chunk key encoding or layout is the value of `chunks`,
+/// `dimension_separator` or `order`. `shape` is the shape of the array.
+///
+/// For data types, use [`DataTypeDocument`](zarr_spec::data_type::DataTypeDocument); for stores, use
 /// [`StoreConfiguration`](zarr_spec::store::StoreConfiguration).
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for what is wrong with the entry, and where the format has no place for it.
+/// [`DocumentError`] for an invalid entry, and for an extension point that the format does not have.
 pub fn parse_entry(
     point: ExtensionPoint,
     format: Format,
@@ -25,7 +27,7 @@ pub fn parse_entry(
     shape: &[u64],
     reading: &Reading,
 ) -> Result<ExtensionDocument, DocumentError> {
-    let no_place = || wrong(&point.to_string(), entry, &format!("one of the extensions that {format} has"));
+    let no_place = || wrong(&point.to_string(), entry, &format!("an extension point of {format}"));
     if (point, format) == (ExtensionPoint::MetadataEncoding, Format::V3Draft) {
         let document = json!({
             "zarr_format": "https://purl.org/zarr/spec/core/3.0", "metadata_encoding": (entry.clone()), "extensions": []
@@ -47,7 +49,7 @@ pub fn parse_entry(
     found.ok_or_else(no_place)
 }
 
-/// The member of an array document that names such extensions, and whether it is a list of them.
+/// Returns the member of an array document that names such extensions, and whether it is a list.
 fn member(point: ExtensionPoint, format: Format) -> Option<(&'static str, bool)> {
     Some(match (point, format) {
         (ExtensionPoint::Codec, Format::V2) => ("compressor", false),
@@ -64,7 +66,7 @@ fn member(point: ExtensionPoint, format: Format) -> Option<(&'static str, bool)>
     })
 }
 
-/// An array of which nothing but the shape and one member is of interest.
+/// Reads an array of which only the shape and one member matter.
 fn array_with(
     format: Format,
     shape: &[u64],
@@ -98,7 +100,7 @@ fn array_with(
         Format::V3Draft => draft::parse_array(&document, draft::Generation::B, reading),
         Format::V3 => match v3::parse_node(&document, reading)? {
             NodeMetadata::Array(array) => Ok(*array),
-            NodeMetadata::Group(_) => Err(DocumentError::document("is that of a group")),
+            NodeMetadata::Group(_) => Err(DocumentError::document("describes a group")),
         },
     }
 }
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_read_as_they_stand_in_documents_of_each_format() {
+    fn entries_are_read_in_the_form_of_each_format() {
         let v3 = parse(ExtensionPoint::Codec, Format::V3, json!({"name": "a", "configuration": {"b": 1}}));
         assert_eq!(v3.unwrap(), ExtensionDocument::new("a", json!({"b": 1})));
         let draft = parse(ExtensionPoint::Codec, Format::V3Draft, json!({"type": "https://a/b/1.0"}));
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_the_format_does_not_have_are_errors() {
+    fn entries_of_other_formats_are_errors() {
         for (point, format) in [
             (ExtensionPoint::StorageTransformer, Format::V2),
             (ExtensionPoint::ChunkKeyEncoding, Format::V3Draft),

@@ -1,29 +1,29 @@
-//! Which format a `zarr.json` belongs to.
+//! Identifying the format of a `zarr.json`.
 
 use zarr_json::Value;
 
 use super::DocumentError;
 use super::members::{Members, wrong};
 
-/// What a `zarr.json` is.
+/// The kind of a `zarr.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identified {
     /// A node of final v3.
     V3,
-    /// The entry point of a hierarchy of the draft, in the generation of May to October 2022 that zarr-python 2
-    /// writes: keys below `meta/root` and `data/root`.
+    /// The entry point of a hierarchy of the draft, in the generation of May to October 2022, which zarr-python
+    /// 2 writes: keys below `meta/root` and `data/root`.
     DraftA,
     /// The entry point of a hierarchy of the draft as of December 2022: keys below `meta` and `data`.
     DraftB,
 }
 
-/// Tells by `zarr_format`, and within the draft by the kind of `metadata_encoding`.
+/// Identifies a document by `zarr_format`, and within the draft by the kind of `metadata_encoding`.
 ///
-/// That a document is identified does not mean that it is valid.
+/// An identified document is not necessarily valid.
 ///
 /// # Errors
 ///
-/// For documents of February 2023, which lie between the draft and final v3, and for everything that is neither.
+/// For documents of February 2023, which are between the draft and final v3, and for all other documents.
 pub fn identify(document: &Value) -> Result<Identified, DocumentError> {
     let mut members = Members::of_document(document)?;
     let zarr_format = members.required("zarr_format")?;

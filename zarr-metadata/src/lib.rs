@@ -1,6 +1,6 @@
-//! Metadata documents of Zarr v2, the v3 draft and v3, and the one form that they are read into.
+//! Metadata documents of Zarr v2, the v3 draft and v3, and their common form.
 //!
-//! This crate does no I/O: keys and bytes are the business of the caller.
+//! This crate does not perform I/O; callers read and write keys and bytes.
 
 use zarr_json::{Object, Value};
 
@@ -25,61 +25,61 @@ pub use zarr_spec::metadata_encoding::{
     DOCUMENT_NAMES, DocumentError, DocumentKind, NODE_DOCUMENT_NAMES, parse_json, parse_json_member,
 };
 
-/// The metadata of an array, whatever format it came from. Identifiers are those of the format.
+/// The metadata of an array in any format. Identifiers are those of the format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayMetadata {
-    /// The format whose identifiers these are.
+    /// The format of the identifiers.
     pub format: Format,
     /// Elements per dimension.
     pub shape: Vec<u64>,
-    /// The type of all elements.
+    /// The data type of all elements.
     pub data_type: DataTypeDocument,
-    /// How elements are divided into chunks. `regular` has `chunk_shape` in every format.
+    /// The division into chunks. `regular` has `chunk_shape` in every format.
     pub chunk_grid: ExtensionDocument,
-    /// What the keys of chunks are: `default` or `v2` with a `separator` in the older formats too.
+    /// The encoding of chunk keys: `default` or `v2` with a `separator`, in the older formats too.
     pub chunk_key_encoding: ExtensionDocument,
-    /// How the elements of a chunk follow one another: v2's `order`, the draft's `chunk_memory_layout`.
+    /// The order of the elements of a chunk: `order` of v2, `chunk_memory_layout` of the draft.
     pub memory_layout: Option<ExtensionDocument>,
-    /// What elements that were never written hold; null in v2 and the draft means undefined.
+    /// The value of elements that were never written; null in v2 and the draft means undefined.
     pub fill_value: Value,
-    /// In the order in which they encode. v2: the filters, then the compressor.
+    /// The codecs in the order of encoding. In v2: the filters, then the compressor.
     pub codecs: Vec<ExtensionDocument>,
     /// Whether the last codec is the `compressor` of v2 rather than a filter.
     pub has_compressor: bool,
-    /// The first is nearest to the array.
+    /// The storage transformers; the first one is closest to the array.
     pub storage_transformers: Vec<ExtensionDocument>,
-    /// What users say of the array.
+    /// The attributes of users.
     pub attributes: Object,
-    /// One entry per dimension, if there are any.
+    /// The names of dimensions, one entry per dimension.
     pub dimension_names: Option<Vec<Option<String>>>,
-    /// The draft's `extensions`.
+    /// The `extensions` of the draft.
     pub extensions: Vec<ExtensionDocument>,
-    /// Members that may be ignored, kept for when the document is rewritten.
+    /// Unknown members that may be ignored, preserved for rewriting the document.
     pub ignored: Object,
 }
 
-/// The metadata of a group, whatever format it came from.
+/// The metadata of a group in any format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupMetadata {
     /// The format.
     pub format: Format,
-    /// What users say of the group.
+    /// The attributes of users.
     pub attributes: Object,
-    /// v3's `consolidated_metadata.metadata`: documents by relative path.
+    /// `consolidated_metadata.metadata` of v3: documents by relative path.
     pub consolidated: Option<Object>,
-    /// Members that may be ignored, kept for when the document is rewritten.
+    /// Unknown members that may be ignored, preserved for rewriting the document.
     pub ignored: Object,
 }
 
 impl GroupMetadata {
-    /// A group with attributes.
+    /// Creates a group with attributes.
     #[must_use]
     pub fn new(format: Format, attributes: Object) -> Self {
         Self { format, attributes, consolidated: None, ignored: Object::new() }
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeKind {
     /// An array.

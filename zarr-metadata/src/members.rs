@@ -1,4 +1,4 @@
-//! Reading the members of an object one by one, so that what is left over is known.
+//! Reading the members of an object one by one, which finds unknown members.
 
 use std::fmt::{self, Write};
 
@@ -7,20 +7,20 @@ use zarr_json::{Object, Value};
 use super::DocumentError;
 use zarr_spec::format::{Mode, Reading};
 
-/// The most dimensions that an array may have here, as NumPy had it for long.
+/// Maximum number of dimensions of an array, the former limit of NumPy.
 const MAX_DIMENSIONS: usize = 32;
 
-/// Members that an object rarely has more of.
+/// The number of members that objects rarely exceed.
 const USUAL_MEMBERS: usize = 12;
 
-/// The members of one object of a document, and which of them the reader knows.
+/// The members of an object, and which of them the reader knows.
 pub(super) struct Members<'a, 'p> {
     object: &'a Object,
     place: Place<'p>,
     known: Vec<&'static str>,
 }
 
-/// Where in a document something stands: a path that is made only if somebody wants to see it.
+/// A position in a document. Its path is formatted only when it is printed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place<'p> {
     /// The document itself.
@@ -48,7 +48,7 @@ impl<'p> From<&'p str> for Place<'p> {
 }
 
 impl<'a, 'p> Members<'a, 'p> {
-    /// Those of a whole document.
+    /// Creates the members of a whole document.
     pub(super) fn of_document(document: &'a Value) -> Result<Self, DocumentError> {
         let Some(object) = document.as_object() else {
             return Err(DocumentError::document(format!("is {}, not an object", document.kind_name())));
@@ -56,7 +56,7 @@ impl<'a, 'p> Members<'a, 'p> {
         Ok(Self { object, place: Place::Document, known: Vec::with_capacity(USUAL_MEMBERS) })
     }
 
-    /// Those of an object at `place` in a document.
+    /// Creates the members of an object at `place` in a document.
     pub(super) fn of_member(place: impl Into<Place<'p>>, value: &'a Value) -> Result<Self, DocumentError> {
         let place = place.into();
         let Some(object) = value.as_object() else {
@@ -65,7 +65,7 @@ impl<'a, 'p> Members<'a, 'p> {
         Ok(Self { object, place, known: Vec::new() })
     }
 
-    /// Complains of all that are missing at once.
+    /// Reports all missing members in one error.
     pub(super) fn require(&self, names: &[&str]) -> Result<(), DocumentError> {
         let missing: Vec<&&str> = names.iter().filter(|name| !self.object.contains(name)).collect();
         match missing.as_slice() {
@@ -81,30 +81,30 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// The member of this name, if there is one.
+    /// Returns the member of this name, if it exists.
     pub(super) fn optional(&mut self, name: &'static str) -> Option<&'a Value> {
         self.known.push(name);
         self.object.get(name)
     }
 
-    /// The member of this name.
+    /// Returns the member of this name.
     pub(super) fn required(&mut self, name: &'static str) -> Result<&'a Value, DocumentError> {
         self.optional(name).ok_or_else(|| self.error(name, "is missing"))
     }
 
-    /// The member of this name, which must be a string.
+    /// Returns the member of this name, which must be a string.
     pub(super) fn string(&mut self, name: &'static str) -> Result<&'a str, DocumentError> {
         let value = self.required(name)?;
         value.as_str().ok_or_else(|| wrong(&self.path(name), value, "a string"))
     }
 
-    /// The member of this name, which must be a URI.
+    /// Returns the member of this name, which must be a URI.
     pub(super) fn uri(&mut self, name: &'static str) -> Result<&'a str, DocumentError> {
         let uri = self.string(name)?;
-        if is_uri(uri) { Ok(uri) } else { Err(self.error(name, format!("is \"{uri}\", which is no URI"))) }
+        if is_uri(uri) { Ok(uri) } else { Err(self.error(name, format!("is \"{uri}\", which is not a URI"))) }
     }
 
-    /// The `configuration`, which must be an object where there is one; null otherwise.
+    /// Returns the `configuration`, which must be an object; null if it is missing.
     pub(super) fn configuration(&mut self) -> Result<Value, DocumentError> {
         match self.optional("configuration") {
             None => Ok(Value::Null),
@@ -113,7 +113,7 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// The path of a member of this object.
+    /// Returns the path of a member of this object.
     pub(super) fn path(&self, name: &str) -> String {
         match self.place {
             Place::Document => name.to_owned(),
@@ -121,17 +121,17 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// Something wrong with a member of this object.
+    /// Creates an error about a member of this object.
     pub(super) fn error(&self, name: &str, reason: impl Into<String>) -> DocumentError {
         DocumentError::member(self.path(name), reason)
     }
 
-    /// The members that nobody asked for.
+    /// Returns the members that the reader did not ask for.
     pub(super) fn unknown(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         self.object.except(&self.known)
     }
 
-    /// Complains of the first member that nobody asked for.
+    /// Refuses members that the reader did not ask for; the error names the first one.
     pub(super) fn refuse_unknown(&self) -> Result<(), DocumentError> {
         match self.unknown().next() {
             None => Ok(()),
@@ -139,18 +139,18 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// What to say of a member that the format does not have here.
+    /// Creates the error about a member that the format does not have here.
     pub(super) fn unknown_member(&self, name: &str) -> DocumentError {
         self.error(name, format!("is no member here; there are {}", self.known.join(", ")))
     }
 }
 
-/// A member that is of another kind than it should be.
+/// Creates the error about a member of the wrong kind.
 pub(super) fn wrong(path: &str, found: &Value, expected: &str) -> DocumentError {
     DocumentError::member(path, format!("is {}, not {expected}", describe(found)))
 }
 
-/// A value as a message shows it: short ones as they stand, others by their kind.
+/// Formats a value for messages: short values as text, others by their kind.
 fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -161,12 +161,12 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// Lets pass what the text forbids, with a warning, unless documents are read strictly.
+/// Tolerates a violation of the text with a warning, except in strict mode.
 pub(super) fn tolerate(reading: &Reading, error: DocumentError) -> Result<(), DocumentError> {
     reading.tolerate(error.to_string()).map_err(|_same| error)
 }
 
-/// Lets pass a form of a neighbouring generation, with a warning, in compatibility mode alone.
+/// Tolerates a form of a neighbouring generation with a warning, only in compatibility mode.
 pub(super) fn tolerate_for_compatibility(
     reading: &Reading,
     mut error: DocumentError,
@@ -179,7 +179,7 @@ pub(super) fn tolerate_for_compatibility(
     Err(error)
 }
 
-/// Reads a version number in `zarr_format`: `2.0` for 2 is read with a warning.
+/// Reads a version number in `zarr_format`; `2.0` instead of 2 is read with a warning.
 pub(super) fn zarr_format(
     members: &mut Members<'_, '_>,
     expected: u32,
@@ -193,17 +193,17 @@ pub(super) fn zarr_format(
     if value.as_f64() == Some(f64::from(expected)) { tolerate(reading, error) } else { Err(error) }
 }
 
-/// The attributes of a node.
+/// Reads the attributes of a node.
 pub(super) fn attributes(value: &Value) -> Result<Object, DocumentError> {
     value.as_object().cloned().ok_or_else(|| wrong("attributes", value, "an object"))
 }
 
-/// The elements of an array in a document.
+/// Returns the elements of an array in a document.
 pub(super) fn elements<'a>(path: &str, value: &'a Value) -> Result<&'a [Value], DocumentError> {
     value.as_array().ok_or_else(|| wrong(path, value, "an array"))
 }
 
-/// The shape of an array: lengths up to 2^63 - 1, of not too many dimensions.
+/// Reads the shape of an array, with lengths of at most 2^63 - 1 and a limited number of dimensions.
 pub(super) fn shape(path: &str, value: &Value) -> Result<Vec<u64>, DocumentError> {
     let lengths = elements(path, value)?;
     if lengths.len() > MAX_DIMENSIONS {
@@ -226,10 +226,10 @@ fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentEr
     }
 }
 
-/// The lengths of the chunks of an array of `shape`.
+/// Reads the chunk lengths of an array of `shape`.
 ///
-/// A length of 0 where the array has no elements either goes to `zero`; where that lets it pass, it becomes 1, so
-/// that no one has to divide by it.
+/// A length of 0 along a dimension without elements is passed to `zero`. If that tolerates it, the length
+/// becomes 1, so that callers can divide by it.
 pub(super) fn chunk_shape(
     path: &str,
     value: &Value,
@@ -246,7 +246,7 @@ pub(super) fn chunk_shape(
         }
         let error = DocumentError::member(
             format!("{path}[{dimension}]"),
-            format!("is 0, where the array has {elements} elements; a chunk has 1 at least"),
+            format!("is 0, but the array has {elements} elements; expected at least 1"),
         );
         if elements > 0 {
             return Err(error);
@@ -257,7 +257,7 @@ pub(super) fn chunk_shape(
     Ok(chunk)
 }
 
-/// "has 2 entries for 1 dimension".
+/// Formats a message such as "has 2 entries for 1 dimension".
 pub(super) fn count_mismatch(entries: usize, dimensions: usize) -> String {
     let mut text = format!("has {entries} entr{}", if entries == 1 { "y" } else { "ies" });
     // Writing to a `String` cannot fail.
@@ -265,7 +265,7 @@ pub(super) fn count_mismatch(entries: usize, dimensions: usize) -> String {
     text
 }
 
-/// `dimension_names`: a string or null for each of `dimensions`.
+/// Reads `dimension_names`: a string or null for each of `dimensions`.
 pub(super) fn dimension_names(
     value: &Value,
     dimensions: usize,
@@ -292,7 +292,7 @@ pub(super) fn dimension_names(
     Ok(names)
 }
 
-/// Whether `text` has the form of a URI: a scheme, a colon, and something behind it without blanks.
+/// Returns whether `text` has the form of a URI: a scheme, a colon, and more characters without white space.
 pub(super) fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let scheme_character = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);

@@ -1,6 +1,6 @@
 //! Documents and keys of version 2: `.zarray`, `.zgroup`, `.zattrs` and `.zmetadata`.
 //!
-//! Source: the Zarr storage specification version 2; `.zmetadata` as zarr-python writes it.
+//! Source: the Zarr storage specification version 2, and the `.zmetadata` that zarr-python writes.
 
 use zarr_json::{Object, Value};
 
@@ -25,18 +25,18 @@ pub const ATTRIBUTES: &str = ".zattrs";
 /// The name of consolidated metadata.
 pub const CONSOLIDATED: &str = ".zmetadata";
 
-/// What a key of v2 holds.
+/// The kind of document at a key of v2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyKind {
     /// The document of an array.
     Array,
     /// The document of a group.
     Group,
-    /// The attributes of either.
+    /// The attributes of an array or a group.
     Attributes,
 }
 
-/// The key of the array document at `path`.
+/// Returns the key of the array document at `path`.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub fn array_key(path: &NodePath) -> Result<Key, KeyError> {
     Key::of_names(path.names(), ARRAY)
 }
 
-/// The key of the group document at `path`.
+/// Returns the key of the group document at `path`.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn group_key(path: &NodePath) -> Result<Key, KeyError> {
     Key::of_names(path.names(), GROUP)
 }
 
-/// The key of the attributes of the node at `path`.
+/// Returns the key of the attributes of the node at `path`.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn attributes_key(path: &NodePath) -> Result<Key, KeyError> {
     Key::of_names(path.names(), ATTRIBUTES)
 }
 
-/// The key of the consolidated metadata of the group at `path`.
+/// Returns the key of the consolidated metadata of the group at `path`.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub fn consolidated_key(path: &NodePath) -> Result<Key, KeyError> {
     Key::of_names(path.names(), CONSOLIDATED)
 }
 
-/// What all keys of the node at `path` begin with: those of its documents, its chunks and its children.
+/// Returns the prefix of all keys of the node at `path`: of its documents, its chunks and its children.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ pub fn prefix(path: &NodePath) -> Result<Prefix, KeyError> {
     Prefix::of_names(path.names())
 }
 
-/// The node that `key` belongs to, if it is the key of a document.
+/// Returns the node of a document; `None` if `key` is not the key of a document.
 #[must_use]
 pub fn node_of(key: &Key) -> Option<(NodePath, KeyKind)> {
     let kind = match key.name() {
@@ -93,12 +93,12 @@ pub fn node_of(key: &Key) -> Option<(NodePath, KeyKind)> {
     Some((NodePath::parse(key.parent().as_str(), Format::V2).ok()?, kind))
 }
 
-/// Reads a `.zarray`, and the `.zattrs` beside it if there is one. Members that v2 does not have are ignored with
-/// a warning.
+/// Reads a `.zarray`, and the `.zattrs` next to it if it exists. Members that v2 does not define are ignored
+/// with a warning.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for a member that is missing, or not what it should be.
+/// [`DocumentError`] for a missing or invalid member.
 pub fn parse_array(
     document: &Value,
     attributes: Option<&Value>,
@@ -137,11 +137,11 @@ pub fn parse_array(
     })
 }
 
-/// Reads a `.zgroup`, and the `.zattrs` beside it if there is one.
+/// Reads a `.zgroup`, and the `.zattrs` next to it if it exists.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for another version, and in strict mode for any further member.
+/// [`DocumentError`] for another version, and in strict mode for any other member.
 pub fn parse_group(
     document: &Value,
     attributes: Option<&Value>,
@@ -160,23 +160,23 @@ pub fn parse_group(
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for what is no object.
+/// [`DocumentError`] if the document is not an object.
 pub fn parse_attributes(document: &Value) -> Result<Object, DocumentError> {
     attributes(document)
 }
 
-/// The `.zarray` of an array. Its attributes are a document of their own.
+/// Writes the `.zarray` of an array. Its attributes are a separate document.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for an array of another format, and for what v2 cannot express.
+/// [`DocumentError`] for an array of another format, and for metadata that v2 cannot express.
 pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     check_format(array.format, Format::V2)?;
     refuse_what_v2_lacks(array)?;
     let (filters, compressor) = match array.codecs.split_last() {
         Some((last, filters)) if array.has_compressor => (filters, codec_document(last)?),
         None if array.has_compressor => {
-            return Err(DocumentError::member("compressor", "is not among the codecs, which are none"));
+            return Err(DocumentError::member("compressor", "is set, but the list of codecs is empty"));
         }
         _ => (array.codecs.as_slice(), Value::Null),
     };
@@ -203,7 +203,7 @@ pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     Ok(document)
 }
 
-/// The `.zgroup` of a group. Its attributes are a document of their own.
+/// Writes the `.zgroup` of a group. Its attributes are a separate document.
 ///
 /// # Errors
 ///
@@ -211,12 +211,12 @@ pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
 pub fn group_document(group: &GroupMetadata) -> Result<Value, DocumentError> {
     check_format(group.format, Format::V2)?;
     if !group.ignored.is_empty() {
-        return Err(DocumentError::document("a group of v2 has no members beside `zarr_format`"));
+        return Err(DocumentError::document("a group of v2 cannot have members other than `zarr_format`"));
     }
     Ok(members([("zarr_format", 2)]))
 }
 
-/// The `.zattrs` of a node.
+/// Writes the `.zattrs` of a node.
 #[must_use]
 pub fn attributes_document(attributes: &Object) -> Value {
     Value::Object(attributes.clone())
@@ -226,7 +226,7 @@ fn configured(identifier: &str, parameter: &str, value: Value) -> ExtensionDocum
     ExtensionDocument::new(identifier, members([(parameter, value)]))
 }
 
-/// The filters and the compressor, and whether there is one.
+/// Reads the filters and the compressor, and whether there is a compressor.
 fn codecs(filters: &Value, compressor: &Value) -> Result<(Vec<ExtensionDocument>, bool), DocumentError> {
     let mut codecs = match filters {
         Value::Null => Vec::new(),
@@ -239,7 +239,7 @@ fn codecs(filters: &Value, compressor: &Value) -> Result<(Vec<ExtensionDocument>
     Ok((codecs, !compressor.is_null()))
 }
 
-/// The codecs of a list of filters. Generation A of the draft has them too.
+/// Reads the codecs of a list of filters. Generation A of the draft uses the same form.
 pub(super) fn filter_codecs(path: &str, filters: &[Value]) -> Result<Vec<ExtensionDocument>, DocumentError> {
     let codec = |(position, filter)| codec(&format!("{path}[{position}]"), filter);
     filters.iter().enumerate().map(codec).collect()
@@ -261,7 +261,7 @@ fn codec_document(codec: &ExtensionDocument) -> Result<Value, DocumentError> {
         Value::Object(parameters) => {
             for (name, value) in parameters {
                 if object.insert(name, value.clone()).is_some() {
-                    let reason = "a parameter of that name has no place in v2";
+                    let reason = "v2 cannot have a parameter of this name";
                     return Err(DocumentError::member(format!("{}.{name}", codec.identifier), reason));
                 }
             }
@@ -314,16 +314,16 @@ fn refuse_what_v2_lacks(array: &ArrayMetadata) -> Result<(), DocumentError> {
     ];
     for (member, is_there) in lacking {
         if is_there {
-            return Err(DocumentError::member(member, "has no place in v2"));
+            return Err(DocumentError::member(member, "is not supported by v2"));
         }
     }
     match array.ignored.keys().next() {
-        Some(member) => Err(DocumentError::member(member, "has no place in v2")),
+        Some(member) => Err(DocumentError::member(member, "is not supported by v2")),
         None => Ok(()),
     }
 }
 
-/// The elements of `filters` in the attributes of generation A of the draft.
+/// Reads `filters` in the attributes of generation A of the draft.
 pub(super) fn hidden_filters(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
     if value.is_null() { Ok(Vec::new()) } else { filter_codecs(path, elements(path, value)?) }
 }

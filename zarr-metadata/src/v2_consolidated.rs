@@ -11,11 +11,10 @@ use super::write::members;
 use zarr_spec::format::Reading;
 use zarr_spec::key::Key;
 
-/// The documents that a `.zmetadata` has: a copy of what lay in the store when it was made.
+/// The documents in a `.zmetadata`: a copy of the documents in the store at the time of consolidation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Consolidated {
-    /// The documents `.zarray`, `.zgroup` and `.zattrs` by their keys, which are relative to where the
-    /// `.zmetadata` lies.
+    /// The documents `.zarray`, `.zgroup` and `.zattrs` by their keys, relative to the `.zmetadata`.
     pub documents: BTreeMap<Key, Value>,
 }
 
@@ -23,7 +22,7 @@ pub struct Consolidated {
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for another version, and for members that are missing or of the wrong kind.
+/// [`DocumentError`] for another version, and for missing or invalid members.
 pub fn parse_consolidated(document: &Value, reading: &Reading) -> Result<Consolidated, DocumentError> {
     let mut members = Members::of_document(document)?;
     members.require(&["zarr_consolidated_format", "metadata"])?;
@@ -49,7 +48,7 @@ pub fn parse_consolidated(document: &Value, reading: &Reading) -> Result<Consoli
     Ok(consolidated)
 }
 
-/// The `.zmetadata` of these documents.
+/// Writes the `.zmetadata` of these documents.
 ///
 /// # Errors
 ///
@@ -65,7 +64,7 @@ pub fn consolidated_document(consolidated: &Consolidated) -> Result<Value, Docum
     Ok(members([("zarr_consolidated_format", Value::from(1)), ("metadata", Value::Object(metadata))]))
 }
 
-/// zarr-python 3 puts a member of final v3 into the groups of a `.zmetadata` (V2-CONS-06).
+/// zarr-python 3 adds a member of final v3 to the groups in a `.zmetadata` (V2-CONS-06).
 fn without_inner_copy(key: &Key, document: &Value) -> Value {
     let mut document = document.clone();
     if key.name() == GROUP

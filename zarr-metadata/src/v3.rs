@@ -1,6 +1,6 @@
 //! Documents and keys of final version 3: a `zarr.json` in every array and group.
 //!
-//! Source: the Zarr core specification version 3.1; `consolidated_metadata` as zarr-python writes it.
+//! Source: the Zarr core specification version 3.1, and the `consolidated_metadata` that zarr-python writes.
 
 use zarr_json::{Object, Value};
 
@@ -19,7 +19,7 @@ use zarr_spec::path::NodePath;
 /// The name of the document of every node.
 pub const NODE: &str = "zarr.json";
 
-/// The key of the document of the node at `path`.
+/// Returns the key of the document of the node at `path`.
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub fn node_key(path: &NodePath) -> Result<Key, KeyError> {
     Key::of_names(path.names(), NODE)
 }
 
-/// What all keys of the node at `path` begin with: those of its document, its chunks and its children.
+/// Returns the prefix of all keys of the node at `path`: of its document, its chunks and its children.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn prefix(path: &NodePath) -> Result<Prefix, KeyError> {
     Prefix::of_names(path.names())
 }
 
-/// The node that `key` belongs to, if it is the key of a document.
+/// Returns the node of a document; `None` if `key` is not the key of a document.
 #[must_use]
 pub fn node_of(key: &Key) -> Option<NodePath> {
     if key.name() != NODE {
@@ -53,11 +53,11 @@ pub fn node_of(key: &Key) -> Option<NodePath> {
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for a document of another format or generation, for a member that is missing or not what it
-/// should be, and for an unknown member that does not say `"must_understand": false`.
+/// [`DocumentError`] for a document of another format or generation, for a missing or invalid member, and for
+/// an unknown member without `"must_understand": false`.
 pub fn parse_node(document: &Value, reading: &Reading) -> Result<NodeMetadata, DocumentError> {
     if identify(document)? != Identified::V3 {
-        let reason = "is that of an entry point of the v3 draft, not of a node of final v3";
+        let reason = "is an entry point of the v3 draft; expected a node of final v3";
         return Err(DocumentError::member("zarr_format", reason));
     }
     let mut members = Members::of_document(document)?;
@@ -71,11 +71,11 @@ pub fn parse_node(document: &Value, reading: &Reading) -> Result<NodeMetadata, D
     }
 }
 
-/// The `zarr.json` of an array.
+/// Writes the `zarr.json` of an array.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for an array of another format, and for what v3 cannot express.
+/// [`DocumentError`] for an array of another format, and for metadata that v3 cannot express.
 pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     check_format(array.format, Format::V3)?;
     for (member, is_there) in [
@@ -84,7 +84,7 @@ pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
         ("compressor", array.has_compressor),
     ] {
         if is_there {
-            return Err(DocumentError::member(member, "has no place in v3"));
+            return Err(DocumentError::member(member, "is not supported by v3"));
         }
     }
     let mut document = Object::new();
@@ -110,11 +110,11 @@ pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     checked(document, &array.ignored)
 }
 
-/// The `zarr.json` of a group.
+/// Writes the `zarr.json` of a group.
 ///
 /// # Errors
 ///
-/// [`DocumentError`] for a group of another format, and for consolidated paths that are none.
+/// [`DocumentError`] for a group of another format, and for invalid paths of consolidated metadata.
 pub fn group_document(group: &GroupMetadata) -> Result<Value, DocumentError> {
     check_format(group.format, Format::V3)?;
     let mut document = Object::new();
@@ -132,7 +132,7 @@ pub fn group_document(group: &GroupMetadata) -> Result<Value, DocumentError> {
     checked(document, &group.ignored)
 }
 
-/// Reads a document that was just made, strictly: nothing is written that would not be read.
+/// Reads a new document strictly: a document that strict reading refuses is never written.
 fn checked(mut document: Object, ignored: &Object) -> Result<Value, DocumentError> {
     add_ignored(&mut document, ignored)?;
     let document = Value::Object(document);
@@ -140,21 +140,21 @@ fn checked(mut document: Object, ignored: &Object) -> Result<Value, DocumentErro
     Ok(document)
 }
 
-/// An entry in object form, which every reader of v3 knows. Where this is used, `must_understand` has no meaning,
-/// and readers of version 3.0 do not expect it.
+/// Writes an entry as an object, the form that every reader of v3 supports. `must_understand` is omitted: it
+/// has no meaning here, and readers of version 3.0 do not expect it.
 fn plain(entry: &ExtensionDocument) -> Value {
     let mut object = Object::new();
     object.insert("name", entry.identifier.as_str());
     if !entry.configuration.is_null() {
         object.insert("configuration", entry.configuration.clone());
     } else if entry.identifier.starts_with("numcodecs.") {
-        // zarr-python does not read such an entry without one.
+        // zarr-python does not read an entry without a configuration.
         object.insert("configuration", Object::new());
     }
     Value::Object(object)
 }
 
-/// An entry that readers may skip if it says so.
+/// Writes an entry that readers may skip if it has `"must_understand": false`.
 fn skippable(entry: &ExtensionDocument) -> Value {
     let mut value = plain(entry);
     if let (false, Some(object)) = (entry.must_understand, value.as_object_mut()) {
@@ -176,10 +176,7 @@ fn array(mut members: Members<'_, '_>, reading: &Reading) -> Result<ArrayMetadat
     let fill_value = members.required("fill_value")?.clone();
     let codecs = extensions("codecs", members.required("codecs")?, reading)?;
     if codecs.is_empty() {
-        return Err(DocumentError::member(
-            "codecs",
-            "is empty; one codec at least turns the array into bytes",
-        ));
+        return Err(DocumentError::member("codecs", "is empty; expected at least an array-to-bytes codec"));
     }
     let attributes = members.optional("attributes").map(attributes).transpose()?.unwrap_or_default();
     let storage_transformers = match members.optional("storage_transformers") {
@@ -226,8 +223,8 @@ fn group(mut members: Members<'_, '_>, reading: &Reading) -> Result<GroupMetadat
     Ok(GroupMetadata { format: Format::V3, attributes, consolidated, ignored })
 }
 
-/// The members that a reader may ignore. Empty ones called as in `leftovers` are dropped with a warning: documents
-/// of early 2023 have them.
+/// Returns the members that a reader may ignore. Empty members whose names are in `leftovers` are dropped with
+/// a warning: documents of early 2023 have them.
 fn ignored(
     members: &Members<'_, '_>,
     leftovers: &[&str],
@@ -247,7 +244,7 @@ fn ignored(
     Ok(ignored)
 }
 
-/// The documents in `consolidated_metadata`, by their path below the group.
+/// Reads the documents in `consolidated_metadata`, by their path below the group.
 fn consolidated_nodes(value: &Value, reading: &Reading) -> Result<Object, DocumentError> {
     const MEMBER: &str = "consolidated_metadata";
     let mut members = Members::of_member(MEMBER, value)?;
@@ -275,7 +272,7 @@ fn consolidated_nodes(value: &Value, reading: &Reading) -> Result<Object, Docume
             reading.warn(format!("`{member}`: names that begin with `__` are reserved; it is ignored"));
             continue;
         }
-        // The other copies are as good as they would be without it.
+        // The other copies remain usable.
         if NodePath::parse(&format!("/{path}"), Format::V3).is_ok_and(|path| !path.is_root()) {
             nodes.insert(path, document.clone());
         } else {
@@ -285,7 +282,7 @@ fn consolidated_nodes(value: &Value, reading: &Reading) -> Result<Object, Docume
     Ok(nodes)
 }
 
-/// An extension definition: a name, or an object with a name and perhaps a configuration.
+/// Reads an extension definition: a name, or an object with a name and an optional configuration.
 fn extension<'p>(
     place: impl Into<Place<'p>>,
     value: &Value,
@@ -303,7 +300,7 @@ fn tolerate_unknown(place: Place<'_>, unknown: &[&str], reading: &Reading) -> Re
     tolerate(reading, DocumentError::member(format!("{place}.{name}"), reason))
 }
 
-/// An extension definition, and the names of what else is in the object.
+/// Reads an extension definition and the names of the other members of the object.
 fn named<'a>(place: Place<'_>, value: &'a Value) -> Result<(ExtensionDocument, Vec<&'a str>), DocumentError> {
     let non_empty = |name: &str| match name {
         "" => Err(DocumentError::member(place.to_string(), "the name is empty")),
@@ -327,11 +324,12 @@ fn named<'a>(place: Place<'_>, value: &'a Value) -> Result<(ExtensionDocument, V
     Ok((extension, unknown))
 }
 
-/// A list of extension definitions, such as `codecs`, also inside of a configuration. `path` is what errors call it.
+/// Reads a list of extension definitions such as `codecs`, including one inside of a configuration. Errors
+/// refer to it as `path`.
 ///
 /// # Errors
 ///
-/// For whatever is no list, and for an entry that is neither a name nor an object with a name.
+/// If the value is not a list, or an entry is neither a name nor an object with a name.
 pub fn extensions(
     path: &str,
     value: &Value,
@@ -341,7 +339,7 @@ pub fn extensions(
     elements(path, value)?.iter().enumerate().map(extension).collect()
 }
 
-/// As [`extension`]; zarr-python also reads a `separator` that stands beside the name (V3-GRID-11).
+/// Like [`extension`]; zarr-python also reads a `separator` next to the name (V3-GRID-11).
 fn chunk_key_encoding(value: &Value, reading: &Reading) -> Result<ExtensionDocument, DocumentError> {
     const MEMBER: &str = "chunk_key_encoding";
     let (mut encoding, unknown) = named(Place::Member(MEMBER), value)?;
@@ -349,7 +347,7 @@ fn chunk_key_encoding(value: &Value, reading: &Reading) -> Result<ExtensionDocum
     if let (Some(separator), ["separator"], Value::Null) =
         (beside, unknown.as_slice(), &encoding.configuration)
     {
-        let reason = "stands beside `configuration`, not in it";
+        let reason = "must be in `configuration`, not next to it";
         tolerate(reading, DocumentError::member(format!("{MEMBER}.separator"), reason))?;
         encoding.configuration = members([("separator", separator.clone())]);
         return Ok(encoding);

@@ -1,4 +1,4 @@
-//! What the writers of all formats share.
+//! Helpers for writing documents of all formats.
 
 use zarr_json::{Object, Value};
 
@@ -7,17 +7,19 @@ use super::members::wrong;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::format::Format;
 
-/// An object of these members.
+/// Creates an object of these members.
 pub(super) fn members<V: Into<Value>, const N: usize>(members: [(&str, V); N]) -> Value {
     members.into_iter().collect()
 }
 
-/// Refuses metadata whose identifiers are those of another format.
+/// Refuses metadata with identifiers of another format.
 pub(super) fn check_format(found: Format, wanted: Format) -> Result<(), DocumentError> {
     if found == wanted {
         return Ok(());
     }
-    Err(DocumentError::document(format!("metadata of {found} has no document in {wanted}; convert it first")))
+    Err(DocumentError::document(format!(
+        "metadata of {found} cannot be written as {wanted}; convert it first"
+    )))
 }
 
 /// Adds members that were ignored when the document was read.
@@ -30,10 +32,10 @@ pub(super) fn add_ignored(document: &mut Object, ignored: &Object) -> Result<(),
     Ok(())
 }
 
-/// The `chunk_shape` of a regular grid.
+/// Returns the `chunk_shape` of a regular grid.
 pub(super) fn regular_chunk_shape(grid: &ExtensionDocument, format: Format) -> Result<&Value, DocumentError> {
     if grid.identifier != "regular" {
-        let reason = format!("{format} has no form of the chunk grid `{}`", grid.identifier);
+        let reason = format!("{format} does not support the chunk grid `{}`", grid.identifier);
         return Err(DocumentError::member("chunk_grid", reason));
     }
     let configuration = &only_configuration("chunk_grid", grid, &["chunk_shape"])?.configuration;
@@ -41,7 +43,7 @@ pub(super) fn regular_chunk_shape(grid: &ExtensionDocument, format: Format) -> R
     chunk_shape.ok_or_else(|| DocumentError::member("chunk_grid.chunk_shape", "is missing"))
 }
 
-/// The separator of the chunk key encoding called `identifier`, the only one that the format has.
+/// Returns the separator of the chunk key encoding `identifier`, the only one of the format.
 pub(super) fn separator(
     encoding: &ExtensionDocument,
     identifier: &str,
@@ -49,7 +51,7 @@ pub(super) fn separator(
 ) -> Result<String, DocumentError> {
     const MEMBER: &str = "chunk_key_encoding";
     if encoding.identifier != identifier {
-        let reason = format!("is `{}`; this format has only that called `{identifier}`", encoding.identifier);
+        let reason = format!("is `{}`; this format supports only `{identifier}`", encoding.identifier);
         return Err(DocumentError::member(MEMBER, reason));
     }
     let configuration = &only_configuration(MEMBER, encoding, &["separator"])?.configuration;
@@ -60,14 +62,14 @@ pub(super) fn separator(
     }
 }
 
-/// Refuses an entry that has more than its identifier and these parameters: the format has no place for it.
+/// Refuses an entry with more than its identifier and these parameters, which the format cannot express.
 pub(super) fn only_configuration<'e>(
     member: &str,
     entry: &'e ExtensionDocument,
     parameters: &[&str],
 ) -> Result<&'e ExtensionDocument, DocumentError> {
     if entry.type_name.is_some() {
-        return Err(DocumentError::member(format!("{member}.type"), "has no place in this format"));
+        return Err(DocumentError::member(format!("{member}.type"), "is not supported by this format"));
     }
     let unknown = match &entry.configuration {
         Value::Null => None,
@@ -75,7 +77,9 @@ pub(super) fn only_configuration<'e>(
         other => return Err(wrong(&format!("{member}.configuration"), other, "an object")),
     };
     match unknown {
-        Some(name) => Err(DocumentError::member(format!("{member}.{name}"), "has no place in this format")),
+        Some(name) => {
+            Err(DocumentError::member(format!("{member}.{name}"), "is not supported by this format"))
+        }
         None => Ok(entry),
     }
 }

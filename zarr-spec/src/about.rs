@@ -1,36 +1,36 @@
-//! What a plugin says of itself: for people who look for it, and for what tests it.
+//! The description of a plugin, for documentation and for tests.
 
 use serde::de::DeserializeOwned;
 use zarr_json::{Value, schema};
 
 use crate::format::Format;
 
-/// A sentence on a plugin, uses of it, and what its configuration is.
+/// A summary of a plugin, examples of its use, and the schema of its configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
-    /// One sentence: what it does.
+    /// One sentence about the purpose of the plugin.
     pub summary: &'static str,
-    /// Uses that work, the most usual one first. Conformance suites run on each.
+    /// Working examples, the most common one first. Conformance suites run all of them.
     pub examples: &'static [Example],
     /// The schema of the configuration, for each of [`Format::ALL`].
     pub(crate) schemas: [Schema; Format::ALL.len()],
 }
 
-/// Where a JSON Schema comes from.
+/// The source of a JSON Schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Schema {
     Unknown,
-    /// The struct that a linked plugin reads.
+    /// The struct into which a linked plugin parses the configuration.
     Linked(fn() -> Value),
-    /// The text that a library has, which was loaded and stays as long as the program.
+    /// The text of a loaded library, which is never freed.
     Loaded(&'static str),
 }
 
 impl About {
-    /// Nothing.
+    /// An empty description.
     pub const NOTHING: Self = Self::new("", &[]);
 
-    /// A sentence and uses.
+    /// Creates a description without schemas.
     #[must_use]
     pub const fn new(summary: &'static str, examples: &'static [Example]) -> Self {
         Self { summary, examples, schemas: [Schema::Unknown; Format::ALL.len()] }
@@ -42,19 +42,19 @@ impl About {
         Self { summary, examples, ..self }
     }
 
-    /// Adds the struct that configurations of every format are read into.
+    /// Adds the struct into which configurations of every format are parsed.
     #[must_use]
     pub const fn with_configurations<T: DeserializeOwned>(self) -> Self {
         Self { schemas: [Schema::Linked(schema::of::<T>); Format::ALL.len()], ..self }
     }
 
-    /// Adds the struct that configurations of `format` are read into.
+    /// Adds the struct into which configurations of `format` are parsed.
     #[must_use]
     pub const fn with_configuration<T: DeserializeOwned>(self, format: Format) -> Self {
         self.with_schema(format, Schema::Linked(schema::of::<T>))
     }
 
-    /// With the text of a JSON Schema that configurations of `format` fit.
+    /// Adds the text of a JSON Schema for configurations of `format`.
     #[must_use]
     pub const fn with_schema_text(self, format: Format, text: &'static str) -> Self {
         self.with_schema(format, Schema::Loaded(text))
@@ -65,10 +65,12 @@ impl About {
         self
     }
 
-    /// The JSON Schema (draft 2020-12) of what the plugin takes for its configuration in `format`, if it says so: of the
-    /// `configuration`, in v2 of the members beside `id`, of a store of those beside `type`. None at all is `{}`.
+    /// Returns the JSON Schema (draft 2020-12) of the configuration in `format`, if the plugin declares one. In
+    /// v2 it describes the members next to `id`, for a store the members next to `type`, otherwise the
+    /// `configuration`. A missing configuration counts as `{}`.
     ///
-    /// What it refuses is refused; the plugin may ask for more, such as what depends on another member or on the array.
+    /// The plugin refuses everything that the schema refuses. It may check more, such as relations to other
+    /// members or to the array.
     #[must_use]
     pub fn configuration_schema(&self, format: Format) -> Option<Value> {
         match self.schemas[format as usize] {
@@ -81,7 +83,7 @@ impl About {
     }
 }
 
-/// A use of a plugin, as it stands in a document.
+/// An example of a plugin's use, in the form of a document.
 ///
 /// ```
 /// use zarr_spec::{Example, Loss};
@@ -100,45 +102,45 @@ impl About {
 pub struct Example {
     /// The format of the document.
     pub format: Format,
-    /// JSON: all that the document says of the plugin. A codec of v3 is an object with `name` and `configuration`, a
-    /// data type of v2 is the value of `dtype`, a store is its description with `type`, and so on. A store that has to be
-    /// somewhere says a relative `path`: whoever runs the example says relative to what.
+    /// The JSON entry of the plugin in a document: a codec of v3 is an object with `name` and `configuration`,
+    /// a data type of v2 is the value of `dtype`, a store is its description with `type`, and so on. A store
+    /// that needs a location has a relative `path`; the program that runs the example chooses the folder.
     pub document: &'static str,
-    /// Data types of arrays that it works with, by their names in v3; none for any type.
+    /// The data types of arrays that the example supports, by their names in v3; empty for any data type.
     pub data_types: &'static [&'static str],
-    /// Elements per dimension of the chunk (for a grid: of the array) that it fits; empty for any shape.
+    /// The shape of the chunk (for a grid: of the array) that the example supports; empty for any shape.
     pub shape: &'static [u64],
-    /// How far elements that come back may be from those that went in.
+    /// The maximum difference between original and decoded elements.
     pub loss: Loss,
 }
 
 /// How much of an element a codec may lose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Loss {
-    /// Nothing: the same bits come back.
+    /// Lossless: the same bits are returned.
     Nothing,
     /// The difference is at most this.
     Absolute(f64),
-    /// The difference is at most this part of the element.
+    /// The difference is at most this fraction of the element.
     Relative(f64),
-    /// Without a bound, or not for all values. What came back once comes back the same from then on.
+    /// No bound, or not for all values. Encoding and decoding a decoded value again does not change it.
     Unbounded,
 }
 
 impl Example {
-    /// As documents of final v3 have it.
+    /// Creates an example for documents of final v3.
     #[must_use]
     pub const fn v3(document: &'static str) -> Self {
         Self::of(Format::V3, document)
     }
 
-    /// As documents of the v3 draft have it.
+    /// Creates an example for documents of the v3 draft.
     #[must_use]
     pub const fn draft(document: &'static str) -> Self {
         Self::of(Format::V3Draft, document)
     }
 
-    /// As documents of v2 have it.
+    /// Creates an example for documents of v2.
     #[must_use]
     pub const fn v2(document: &'static str) -> Self {
         Self::of(Format::V2, document)
@@ -148,19 +150,19 @@ impl Example {
         Self { format, document, data_types: &[], shape: &[], loss: Loss::Nothing }
     }
 
-    /// Only with these data types.
+    /// Restricts the example to these data types.
     #[must_use]
     pub const fn with_data_types(self, data_types: &'static [&'static str]) -> Self {
         Self { data_types, ..self }
     }
 
-    /// Only with this shape.
+    /// Restricts the example to this shape.
     #[must_use]
     pub const fn with_shape(self, shape: &'static [u64]) -> Self {
         Self { shape, ..self }
     }
 
-    /// Not all comes back.
+    /// Declares the example as lossy.
     #[must_use]
     pub const fn with_loss(self, loss: Loss) -> Self {
         Self { loss, ..self }

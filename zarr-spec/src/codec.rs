@@ -1,7 +1,8 @@
-//! Codecs: what stands between the elements of a chunk and the bytes in the store.
+//! Codecs: transformations between the elements of a chunk and the bytes in the store.
 //!
-//! A codec is one of a few kinds, by what an engine can do with it. Some kinds are plain values that the engine
-//! folds into the copy it makes anyway; the others are small traits with the procedures of the specification.
+//! A codec has one of a few kinds, which determine how an engine can use it. Some kinds are plain values that
+//! the engine combines with the copy that it makes anyway. The others are small traits with the operations of
+//! the specification.
 
 mod entry;
 mod parts;
@@ -26,29 +27,29 @@ use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size
 pub use entry::CodecEntry;
 pub use parts::{InParts, PartSource, PartTarget};
 
-/// Why a codec could not be created, or a chunk not be encoded or decoded.
+/// Why a codec could not be created, or a chunk could not be encoded or decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// The configuration does not fit the codec.
+    /// The configuration is invalid for the codec.
     #[error("invalid configuration: {0}")]
     InvalidConfiguration(#[from] Invalid),
-    /// The codec does not work with this data type, shape or position.
+    /// The codec does not support this data type, shape or position.
     #[error("{}", printable(.0))]
     Unsupported(String),
     /// The codec cannot represent this chunk.
     #[error("chunk cannot be encoded: {}", printable(.0))]
     Encode(BoxError),
-    /// The encoded bytes are not what this codec writes.
+    /// The encoded bytes are not valid output of this codec.
     #[error("chunk is corrupt: {}", printable(.0))]
     Corrupt(BoxError),
-    /// More came out than may.
+    /// The result exceeds the limit.
     #[error(transparent)]
     TooLarge(#[from] LimitExceeded),
-    /// The system has no memory left.
+    /// The system does not have enough memory.
     #[error("out of memory: the system has no {size} bytes for a buffer")]
     OutOfMemory {
-        /// Bytes that were asked for.
+        /// The requested number of bytes.
         size: usize,
     },
     /// A chain inside the codec could not be created.
@@ -65,12 +66,12 @@ pub enum CodecError {
 }
 
 impl CodecError {
-    /// The configuration does not fit, in a lower case sentence.
+    /// Creates the error for an invalid configuration from a lower case sentence.
     pub fn configuration(what: impl Into<String>) -> Self {
         Self::InvalidConfiguration(Invalid::new(what))
     }
 
-    /// The encoded bytes are not what this codec writes. An error of [`Output`] inside stays what it is.
+    /// Creates the error for corrupt bytes. Preserves an error of [`Output`] in `source`.
     pub fn corrupt(source: impl Into<BoxError>) -> Self {
         match limit_of(source.into()) {
             Ok(limit) => Self::TooLarge(limit),
@@ -87,7 +88,7 @@ impl CodecError {
         }
     }
 
-    /// The codec cannot represent this chunk. An error of [`Output`] inside stays what it is.
+    /// Creates the error for a chunk that cannot be encoded. Preserves an error of [`Output`] in `source`.
     pub fn encode(source: impl Into<BoxError>) -> Self {
         match limit_of(source.into()) {
             Ok(limit) => Self::TooLarge(limit),
@@ -96,7 +97,7 @@ impl CodecError {
     }
 }
 
-/// Libraries that write to an [`Output`] as to any `io::Write` wrap its error.
+/// Finds the error of an [`Output`], which libraries wrap if they use it as an `io::Write`.
 fn limit_of(source: BoxError) -> Result<LimitExceeded, BoxError> {
     let inside = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     match inside.and_then(|inside| inside.downcast_ref()).or(source.downcast_ref()) {
@@ -105,41 +106,44 @@ fn limit_of(source: BoxError) -> Result<LimitExceeded, BoxError> {
     }
 }
 
-/// A codec, by what an engine can do with it.
+/// A codec, by the way in which an engine can use it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Codec {
-    /// Array to array. Encoded dimension `i` is decoded dimension `order[i]`; elements keep their bytes.
+    /// Array to array. Encoded dimension `i` is decoded dimension `order[i]`; the bytes of elements do not
+    /// change.
     Permutation(Vec<usize>),
-    /// Array to bytes. Elements one after another in C order, numbers in this byte order.
+    /// Array to bytes. Stores elements in C order, numbers in this byte order.
     Binary(ByteOrder),
-    /// Bytes to bytes: the same bytes and a checksum beside them.
+    /// Bytes to bytes. Adds a checksum and leaves the bytes unchanged.
     Checksum(Arc<dyn Checksum>),
-    /// Array to bytes: independent inner chunks and an index of where each one is.
+    /// Array to bytes. Stores independent inner chunks and an index of their positions.
     Shard(Arc<Shard>),
     /// Array to array, computed.
     ArrayToArray(Arc<dyn ArrayToArrayCodec>),
     /// Array to bytes, computed.
     ArrayToBytes(Arc<dyn ArrayToBytesCodec>),
-    /// Array to bytes, computed by chains inside of it, which the engine runs, and from what they leave.
+    /// Array to bytes, computed by inner chains, which the engine runs, and from their results.
     Composite(Arc<dyn CompositeCodec>),
     /// Bytes to bytes, computed.
     BytesToBytes(Arc<dyn BytesToBytesCodec>),
 }
 
-/// Turns an array into an array of the same elements in another form.
+/// Converts an array to an array of the same elements in another form.
 ///
-/// Elements are in C order and native byte order; those of variable size as [`crate::Elements::Variable`] says.
+/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable
+/// size.
 pub trait ArrayToArrayCodec: Debug + Send + Sync {
-    /// Shape, data type, fill value and declared byte order of the encoded side: never from elements.
+    /// Returns shape, data type, fill value and declared byte order of the encoded side. They must not depend
+    /// on elements.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] for a type or shape that the codec does not take, or a fill value that
-    /// does not survive it.
+    /// [`CodecError::Unsupported`] if the codec does not support the data type or shape, or cannot represent
+    /// the fill value.
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError>;
 
-    /// `array` is the decoded side.
+    /// Appends the encoded form of `decoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
@@ -151,7 +155,7 @@ pub trait ArrayToArrayCodec: Debug + Send + Sync {
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError>;
 
-    /// `array` is the decoded side.
+    /// Appends the decoded form of `encoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
@@ -164,18 +168,19 @@ pub trait ArrayToArrayCodec: Debug + Send + Sync {
     ) -> Result<(), CodecError>;
 }
 
-/// Turns an array into bytes.
+/// Converts an array to bytes.
 ///
-/// Elements are in C order and native byte order; those of variable size as [`crate::Elements::Variable`] says.
+/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable
+/// size.
 pub trait ArrayToBytesCodec: Debug + Send + Sync {
-    /// Bytes after `encode`, from the array alone.
+    /// Returns the encoded size, which must not depend on elements.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] for a type or shape that the codec does not take.
+    /// [`CodecError::Unsupported`] if the codec does not support the data type or shape.
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError>;
 
-    /// `array` is the decoded side.
+    /// Appends the encoded form of `decoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
@@ -187,7 +192,7 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError>;
 
-    /// `array` is the decoded side.
+    /// Appends the decoded form of `encoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
@@ -200,25 +205,26 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
     ) -> Result<(), CodecError>;
 }
 
-/// Turns an array into bytes by means of chains of its own.
+/// Converts an array to bytes with inner chains of codecs.
 ///
-/// Elements are in C order and native byte order; those of variable size as [`crate::Elements::Variable`] says.
+/// Elements are in C order and native byte order. [`crate::Elements::Variable`] describes elements of variable
+/// size.
 pub trait CompositeCodec: Debug + Send + Sync {
-    /// Every chain that it has run, in an order of its own that stays the same.
+    /// Returns every inner chain, always in the same order.
     fn chains(&self) -> Vec<&CodecChain>;
 
-    /// Bytes after `encode`, from the array alone.
+    /// Returns the encoded size, which must not depend on elements.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] for a type or shape that the codec does not take.
+    /// [`CodecError::Unsupported`] if the codec does not support the data type or shape.
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError>;
 
-    /// `array` is the decoded side.
+    /// Appends the encoded form of `decoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Encode`], [`CodecError::TooLarge`], and whatever `chains` says.
+    /// [`CodecError::Encode`], [`CodecError::TooLarge`], and the errors of `chains`.
     fn encode(
         &self,
         array: &ArrayRepresentation,
@@ -227,11 +233,11 @@ pub trait CompositeCodec: Debug + Send + Sync {
         chains: &mut dyn RunChain,
     ) -> Result<(), CodecError>;
 
-    /// `array` is the decoded side.
+    /// Appends the decoded form of `encoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Corrupt`], [`CodecError::TooLarge`], and whatever `chains` says.
+    /// [`CodecError::Corrupt`], [`CodecError::TooLarge`], and the errors of `chains`.
     fn decode(
         &self,
         array: &ArrayRepresentation,
@@ -241,16 +247,16 @@ pub trait CompositeCodec: Debug + Send + Sync {
     ) -> Result<(), CodecError>;
 }
 
-/// Runs the chains of a [`CompositeCodec`]: what the engine gives it.
+/// Runs the chains of a [`CompositeCodec`]. The engine implements it.
 ///
-/// A chain is resolved for the array that it is given, which may have another shape than the one that the chain was
+/// A chain is resolved for the given array, which may have another shape than the one that the chain was
 /// created for.
 pub trait RunChain {
-    /// Appends what `chain` encodes the elements `decoded` of `array` to.
+    /// Appends the form of the elements `decoded` of `array` that `chain` encodes.
     ///
     /// # Errors
     ///
-    /// What the codecs say, and [`CodecError::TooLarge`].
+    /// The errors of the codecs, and [`CodecError::TooLarge`].
     fn encode(
         &mut self,
         chain: &CodecChain,
@@ -259,8 +265,8 @@ pub trait RunChain {
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError>;
 
-    /// Appends the elements of `array` that `chain` decodes `encoded` to: as many bytes as the array has, where its
-    /// elements have a fixed size.
+    /// Appends the elements of `array` that `chain` decodes from `encoded`. If elements have a fixed size,
+    /// these are exactly the bytes of the array.
     ///
     /// # Errors
     ///
@@ -274,9 +280,9 @@ pub trait RunChain {
     ) -> Result<(), CodecError>;
 }
 
-/// Turns bytes into bytes.
+/// Converts bytes to bytes.
 pub trait BytesToBytesCodec: Debug + Send + Sync {
-    /// Bytes after `encode`, from the number before it. The answer that is always right: unknown.
+    /// Returns the encoded size for a decoded size. The default, unknown, is always correct.
     fn encoded_size(&self, decoded: Size) -> Size {
         let _depends_on_the_bytes = decoded;
         Size::Unknown
@@ -293,20 +299,20 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`CodecError::Corrupt`]; [`CodecError::TooLarge`] when the result would pass the limit of `decoded`.
+    /// [`CodecError::Corrupt`]; [`CodecError::TooLarge`] if the result exceeds the limit of `decoded`.
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError>;
 
-    /// As [`BytesToBytesCodec::decode`], for a caller who looks at the bytes of `range` alone, counted from the first
-    /// that is decoded. As many bytes are appended, and those beside `range` may be anything, also what the memory held
-    /// before. A codec that can leave out work does so here; the answer that is always right: decode all.
+    /// Like [`BytesToBytesCodec::decode`], for a caller that uses only the decoded bytes in `range`. Appends
+    /// the same number of bytes, but those outside of `range` may have any value, including the previous
+    /// content of the memory. A codec that can avoid work does so here. The default decodes everything.
     ///
-    /// Whatever is wrong with the encoded form of the bytes in `range` is found as `decode` finds it. Damage elsewhere
-    /// may go unnoticed, as that of inner chunks does which nobody reads; a codec whose form has a checksum over all
-    /// bytes therefore decodes all, and checks it.
+    /// Errors in the encoded form of the bytes in `range` are found as in `decode`. Damage in other parts may
+    /// go unnoticed, like that of inner chunks that are not read. A codec with a checksum of all bytes
+    /// therefore decodes everything and verifies it.
     ///
     /// # Errors
     ///
-    /// Those of `decode`, and [`CodecError::Corrupt`] when `range` passes the end of what is decoded.
+    /// Those of `decode`, and [`CodecError::Corrupt`] if `range` exceeds the decoded size.
     fn decode_range(
         &self,
         encoded: &[u8],
@@ -318,13 +324,13 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
         range_within(&range, decoded.written().len() - before)
     }
 
-    /// The same codec part by part, if it works in blocks. The answer that is always right: it does not.
+    /// Returns the codec as one that works in parts, if it does. The default is `None`.
     fn in_parts(&self) -> Option<&dyn InParts> {
         None
     }
 }
 
-/// Whether `range` is one of `size` decoded bytes: what [`BytesToBytesCodec::decode_range`] asks.
+/// Checks that `range` is within `size` decoded bytes, for [`BytesToBytesCodec::decode_range`].
 ///
 /// # Errors
 ///
@@ -333,43 +339,44 @@ pub fn range_within(range: &Range<usize>, size: usize) -> Result<(), CodecError>
     if range.start <= range.end && range.end <= size {
         return Ok(());
     }
-    Err(CodecError::corrupt(format!("bytes {} to {} are wanted of {size}", range.start, range.end)))
+    Err(CodecError::corrupt(format!("bytes {} to {} are requested of {size}", range.start, range.end)))
 }
 
-/// The same bytes, and a checksum before or after them. Decoding is "verify and look at fewer bytes".
+/// A checksum before or after unchanged bytes. Decoding verifies it and returns a part of the same buffer.
 pub trait Checksum: Debug + Send + Sync {
-    /// Bytes of the checksum.
+    /// Returns the size of the checksum in bytes.
     fn size(&self) -> usize;
 
-    /// Whether it stands before the bytes.
+    /// Returns whether the checksum precedes the bytes.
     fn at_start(&self) -> bool {
         false
     }
 
-    /// The checksum of `bytes`, to be written to all of `checksum`, which has [`Checksum::size`] bytes.
+    /// Writes the checksum of `bytes` to all of `checksum`, which has [`Checksum::size`] bytes.
     ///
     /// # Errors
     ///
-    /// Only where somebody else computes it, such as a library that was loaded, and fails to.
+    /// Only if a loaded library computes the checksum and fails.
     fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError>;
 }
 
-/// Inner chunks, encoded one by one, and an index of where each one is.
+/// Inner chunks, encoded separately, and an index of their positions.
 #[derive(Debug, Clone)]
 pub struct Shard {
-    /// Elements of an inner chunk per dimension; divides the shard.
+    /// The shape of an inner chunk; it divides the shape of the shard.
     pub inner_shape: Vec<u64>,
-    /// What encodes each inner chunk.
+    /// The codecs of each inner chunk.
     pub inner_codecs: CodecChain,
-    /// What encodes the index: an array of `uint64` of shape inner chunks per dimension and 2, holding offset and
-    /// size in bytes, both 2^64 - 1 when the inner chunk is not stored. Its encoded size is fixed.
+    /// The codecs of the index: an array of `uint64` whose shape is the number of inner chunks per dimension,
+    /// and 2. It contains offset and size in bytes, both 2^64 - 1 for a missing inner chunk. Its encoded size
+    /// is fixed.
     pub index_codecs: CodecChain,
     /// Whether the index is the first part of the shard rather than the last.
     pub index_at_start: bool,
 }
 
-/// A codec that a program knows. It is created for an array or bytes as the codecs before it leave them;
-/// [`CodecChain::created_for`] has the one exception.
+/// A codec that a program knows. It is created for the array or bytes that the preceding codecs produce;
+/// [`CodecChain::created_for`] describes the one exception.
 pub type CodecPlugin = Plugin<Codec>;
 
 impl Kind for Codec {
@@ -380,12 +387,12 @@ impl Kind for Codec {
 
 inventory::collect!(CodecPlugin);
 
-/// Writes all members of `T`, those that were left out with their defaults: what [`CodecPlugin::translated_by`] takes for
-/// a codec that is configured alike in every format.
+/// Writes all members of `T`, including defaults: an argument for [`CodecPlugin::translated_by`] for a codec
+/// that has the same configuration in every format.
 ///
 /// # Errors
 ///
-/// [`CodecError::InvalidConfiguration`] where [`Creation::parse`] does not take the configuration.
+/// [`CodecError::InvalidConfiguration`] if [`Creation::parse`] refuses the configuration.
 pub fn all_members<T: DeserializeOwned + Serialize>(
     creation: &Creation<'_>,
     _decoded: &Representation,
@@ -393,7 +400,9 @@ pub fn all_members<T: DeserializeOwned + Serialize>(
 ) -> Result<Object, CodecError> {
     match zarr_json::to_value(&creation.parse::<T>()?) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(other) => Err(CodecError::configuration(format!("it is {}, not an object", other.kind_name()))),
+        Ok(other) => {
+            Err(CodecError::configuration(format!("expected an object, found {}", other.kind_name())))
+        }
         Err(error) => Err(CodecError::configuration(error.to_string())),
     }
 }

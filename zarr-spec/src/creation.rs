@@ -1,4 +1,4 @@
-//! What constructors of plugins receive, and how they read configurations.
+//! The arguments of plugin constructors, and parsing of configurations.
 
 use std::fmt::Debug;
 
@@ -28,18 +28,19 @@ pub trait Resolve: Debug + Send + Sync {
         reading: &Reading,
     ) -> Result<Created, DataTypeError>;
 
-    /// Returns the codec that `creation` is for, created for what the codecs before it leave.
+    /// Returns the codec for `creation`, created for the output of the preceding codecs.
     ///
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if it is unknown, and the error of the plugin.
     fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError>;
 
-    /// Returns how documents of `to` name and configure the codec that `creation` is for.
+    /// Returns the name and configuration of the codec for `creation` in documents of `to`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if it is unknown or that format has no identifier for it, and the error of the plugin.
+    /// [`CodecError::Unsupported`] if the codec is unknown or the format does not have an identifier for it,
+    /// and the error of the plugin.
     fn translated_codec(
         &self,
         creation: &Creation<'_>,
@@ -47,43 +48,45 @@ pub trait Resolve: Debug + Send + Sync {
         to: Format,
     ) -> Result<ExtensionDocument, CodecError>;
 
-    /// Returns the error for a codec identifier of `format` that no plugin here has.
+    /// Returns the error for a codec identifier of `format` that no plugin has.
     fn unknown_codec(&self, format: Format, identifier: &str) -> Option<Unknown>;
 
-    /// Whether codecs and data types that no plugin here has are requested from another program.
+    /// Returns whether unknown codecs and data types are requested from another program.
     fn has_fallback(&self) -> bool;
 }
 
-/// What a plugin is created from: one entry of a metadata document.
+/// The entry of a metadata document from which a plugin is created.
 #[derive(Debug, Clone, Copy)]
 pub struct Creation<'a> {
     /// The format of the document.
     pub format: Format,
-    /// The name that the document uses, one of the plugin's identifiers.
+    /// The name in the document, one of the plugin's identifiers.
     pub identifier: &'a str,
-    /// The `configuration` object; in v2 the object without its `id`. [`Value::Null`] when there is none.
+    /// The `configuration` object; in v2 the object without its `id`. [`Value::Null`] if it is missing.
     pub configuration: &'a Value,
-    /// The draft's `type` of an extension: a data type, grid or layout of that extension.
+    /// The `type` of an extension of the draft, which selects a data type, grid or layout of that extension.
     pub type_name: Option<&'a Value>,
-    /// Creates other plugins, for plugins that contain some.
+    /// Creates the inner plugins of this plugin.
     pub registry: &'a dyn Resolve,
-    /// The mode, and where warnings go.
+    /// The mode, and the receiver of warnings.
     pub reading: &'a Reading,
 }
 
 impl Creation<'_> {
-    /// The configuration as `T`, a struct of the members that the plugin knows. None is the same as `{}`.
+    /// Parses the configuration as `T`, a struct with the members that the plugin knows. A missing
+    /// configuration counts as `{}`.
     ///
     /// # Errors
     ///
-    /// For a member that `T` does not have, a missing one, and a value of the wrong kind: with the member, the value and
-    /// what is expected. v2 ignores unknown members with a warning, unless it is read strictly (V2-PIPE-07).
+    /// For an unknown or missing member, and a value of the wrong kind. The message contains the member, the
+    /// value and the expectation. In v2, unknown members are ignored with a warning, except in strict mode
+    /// (V2-PIPE-07).
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Invalid> {
         let empty = Value::Object(zarr_json::Object::new());
         let configuration = if self.configuration.is_null() { &empty } else { self.configuration };
         let Some(members) = configuration.as_object() else {
             return Err(Invalid::new(format!(
-                "configuration is {}, not an object",
+                "`configuration` is {}; expected an object",
                 configuration.kind_name()
             )));
         };
@@ -107,7 +110,7 @@ impl Creation<'_> {
         zarr_json::from_value(&Value::Object(rest)).map_err(|error| self.refused::<T>(configuration, error))
     }
 
-    /// Says which member is wrong, what it is, and what is expected.
+    /// Describes the wrong member, its value and the expectation.
     fn refused<T: DeserializeOwned>(&self, configuration: &Value, error: DeError) -> Invalid {
         let (mut place, found) = self.place(configuration, &error.path);
         let expected = |path: &str| schema::expectation(&schema::of::<T>(), path);
@@ -133,8 +136,9 @@ impl Creation<'_> {
         })
     }
 
-    /// What is at a JSON pointer of the configuration, and the place in words: `configuration.codecs[1].level`, in v2,
-    /// which has no member of that name, `codecs[1].level`.
+    /// Returns the value at a JSON pointer of the configuration, and the place in words:
+    /// `configuration.codecs[1].level`, or `codecs[1].level` in v2, which does not have a member
+    /// `configuration`.
     fn place<'v>(&self, configuration: &'v Value, path: &str) -> (String, Option<&'v Value>) {
         let start = if self.format == Format::V2 { String::new() } else { "configuration".to_owned() };
         path.split('/').skip(1).fold((start, Some(configuration)), |(place, value), step| match value {
@@ -159,7 +163,7 @@ fn unknown_member(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// The start of a value, enough to know it again.
+/// Shortens a value for a message.
 fn shortened(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(SHOWN) {
@@ -168,5 +172,5 @@ fn shortened(value: &Value) -> String {
     }
 }
 
-/// The most characters of a value that stand in a message.
+/// Maximum number of characters of a value in a message.
 const SHOWN: usize = 60;

@@ -1,4 +1,4 @@
-//! Data types: what the elements of an array are.
+//! Data types of elements.
 
 mod document;
 mod objects;
@@ -20,35 +20,35 @@ use crate::representation::{ByteOrder, Elements, FillValue};
 pub use objects::ObjectNames;
 pub use typestring::{TIME_UNITS, Typestring};
 
-/// The largest element that is read, in bytes: a document must not name a size that fills the memory.
+/// Maximum size of an element in bytes, so that a document cannot declare a size that exhausts the memory.
 pub const MAX_ELEMENT_SIZE: usize = 1 << 26;
 
 /// Why a data type or a fill value could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataTypeError {
-    /// The document of the data type does not fit.
+    /// The document of the data type is invalid.
     #[error("invalid data type: {0}")]
     InvalidConfiguration(#[from] Invalid),
-    /// The fill value is none of this type.
+    /// The fill value is not an element of this type.
     #[error("invalid fill value: {}", printable(.0))]
     FillValue(String),
-    /// The format has no name for the type.
+    /// The format cannot express the type.
     #[error("{format} has no form of data type {}{}", printable(.name), printable(.hint))]
     NotInFormat {
-        /// The type's own name.
+        /// The name of the type.
         name: String,
         /// The format.
         format: Format,
-        /// What could be done about it: empty, or a clause that begins with "; ".
+        /// Advice: empty, or a clause that starts with "; ".
         hint: String,
     },
-    /// A data type inside this one is unknown.
+    /// An inner data type is unknown.
     #[error("unknown data type `{}`", printable(.0))]
     Unknown(String),
 }
 
-/// How codecs that compute with numbers see an element.
+/// How codecs that calculate with numbers interpret an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -56,52 +56,52 @@ pub enum Kind {
     Bool,
     /// Two's complement.
     Int,
-    /// Unsigned.
+    /// Unsigned integer.
     UInt,
     /// IEEE 754 binary16, binary32 or binary64, by size.
     Float,
-    /// The upper half of a binary32: 8 bits of exponent and 7 of mantissa.
+    /// The upper half of a binary32: 8 exponent bits and 7 mantissa bits.
     BFloat,
     /// Two floats of half the size: real, imaginary.
     Complex,
 }
 
-/// What the elements of an array are.
+/// A data type of the elements of an array.
 ///
-/// Elements are given and taken in native byte order; those of variable size as their payload.
+/// Elements are in native byte order; an element of variable size is its payload.
 pub trait DataType: Any + Debug + Send + Sync {
-    /// The name that messages use, the same for the same type in every format: `float64`, `r16`,
-    /// `numpy.datetime64[10us]`. Two types are equal when their names are.
+    /// Returns the name for messages, which is the same in every format: `float64`, `r16`,
+    /// `numpy.datetime64[10us]`. Types with equal names are equal.
     fn name(&self) -> Cow<'_, str>;
 
-    /// How elements lie in memory.
+    /// Returns the memory layout of elements.
     fn elements(&self) -> Elements;
 
-    /// How codecs that compute with numbers see an element; `None` when they cannot.
+    /// Returns how codecs that calculate with numbers interpret an element; `None` if they cannot.
     fn kind(&self) -> Option<Kind>;
 
-    /// The type as a document of `format` names it, when elements are stored in `order` (which v2 documents
-    /// say, and the others leave to a codec). Fallbacks of the draft are included.
+    /// Writes the type for a document of `format` whose elements are stored in `order`, which v2 documents
+    /// contain and the other formats leave to a codec. Includes fallbacks of the draft.
     ///
     /// # Errors
     ///
     /// [`DataTypeError::NotInFormat`].
     fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError>;
 
-    /// The element that a `fill_value` member stands for. Never called with `null` in v2 and in the draft, where
-    /// that means "undefined".
+    /// Reads the element that a `fill_value` member represents. Never called with `null` in v2 and in the
+    /// draft, where it means "undefined".
     ///
     /// # Errors
     ///
     /// [`DataTypeError::FillValue`].
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError>;
 
-    /// The `fill_value` member that stands for `element` in `format`: bit for bit, as far as the format can. `order`
-    /// is that of stored elements, as [`FillContext`] has it.
+    /// Writes the `fill_value` member for `element` in `format`, preserving all bits if the format permits.
+    /// `order` is that of stored elements, as in [`FillContext`].
     ///
     /// # Errors
     ///
-    /// [`DataTypeError::FillValue`] when the bytes are no element, or the format has no form of it.
+    /// [`DataTypeError::FillValue`] if the bytes are not an element, or the format cannot express it.
     fn fill_value_json(
         &self,
         element: &[u8],
@@ -109,62 +109,62 @@ pub trait DataType: Any + Debug + Send + Sync {
         order: &ByteOrder,
     ) -> Result<Value, DataTypeError>;
 
-    /// The fill value of an array that is created without one: zero, false, empty.
+    /// Returns the fill value of an array that is created without one: zero, false or empty.
     fn default_fill_value(&self) -> FillValue {
         FillValue::zero(self.elements().size().unwrap_or(0))
     }
 
-    /// Prints `element` as people read it.
+    /// Prints `element` for people.
     ///
     /// # Errors
     ///
-    /// Those of `to`; and where the element cannot be printed, which what was written then says why.
+    /// Those of `to`. If the element cannot be printed, the output explains why.
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result;
 
-    /// Whether these bytes are elements, one after another, or a single one of variable size. Types without forbidden
-    /// bytes answer that they are.
+    /// Checks that the bytes are consecutive elements, or a single one of variable size. Types that allow any
+    /// bytes use the default.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong with the bytes.
+    /// A sentence about what is wrong with the bytes.
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         let _any_bytes_are_some = elements;
         Ok(())
     }
 
-    /// Turns stored bytes into elements in place, one after another, where several stored forms stand for one element:
-    /// any byte but 0 is true, and some types ignore part of a byte. Afterwards [`DataType::check`] finds nothing wrong
-    /// with that. Types whose stored forms are all different elements do nothing.
+    /// Normalizes stored elements in place, for types with several stored forms of one element: any nonzero
+    /// byte is true, and some types ignore a part of a byte. Afterwards [`DataType::check`] accepts these
+    /// elements. Types with a single form per element use the default.
     ///
     /// # Errors
     ///
-    /// In strict mode, for a stored form that the text of the type does not have.
+    /// In strict mode, for a stored form that the specification of the type does not allow.
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
         let _all_are_elements = (elements, mode);
         Ok(())
     }
 
-    /// Whether [`DataType::settle`] may have something to do. Types that hold other types ask, since they would call it
-    /// for every single element.
+    /// Returns whether [`DataType::settle`] may change elements. Types with inner types use it to avoid a call
+    /// for every element.
     fn settles(&self) -> bool {
         false
     }
 
-    /// Whether documents of v3 may leave the byte order of its elements unsaid, even to strict readers: they are
-    /// little endian then.
+    /// Returns whether documents of v3 may omit the byte order of elements even in strict mode. They are then
+    /// little endian.
     fn may_omit_byte_order(&self) -> bool {
         false
     }
 
-    /// The fields of a structured type, in order; `None` for all others.
+    /// Returns the fields of a structured type in order; `None` for other types.
     fn fields(&self) -> Option<&[Field]> {
         None
     }
 
-    /// Of a type whose elements may be missing, the type of those that are there; `None` for all others.
+    /// Returns the type of present elements if elements may be missing; `None` for other types.
     ///
-    /// Its elements are of variable size: nothing for one that is missing, else the byte 1 and then the element that
-    /// is there.
+    /// Such elements have a variable size: a missing one is empty, a present one is the byte 1 followed by the
+    /// inner element.
     fn optional(&self) -> Option<&Arc<dyn DataType>> {
         None
     }
@@ -187,37 +187,37 @@ pub struct Field {
     pub name: String,
     /// Its type.
     pub data_type: Arc<dyn DataType>,
-    /// How many elements of that type it holds, per dimension, in C order; none for a single one.
+    /// The number of elements per dimension, in C order; empty for a single element.
     pub shape: Vec<usize>,
-    /// Bytes from the start of the element.
+    /// Offset in the element, in bytes.
     pub offset: usize,
 }
 
-/// What a fill value is read in.
+/// The context in which a fill value is read.
 #[derive(Debug, Clone, Copy)]
 pub struct FillContext<'a> {
     /// The format of the document.
     pub format: Format,
-    /// The mode, and where warnings go.
+    /// The mode, and the receiver of warnings.
     pub reading: &'a Reading,
-    /// The order of stored elements: some forms hold the bytes of an element as they are stored.
+    /// The byte order of stored elements: some forms contain the stored bytes of an element.
     pub byte_order: &'a ByteOrder,
 }
 
-/// A data type as a metadata document has it.
+/// A data type in a metadata document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataTypeDocument {
-    /// What the registry is asked for. Final v3: the name. Draft: the core identifier, or the extension's URI.
-    /// v2: kind and size of a typestring without its byte order (`i4`, `M8`; `S`, `U` and `V` without size),
-    /// `O/` and the object codec's id for objects, `struct` for a list of fields.
+    /// The identifier for the registry. Final v3: the name. Draft: the core identifier, or the URI of the
+    /// extension. v2: kind and size of a typestring without its byte order (`i4`, `M8`; `S`, `U` and `V`
+    /// without size), `O/` and the id of the object codec for objects, `struct` for a list of fields.
     pub identifier: String,
-    /// The member as it stands in the document.
+    /// The member in the document.
     pub json: Value,
-    /// What the plugin is configured by: v3's `configuration`, v2's whole `dtype`; null if there is none.
+    /// The configuration of the plugin: `configuration` of v3, the whole `dtype` of v2; null if there is none.
     pub configuration: Value,
-    /// The draft's `type` of an extension data type.
+    /// The `type` of an extension data type of the draft.
     pub type_name: Option<Value>,
-    /// The draft's fallbacks, the first choice first.
+    /// The fallbacks of the draft, in order of preference.
     pub fallback: Vec<DataTypeDocument>,
 }
 

@@ -13,18 +13,18 @@ use crate::plugin::{Kind, Plugin};
 /// One entry of a metadata document that names an extension: a codec, a grid, a transformer and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionDocument {
-    /// Its URI in the draft, its name in final v3, its id in v2.
+    /// The URI in the draft, the name in final v3, the id in v2.
     pub identifier: String,
-    /// The `configuration` member, in v2 the object without its `id`; null if there is none.
+    /// The `configuration` member, in v2 the object without its `id`; null if it is missing.
     pub configuration: Value,
-    /// The draft's `type` of an extension, which says what of that extension is meant.
+    /// The `type` of an extension of the draft, which selects a part of that extension.
     pub type_name: Option<Value>,
-    /// Whether a reader that does not know the extension must stop; true unless the document says otherwise.
+    /// Whether a reader that does not know the extension must refuse the document; true by default.
     pub must_understand: bool,
 }
 
 impl ExtensionDocument {
-    /// An entry without `type` that must be understood. A configuration of null is none.
+    /// Creates an entry without `type` that must be understood. Null means that there is no configuration.
     pub fn new(identifier: impl Into<String>, configuration: Value) -> Self {
         Self { identifier: identifier.into(), configuration, type_name: None, must_understand: true }
     }
@@ -32,22 +32,22 @@ impl ExtensionDocument {
 
 /// A generic extension of the draft: an entry of `extensions` in the entry point or in an array.
 pub trait Extension: Debug + Send + Sync {
-    /// Names of the array's dimensions, if that is what the extension brings.
+    /// Returns the names of the array's dimensions, if the extension provides them.
     fn dimension_names(&self) -> Option<&[Option<String>]> {
         None
     }
 
-    /// The key of the document that lists the nodes of the hierarchy, without the suffix of documents, if that is
-    /// what the extension brings.
+    /// Returns the key of the document that lists the nodes of the hierarchy, without the suffix of documents,
+    /// if the extension provides one.
     ///
-    /// The document is in the metadata encoding of the hierarchy: an object with the member `nodes`, an object that
-    /// has `"array"` or `"group"` for the path of every node that has a document.
+    /// The document has the metadata encoding of the hierarchy. It is an object with the member `nodes`, which
+    /// maps the path of every node with a document to `"array"` or `"group"`.
     fn node_index(&self) -> Option<&str> {
         None
     }
 }
 
-/// Where an entry of `extensions` stands.
+/// The place of an entry of `extensions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtensionPlace<'a> {
     /// In the entry point of the hierarchy.
@@ -56,7 +56,7 @@ pub enum ExtensionPlace<'a> {
     Array(&'a [u64]),
 }
 
-/// A generic extension that a program knows. It is applied whatever the `must_understand` of its entry is.
+/// A generic extension that a program knows. It is applied for any value of `must_understand`.
 pub type ExtensionPlugin = Plugin<dyn Extension>;
 
 impl Kind for dyn Extension {

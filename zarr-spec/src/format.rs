@@ -1,4 +1,4 @@
-//! The formats, and how strictly their documents are read.
+//! The formats, and how strictly documents are read.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ impl Format {
     /// All formats, oldest first.
     pub const ALL: [Self; 3] = [Self::V2, Self::V3Draft, Self::V3];
 
-    /// The name used on the command line and in messages.
+    /// Returns the name for the command line and for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,19 +46,19 @@ impl FromStr for Format {
         Self::ALL
             .into_iter()
             .find(|format| format.name() == text)
-            .ok_or_else(|| Invalid::new(format!("`{text}` is no format; there are v2, v3-draft and v3")))
+            .ok_or_else(|| Invalid::new(format!("unknown format `{text}` (expected v2, v3-draft or v3)")))
     }
 }
 
 /// How strictly documents are read. Documents are always written strictly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
-    /// What a text forbids is an error.
+    /// Violations of the specification are errors.
     Strict,
-    /// Forms that real writers emit and that cannot change a value are read, each with a warning.
+    /// Deviations of existing writers that cannot change a value are read with a warning.
     #[default]
     Lenient,
-    /// As `Lenient`, and hierarchies of neighbouring generations of the draft open too.
+    /// Like `Lenient`; also opens hierarchies of neighbouring generations of the draft.
     Compatibility,
 }
 
@@ -94,21 +94,21 @@ impl FromStr for Mode {
     }
 }
 
-/// A document, or a part of one, that does not fit its specification. Says what, not where.
+/// A document, or a part of one, that violates its specification. It describes the problem, but not the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", printable(.0))]
 pub struct Invalid(String);
 
 impl Invalid {
-    /// `what` is a lower case sentence without a full stop.
+    /// Creates an error; `what` is a lower case sentence without a full stop.
     pub fn new(what: impl Into<String>) -> Self {
         Self(what.into())
     }
 }
 
-/// One act of reading: its mode, and the warnings that came up.
+/// One operation of reading: its mode, and its warnings.
 ///
-/// A warning is kept once, however often it comes up.
+/// Repeated warnings are recorded once.
 #[derive(Debug)]
 pub struct Reading {
     mode: Mode,
@@ -123,31 +123,31 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Starts without warnings, and reads documents as long as [`Limits`] have them by default.
+    /// Creates a reading without warnings, with the default limit of [`Limits`] for documents.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
         Self { mode, document_size: Limits::default().bytes, warnings: Mutex::default() }
     }
 
-    /// With another limit for the bytes of a document.
+    /// Sets the maximum size of a document in bytes.
     #[must_use]
     pub fn with_document_size(self, document_size: usize) -> Self {
         Self { document_size, ..self }
     }
 
-    /// Bytes that a document may have.
+    /// Returns the maximum size of a document in bytes.
     #[must_use]
     pub fn document_size(&self) -> usize {
         self.document_size
     }
 
-    /// How strictly this reading goes.
+    /// Returns the mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Accepts a form that the text forbids, with a warning, unless the mode is strict.
+    /// Accepts a form that the specification forbids, with a warning, except in strict mode.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Reading {
         }
     }
 
-    /// Accepts a form of a neighbouring generation, with a warning, in compatibility mode alone.
+    /// Accepts a form of a neighbouring generation with a warning, only in compatibility mode.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl Reading {
         }
     }
 
-    /// Notes something that a user should know and that is no error in any mode.
+    /// Records a warning that is not an error in any mode.
     pub fn warn(&self, what: impl Into<String>) {
         let what = printable(what.into()).to_string();
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,7 +185,7 @@ impl Reading {
         }
     }
 
-    /// The warnings so far, in the order in which they came up; none are left behind.
+    /// Removes and returns the warnings in the order in which they occurred.
     #[must_use]
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))

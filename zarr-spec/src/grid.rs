@@ -16,91 +16,93 @@ use crate::subset::ArraySubset;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
-    /// The document of the grid does not fit, by itself or with the array's shape.
+    /// The document of the grid is invalid, or does not fit the shape of the array.
     #[error("invalid chunk grid: {0}")]
     InvalidConfiguration(#[from] Invalid),
-    /// An index or element that the grid does not have.
+    /// The grid does not have this chunk or element.
     #[error("{}", printable(.0))]
     OutOfBounds(String),
 }
 
-/// Splits the elements of an array into chunks, each dimension by itself.
+/// Splits the elements of an array into chunks, each dimension independently.
 ///
 /// Every slice has one entry per dimension, in the order of the array's `shape`.
 /// Array shapes and ranges count elements; grid shapes and chunk indices count chunks.
 ///
 /// Source: "Chunk grids" in the Zarr v3 core specification.
 pub trait ChunkGrid: Debug + Send + Sync {
-    /// Chunks per dimension; 0 where the array has no elements.
+    /// Returns the number of chunks per dimension; 0 along a dimension without elements.
     fn grid_shape(&self) -> &[u64];
 
-    /// The elements of chunk number `chunk` along `dimension`.
+    /// Returns the elements of chunk `chunk` along `dimension`.
     ///
-    /// The last chunk may reach past the array: the range is not clipped there, and elements outside the array hold
-    /// the fill value. Elements before the array are left out: [`ChunkGrid::before_array`] counts them.
+    /// The last chunk may extend past the array: the range is not clipped, and elements outside of the array
+    /// have the fill value. Elements before the array are not included; [`ChunkGrid::before_array`] counts
+    /// them.
     ///
     /// # Errors
     ///
     /// [`GridError::OutOfBounds`] if the grid has no such chunk.
     fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError>;
 
-    /// The number of the chunk that holds `element` along `dimension`.
+    /// Returns the chunk that contains `element` along `dimension`.
     ///
     /// # Errors
     ///
-    /// [`GridError::OutOfBounds`] if the array has no such element.
+    /// [`GridError::OutOfBounds`] if the array does not have this element.
     fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError>;
 
-    /// The lengths of all chunks per dimension, if those of a dimension are all the same.
+    /// Returns the chunk lengths, if all chunks of each dimension have the same length.
     fn chunk_shape(&self) -> Option<&[u64]>;
 
-    /// Elements of the largest chunk along each dimension: what a buffer must have room for.
+    /// Returns the length of the largest chunk along each dimension, which determines the size of buffers.
     fn largest_chunk(&self) -> Vec<u64>;
 
-    /// Elements of chunk number `chunk` along `dimension` that lie before the array and hold the fill value. None, unless
-    /// the grid begins elsewhere than the array.
+    /// Returns the number of elements of chunk `chunk` along `dimension` that precede the array and have the
+    /// fill value. It is 0 unless the grid starts before the array.
     fn before_array(&self, dimension: usize, chunk: u64) -> u64 {
         let _the_first_begins_with_the_array = (dimension, chunk);
         0
     }
 
-    /// What stands in keys for chunk number `chunk` along `dimension`: the number, unless chunks keep their keys when the
-    /// array grows at its beginning. Different chunks have different ones.
+    /// Returns the index of chunk `chunk` along `dimension` in keys. It is `chunk`, unless chunks keep their
+    /// keys when the array grows at its start. Different chunks have different indices.
     ///
     /// # Errors
     ///
-    /// [`GridError::OutOfBounds`] if the grid has no such chunk, where it finds out.
+    /// [`GridError::OutOfBounds`] if the grid checks and does not have this chunk.
     fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
         let _all_count_alike = dimension;
         Ok(chunk)
     }
 
-    /// The number of the chunk that `key_index` stands for along `dimension`; `None` if the grid has no such chunk.
+    /// Returns the chunk along `dimension` that `key_index` refers to; `None` if the grid does not have it.
     ///
     /// # Errors
     ///
-    /// If that cannot be found out: nobody may take it for a chunk that is not there.
+    /// If that cannot be determined, which callers must not treat as a missing chunk.
     fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Result<Option<u64>, GridError> {
         Ok(self.grid_shape().get(dimension).filter(|count| key_index < **count).map(|_| key_index))
     }
 
-    /// The configuration of the same grid for an array that begins `start` elements later per dimension (earlier, where
-    /// that is negative), so that no chunk moves. `None` if there is no such configuration.
+    /// Returns the configuration of the same grid for an array that starts `start` elements later per dimension
+    /// (earlier if negative), so that no chunk moves. `None` if there is no such configuration.
     ///
     /// # Errors
     ///
-    /// If that cannot be found out: nobody may take it for a grid that cannot be moved.
+    /// If that cannot be determined, which callers must not treat as a grid that cannot be moved.
     fn moved(&self, start: &[i64]) -> Result<Option<Value>, GridError> {
         let _it_begins_with_the_array = start;
         Ok(None)
     }
 }
 
-/// The elements of one chunk of `grid`, as [`ChunkGrid::chunk_range`] has them: not clipped at the far end of the array.
+/// Returns the elements of one chunk of `grid`, like [`ChunkGrid::chunk_range`]: not clipped at the end of the
+/// array.
 ///
 /// # Errors
 ///
-/// [`GridError::OutOfBounds`] for a wrong number of dimensions or a chunk that the grid does not have.
+/// [`GridError::OutOfBounds`] for a wrong number of dimensions, or a chunk that the grid does not have.
 pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySubset, GridError> {
     let rank = grid.grid_shape().len();
     if chunk_index.len() != rank {
@@ -112,11 +114,11 @@ pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySu
     Ok(ArraySubset::new(ranges?))
 }
 
-/// Elements per dimension of one chunk of `grid`, those outside the array included.
+/// Returns the shape of one chunk of `grid`, including elements outside of the array.
 ///
 /// # Errors
 ///
-/// As [`chunk_subset`].
+/// Those of [`chunk_subset`].
 pub fn chunk_shape(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<Vec<u64>, GridError> {
     let mut shape = chunk_subset(grid, chunk_index)?.shape();
     for (dimension, (length, &chunk)) in shape.iter_mut().zip(chunk_index).enumerate() {
@@ -125,21 +127,21 @@ pub fn chunk_shape(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<Vec<u64>
     Ok(shape)
 }
 
-/// What stands in the key of one chunk of `grid`.
+/// Returns the indices of one chunk of `grid` in its key.
 ///
 /// # Errors
 ///
-/// As [`ChunkGrid::key_index`].
+/// Those of [`ChunkGrid::key_index`].
 pub fn key_indices(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<Vec<u64>, GridError> {
     let chunks = chunk_index.iter().enumerate();
     chunks.map(|(dimension, &chunk)| grid.key_index(dimension, chunk)).collect()
 }
 
-/// The chunk of `grid` whose key has these indices, if the grid has it.
+/// Returns the chunk of `grid` whose key has these indices, if it exists.
 ///
 /// # Errors
 ///
-/// As [`ChunkGrid::chunk_of_key`].
+/// Those of [`ChunkGrid::chunk_of_key`].
 pub fn chunk_of_key(grid: &dyn ChunkGrid, key_indices: &[u64]) -> Result<Option<Vec<u64>>, GridError> {
     let indices = key_indices.iter().enumerate();
     indices.map(|(dimension, &index)| grid.chunk_of_key(dimension, index)).collect()

@@ -7,7 +7,7 @@ use zarr_json::printable;
 
 use crate::format::Format;
 
-/// Why a text is no key or prefix.
+/// Why a text is not a key or a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a {what}: {reason}", printable(.text))]
 pub struct KeyError {
@@ -15,42 +15,42 @@ pub struct KeyError {
     pub text: String,
     /// "key" or "prefix".
     pub what: &'static str,
-    /// Why it is refused.
+    /// The reason.
     pub reason: String,
 }
 
-/// The name of a value in a store: segments joined by `/`, without one at either end.
+/// The name of a value in a store: segments joined by `/`, without a `/` at either end.
 ///
-/// No segment is empty, `.` or `..`, so that no key leaves the root of a store.
+/// No segment is empty, `.` or `..`, so a key cannot leave the root of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(String);
 
 impl Key {
-    /// Checks `text` as final v3 wants it: Unicode.
+    /// Checks `text` by the rules of final v3, which allows Unicode.
     ///
     /// # Errors
     ///
-    /// For the empty text, an empty segment, `.`, `..`, and the character NUL, which no file name can have. Other control
-    /// characters are allowed: a key is Unicode text
-    /// (V3-STORE-01), and other programs write them.
+    /// For an empty text, an empty segment, `.`, `..`, and the character NUL, which file names cannot contain.
+    /// Other control characters are allowed: a key is Unicode text (V3-STORE-01), and other programs write
+    /// them.
     pub fn new(text: impl Into<String>) -> Result<Self, KeyError> {
         let text = text.into();
         check(&text, &text, "key")?;
         Ok(Self(text))
     }
 
-    /// Checks `text` as `format` wants it: ASCII in v2, letters, digits and `/.-_` in the draft.
+    /// Checks `text` by the rules of `format`: ASCII in v2; letters, digits and `/.-_` in the draft.
     ///
     /// # Errors
     ///
-    /// As [`Key::new`], and for characters that the format does not have in keys.
+    /// Those of [`Key::new`]; also for characters that the format does not allow in keys.
     pub fn checked(text: impl Into<String>, format: Format) -> Result<Self, KeyError> {
         let key = Self::new(text)?;
         check_characters(&key.0, format, "key")?;
         Ok(key)
     }
 
-    /// Returns the key `name` in nested folders of these names.
+    /// Creates the key of `name` in nested folders with these names.
     ///
     /// # Errors
     ///
@@ -59,33 +59,33 @@ impl Key {
         Self::new(joined(names, name))
     }
 
-    /// The text of the key.
+    /// Returns the text of the key.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The prefix this key lies directly in.
+    /// Returns the prefix that directly contains this key.
     #[must_use]
     pub fn parent(&self) -> Prefix {
         Prefix(self.0.rfind('/').map_or_else(String::new, |slash| self.0[..=slash].to_owned()))
     }
 
-    /// What follows the last `/`.
+    /// Returns the text after the last `/`.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 }
 
-/// The text, whose memory may be used for another key.
+/// Returns the text, whose memory can be reused for another key.
 impl From<Key> for String {
     fn from(key: Key) -> Self {
         key.0
     }
 }
 
-/// A map from keys can be asked with any text, a prefix for instance.
+/// Allows lookups in a map of keys with any text, such as a prefix.
 impl Borrow<str> for Key {
     fn borrow(&self) -> &str {
         &self.0
@@ -98,16 +98,16 @@ impl fmt::Display for Key {
     }
 }
 
-/// What keys begin with: empty, or ending in `/`.
+/// The start of keys: empty, or ending in `/`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Prefix(String);
 
 impl Prefix {
-    /// Checks `text`; the empty prefix stands for the whole store.
+    /// Checks `text`; the empty prefix means the whole store.
     ///
     /// # Errors
     ///
-    /// Without a `/` at the end, and for segments that no key may have.
+    /// If the text does not end in `/`, or contains a segment that keys cannot have.
     pub fn new(text: impl Into<String>) -> Result<Self, KeyError> {
         let text = text.into();
         if text.is_empty() {
@@ -120,13 +120,13 @@ impl Prefix {
         Ok(Self(text))
     }
 
-    /// The whole store.
+    /// Returns the prefix of the whole store.
     #[must_use]
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Returns the prefix of all keys in nested folders of these names.
+    /// Creates the prefix of all keys in nested folders with these names.
     ///
     /// # Errors
     ///
@@ -135,38 +135,38 @@ impl Prefix {
         Self::new(joined(names, ""))
     }
 
-    /// The text of the prefix.
+    /// Returns the text of the prefix.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The key that `rest` names below this prefix.
+    /// Returns the key `rest` below this prefix.
     ///
     /// # Errors
     ///
-    /// As [`Key::new`].
+    /// Those of [`Key::new`].
     pub fn key(&self, rest: &str) -> Result<Key, KeyError> {
         Key::new([self.0.as_str(), rest].concat())
     }
 
-    /// The prefix of everything in `segment` below this one.
+    /// Returns the prefix of everything in `segment` below this prefix.
     ///
     /// # Errors
     ///
-    /// As [`Prefix::new`].
+    /// Those of [`Prefix::new`].
     pub fn join(&self, segment: &str) -> Result<Self, KeyError> {
         Self::new([self.0.as_str(), segment, "/"].concat())
     }
 
-    /// The prefix this one lies directly in; the root has none.
+    /// Returns the prefix that directly contains this one; `None` for the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let segments = self.0.strip_suffix('/')?;
         Some(Self(segments.rfind('/').map_or_else(String::new, |slash| segments[..=slash].to_owned())))
     }
 
-    /// What follows this prefix in `key`, if it is below it.
+    /// Returns the rest of `key` after this prefix, if it is below the prefix.
     #[must_use]
     pub fn strip<'k>(&self, key: &'k str) -> Option<&'k str> {
         key.strip_prefix(&self.0)
@@ -179,26 +179,26 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Which part of a value.
+/// A part of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteRange {
-    /// All of it.
+    /// The whole value.
     Full,
-    /// `size` bytes from `offset`, as many of them as exist.
+    /// `size` bytes from `offset` on, as far as they exist.
     Range {
-        /// Bytes before the first one.
+        /// Offset of the first byte.
         offset: u64,
-        /// Bytes at most.
+        /// Maximum number of bytes.
         size: u64,
     },
-    /// Everything from this many bytes on.
+    /// All bytes from this offset on.
     From(u64),
-    /// This many bytes at the end, as many of them as exist.
+    /// This number of bytes at the end, as far as they exist.
     Last(u64),
 }
 
 impl ByteRange {
-    /// The bytes of a value of `size` bytes, cut to what exists: a half-open range.
+    /// Returns the half-open range of bytes in a value of `size` bytes, clipped to the value.
     #[must_use]
     pub fn within(self, size: u64) -> std::ops::Range<u64> {
         match self {
@@ -213,7 +213,7 @@ impl ByteRange {
     }
 }
 
-/// Each of `names` and a `/` behind it, then `end`.
+/// Joins `names`, each followed by `/`, and `end`.
 fn joined(names: &[String], end: &str) -> String {
     let mut text = String::with_capacity(names.iter().map(|name| name.len() + 1).sum::<usize>() + end.len());
     for name in names {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_what_its_keys_begin_with() {
+    fn a_prefix_is_the_start_of_its_keys() {
         let key = Key::new("a/b/c").unwrap();
         assert_eq!((key.parent().as_str(), key.name()), ("a/b/", "c"));
         assert_eq!(key.parent().parent().unwrap().as_str(), "a/");

@@ -9,26 +9,26 @@ use crate::format::Invalid;
 use crate::host::registry::ExtensionPoint;
 use crate::plugin::{Kind, Plugin};
 
-/// Turns chunk indices into the last part of a key, and back.
+/// Converts chunk indices to the last part of a key, and back.
 ///
 /// Different indices have different keys. Source: "Chunk key encoding" in the Zarr v3 core specification, and
-/// the draft's chunk identifiers.
+/// the chunk identifiers of the draft.
 pub trait ChunkKeyEncoding: Debug + Send + Sync {
-    /// Appends the key of the chunk at `chunk_index` to `key`. The indices are those that the chunk grid has for keys:
+    /// Appends the key of the chunk at `chunk_index` to `key`. The indices are those of
     /// [`crate::grid::ChunkGrid::key_index`].
     fn encode(&self, chunk_index: &[u64], key: &mut String);
 
-    /// The chunk that `key` names in a grid of `rank` dimensions; `None` if it is no key of a chunk.
+    /// Returns the chunk that `key` names in a grid of `rank` dimensions; `None` if it is not the key of a chunk.
     ///
     /// # Errors
     ///
-    /// If that cannot be found out: nobody may take it for a key of no chunk.
+    /// If that cannot be determined, which callers must not treat as a key without a chunk.
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError>;
 }
 
-/// Appends one index in ASCII decimal, as [`decode_index`] reads it.
+/// Appends one index in ASCII decimal, for [`decode_index`].
 pub fn encode_index(mut index: u64, key: &mut String) {
-    // Formatting takes several times as long, which is seen where chunks are small.
+    // `write!` takes several times as long, which is noticeable for small chunks.
     let mut digits = ['0'; 20];
     let mut start = digits.len();
     loop {
@@ -42,14 +42,14 @@ pub fn encode_index(mut index: u64, key: &mut String) {
     key.extend(&digits[start..]);
 }
 
-/// One index in ASCII decimal, without sign or leading zeros, as all formats have it.
+/// Parses one index in ASCII decimal, without sign or leading zeros, as in all formats.
 #[must_use]
 pub fn decode_index(text: &str) -> Option<u64> {
     let canonical = text == "0" || !text.starts_with(['0', '+']);
     canonical.then(|| text.parse().ok()).flatten()
 }
 
-/// As many indices as there are dimensions, at least one, with a separator between them.
+/// Parses one index per dimension, at least one, with a separator between them.
 #[must_use]
 pub fn decode_indices(text: &str, separator: char, rank: usize) -> Option<Vec<u64>> {
     let index: Vec<u64> = text.split(separator).map(decode_index).collect::<Option<_>>()?;
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_are_written_as_they_are_read() {
+    fn indices_round_trip() {
         for index in [0, 7, 10, 99, 1_000_000, u64::MAX] {
             let mut key = "c/".to_owned();
             encode_index(index, &mut key);

@@ -1,11 +1,11 @@
-//! Chunk memory layouts of the draft, and the `order` of v2: how the elements of a chunk follow one another.
+//! Chunk memory layouts of the draft, and the `order` of v2: the order of the elements in a chunk.
 
 use crate::codec::{Codec, CodecError};
 use crate::creation::Creation;
 use crate::host::registry::ExtensionPoint;
 use crate::plugin::{Kind, Plugin};
 
-/// A chunk memory layout, as the kind of a plugin. Layouts themselves are codecs: a [`Codec::Permutation`], or a
+/// The kind of chunk memory layouts, for plugins. A layout itself is a codec: a [`Codec::Permutation`], or a
 /// [`Codec::ArrayToArray`] that moves elements.
 #[derive(Debug)]
 pub enum MemoryLayout {}

@@ -1,4 +1,4 @@
-//! The contracts that plugins for Zarr v2, the v3 draft and v3 implement. This crate does no I/O and contains no plugin.
+//! The contracts of plugins for Zarr v2, the v3 draft and v3. This crate does not perform I/O or contain plugins.
 //!
 //! A plugin crate implements one of these traits and [`register!`]s it. Every program that links the crate knows the
 //! plugin.
@@ -15,8 +15,8 @@
 //! | generic extension | [`extension::Extension`] | [`extension::ExtensionPlugin`] |
 //! | store | [`store::Store`] | [`store::StorePlugin`], [`store::StoreConfiguration`] |
 //!
-//! `zarr-plugin-kit` has helpers that many plugins need. What only programs that read and write hierarchies use is in
-//! [`host`].
+//! `zarr-plugin-kit` has helpers for plugins. Items that only programs need, which read and write hierarchies,
+//! are in [`host`].
 //!
 //! # Example
 //!
@@ -83,7 +83,7 @@ pub mod store;
 pub mod subset;
 pub mod transformer;
 
-// The attributes and macros that register stores expand to paths in these crates.
+// The attributes and macros for registration expand to paths in these crates.
 #[doc(hidden)]
 pub use inventory;
 #[doc(hidden)]
@@ -108,8 +108,8 @@ pub use representation::{
 pub use subset::ArraySubset;
 pub use zarr_json::{Number, Object, Value, json, printable, printable_path};
 
-/// Where the URIs of this project's own extensions begin. It does not resolve yet.
+/// The start of the URIs of this project's extensions. It does not resolve yet.
 pub const OWN_URI_BASE: &str = "https://zarr-kit.example/spec";
 
-/// An error of whatever library a plugin is built on.
+/// An error of any library that a plugin uses.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;

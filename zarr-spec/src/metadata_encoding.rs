@@ -1,4 +1,4 @@
-//! Metadata encodings of the draft: how array and group documents are written as bytes.
+//! Metadata encodings of the draft: the encoding of array and group documents as bytes.
 
 mod text;
 
@@ -15,32 +15,33 @@ use crate::plugin::{Kind, Plugin};
 
 pub use text::{DocumentError, DocumentKind, parse_json, parse_json_member};
 
-/// Names of documents in the folder of their node, in v2 and v3. The draft has other names for its documents, and
-/// `zarr.json` for its entry point.
+/// The names of documents in the folder of their node, in v2 and v3. The draft has other names, and `zarr.json`
+/// for its entry point.
 pub const DOCUMENT_NAMES: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
 
-/// The names among [`DOCUMENT_NAMES`] without which a folder is not a node.
+/// The names in [`DOCUMENT_NAMES`] that make a folder a node.
 pub const NODE_DOCUMENT_NAMES: [&str; 3] = [DOCUMENT_NAMES[0], DOCUMENT_NAMES[1], DOCUMENT_NAMES[2]];
 
-/// Bytes to and from the JSON value model.
+/// Converts between bytes and the JSON value model.
 ///
-/// Numbers, member order and all strings survive. Final v3 and v2 use the encoding `json` throughout.
+/// The text of numbers, the order of members and all strings are preserved. Final v3 and v2 always use the
+/// encoding `json`.
 pub trait MetadataEncoding: Debug + Send + Sync {
-    /// The document that `bytes` hold.
+    /// Decodes a document.
     ///
     /// # Errors
     ///
-    /// What is wrong with the bytes and where.
+    /// A description of the problem and its position.
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError>;
 
-    /// The bytes of `document`.
+    /// Encodes `document`.
     ///
     /// # Errors
     ///
-    /// For a value that the encoding cannot hold, and where it stands.
+    /// For a value that the encoding cannot represent, with its position.
     fn encode(&self, document: &Value) -> Result<Vec<u8>, BoxError>;
 
-    /// What keys of documents in this encoding end in by default, such as `.json`.
+    /// Returns the default suffix of the keys of documents in this encoding, such as `.json`.
     fn key_suffix(&self) -> &str;
 }
 

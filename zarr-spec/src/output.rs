@@ -1,20 +1,20 @@
-//! Memory that the caller owns and a codec or a store writes to.
+//! Memory of the caller that a codec or a store writes to.
 
 use std::collections::TryReserveError;
 use std::io;
 use std::ops::Range;
 
-/// More bytes were produced than the place they go to may hold.
+/// The output exceeds its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more than {limit} bytes came out")]
 pub struct LimitExceeded {
-    /// Bytes that there is room for.
+    /// The limit in bytes.
     pub limit: usize,
 }
 
-/// Where a codec or a store writes: exactly a destination, or a reused buffer that grows up to a limit.
+/// The target of a codec or a store: a destination of fixed size, or a reused buffer that grows up to a limit.
 ///
-/// All memory it shows is initialised, so implementers need no `unsafe`.
+/// Its memory is always initialised, so implementers do not need `unsafe`.
 #[derive(Debug)]
 pub struct Output<'a> {
     memory: Memory<'a>,
@@ -31,20 +31,21 @@ enum Memory<'a> {
     Lent(&'a mut dyn LentMemory),
 }
 
-/// Memory of somebody else, who alone can make more of it: of a program that a plugin was loaded into.
+/// Memory that only its owner can grow, such as that of the program that loaded a plugin.
 pub trait LentMemory: std::fmt::Debug {
-    /// All bytes there are, initialised.
+    /// Returns all bytes, initialised.
     fn bytes(&self) -> &[u8];
 
-    /// As [`LentMemory::bytes`], to be changed.
+    /// Like [`LentMemory::bytes`], mutable.
     fn bytes_mut(&mut self) -> &mut [u8];
 
-    /// Makes them at least `size` bytes, of which the first ones stay as they are. False if that cannot be.
+    /// Grows the memory to at least `size` bytes and preserves the existing ones. Returns false if that is not
+    /// possible.
     fn grow(&mut self, size: usize) -> bool;
 }
 
 impl<'a> Output<'a> {
-    /// Writes to `destination`, which is also the limit.
+    /// Creates an output to `destination`, whose size is the limit.
     pub fn to(destination: &'a mut [u8]) -> Self {
         Self {
             limit: destination.len(),
@@ -54,28 +55,29 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Writes at most `limit` bytes to memory of somebody else.
+    /// Creates an output of at most `limit` bytes to lent memory.
     pub fn lent(memory: &'a mut dyn LentMemory, limit: usize) -> Self {
         Self { memory: Memory::Lent(memory), len: 0, limit, out_of_memory: None }
     }
 
-    /// Memory of its own for at most `limit` bytes; see [`Output::into_written`]. Nothing is allocated yet.
+    /// Creates an output with its own memory of at most `limit` bytes, without allocating it; see
+    /// [`Output::into_written`].
     #[must_use]
     pub fn at_most(limit: usize) -> Output<'static> {
         Output { memory: Memory::Owned(Vec::new()), len: 0, limit, out_of_memory: None }
     }
 
-    /// Memory of its own for `size` bytes.
+    /// Creates an output with its own memory of `size` bytes.
     #[must_use]
     pub fn exactly(size: usize) -> Output<'static> {
         Output { memory: Memory::Owned(vec![0; size]), len: 0, limit: size, out_of_memory: None }
     }
 
-    /// At least `size` bytes to write to, as many as there are now. They do not count as written.
+    /// Returns at least `size` bytes to write to. They do not count as written.
     ///
     /// # Errors
     ///
-    /// Past the limit, or when the machine has no memory left.
+    /// If the limit is exceeded, or the machine does not have enough memory.
     pub fn spare(&mut self, size: usize) -> Result<&mut [u8], LimitExceeded> {
         let end = self.len.checked_add(size).filter(|&end| end <= self.limit);
         let end = end.ok_or(LimitExceeded { limit: self.limit })?;
@@ -101,8 +103,8 @@ impl<'a> Output<'a> {
         Ok(&mut memory[self.len..bytes])
     }
 
-    /// The bytes that the system did not have when [`Output::spare`] or [`Output::put`] last failed; `None` if the limit
-    /// was the reason.
+    /// Returns the number of bytes that the system could not provide when [`Output::spare`] or [`Output::put`]
+    /// last failed; `None` if the limit was the cause.
     #[must_use]
     pub fn out_of_memory(&self) -> Option<usize> {
         self.out_of_memory
@@ -112,7 +114,7 @@ impl<'a> Output<'a> {
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If fewer bytes are available.
     pub fn advance(&mut self, size: usize) {
         let there = match &self.memory {
             Memory::Destination(destination) => destination.len(),
@@ -128,20 +130,20 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     ///
-    /// Past the limit; nothing is written then.
+    /// If the limit is exceeded; then nothing is written.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), LimitExceeded> {
         self.spare(bytes.len())?[..bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
         Ok(())
     }
 
-    /// Bytes until the limit: the size to expect where the chain knows it.
+    /// Returns the number of bytes before the limit, which is the expected size if the chain knows it.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.limit - self.len
     }
 
-    /// What was written so far.
+    /// Returns the bytes that were written.
     #[must_use]
     pub fn written(&self) -> &[u8] {
         match &self.memory {
@@ -152,7 +154,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// What was written so far, to be changed in place.
+    /// Returns the bytes that were written, mutable.
     #[must_use]
     pub fn written_mut(&mut self) -> &mut [u8] {
         match &mut self.memory {
@@ -165,7 +167,7 @@ impl<'a> Output<'a> {
 }
 
 impl Output<'static> {
-    /// What was written to memory of its own.
+    /// Returns the bytes that were written to the output's own memory.
     #[must_use]
     pub fn into_written(self) -> Vec<u8> {
         match self.memory {
@@ -180,7 +182,7 @@ impl Output<'static> {
     }
 }
 
-/// `buffer` with at least `end` bytes, zeroed once as it grows.
+/// Grows `buffer` to at least `end` bytes; new bytes are zero.
 fn grow<'b>(
     buffer: &'b mut Vec<u8>,
     end: usize,
@@ -196,18 +198,19 @@ fn grow<'b>(
     Ok(buffer)
 }
 
-/// The size of a buffer that needs `end` bytes. It at least doubles, so that writing in small pieces stays linear.
+/// Returns the new size of a buffer that needs `end` bytes. It at least doubles, so that small writes take
+/// linear time.
 fn grown_size(size: usize, end: usize, limit: usize) -> usize {
     end.max(size.saturating_mul(2).min(limit))
 }
 
-/// Records that the system does not have `size` bytes, so that callers can tell this from the limit.
+/// Records that the system does not have `size` bytes, which distinguishes this error from the limit.
 fn no_memory(size: usize, limit: usize, out_of_memory: &mut Option<usize>) -> LimitExceeded {
     *out_of_memory = Some(size);
     LimitExceeded { limit }
 }
 
-/// Bytes that start at a multiple of [`AlignedBytes::ALIGNMENT`].
+/// Bytes at an address that is a multiple of [`AlignedBytes::ALIGNMENT`].
 #[derive(Debug, Default)]
 struct AlignedBytes {
     memory: Vec<u8>,
@@ -215,8 +218,8 @@ struct AlignedBytes {
 }
 
 impl AlignedBytes {
-    /// The length of a cache line. The kernel copies a file to memory about a third slower when the memory starts
-    /// inside a line, as large allocations of the C library do.
+    /// The size of a cache line. The kernel copies a file to memory about a third slower if the memory starts
+    /// inside of a line, like large allocations of the C library.
     const ALIGNMENT: usize = 64;
 
     fn bytes(&self) -> &[u8] {
@@ -228,18 +231,18 @@ impl AlignedBytes {
         &mut self.memory[range]
     }
 
-    /// The memory has room for the bytes at any alignment.
+    /// Returns the range of the bytes. The memory has room for them at any alignment.
     fn range(&self) -> Range<usize> {
         self.start..self.start + self.memory.len().saturating_sub(Self::ALIGNMENT)
     }
 
-    /// Makes room for `size` bytes, more than there are. The bytes so far keep their values.
+    /// Grows to `size` bytes, more than before, and preserves the existing bytes.
     fn grow(&mut self, size: usize) -> Result<(), TryReserveError> {
         let whole = size.saturating_add(Self::ALIGNMENT);
         self.memory.try_reserve_exact(whole.saturating_sub(self.memory.len()))?;
         let used = self.range();
         self.memory.resize(whole, 0);
-        // Growing may have moved the memory to an address that is aligned differently.
+        // Growing may have moved the memory to an address with another alignment.
         let start = self.memory.as_ptr().align_offset(Self::ALIGNMENT).min(Self::ALIGNMENT);
         if start != used.start {
             self.memory.copy_within(used, start);
@@ -260,30 +263,30 @@ impl io::Write for Output<'_> {
     }
 }
 
-/// A buffer for repeated use. It grows, is zeroed once as it grows, and never shrinks. Its bytes start at a multiple
-/// of 64.
+/// A buffer for repeated use. It grows, never shrinks, and initialises new memory with zeros. Its address is a
+/// multiple of 64.
 #[derive(Debug, Default)]
 pub struct Buffer(AlignedBytes);
 
 impl Buffer {
-    /// Nothing is allocated yet.
+    /// Creates a buffer without allocating memory.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Starts over with at most `limit` bytes. What was written before may show in [`Output::spare`].
+    /// Starts a new output of at most `limit` bytes. Earlier content may be visible in [`Output::spare`].
     pub fn output(&mut self, limit: usize) -> Output<'_> {
         Output { memory: Memory::Buffer(&mut self.0), len: 0, limit, out_of_memory: None }
     }
 
-    /// Bytes of memory that it has.
+    /// Returns the size of the memory in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.0.memory.capacity()
     }
 
-    /// The first `len` bytes: what was written last, if `len` is what the output counted.
+    /// Returns the first `len` bytes: the last output, if `len` is its size.
     ///
     /// # Panics
     ///
@@ -293,7 +296,7 @@ impl Buffer {
         &self.0.bytes()[..len]
     }
 
-    /// The first `len` bytes, to be changed.
+    /// Returns the first `len` bytes, mutable.
     ///
     /// # Panics
     ///
@@ -309,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_destination_takes_what_fits_and_refuses_the_rest() {
+    fn a_destination_accepts_only_bytes_that_fit() {
         let mut memory = [0; 4];
         let mut output = Output::to(&mut memory);
         output.put(&[1, 2, 3]).unwrap();
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_grows_up_to_the_limit_and_keeps_its_memory() {
+    fn a_buffer_grows_up_to_the_limit_and_reuses_its_memory() {
         let mut buffer = Buffer::new();
         let mut output = buffer.output(1 << 20);
         for byte in 0..=255 {
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_starts_at_a_cache_line_and_keeps_its_bytes_wherever_it_moves() {
+    fn a_buffer_stays_aligned_and_keeps_its_bytes_when_it_moves() {
         let mut others = Vec::new();
         let mut buffer = Buffer::new();
         let mut written = Vec::new();
@@ -342,7 +345,7 @@ mod tests {
             let piece: Vec<u8> = (0..=u8::MAX).cycle().take(size).collect();
             output.put(&piece).unwrap();
             written.extend(piece);
-            // Another allocation keeps the buffer from growing in place.
+            // Another allocation prevents the buffer from growing in place.
             others.push(vec![1_u8; size]);
             assert_eq!(output.written().as_ptr().addr() % 64, 0);
             assert_eq!(output.written(), written);
@@ -369,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn lent_memory_grows_as_far_as_its_owner_lets_it() {
+    fn lent_memory_grows_as_far_as_its_owner_allows() {
         let mut memory = Lent(vec![0; 2]);
         let mut output = Output::lent(&mut memory, 100);
         output.put(&[1, 2, 3]).unwrap();
@@ -380,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_request_is_refused_before_memory_is_touched_and_is_not_taken_for_a_limit() {
+    fn a_huge_request_is_refused_as_out_of_memory() {
         let mut output = Output::at_most(usize::MAX);
         assert!(output.spare(usize::MAX).is_err());
         assert_eq!(output.out_of_memory(), Some(usize::MAX));

@@ -5,25 +5,25 @@ use std::str::FromStr;
 
 use crate::format::{Format, Invalid};
 
-/// The path of a node in its hierarchy: `/` for the root, else `/` and the node names joined by `/`.
+/// The path of a node in its hierarchy: `/` for the root, otherwise `/` and the node names joined by `/`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct NodePath(Vec<String>);
 
 impl NodePath {
-    /// The root of every hierarchy.
+    /// Returns the path of the root.
     #[must_use]
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Parses a path as `format` has it. The empty text and `/` are the root.
+    /// Parses a path by the rules of `format`. The empty text and `/` are the root.
     ///
-    /// v2 normalises first: `\` becomes `/`, and `/` at the ends or repeated is dropped. The other formats want
-    /// a `/` at the start, and none at the end or repeated.
+    /// v2 normalises the path first: `\` becomes `/`; leading, trailing and repeated `/` are removed. The other
+    /// formats require a `/` at the start, and none at the end or repeated.
     ///
     /// # Errors
     ///
-    /// For a path that is not of that form, and for names as [`NodePath::child`] says.
+    /// For a path of another form, and for names that [`NodePath::child`] refuses.
     pub fn parse(text: &str, format: Format) -> Result<Self, Invalid> {
         if format == Format::V2 {
             let text = text.replace('\\', "/");
@@ -46,20 +46,21 @@ impl NodePath {
         Ok(Self(names.map(checked).collect::<Result<_, _>>()?))
     }
 
-    /// The path of the node called `name` below this one.
+    /// Returns the path of the node `name` below this one.
     ///
     /// # Errors
     ///
-    /// If `format` has no such node name: empty, with `/`, of periods alone; in v2 only `.` and `..` are refused
-    /// of the latter; in the draft any character but ASCII letters, digits and `-_.`; in v3 `zarr.json` and
-    /// names that begin with `__`. Control characters are allowed in v2 and v3 (V2-STORE-01, V3-NAME-01).
+    /// If `format` does not allow the name. All formats refuse an empty name and `/`. v2 refuses `.` and `..`;
+    /// the others refuse names that consist only of periods. The draft allows only ASCII letters, digits and
+    /// `-_.`. v3 refuses `zarr.json` and names that start with `__`. Control characters are allowed in v2 and
+    /// v3 (V2-STORE-01, V3-NAME-01).
     pub fn child(&self, name: &str, format: Format) -> Result<Self, Invalid> {
         check_name(name, format)?;
         Ok(self.listed_child(name))
     }
 
-    /// The path of a folder called `name` below this one, whether or not a format has such node names. A listing
-    /// shows with it that there is something; [`NodePath::in_format`] tells why it is not a node.
+    /// Returns the path of a folder `name` below this one, even if the name is not valid for a node. Listings
+    /// use it to report the folder; [`NodePath::in_format`] explains why it is not a node.
     #[must_use]
     pub fn listed_child(&self, name: &str) -> Self {
         let mut names = self.0.clone();
@@ -67,54 +68,54 @@ impl NodePath {
         Self(names)
     }
 
-    /// The name of the node; empty for the root.
+    /// Returns the name of the node; empty for the root.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.last().map_or("", String::as_str)
     }
 
-    /// The names from the root down; none for the root itself.
+    /// Returns the names from the root down; empty for the root itself.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.0
     }
 
-    /// The node above; the root has none.
+    /// Returns the parent; `None` for the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.0.split_last()?;
         Some(Self(above.to_vec()))
     }
 
-    /// The node above that has so many names: the root for 0. `None` if there is no such node above.
+    /// Returns the ancestor with `depth` names, the root for 0; `None` if this is not an ancestor.
     #[must_use]
     pub fn ancestor(&self, depth: usize) -> Option<Self> {
         let names = self.0.get(..depth).filter(|_| depth < self.0.len())?;
         Some(Self(names.to_vec()))
     }
 
-    /// Every node above, the root first.
+    /// Iterates over all ancestors, starting at the root.
     pub fn ancestors(&self) -> impl Iterator<Item = Self> + '_ {
         (0..self.0.len()).map(|depth| Self(self.0[..depth].to_vec()))
     }
 
-    /// Whether this is the root.
+    /// Returns whether this is the root.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The path without its leading `/`: what keys begin with.
+    /// Returns the path without its leading `/`, as in keys.
     #[must_use]
     pub fn relative(&self) -> String {
         self.0.join("/")
     }
 
-    /// The path of this node in a hierarchy of `format`.
+    /// Returns the path of this node in a hierarchy of `format`.
     ///
     /// # Errors
     ///
-    /// As [`NodePath::check`].
+    /// Those of [`NodePath::check`].
     pub fn in_format(&self, format: Format) -> Result<Self, Invalid> {
         self.check(format).map(|()| self.clone())
     }
@@ -177,7 +178,7 @@ fn check_name(name: &str, format: Format) -> Result<(), Invalid> {
 fn is_name_character(character: char, format: Format) -> bool {
     match format {
         Format::V3Draft => character.is_ascii_alphanumeric() || "-_.".contains(character),
-        // v2 says ASCII, yet its writers emit any text: the hierarchy decides, by its reading mode.
+        // v2 requires ASCII, but its writers use any text. The reading mode of the hierarchy decides.
         Format::V2 | Format::V3 => character != '/',
     }
 }

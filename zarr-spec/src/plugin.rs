@@ -1,4 +1,4 @@
-//! Plugins: their names, their origin, their constructor, and how they are registered.
+//! Plugins: their names, their origin, their constructor, and their registration.
 
 use std::fmt;
 
@@ -15,18 +15,19 @@ use crate::representation::Representation;
 /// The names of a plugin, per format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identifiers {
-    /// v3 draft: a URI that ends in `/MAJOR.MINOR`.
+    /// The URI in the v3 draft, which ends in `/MAJOR.MINOR`.
     pub uri: Option<&'static str>,
-    /// Final v3, and the draft where it has plain names. A `*` at the end stands for a number: `r*` for `r16`.
+    /// The name in final v3, and in the draft if it uses plain names. A `*` at the end matches a number: `r*`
+    /// matches `r16`.
     pub name: Option<&'static str>,
-    /// v2.
+    /// The id in v2.
     pub id: Option<&'static str>,
-    /// Further names and URIs that v3 and the draft read and never write.
+    /// Additional names and URIs that v3 and the draft read, but never write.
     pub aliases: &'static [&'static str],
 }
 
 impl Identifiers {
-    /// The name in final v3 alone.
+    /// Creates identifiers with only a name in final v3.
     #[must_use]
     pub const fn name(name: &'static str) -> Self {
         Self { uri: None, name: Some(name), id: None, aliases: &[] }
@@ -38,7 +39,7 @@ impl Identifiers {
         self.name.or(self.id).or(self.uri).unwrap_or_default()
     }
 
-    /// What `format` calls the plugin when a document is written.
+    /// Returns the identifier for writing documents of `format`.
     #[must_use]
     pub fn in_format(&self, format: Format) -> Option<&'static str> {
         match format {
@@ -52,14 +53,14 @@ impl Identifiers {
 /// The crate that a plugin comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// Its package name.
+    /// The name of the package.
     pub package: &'static str,
-    /// Its version.
+    /// The version of the package.
     pub version: &'static str,
 }
 
 impl Origin {
-    /// Added by hand, with `Registry::register`.
+    /// A plugin that was added with `Registry::register`.
     pub const UNKNOWN: Self = Self { package: "(registered by hand)", version: "" };
 }
 
@@ -70,12 +71,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A kind of plugin, named by what its plugins create.
+/// A kind of plugin, named after the result of its constructor.
 pub trait Kind: 'static {
-    /// The function that creates it, a `dyn Fn`.
+    /// The type of the constructor, a `dyn Fn`.
     type Create: ?Sized + Send + Sync + 'static;
 
-    /// The extension point that the plugins belong to.
+    /// The extension point of the plugins.
     const POINT: ExtensionPoint;
 }
 
@@ -87,20 +88,20 @@ pub type TranslateCodec =
 ///
 /// Each kind has an alias, such as [`CodecPlugin`](crate::CodecPlugin).
 pub struct Plugin<K: Kind + ?Sized> {
-    /// Its names.
+    /// The identifiers.
     pub identifiers: Identifiers,
-    /// Creates what the plugin is for from an entry of a document.
+    /// Creates an instance from an entry of a document.
     pub create: &'static K::Create,
-    /// For a codec, rewrites a configuration for another format. `None`: it is the same in every format.
+    /// For a codec, rewrites a configuration for another format. `None` if it is the same in every format.
     pub translate: Option<&'static TranslateCodec>,
-    /// What documentation, schemas and tests need.
+    /// The description for documentation, schemas and tests.
     pub about: About,
-    /// The crate it comes from.
+    /// The crate that provides the plugin.
     pub origin: Origin,
 }
 
 impl<K: Kind + ?Sized> Plugin<K> {
-    /// A plugin of these names.
+    /// Creates a plugin with these identifiers.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: &'static K::Create) -> Self {
         Self { identifiers, create, translate: None, about: About::NOTHING, origin: Origin::UNKNOWN }
@@ -112,7 +113,7 @@ impl<K: Kind + ?Sized> Plugin<K> {
         Self { about: self.about.described(summary, examples), ..self }
     }
 
-    /// Adds the struct that [`Creation::parse`] reads configurations into. Their schema follows from it.
+    /// Adds the struct into which [`Creation::parse`] parses configurations. Their schema is derived from it.
     #[must_use]
     pub const fn configuration<T: DeserializeOwned>(self) -> Self {
         Self { about: self.about.with_configurations::<T>(), ..self }
@@ -124,7 +125,7 @@ impl<K: Kind + ?Sized> Plugin<K> {
         Self { about: self.about.with_configuration::<T>(format), ..self }
     }
 
-    /// Adds the crate that the plugin comes from. [`register!`](crate::register) calls it.
+    /// Adds the crate that provides the plugin. [`register!`](crate::register) calls it.
     #[must_use]
     pub const fn from(self, origin: Origin) -> Self {
         Self { origin, ..self }
@@ -138,7 +139,7 @@ impl Plugin<Codec> {
         Self { translate: Some(translate), ..self }
     }
 
-    /// Returns the configuration that documents of `format` have for the codec that `creation` is for.
+    /// Returns the configuration of the codec for `creation` in documents of `format`.
     ///
     /// # Errors
     ///

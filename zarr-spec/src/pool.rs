@@ -1,33 +1,33 @@
-//! Things that are costly to make and kept by their owner.
+//! Pools of objects that are expensive to create.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-/// Threads whose contexts are kept apart: more of them share places.
+/// The number of slots. With more threads, some share a slot.
 const PLACES: usize = 8;
 
-/// Contexts that are costly to make, kept by the codec, one per concurrent caller.
+/// A pool of contexts that are expensive to create, one per concurrent caller.
 ///
-/// It belongs to the codec, not to the thread: it is freed with the array and works inside a loaded library.
+/// The pool belongs to a codec, not to a thread: it is freed with the array and works inside of a loaded library.
 ///
-/// Threads mostly get back the context that they had before, and then no two of them touch the same memory: a lock that
-/// is handed from processor to processor takes longer than the rest of what is done for a small chunk.
+/// Threads usually get back the context that they used before, so that no two threads touch the same memory:
+/// passing a lock between processors takes longer than the remaining work for a small chunk.
 pub struct Pool<T>(OnceLock<Box<[Place<T>; PLACES]>>);
 
-/// What some threads have left, on a cache line of its own.
+/// The contexts that some threads returned, on a separate cache line.
 #[repr(align(64))]
 struct Place<T>(Mutex<Vec<T>>);
 
 impl<T> Pool<T> {
-    /// Without contexts.
+    /// Creates an empty pool.
     #[must_use]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
 
-    /// Runs with a context that nobody else has; `create` makes it when none is kept.
+    /// Calls `run` with a context that no other thread uses; `create` creates it if none is free.
     ///
-    /// A context is lost, not kept, when `run` panics.
+    /// If `run` panics, the context is dropped.
     pub fn with<R>(&self, create: impl FnOnce() -> T, run: impl FnOnce(&mut T) -> R) -> R {
         let places = self.0.get_or_init(|| Box::new([const { Place(Mutex::new(Vec::new())) }; PLACES]));
         let own = &places[place_of_thread()];
@@ -44,7 +44,7 @@ impl<T> Place<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A context, unless others are just looking for one.
+    /// Takes a free context, unless another thread holds the lock.
     fn take(&self) -> Option<T> {
         match self.0.try_lock() {
             Ok(mut contexts) => contexts.pop(),
@@ -54,9 +54,10 @@ impl<T> Place<T> {
     }
 }
 
-/// Where this thread leaves its contexts: stacks lie apart, mostly one behind another. Nothing but speed depends on it.
+/// Returns the slot of this thread, based on the address of its stack; stacks are usually consecutive. The
+/// result affects only speed.
 fn place_of_thread() -> usize {
-    /// Bytes of a stack, as the standard library asks for them.
+    /// Size of a stack that the standard library requests.
     const STACK: usize = 2 << 20;
     let on_the_stack = 0u8;
     std::ptr::from_ref(&on_the_stack).addr() / STACK % PLACES
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_as_many_contexts_as_callers_at_a_time() {
+    fn each_concurrent_caller_has_a_context() {
         let pool = Pool::new();
         let made = AtomicUsize::new(0);
         let meeting = Barrier::new(3);

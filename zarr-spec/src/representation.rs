@@ -1,25 +1,25 @@
-//! What flows through a codec chain.
+//! The input and output of codecs.
 
 use std::sync::Arc;
 
 use crate::data_type::DataType;
 
-/// How the elements of a data type lie in memory.
+/// The memory layout of the elements of a data type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Elements {
     /// `size` bytes each.
     Fixed {
-        /// Bytes of one element.
+        /// Size of one element in bytes.
         size: usize,
-        /// What byte order applies to inside an element.
+        /// The parts of an element that byte order applies to.
         units: Units,
     },
-    /// `n + 1` native `u64` offsets into the payload, the first one 0, then the payload.
+    /// `n + 1` native `u64` offsets into the payload, starting with 0, followed by the payload.
     Variable,
 }
 
 impl Elements {
-    /// Bytes of one element, if that is the same for all.
+    /// Returns the size of one element, if all have the same size.
     #[must_use]
     pub fn size(&self) -> Option<usize> {
         match self {
@@ -29,84 +29,80 @@ impl Elements {
     }
 }
 
-/// What byte order applies to inside an element of fixed size.
+/// The parts of an element of fixed size that byte order applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Units {
-    /// The element is units of this many bytes: complex128 is 16 bytes in units of 8, raw bits are units of 1.
+    /// Consecutive units of this size: complex128 has 16 bytes in units of 8, raw bits have units of 1.
     Uniform(usize),
-    /// Units of more than one byte at these places, the rest is single bytes; packed structures.
+    /// Units of more than one byte at these offsets, and single bytes in between; for packed structures.
     Fields(Arc<[Unit]>),
 }
 
 /// A number inside a structured element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Unit {
-    /// Bytes from the start of the element.
+    /// Offset in the element, in bytes.
     pub offset: usize,
-    /// Bytes of the number.
+    /// Size of the number in bytes.
     pub size: usize,
 }
 
-/// The byte order of stored elements, where the data type itself declares one (v2, older drafts).
+/// The byte order of stored elements, if the data type declares one (v2, older drafts).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ByteOrder {
-    /// Least significant byte first; what the draft calls the default binary representation.
+    /// Least significant byte first; the default binary representation of the draft.
     #[default]
     Little,
     /// Most significant byte first.
     Big,
-    /// Whether each of [`Units::Fields`] is big endian: v2 structures, whose fields have orders of their own.
+    /// Whether each of [`Units::Fields`] is big endian, for structures of v2, whose fields have separate orders.
     Mixed(Arc<[bool]>),
 }
 
-/// One element of an array: its bytes in native order, or the payload of a variable one.
+/// One element of an array: its bytes in native order, or the payload of an element of variable size.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FillValue(Arc<[u8]>);
 
 impl FillValue {
-    /// From the bytes of one element, numbers in native byte order.
+    /// Creates a fill value from the bytes of one element, in native byte order.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Self(bytes.into())
     }
 
-    /// An element of `size` zero bytes.
+    /// Creates an element of `size` zero bytes.
     #[must_use]
     pub fn zero(size: usize) -> Self {
         Self(vec![0; size].into())
     }
 
-    /// Whether every byte is zero; true for the empty variable element.
+    /// Returns whether every byte is zero; true for an empty element of variable size.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0.iter().all(|&byte| byte == 0)
     }
 
-    /// The bytes of the element, numbers in native byte order.
+    /// Returns the bytes of the element, in native byte order.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// An array that flows through a codec chain: everything but its elements.
+/// The properties of an array in a codec chain, without its elements.
 #[derive(Debug, Clone)]
 pub struct ArrayRepresentation {
     /// Elements per dimension.
     pub shape: Vec<u64>,
-    /// The type of all elements.
+    /// The data type of all elements.
     pub data_type: Arc<dyn DataType>,
-    /// What elements that were never written hold.
+    /// The value of elements that were never written.
     pub fill_value: FillValue,
-    /// The order in which the default binary representation is written.
+    /// The byte order of the default binary representation.
     pub byte_order: ByteOrder,
 }
 
 impl ArrayRepresentation {
-    /// Number of elements.
-    ///
-    /// # Errors
-    ///
-    /// `None` if this machine cannot address them.
+    /// Returns the number of elements; `None` if this machine cannot address them.
     #[must_use]
     pub fn element_count(&self) -> Option<usize> {
         self.shape
@@ -114,7 +110,7 @@ impl ArrayRepresentation {
             .try_fold(1usize, |product, &length| product.checked_mul(usize::try_from(length).ok()?))
     }
 
-    /// Bytes of all elements, when elements have a fixed size and this machine can address them.
+    /// Returns the size of all elements, if elements have a fixed size and this machine can address them.
     #[must_use]
     pub fn size(&self) -> Size {
         match self.data_type.elements().size() {
@@ -127,7 +123,7 @@ impl ArrayRepresentation {
     }
 }
 
-/// What goes into a codec, or comes out of it.
+/// The input or output of a codec.
 #[derive(Debug, Clone)]
 pub enum Representation {
     /// Elements.
@@ -136,19 +132,19 @@ pub enum Representation {
     Bytes(Size),
 }
 
-/// How many bytes there are, as far as that is known without looking at them.
+/// A number of bytes, as far as it is known without the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// Always this many.
+    /// Always this size.
     Exact(u64),
-    /// Never more than this many.
+    /// At most this size.
     AtMost(u64),
-    /// It depends on the elements.
+    /// Depends on the elements.
     Unknown,
 }
 
 impl Size {
-    /// The largest number of bytes, if there is one.
+    /// Returns the maximum size, if there is one.
     #[must_use]
     pub fn limit(self) -> Option<u64> {
         match self {

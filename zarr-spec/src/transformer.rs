@@ -1,4 +1,4 @@
-//! Storage transformers: what stands between an array and its store.
+//! Storage transformers, which sit between an array and its store.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,32 +11,32 @@ use crate::key::Prefix;
 use crate::plugin::{Kind, Plugin};
 use crate::store::Store;
 
-/// What a storage transformer does with the chunks of one array.
+/// The effect of a storage transformer on the chunks of one array.
 #[derive(Debug, Clone)]
 pub enum StorageTransformer {
-    /// Hands them on under other keys or in another form.
+    /// Changes the keys or the stored form of chunks.
     Wrap(Arc<dyn WrappingTransformer>),
-    /// Puts several of them into one value, a form that an engine reads and writes in parts.
+    /// Stores several chunks in one value, which an engine reads and writes in parts.
     Shard(ShardingTransformer),
 }
 
-/// Chunks of an array side by side in one value, with an index at its end.
+/// Several chunks of an array in one value, with an index at its end.
 ///
-/// The value of a shard has the key that its own position in the grid of shards gives, in the form of chunk keys.
+/// The key of a shard is the chunk key of its position in the grid of shards.
 #[derive(Debug, Clone)]
 pub struct ShardingTransformer {
-    /// Chunks of a shard per dimension, each at least 1.
+    /// The number of chunks of a shard per dimension, each at least 1.
     pub chunks_per_shard: Vec<u64>,
-    /// What encodes the index, as [`crate::codec::Shard::index_codecs`].
+    /// The codecs of the index, like [`crate::codec::Shard::index_codecs`].
     pub index_codecs: CodecChain,
 }
 
 /// Wraps the store of one array.
 ///
-/// It keeps no state of its own: all of it goes to the next stage. Keys outside of `array` pass untouched.
+/// It does not have state: all of it goes to the next stage. Keys outside of `array` are passed on unchanged.
 /// Source: "Storage transformers" in the draft and in the Zarr v3 core specification.
 pub trait WrappingTransformer: Debug + Send + Sync {
-    /// The store that the array uses instead of `next`. `array` is what the keys of its chunks begin with.
+    /// Returns the store that the array uses instead of `next`. `array` is the prefix of its chunk keys.
     fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store>;
 }
 

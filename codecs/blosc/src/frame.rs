@@ -27,7 +27,7 @@ pub(crate) struct Decoder {
     inner: Decompressors,
     decoded: Vec<u8>,
     streams: Vec<u8>,
-    between: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 /// The compressed blocks of a buffer.
@@ -132,7 +132,7 @@ pub(crate) fn check_limit(size: usize, decoded: &Output<'_>) -> Result<(), Limit
 impl Decoder {
     /// Creates a decoder without allocating memory.
     pub(crate) fn new() -> Self {
-        Self { inner: Decompressors::new(), decoded: Vec::new(), streams: Vec::new(), between: Vec::new() }
+        Self { inner: Decompressors::new(), decoded: Vec::new(), streams: Vec::new(), scratch: Vec::new() }
     }
 
     /// Decodes a buffer with a parsed `header` and appends its bytes to `decoded`. Only those of `range` are
@@ -146,7 +146,7 @@ impl Decoder {
         encoded: &[u8],
         range: Range<usize>,
         decoded: &mut Output<'_>,
-    ) -> Result<(), Unfinished> {
+    ) -> Result<(), DecodeFailure> {
         let size = header.size as usize;
         check_limit(size, decoded)?;
         header.check_blocks()?;
@@ -180,7 +180,7 @@ impl Decoder {
         header: &Header,
         encoded: &[u8],
         decoded: &mut dyn PartTarget,
-    ) -> Result<(), Unfinished> {
+    ) -> Result<(), DecodeFailure> {
         let mut memory = std::mem::take(&mut self.decoded);
         let done = self.decode_blocks(header, encoded, &mut memory, decoded);
         self.decoded = memory;
@@ -193,13 +193,13 @@ impl Decoder {
         encoded: &[u8],
         memory: &mut Vec<u8>,
         decoded: &mut dyn PartTarget,
-    ) -> Result<(), Unfinished> {
+    ) -> Result<(), DecodeFailure> {
         header.check_blocks()?;
         let size = header.size as usize;
         let blocksize = header.blocksize as usize;
         if header.flags & flag::STORED != 0 {
             let mut blocks = stored(encoded, size)?.chunks(blocksize);
-            return blocks.try_for_each(|block| decoded.write(block)).map_err(Unfinished::Target);
+            return blocks.try_for_each(|block| decoded.write(block)).map_err(DecodeFailure::Target);
         }
         let encoded = EncodedBlocks::new(header, encoded)?;
         for number in 0..encoded.starts.len() {
@@ -207,7 +207,7 @@ impl Decoder {
             let (streams, stream_size) = encoded.streams(number, block_size)?;
             memory.resize(block_size, 0);
             self.decode_block(header, streams, stream_size, memory)?;
-            decoded.write(memory).map_err(Unfinished::Target)?;
+            decoded.write(memory).map_err(DecodeFailure::Target)?;
         }
         Ok(())
     }
@@ -252,27 +252,27 @@ impl Decoder {
             }
             tail.copy_from_slice(&sorted[whole.len()..]);
         }
-        shuffle::together(header.shuffle(), planes, whole, &mut self.between);
+        shuffle::join_planes(header.shuffle(), planes, whole, &mut self.scratch);
         Ok(())
     }
 }
 
 /// Why decoding a buffer failed.
 #[derive(Debug)]
-pub(crate) enum Unfinished {
+pub(crate) enum DecodeFailure {
     /// The buffer is invalid.
     Wrong(String),
     /// The decoded bytes cannot be written.
     Target(CodecError),
 }
 
-impl From<LimitExceeded> for Unfinished {
+impl From<LimitExceeded> for DecodeFailure {
     fn from(limit: LimitExceeded) -> Self {
         Self::Target(limit.into())
     }
 }
 
-impl From<String> for Unfinished {
+impl From<String> for DecodeFailure {
     fn from(why: String) -> Self {
         Self::Wrong(why)
     }
@@ -371,13 +371,13 @@ pub(crate) struct Encoder {
     inner: Compressors,
     gathered: Vec<u8>,
     sorted: Vec<u8>,
-    between: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 impl Encoder {
     /// Creates an encoder without allocating memory.
     pub(crate) fn new() -> Self {
-        Self { inner: Compressors::new(), gathered: Vec::new(), sorted: Vec::new(), between: Vec::new() }
+        Self { inner: Compressors::new(), gathered: Vec::new(), sorted: Vec::new(), scratch: Vec::new() }
     }
 
     /// Like [`Encoder::encode`], for a chunk that is assembled in parts of [`part_size`] bytes.
@@ -479,7 +479,7 @@ impl Encoder {
         encoded: &mut [u8],
         mut end: usize,
     ) -> Option<usize> {
-        for stream in sorted(settings, block, &mut self.sorted, &mut self.between).chunks_exact(size) {
+        for stream in sorted(settings, block, &mut self.sorted, &mut self.scratch).chunks_exact(size) {
             let (header, room) = encoded.get_mut(end..)?.split_first_chunk_mut::<4>()?;
             let most = room.len().min(size);
             let room = &mut room[..most];
@@ -516,7 +516,7 @@ fn sorted<'a>(
     settings: &Settings,
     block: &'a [u8],
     memory: &'a mut Vec<u8>,
-    between: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
 ) -> &'a [u8] {
     let elements = shuffle::elements(settings.shuffle, settings.typesize, block.len());
     if elements == 0 {
@@ -525,7 +525,7 @@ fn sorted<'a>(
     memory.resize(block.len(), 0);
     let (whole, tail) = block.split_at(elements * settings.typesize);
     let (planes, after) = memory.split_at_mut(whole.len());
-    shuffle::apart(settings.shuffle, settings.typesize, whole, planes, between);
+    shuffle::split_planes(settings.shuffle, settings.typesize, whole, planes, scratch);
     after.copy_from_slice(tail);
     memory
 }

@@ -53,14 +53,14 @@ impl Header {
         Ok(header)
     }
 
-    fn check(&self, there: usize) -> Result<(), CodecError> {
+    fn check(&self, found: usize) -> Result<(), CodecError> {
         let number = self.inner_number();
         if usize::from(number) >= INNER_FORMATS.len() {
             return Err(CodecError::corrupt(format!("unknown inner format {number} of a Blosc buffer")));
         }
-        if self.encoded_size as usize != there {
-            let said = self.encoded_size;
-            let what = format!("the Blosc buffer has {there} bytes, but its header declares {said}");
+        if self.encoded_size as usize != found {
+            let declared = self.encoded_size;
+            let what = format!("the Blosc buffer has {found} bytes, but its header declares {declared}");
             return Err(CodecError::corrupt(what));
         }
         if self.size as usize > MAX_SIZE {

@@ -33,7 +33,7 @@ use zarr_spec::{
 };
 
 use configuration::{Configuration, V2Configuration, V3Configuration};
-use frame::{Decoder, Encoder, Unfinished};
+use frame::{DecodeFailure, Decoder, Encoder};
 use header::Header;
 use inner::Decompressors;
 
@@ -299,7 +299,7 @@ impl Blosc {
     }
 }
 
-impl Unfinished {
+impl DecodeFailure {
     fn error(self, header: &Header) -> CodecError {
         match self {
             Self::Wrong(why) => corrupt(header, &why),

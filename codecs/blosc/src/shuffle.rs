@@ -22,13 +22,13 @@ pub(crate) fn elements(shuffle: Shuffle, typesize: usize, size: usize) -> usize 
 }
 
 /// Writes the planes of `elements` one after another, and rearranges them in a bit shuffle. Both slices have
-/// the same length, a multiple of `typesize` for which [`elements`] is not 0. `between` is scratch memory.
-pub(crate) fn apart(
+/// the same length, a multiple of `typesize` for which [`elements`] is not 0. `scratch` is scratch memory.
+pub(crate) fn split_planes(
     shuffle: Shuffle,
     typesize: usize,
     elements: &[u8],
     planes: &mut [u8],
-    between: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
 ) {
     if shuffle != Shuffle::Bit {
         return planes_of_elements::<Best>(typesize, elements, planes);
@@ -37,15 +37,15 @@ pub(crate) fn apart(
     if typesize == 1 {
         return rows_of_plane::<Best>(elements, planes);
     }
-    between.resize(elements.len(), 0);
-    planes_of_elements::<Best>(typesize, elements, between);
-    for (plane, rows) in between.chunks_exact(count).zip(planes.chunks_exact_mut(count)) {
+    scratch.resize(elements.len(), 0);
+    planes_of_elements::<Best>(typesize, elements, scratch);
+    for (plane, rows) in scratch.chunks_exact(count).zip(planes.chunks_exact_mut(count)) {
         rows_of_plane::<Best>(plane, rows);
     }
 }
 
-/// Inverts [`apart`]. The planes may lie anywhere; each has one byte per element.
-pub(crate) fn together(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], between: &mut Vec<u8>) {
+/// Inverts [`split_planes`]. The planes may lie anywhere; each has one byte per element.
+pub(crate) fn join_planes(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], scratch: &mut Vec<u8>) {
     if shuffle != Shuffle::Bit {
         return elements_of_planes::<Best>(planes, elements);
     }
@@ -53,13 +53,13 @@ pub(crate) fn together(shuffle: Shuffle, planes: &[&[u8]], elements: &mut [u8], 
         return plane_of_rows::<Best>(rows, elements);
     }
     let count = elements.len() / planes.len();
-    between.resize(elements.len(), 0);
-    for (rows, plane) in planes.iter().zip(between.chunks_exact_mut(count)) {
+    scratch.resize(elements.len(), 0);
+    for (rows, plane) in planes.iter().zip(scratch.chunks_exact_mut(count)) {
         plane_of_rows::<Best>(rows, plane);
     }
     // The number of planes is at most the maximum element size.
     let mut sorted = [&[][..]; crate::MAX_TYPESIZE];
-    for (place, plane) in sorted.iter_mut().zip(between.chunks_exact(count)) {
+    for (place, plane) in sorted.iter_mut().zip(scratch.chunks_exact(count)) {
         *place = plane;
     }
     elements_of_planes::<Best>(&sorted[..planes.len()], elements);

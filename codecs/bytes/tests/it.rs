@@ -142,9 +142,9 @@ fn an_endian_codec_after_bytes_is_refused() {
         &1i32.to_ne_bytes(),
     );
     assert!(twice.unwrap_err().contains("expected an array"));
-    let behind =
+    let after_bytes =
         create(Format::V3Draft, DRAFT, LITTLE, Mode::Lenient, &Representation::Bytes(Size::Exact(4)));
-    assert!(matches!(behind, Err(CodecError::Unsupported(_))));
+    assert!(matches!(after_bytes, Err(CodecError::Unsupported(_))));
 }
 
 #[test]

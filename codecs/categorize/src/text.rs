@@ -90,9 +90,9 @@ impl Text {
                 first.fill(0);
                 let mut end = 0_u64;
                 for (offset, label) in offsets.chunks_exact_mut(OFFSET).zip(labels) {
-                    let (text, behind) = rest.split_at_mut(label.len());
+                    let (text, after) = rest.split_at_mut(label.len());
                     text.copy_from_slice(label.as_bytes());
-                    rest = behind;
+                    rest = after;
                     end += label.len() as u64;
                     offset.copy_from_slice(&end.to_ne_bytes());
                 }

@@ -30,7 +30,7 @@ const EXAMPLES: &[Example] = &[
 ];
 
 /// Maximum number of header bits, far more than any list needs.
-const MOST_BITS: u64 = 1 << 16;
+const MAX_HEADER_BITS: u64 = 1 << 16;
 
 /// A codec of the list.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         .map_err(|error| CodecError::configuration(error.to_string()))?;
     let least = (documents.len() as u64).max(1).next_multiple_of(8);
     let bits = header_bits.unwrap_or(least);
-    if bits % 8 != 0 || bits < least || bits > MOST_BITS {
+    if bits % 8 != 0 || bits < least || bits > MAX_HEADER_BITS {
         return Err(CodecError::configuration(format!(
-            "`header_bits` is {bits}; expected a multiple of 8 from {least} to {MOST_BITS} for {} codecs",
+            "`header_bits` is {bits}; expected a multiple of 8 from {least} to {MAX_HEADER_BITS} for {} codecs",
             documents.len()
         )));
     }
@@ -101,7 +101,7 @@ fn inner(
 impl Conditional {
     /// Applies the first `count` codecs and all checksums to `decoded`. Returns `None` if the result exceeds
     /// `limit` bytes.
-    fn applied(&self, count: usize, decoded: &[u8], limit: usize) -> Result<Option<Vec<u8>>, CodecError> {
+    fn apply(&self, count: usize, decoded: &[u8], limit: usize) -> Result<Option<Vec<u8>>, CodecError> {
         let mut bytes = decoded.to_vec();
         for (_, inner) in self.used(count) {
             let mut encoded = Output::at_most(limit);
@@ -174,12 +174,12 @@ impl Inner {
 
     /// Returns the maximum encoded size of `decoded` bytes. Assumes twice the size and a margin if the codec
     /// does not declare one.
-    fn most(&self, decoded: usize) -> usize {
-        let said = match self {
+    fn max_encoded_size(&self, decoded: usize) -> usize {
+        let declared = match self {
             Self::Computed(codec) => codec.encoded_size(Size::AtMost(decoded as u64)),
             Self::Checksum(checksum) => return decoded.saturating_add(checksum.size()),
         };
-        match said {
+        match declared {
             Size::Exact(size) | Size::AtMost(size) => usize::try_from(size).unwrap_or(usize::MAX),
             Size::Unknown => decoded.saturating_mul(2).saturating_add(1 << 16),
         }
@@ -202,7 +202,7 @@ impl BytesToBytesCodec for Conditional {
         for count in self.choices() {
             // A codec may produce a longer form that later codecs make smaller.
             let limit = decoded.len().saturating_mul(2).saturating_add(1 << 16);
-            let Some(bytes) = self.applied(count, decoded, limit)? else { continue };
+            let Some(bytes) = self.apply(count, decoded, limit)? else { continue };
             if best.as_ref().is_none_or(|(_, shortest): &(usize, Vec<u8>)| bytes.len() < shortest.len()) {
                 best = Some((count, bytes));
             }
@@ -229,19 +229,19 @@ impl BytesToBytesCodec for Conditional {
                 self.codecs.len()
             )));
         }
-        let applied: Vec<&Inner> = self
+        let apply: Vec<&Inner> = self
             .codecs
             .iter()
             .enumerate()
             .filter(|(position, _)| is_set(*position))
             .map(|(_, inner)| inner)
             .collect();
-        let Some((first, others)) = applied.split_first() else { return Ok(decoded.put(bytes)?) };
+        let Some((first, others)) = apply.split_first() else { return Ok(decoded.put(bytes)?) };
         // The maximum sizes between the codecs, starting with the first.
-        let mut limits = vec![first.most(decoded.remaining())];
+        let mut limits = vec![first.max_encoded_size(decoded.remaining())];
         for inner in others {
             let before = limits.last().copied().unwrap_or_default();
-            limits.push(inner.most(before));
+            limits.push(inner.max_encoded_size(before));
         }
         let mut bytes = std::borrow::Cow::Borrowed(bytes);
         for (inner, limit) in others.iter().zip(&limits).rev() {

@@ -44,10 +44,10 @@ const DATA_TYPES: &[&str] =
     &["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"];
 
 /// Size of the mode and the number of dimensions.
-const START: usize = 4;
+const PREFIX_SIZE: usize = 4;
 /// How many times larger than a chunk a block may be. Writers do not produce larger ones, but damaged headers
 /// may.
-const LARGEST: usize = 16;
+const MAX_SIZE_RATIO: usize = 16;
 
 /// Stores chunks as blocks of N5.
 #[derive(Debug)]
@@ -126,7 +126,8 @@ impl N5Default {
         let rank = array.shape.len();
         let cut_off =
             || CodecError::corrupt(format!("{} bytes are too few for the header of a block", encoded.len()));
-        let (&[high, low, many, few], rest) = encoded.split_first_chunk::<START>().ok_or_else(cut_off)?;
+        let (&[high, low, many, few], rest) =
+            encoded.split_first_chunk::<PREFIX_SIZE>().ok_or_else(cut_off)?;
         let mode = u16::from_be_bytes([high, low]);
         if mode != 0 {
             return Err(CodecError::corrupt(format!(
@@ -141,7 +142,7 @@ impl N5Default {
         let (sizes, _) = sizes.as_chunks::<4>();
         let shape: Vec<u64> = sizes.iter().map(|size| u32::from_be_bytes(*size).into()).collect();
         let block = ArrayRepresentation { shape, ..array.clone() };
-        let largest = array.element_count().and_then(|count| count.checked_mul(LARGEST));
+        let largest = array.element_count().and_then(|count| count.checked_mul(MAX_SIZE_RATIO));
         let fits = block.element_count().zip(largest).is_some_and(|(count, largest)| count <= largest);
         if !fits {
             return Err(CodecError::corrupt(format!(

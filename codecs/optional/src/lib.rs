@@ -73,7 +73,7 @@ const WORD: usize = 8;
 /// Size of an offset in the decoded form.
 const OFFSET: usize = 8;
 /// The byte before a present element in the decoded form.
-const THERE: u8 = 1;
+const PRESENT: u8 = 1;
 
 /// Encodes the mask and the present elements separately.
 #[derive(Debug)]
@@ -102,11 +102,11 @@ impl CompositeCodec for Optional {
     ) -> Result<(), CodecError> {
         let start = encoded.written().len();
         encoded.put(&[0; 2 * WORD])?;
-        let (mask, data, there) = part(array, decoded)?;
+        let (mask, data, present) = part(array, decoded)?;
         chains.encode(&self.mask_codecs, &mask_array(array, &self.mask_type), &mask, encoded)?;
         let middle = encoded.written().len();
-        if there > 0 {
-            chains.encode(&self.data_codecs, &data_array(array, there)?, &data, encoded)?;
+        if present > 0 {
+            chains.encode(&self.data_codecs, &data_array(array, present)?, &data, encoded)?;
         }
         let mask_size = middle - start - 2 * WORD;
         let data_size = encoded.written().len() - middle;
@@ -130,8 +130,8 @@ impl CompositeCodec for Optional {
         let mut mask = Output::at_most(count);
         chains.decode(&self.mask_codecs, &mask_array(array, &self.mask_type), encoded_mask, &mut mask)?;
         let mask = settle(&*self.mask_type, mask, self.mode)?;
-        let there = mask.iter().filter(|&&byte| byte != 0).count();
-        if there == 0 {
+        let present = mask.iter().filter(|&&byte| byte != 0).count();
+        if present == 0 {
             return match encoded_data.len() {
                 0 => join(&mask, std::iter::empty(), 0, decoded),
                 size => Err(CodecError::corrupt(format!(
@@ -139,19 +139,19 @@ impl CompositeCodec for Optional {
                 ))),
             };
         }
-        let data_array = data_array(array, there)?;
+        let data_array = data_array(array, present)?;
         let mut elements = Output::at_most(decoded.remaining());
         chains.decode(&self.data_codecs, &data_array, encoded_data, &mut elements)?;
         match data_array.data_type.elements() {
             Elements::Fixed { size, .. } => {
                 let elements = settle(&*data_array.data_type, elements, self.mode)?;
                 let element = |number: usize| &elements[number * size..][..size];
-                join(&mask, (0..there).map(element), elements.len(), decoded)
+                join(&mask, (0..present).map(element), elements.len(), decoded)
             }
             Elements::Variable => {
                 let items = Items::new(&data_array, elements.written())
                     .map_err(|error| CodecError::corrupt(error.to_string()))?;
-                let payload = elements.written().len() - (there + 1) * OFFSET;
+                let payload = elements.written().len() - (present + 1) * OFFSET;
                 join(&mask, items.iter(), payload, decoded)
             }
         }
@@ -203,18 +203,18 @@ fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>
         let checked = array.data_type.check(item);
         checked.map_err(|invalid| CodecError::encode(format!("element {number}: {invalid}")))?;
         mask.push(u8::from(!item.is_empty()));
-        if let Some((_, there)) = item.split_first() {
+        if let Some((_, present)) = item.split_first() {
             offsets.push(payload.len() as u64);
-            payload.extend_from_slice(there);
+            payload.extend_from_slice(present);
         }
     }
-    let there = offsets.len();
+    let present = offsets.len();
     if !is_variable {
-        return Ok((mask, payload, there));
+        return Ok((mask, payload, present));
     }
     offsets.push(payload.len() as u64);
     let offsets = offsets.into_iter().flat_map(u64::to_ne_bytes);
-    Ok((mask, offsets.chain(payload).collect(), there))
+    Ok((mask, offsets.chain(payload).collect(), present))
 }
 
 /// Splits a chunk into the encoded mask and the encoded elements.
@@ -243,10 +243,10 @@ fn settle(data_type: &dyn DataType, elements: Output<'static>, mode: Mode) -> Re
     Ok(elements)
 }
 
-/// Appends the decoded form. `there` has one element of `size` bytes for each true element of the mask.
+/// Appends the decoded form. `present` has one element of `size` bytes for each true element of the mask.
 fn join<'e>(
     mask: &[u8],
-    mut there: impl Iterator<Item = &'e [u8]>,
+    mut present: impl Iterator<Item = &'e [u8]>,
     bytes: usize,
     decoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
@@ -258,9 +258,9 @@ fn join<'e>(
     offsets[..OFFSET].fill(0);
     for (offset, &byte) in offsets[OFFSET..].chunks_exact_mut(OFFSET).zip(mask) {
         if byte != 0
-            && let Some(element) = there.next()
+            && let Some(element) = present.next()
         {
-            payload[at] = THERE;
+            payload[at] = PRESENT;
             payload[at + 1..][..element.len()].copy_from_slice(element);
             at += 1 + element.len();
         }

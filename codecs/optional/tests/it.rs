@@ -22,9 +22,9 @@ const URI: &str = "https://zarr-kit.example/spec/codecs/optional/1.0";
 
 /// Stands in for the data type, since plugins do not depend on each other.
 #[derive(Debug)]
-struct Maybe(Arc<dyn DataType>);
+struct OptionalType(Arc<dyn DataType>);
 
-impl DataType for Maybe {
+impl DataType for OptionalType {
     fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed("maybe")
     }
@@ -61,7 +61,7 @@ impl DataType for Maybe {
     fn check(&self, element: &[u8]) -> Result<(), Invalid> {
         match (element, self.0.elements().size()) {
             ([], _) | ([1, ..], None) => Ok(()),
-            ([1, there @ ..], Some(size)) if there.len() == size => Ok(()),
+            ([1, present @ ..], Some(size)) if present.len() == size => Ok(()),
             _ => Err(Invalid::new("it may not be")),
         }
     }
@@ -145,8 +145,8 @@ fn registry() -> Registry {
     registry
 }
 
-fn maybe(number: Number) -> Arc<dyn DataType> {
-    Arc::new(Maybe(Arc::new(number)))
+fn optional_type(number: Number) -> Arc<dyn DataType> {
+    Arc::new(OptionalType(Arc::new(number)))
 }
 
 fn chunk(shape: &[u64], data_type: Arc<dyn DataType>) -> ArrayRepresentation {
@@ -190,7 +190,7 @@ const PLAIN: &str = r#"["bytes"]"#;
 const BIG: &str = r#"["big"]"#;
 
 /// Returns a present element.
-fn there(inner: &[u8]) -> Vec<u8> {
+fn present(inner: &[u8]) -> Vec<u8> {
     [&[1], inner].concat()
 }
 
@@ -208,9 +208,9 @@ fn assert_encodes(codec: &Codec, chunk: &ArrayRepresentation, elements: &[Vec<u8
 /// Tests EX-SEEN-06.
 #[test]
 fn a_chunk_is_two_sizes_the_mask_and_the_present_elements() {
-    let chunk = chunk(&[3], maybe(INT32));
+    let chunk = chunk(&[3], optional_type(INT32));
     let codec = created(&with(PLAIN, BIG), &chunk).unwrap();
-    let element = |value: i32| there(&value.to_ne_bytes());
+    let element = |value: i32| present(&value.to_ne_bytes());
     let missing = Vec::new;
     for (elements, encoded) in [
         ([element(1), missing(), element(-2)], "0300000000000000 0800000000000000 010001 00000001 fffffffe"),
@@ -224,25 +224,25 @@ fn a_chunk_is_two_sizes_the_mask_and_the_present_elements() {
 /// Written by zarrs 0.23.14 as `Option<Option<u16>>` and as `Option<String>`, with `bytes` for the masks.
 #[test]
 fn inner_types_can_be_optional_or_of_variable_size() {
-    let nested = chunk(&[3], Arc::new(Maybe(maybe(UINT16))));
+    let nested = chunk(&[3], Arc::new(OptionalType(optional_type(UINT16))));
     let inner = format!(r#"[{{"name":"zarrs.optional","configuration":{}}}]"#, with(PLAIN, PLAIN));
     let codec = created(&with(PLAIN, &inner), &nested).unwrap();
-    let elements = [Vec::new(), there(&[]), there(&there(&258_u16.to_ne_bytes()))];
+    let elements = [Vec::new(), present(&[]), present(&present(&258_u16.to_ne_bytes()))];
     let encoded = "0300000000000000 1400000000000000 000101 0200000000000000 0200000000000000 0001 0201";
     assert_encodes(&codec, &nested, &elements, encoded);
 
-    let texts = chunk(&[3], maybe(TEXT));
+    let texts = chunk(&[3], optional_type(TEXT));
     let codec = created(&with(PLAIN, r#"["vlen-utf8"]"#), &texts).unwrap();
-    let elements = [there("h\u{e9}llo".as_bytes()), Vec::new(), there(b"")];
+    let elements = [present("h\u{e9}llo".as_bytes()), Vec::new(), present(b"")];
     let encoded = "0300000000000000 1200000000000000 010001 02000000 06000000 68c3a96c6c6f 00000000";
     assert_encodes(&codec, &texts, &elements, encoded);
 }
 
 #[test]
 fn inner_codecs_can_compress() {
-    let chunk = chunk(&[2, 3], maybe(UINT8));
+    let chunk = chunk(&[2, 3], optional_type(UINT8));
     let codec = created(&with(r#"["bytes","gzip"]"#, r#"["bytes","gzip"]"#), &chunk).unwrap();
-    let elements = [there(&[5]), there(&[0]), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+    let elements = [present(&[5]), present(&[0]), Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     let decoded = items(&elements);
     let encoded = hex("0200000000000000 0100000000000000 0101 05");
     assert_eq!(encode(&codec, &chunk, &decoded).unwrap(), encoded);
@@ -254,10 +254,10 @@ fn inner_codecs_can_compress() {
 /// Strict readers accept only 0 and 1, as in other arrays of `bool`.
 #[test]
 fn any_byte_of_the_mask_but_zero_is_true() {
-    let chunk = chunk(&[3], maybe(UINT8));
+    let chunk = chunk(&[3], optional_type(UINT8));
     let codec = |mode| in_mode(mode, Format::V3, "zarrs.optional", &with(PLAIN, PLAIN), &chunk).unwrap();
     let encoded = hex("0300000000000000 0200000000000000 ff0002 0708");
-    let expected = items(&[there(&[7]), Vec::new(), there(&[8])]);
+    let expected = items(&[present(&[7]), Vec::new(), present(&[8])]);
     assert_eq!(decode(&codec(Mode::Lenient), &chunk, &encoded, 1 << 10).unwrap(), expected);
     let error = decode(&codec(Mode::Strict), &chunk, &encoded, 1 << 10).unwrap_err();
     assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
@@ -265,7 +265,7 @@ fn any_byte_of_the_mask_but_zero_is_true() {
 
 #[test]
 fn inconsistent_chunks_are_corrupt() {
-    let chunk = chunk(&[3], maybe(UINT8));
+    let chunk = chunk(&[3], optional_type(UINT8));
     let codec = created(&with(PLAIN, PLAIN), &chunk).unwrap();
     for (encoded, what) in [
         ("", "0 bytes are too few for a header"),
@@ -295,18 +295,18 @@ fn inconsistent_chunks_are_corrupt() {
 
 #[test]
 fn decoding_respects_the_limit() {
-    let huge = chunk(&[1 << 40], maybe(UINT8));
+    let huge = chunk(&[1 << 40], optional_type(UINT8));
     let codec = created(&with(PLAIN, PLAIN), &huge).unwrap();
     let encoded = hex("0300000000000000 0000000000000000 000000");
     let error = decode(&codec, &huge, &encoded, 1 << 20).unwrap_err();
     assert!(matches!(error, CodecError::TooLarge(_)), "{error}");
-    let larger = chunk(&[u64::MAX, 2], maybe(UINT8));
+    let larger = chunk(&[u64::MAX, 2], optional_type(UINT8));
     assert!(matches!(created(&with(PLAIN, PLAIN), &larger), Err(CodecError::Unsupported(_))));
 }
 
 #[test]
 fn invalid_elements_cannot_be_encoded() {
-    let chunk = chunk(&[2], maybe(UINT8));
+    let chunk = chunk(&[2], optional_type(UINT8));
     let codec = created(&with(PLAIN, PLAIN), &chunk).unwrap();
     for wrong in [items(&[vec![1], vec![]]), items(&[vec![2, 0], vec![]]), items(&[vec![1, 1]]), Vec::new()] {
         let error = encode(&codec, &chunk, &wrong).unwrap_err();
@@ -317,7 +317,7 @@ fn invalid_elements_cannot_be_encoded() {
 #[test]
 fn both_lists_must_contain_an_array_to_bytes_codec() {
     let chunk_of = |data_type| chunk(&[2], data_type);
-    let optional = chunk_of(maybe(UINT8));
+    let optional = chunk_of(optional_type(UINT8));
     for (configuration, what) in [
         ("{}", "mask_codecs"),
         (r#"{"mask_codecs":["bytes"]}"#, "data_codecs"),
@@ -345,7 +345,7 @@ fn both_lists_must_contain_an_array_to_bytes_codec() {
 
 #[test]
 fn both_lists_are_translated_to_each_format() {
-    let optional = Representation::Array(chunk(&[2], maybe(BOOL)));
+    let optional = Representation::Array(chunk(&[2], optional_type(BOOL)));
     let registry = registry();
     let v3 = r#"{"mask_codecs":[{"name":"bytes"}],"data_codecs":[{"name":"bytes"},{"name":"gzip","configuration":{"level":1}}]}"#;
     let draft = r#"{"mask_codecs":[{"type":"e:bytes/1.0"}],"data_codecs":[{"type":"e:bytes/1.0"},{"type":"e:gzip/1.0","configuration":{"level":1}}]}"#;
@@ -359,7 +359,8 @@ fn both_lists_are_translated_to_each_format() {
             });
         }
     }
-    let error = in_format(Format::V3Draft, URI, v3, &chunk(&[2], maybe(BOOL))).unwrap_err().to_string();
+    let error =
+        in_format(Format::V3Draft, URI, v3, &chunk(&[2], optional_type(BOOL))).unwrap_err().to_string();
     assert!(error.contains("mask_codecs[0]"), "{error}");
     creation(Format::V3, "zarrs.optional", &with(PLAIN, BIG), Mode::Strict, |creation| {
         let creation = Creation { registry: &registry, ..*creation };

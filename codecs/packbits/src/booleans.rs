@@ -108,7 +108,7 @@ impl ArrayToArrayCodec for PackBooleans {
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         let count = count(array)?;
-        let [said, packed @ ..] = encoded else {
+        let [declared, packed @ ..] = encoded else {
             return Err(CodecError::corrupt("the number of unused bits is missing"));
         };
         if packed.len() != count.div_ceil(8) {
@@ -117,9 +117,11 @@ impl ArrayToArrayCodec for PackBooleans {
                 packed.len()
             )));
         }
-        if *said != padding(count) {
+        if *declared != padding(count) {
             let padding = padding(count);
-            return Err(CodecError::corrupt(format!("{said} unused bits are declared; expected {padding}")));
+            return Err(CodecError::corrupt(format!(
+                "{declared} unused bits are declared; expected {padding}"
+            )));
         }
         let booleans = &mut decoded.spare(count)?[..count];
         for (booleans, byte) in booleans.chunks_mut(8).zip(packed) {

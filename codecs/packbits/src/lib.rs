@@ -3,12 +3,12 @@
 //! Two codecs have this name. They pack bits in opposite order:
 //!
 //! - [`PackBits`], `packbits` of final v3: array to bytes. The bits `first_bit` to `last_bit` of each element
-//! are packed, starting with the least significant bit of the element and of the first byte. Decoding restores
-//! the sign of signed integers. `padding_encoding` stores the number of unused bits of the last byte before or
-//! after all bytes, or not at all, which is the default.
+//!   are packed, starting with the least significant bit of the element and of the first byte. Decoding restores
+//!   the sign of signed integers. `padding_encoding` stores the number of unused bits of the last byte before or
+//!   after all bytes, or not at all, which is the default.
 //! - [`PackBooleans`], `packbits` of v2, in final v3 `numcodecs.packbits`: array to array, from booleans to one
-//! dimension of `uint8`. The first byte is the number of unused bits of the last one; the booleans follow,
-//! starting with the most significant bit of each byte.
+//!   dimension of `uint8`. The first byte is the number of unused bits of the last one; the booleans follow,
+//!   starting with the most significant bit of each byte.
 //!
 //! Converting a hierarchy to another format never replaces one codec by the other.
 //!
@@ -194,13 +194,15 @@ impl ArrayToBytesCodec for PackBits {
                 encoded.len()
             )));
         }
-        let (said, bits) = match (self.padding_encoding, encoded) {
-            (PaddingEncoding::FirstByte, [said, bits @ ..]) => (Some(*said), bits),
-            (PaddingEncoding::LastByte, [bits @ .., said]) => (Some(*said), bits),
+        let (declared, bits) = match (self.padding_encoding, encoded) {
+            (PaddingEncoding::FirstByte, [declared, bits @ ..]) => (Some(*declared), bits),
+            (PaddingEncoding::LastByte, [bits @ .., declared]) => (Some(*declared), bits),
             _ => (None, encoded),
         };
-        if let Some(said) = said.filter(|&said| said != padding) {
-            return Err(CodecError::corrupt(format!("{said} unused bits are declared; expected {padding}")));
+        if let Some(declared) = declared.filter(|&declared| declared != padding) {
+            return Err(CodecError::corrupt(format!(
+                "{declared} unused bits are declared; expected {padding}"
+            )));
         }
         let size = count * self.component.size();
         self.component.unpack(bits, &mut decoded.spare(size)?[..size]);

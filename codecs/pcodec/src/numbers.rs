@@ -74,24 +74,24 @@ fn decompress<T: Element + PcoNumber>(encoded: &[u8], decoded: &mut [u8]) -> Res
     let elements = decoded.chunks_exact_mut(size_of::<T>());
     let mut numbers = vec![T::read(&[0; 8][..size_of::<T>()]); elements.len()];
     let (file, mut rest) = FileDecompressor::new(encoded).map_err(CodecError::corrupt)?;
-    let mut there = 0;
+    let mut count_read = 0;
     loop {
         check_dictionary(rest, size_of::<T>())?;
         let item = file.chunk_decompressor::<T, _>(rest).map_err(CodecError::corrupt)?;
         let DecompressorItem::Chunk(mut chunk) = item else { break };
-        let end = there + chunk.n();
+        let end = count_read + chunk.n();
         let wanted = numbers.len();
-        let Some(numbers) = numbers.get_mut(there..end) else {
+        let Some(numbers) = numbers.get_mut(count_read..end) else {
             return Err(CodecError::corrupt(format!(
                 "the file holds at least {end} numbers; expected {wanted}"
             )));
         };
         chunk.read(numbers).map_err(CodecError::corrupt)?;
-        (there, rest) = (end, chunk.into_src());
+        (count_read, rest) = (end, chunk.into_src());
     }
-    if there != numbers.len() {
+    if count_read != numbers.len() {
         return Err(CodecError::corrupt(format!(
-            "the file holds {there} numbers; expected {}",
+            "the file holds {count_read} numbers; expected {}",
             numbers.len()
         )));
     }

@@ -167,8 +167,8 @@ fn a_dictionary_larger_than_the_file_is_corrupt() {
     assert!(
         error("f4ffff1f 0000").contains("a dictionary of 33554431 numbers exceeds the remaining 10 bytes")
     );
-    let there = error("34000000 010000000200000003000000");
-    assert!(!there.contains("a dictionary of"), "{there}");
+    let fitting = error("34000000 010000000200000003000000");
+    assert!(!fitting.contains("a dictionary of"), "{fitting}");
 }
 
 #[test]

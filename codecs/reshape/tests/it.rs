@@ -65,6 +65,6 @@ fn shapes_that_do_not_fit_or_would_transpose_are_errors() {
         }
     }
     let bytes = Representation::Bytes(zarr_spec::Size::Exact(24));
-    let behind = create(Format::V3, "reshape", r#"{"shape": [24]}"#, Mode::Strict, &bytes);
-    assert!(matches!(behind, Err(CodecError::Unsupported(_))));
+    let after_bytes = create(Format::V3, "reshape", r#"{"shape": [24]}"#, Mode::Strict, &bytes);
+    assert!(matches!(after_bytes, Err(CodecError::Unsupported(_))));
 }

@@ -89,7 +89,7 @@ impl BytesToBytesCodec for Shuffle {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
         self.check(decoded.len()).map_err(CodecError::encode)?;
         let room = &mut encoded.spare(decoded.len())?[..decoded.len()];
-        transpose::apart(self.element_size, decoded, room);
+        transpose::split_planes(self.element_size, decoded, room);
         encoded.advance(decoded.len());
         Ok(())
     }
@@ -97,7 +97,7 @@ impl BytesToBytesCodec for Shuffle {
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
         self.check(encoded.len()).map_err(CodecError::corrupt)?;
         let room = &mut decoded.spare(encoded.len())?[..encoded.len()];
-        transpose::together(self.element_size, encoded, room);
+        transpose::join_planes(self.element_size, encoded, room);
         decoded.advance(encoded.len());
         Ok(())
     }

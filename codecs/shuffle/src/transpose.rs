@@ -9,12 +9,12 @@ const BLOCK: usize = 2048;
 
 /// Copies byte `j` of element `i` to position `i` of plane `j`. Both slices have the same length, a multiple of
 /// `size`.
-pub(crate) fn apart(size: usize, elements: &[u8], planes: &mut [u8]) {
+pub(crate) fn split_planes(size: usize, elements: &[u8], planes: &mut [u8]) {
     let done = match size {
-        2 => apart_in_blocks::<2>(elements, planes),
-        4 => apart_in_blocks::<4>(elements, planes),
-        8 => apart_in_blocks::<8>(elements, planes),
-        16 => apart_in_blocks::<16>(elements, planes),
+        2 => split_planes_in_blocks::<2>(elements, planes),
+        4 => split_planes_in_blocks::<4>(elements, planes),
+        8 => split_planes_in_blocks::<8>(elements, planes),
+        16 => split_planes_in_blocks::<16>(elements, planes),
         _ => 0,
     };
     let count = elements.len() / size;
@@ -25,13 +25,13 @@ pub(crate) fn apart(size: usize, elements: &[u8], planes: &mut [u8]) {
     }
 }
 
-/// Inverts [`apart`].
-pub(crate) fn together(size: usize, planes: &[u8], elements: &mut [u8]) {
+/// Inverts [`split_planes`].
+pub(crate) fn join_planes(size: usize, planes: &[u8], elements: &mut [u8]) {
     let done = match size {
-        2 => together_in_blocks::<2>(planes, elements),
-        4 => together_in_blocks::<4>(planes, elements),
-        8 => together_in_blocks::<8>(planes, elements),
-        16 => together_in_blocks::<16>(planes, elements),
+        2 => join_planes_in_blocks::<2>(planes, elements),
+        4 => join_planes_in_blocks::<4>(planes, elements),
+        8 => join_planes_in_blocks::<8>(planes, elements),
+        16 => join_planes_in_blocks::<16>(planes, elements),
         _ => 0,
     };
     let count = elements.len() / size;
@@ -43,7 +43,7 @@ pub(crate) fn together(size: usize, planes: &[u8], elements: &mut [u8]) {
 }
 
 /// Processes whole blocks and returns the number of elements in them.
-fn apart_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
+fn split_planes_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usize {
     let count = elements.len() / SIZE;
     let in_block = BLOCK / SIZE;
     let (blocks, _) = elements.as_chunks::<BLOCK>();
@@ -71,8 +71,8 @@ fn apart_in_blocks<const SIZE: usize>(elements: &[u8], planes: &mut [u8]) -> usi
     blocks.len() * in_block
 }
 
-/// Inverts [`apart_in_blocks`].
-fn together_in_blocks<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) -> usize {
+/// Inverts [`split_planes_in_blocks`].
+fn join_planes_in_blocks<const SIZE: usize>(planes: &[u8], elements: &mut [u8]) -> usize {
     let count = elements.len() / SIZE;
     let in_block = BLOCK / SIZE;
     let (blocks, _) = elements.as_chunks_mut::<BLOCK>();

@@ -92,14 +92,14 @@ fn the_draft_has_names_for_two_orders() {
     let encoded =
         stored(Format::V3Draft, &[(DRAFT, r#"{"order":"F"}"#)], &array(&[2, 3], UINT8), &[0, 1, 2, 3, 4, 5]);
     assert_eq!(encoded.unwrap(), [0, 3, 1, 4, 2, 5]);
-    let behind = create(
+    let after_bytes = create(
         Format::V3Draft,
         DRAFT,
         r#"{"order":"F"}"#,
         Mode::Lenient,
         &Representation::Bytes(Size::Unknown),
     );
-    assert!(matches!(behind, Err(CodecError::Unsupported(_))));
+    assert!(matches!(after_bytes, Err(CodecError::Unsupported(_))));
 }
 
 #[test]

@@ -4,11 +4,11 @@
 //! the chunk is the first one (`nx`) of zfp.
 //!
 //! - `zfp` writes no header, names its modes, and treats arrays without dimensions as one element. It promotes
-//! narrow numbers like zfp: integers to `int32`, `float16` to `float32`. zfp does not have unsigned integers,
-//! so values of `uint32` and `uint64` above the largest signed value are an error.
+//!   narrow numbers like zfp: integers to `int32`, `float16` to `float32`. zfp does not have unsigned integers,
+//!   so values of `uint32` and `uint64` above the largest signed value are an error.
 //! - `zfpy` is the codec of numcodecs: a header before the stream, numbered modes, and only `int32`, `int64`,
-//! `float32` and `float64`. Decoding follows the header, which must match the type and shape of the array. A
-//! negative parameter means lossless.
+//!   `float32` and `float64`. Decoding follows the header, which must match the type and shape of the array. A
+//!   negative parameter means lossless.
 //!
 //! zfp writes words in machine order, so both codecs work only on little-endian machines.
 //!

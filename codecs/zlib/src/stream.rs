@@ -100,7 +100,7 @@ fn expected_size(encoded: &[u8], limit: usize) -> usize {
     /// The maximum and the usual number of decoded bytes per encoded byte.
     const RATIOS: [usize; 2] = [1032, 16];
     /// A size that is cheap to allocate for any stream.
-    const LITTLE: usize = 16 << 20;
+    const SMALL: usize = 16 << 20;
     let [highest, usual] = RATIOS.map(|ratio| encoded.len().saturating_mul(ratio));
-    limit.min(highest).min(usual.max(LITTLE))
+    limit.min(highest).min(usual.max(SMALL))
 }

@@ -30,7 +30,7 @@ const URI: &str = "https://zarr-kit.example/spec/data-types/optional/1.0";
 /// Maximum depth of nested types, since codecs recurse into each of them.
 const MAX_DEPTH: usize = 32;
 /// The byte before a present element.
-const THERE: u8 = 1;
+const PRESENT: u8 = 1;
 
 zarr_spec::register!(
     DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some(NAME), id: None, aliases: &[] }, &create,)
@@ -64,11 +64,11 @@ impl Optional {
     }
 
     /// Checks the size of a present element, without checking its value.
-    fn check_size(&self, there: &[u8]) -> Result<(), Invalid> {
+    fn check_size(&self, present: &[u8]) -> Result<(), Invalid> {
         match self.inner.elements().size() {
-            Some(size) if size != there.len() => {
+            Some(size) if size != present.len() => {
                 let name = self.inner.name();
-                let bytes = there.len();
+                let bytes = present.len();
                 Err(Invalid::new(format!("{bytes} bytes are not an element of {name}, which has {size}")))
             }
             _ => Ok(()),
@@ -80,8 +80,8 @@ impl Optional {
 fn split(element: &[u8]) -> Result<Option<&[u8]>, Invalid> {
     match element {
         [] => Ok(None),
-        [THERE, there @ ..] => Ok(Some(there)),
-        [other, ..] => Err(Invalid::new(format!("an element begins with {other}; expected {THERE}"))),
+        [PRESENT, present @ ..] => Ok(Some(present)),
+        [other, ..] => Err(Invalid::new(format!("an element begins with {other}; expected {PRESENT}"))),
     }
 }
 
@@ -173,9 +173,9 @@ impl DataType for Optional {
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         match (json, json.as_array(), context.format) {
             (Value::Null, _, Format::V3) | (_, Some([]), Format::V3Draft) => Ok(FillValue::zero(0)),
-            (_, Some([there]), _) => {
-                let there = self.inner.fill_value(there, context)?;
-                Ok(FillValue::new([&[THERE], there.bytes()].concat()))
+            (_, Some([present]), _) => {
+                let present = self.inner.fill_value(present, context)?;
+                Ok(FillValue::new([&[PRESENT], present.bytes()].concat()))
             }
             (_, _, format) => {
                 let missing = if format == Format::V3 { "null" } else { "an empty list" };
@@ -197,9 +197,9 @@ impl DataType for Optional {
         match split(element).map_err(wrong)? {
             None if format == Format::V3Draft => Ok(Value::Array(Vec::new())),
             None => Ok(Value::Null),
-            Some(there) => {
-                self.check_size(there).map_err(wrong)?;
-                Ok(Value::Array(vec![self.inner.fill_value_json(there, format, order)?]))
+            Some(present) => {
+                self.check_size(present).map_err(wrong)?;
+                Ok(Value::Array(vec![self.inner.fill_value_json(present, format, order)?]))
             }
         }
     }
@@ -208,15 +208,15 @@ impl DataType for Optional {
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
         match split(element) {
             Ok(None) => to.write_str("null"),
-            Ok(Some(there)) => self.inner.print(there, to),
+            Ok(Some(present)) => self.inner.print(present, to),
             Err(_) => element.iter().try_for_each(|byte| write!(to, "{byte:02x}")),
         }
     }
 
     fn check(&self, element: &[u8]) -> Result<(), Invalid> {
-        let Some(there) = split(element)? else { return Ok(()) };
-        self.check_size(there)?;
-        self.inner.check(there)
+        let Some(present) = split(element)? else { return Ok(()) };
+        self.check_size(present)?;
+        self.inner.check(present)
     }
 
     fn optional(&self) -> Option<&Arc<dyn DataType>> {

@@ -26,7 +26,7 @@ fn subject(format: Format, text: &str) -> Result<Subject, DataTypeError> {
 }
 
 /// Returns a present element.
-fn there(inner: &[u8]) -> Vec<u8> {
+fn present(inner: &[u8]) -> Vec<u8> {
     [&[1], inner].concat()
 }
 
@@ -39,7 +39,7 @@ fn fill_values_are_null_or_a_list_of_one() {
     let optional = subject(Format::V3, V3).unwrap();
     optional.check(&registry(), &["null", "[42]", "[-1]"]).unwrap();
     assert_eq!(optional.fill("null").unwrap(), [0; 0]);
-    assert_eq!(optional.fill("[42]").unwrap(), there(&42_i32.to_ne_bytes()));
+    assert_eq!(optional.fill("[42]").unwrap(), present(&42_i32.to_ne_bytes()));
     assert_eq!(optional.json(&[]).unwrap(), "null");
     assert_eq!(optional.data_type.default_fill_value().bytes(), [0; 0]);
 

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zarr_spec::CodecError;
 
 /// Maximum number of cached positions over all shapes: 32 MiB on most machines.
-const KEPT: usize = 1 << 22;
+const CACHE_SIZE: usize = 1 << 22;
 
 /// Positions in C order, listed in Z-order.
 #[derive(Debug, Clone)]
 pub(crate) enum Order {
     Listed(Arc<[usize]>),
     /// For a chunk that is too large for the cache: the positions are computed each time.
-    Walked(Vec<Half>, Vec<u64>),
+    Computed(Vec<Half>, Vec<u64>),
 }
 
 impl Order {
@@ -20,7 +20,7 @@ impl Order {
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize)) {
         match self {
             Self::Listed(positions) => positions.iter().copied().for_each(visit),
-            Self::Walked(halves, shape) => walk(halves, &mut shape.clone(), 0, &mut visit),
+            Self::Computed(halves, shape) => visit_box(halves, &mut shape.clone(), 0, &mut visit),
         }
     }
 }
@@ -28,12 +28,12 @@ impl Order {
 /// A cache of the orders of recent shapes. The chunks of an array usually have one shape.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
-    kept: Mutex<Vec<Kept>>,
+    cached: Mutex<Vec<CachedOrder>>,
 }
 
 /// The cached order of one shape.
 #[derive(Debug)]
-struct Kept {
+struct CachedOrder {
     shape: Vec<u64>,
     positions: Arc<[usize]>,
 }
@@ -41,20 +41,20 @@ struct Kept {
 impl Orders {
     /// Returns the order of a chunk of `shape`, from the cache if possible.
     pub(crate) fn of(&self, shape: &[u64]) -> Result<Order, CodecError> {
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = kept().iter().find(|kept| kept.shape == shape) {
+        let cached = || self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = cached().iter().find(|cached| cached.shape == shape) {
             return Ok(Order::Listed(Arc::clone(&found.positions)));
         }
         let (strides, count) = strides(shape)?;
-        if count > KEPT {
-            return Ok(Order::Walked(halves(shape, &strides), shape.to_vec()));
+        if count > CACHE_SIZE {
+            return Ok(Order::Computed(halves(shape, &strides), shape.to_vec()));
         }
         let positions: Arc<[usize]> = positions(shape)?.into();
-        let mut kept = kept();
-        if kept.iter().map(|kept| kept.positions.len()).sum::<usize>() + count > KEPT {
-            kept.clear();
+        let mut cached = cached();
+        if cached.iter().map(|cached| cached.positions.len()).sum::<usize>() + count > CACHE_SIZE {
+            cached.clear();
         }
-        kept.push(Kept { shape: shape.to_vec(), positions: Arc::clone(&positions) });
+        cached.push(CachedOrder { shape: shape.to_vec(), positions: Arc::clone(&positions) });
         Ok(Order::Listed(positions))
     }
 }
@@ -69,7 +69,7 @@ pub fn positions(shape: &[u64]) -> Result<Vec<usize>, CodecError> {
     let mut positions = Vec::new();
     positions.try_reserve_exact(count).map_err(|_| too_large(shape))?;
     if count > 0 {
-        walk(&halves(shape, &strides), &mut shape.to_vec(), 0, &mut |position| positions.push(position));
+        visit_box(&halves(shape, &strides), &mut shape.to_vec(), 0, &mut |position| positions.push(position));
     }
     Ok(positions)
 }
@@ -118,12 +118,12 @@ fn halves(shape: &[u64], strides: &[usize]) -> Vec<Half> {
 }
 
 /// Visits the elements of the box of size `left` at `position`, in elements per dimension.
-fn walk(halves: &[Half], left: &mut [u64], position: usize, visit: &mut impl FnMut(usize)) {
+fn visit_box(halves: &[Half], left: &mut [u64], position: usize, visit: &mut impl FnMut(usize)) {
     let Some((half, finer)) = halves.split_first() else { return visit(position) };
-    walk(finer, left, position, visit);
+    visit_box(finer, left, position, visit);
     if left[half.dimension] > half.step {
         left[half.dimension] -= half.step;
-        walk(finer, left, position + half.distance, visit);
+        visit_box(finer, left, position + half.distance, visit);
         left[half.dimension] += half.step;
     }
 }

@@ -13,7 +13,7 @@ use crate::place::{Base, failed, parent, refused};
 use crate::reading::is_absent;
 
 /// Maximum number of remembered folders.
-const MOST: usize = 10_000;
+const MAX_FOLDERS: usize = 10_000;
 
 /// Remembers folders that existed inside of the root when they were last checked.
 ///
@@ -27,7 +27,7 @@ pub(crate) enum Known {
     /// The folder existed, so its contents are unknown.
     Found,
     /// The store created the folder, so everything in it came through the store.
-    Made,
+    Created,
 }
 
 impl Folders {
@@ -61,7 +61,7 @@ impl Folders {
             known = match make_folder(&path, folder.is_empty()) {
                 // The parent was checked, so a new folder in it is inside of the root.
                 Ok(()) if folder.is_empty() => Known::Found,
-                Ok(()) => Known::Made,
+                Ok(()) => Known::Created,
                 Err(error) => {
                     // The folder existed, possibly in a read-only parent, or another process created it, or it
                     // is a dangling link.
@@ -111,7 +111,7 @@ impl Folders {
 
     fn remember(&self, folder: &str, how: Known) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
+        if known.len() >= MAX_FOLDERS {
             known.clear();
         }
         known.insert(folder.into(), how);

@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 use crate::folders::Known;
 
 /// Maximum number of open folders per thread.
-const MOST: usize = 2;
+const MAX_FOLDERS: usize = 2;
 
 /// How long a handle is used. A folder that is moved meanwhile is not noticed.
-const MOMENT: Duration = Duration::from_millis(50);
+const MAX_AGE: Duration = Duration::from_millis(50);
 
 /// The folders that one thread wrote to last. Each thread has its own, so no thread waits for another.
 #[derive(Debug, Default)]
-pub(crate) struct Handles(Vec<Kept>);
+pub(crate) struct Handles(Vec<Folder>);
 
 #[derive(Debug)]
-struct Kept {
+struct Folder {
     folder: String,
     since: Instant,
     known: Known,
@@ -34,29 +34,29 @@ struct Kept {
 impl Handles {
     /// Returns the handle of `folder`, a prefix, if it is open and recent.
     pub(crate) fn of(&self, folder: &str) -> Option<(&Handle, Known)> {
-        let kept = self.0.iter().find(|kept| kept.folder == folder)?;
-        let handle = kept.handle.as_ref().filter(|_| kept.since.elapsed() <= MOMENT)?;
-        Some((handle, kept.known))
+        let entry = self.0.iter().find(|entry| entry.folder == folder)?;
+        let handle = entry.handle.as_ref().filter(|_| entry.since.elapsed() <= MAX_AGE)?;
+        Some((handle, entry.known))
     }
 
     /// Records that a value is written to `folder` at `path`. Opens the folder from the second value on.
     pub(crate) fn open(&mut self, folder: &str, known: Known, path: &Path) -> Option<&Handle> {
         let since = Instant::now();
-        let Some(place) = self.0.iter().position(|kept| kept.folder == folder) else {
+        let Some(place) = self.0.iter().position(|entry| entry.folder == folder) else {
             // Reuses the memory of the oldest entry.
-            let mut kept = match self.0.len() == MOST {
+            let mut entry = match self.0.len() == MAX_FOLDERS {
                 true => self.0.remove(0),
-                false => Kept { folder: String::new(), since, known, handle: None },
+                false => Folder { folder: String::new(), since, known, handle: None },
             };
-            kept.folder.clear();
-            kept.folder.push_str(folder);
-            self.0.push(Kept { since, known, handle: None, ..kept });
+            entry.folder.clear();
+            entry.folder.push_str(folder);
+            self.0.push(Folder { since, known, handle: None, ..entry });
             return None;
         };
-        let kept = self.0.get_mut(place)?;
+        let entry = self.0.get_mut(place)?;
         // Without a handle the caller uses the path, which also produces the error message.
-        (kept.since, kept.known, kept.handle) = (since, known, Handle::open(path).ok());
-        kept.handle.as_ref()
+        (entry.since, entry.known, entry.handle) = (since, known, Handle::open(path).ok());
+        entry.handle.as_ref()
     }
 
     pub(crate) fn forget_all(&mut self) {
@@ -128,18 +128,18 @@ mod tests {
         std::fs::create_dir(path("a")).unwrap();
         let mut handles = Handles::default();
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Made, &path("a")).is_none());
+        assert!(handles.open("a/", Known::Created, &path("a")).is_none());
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Made, &path("a")).is_some());
+        assert!(handles.open("a/", Known::Created, &path("a")).is_some());
         let (handle, known) = handles.of("a/").unwrap();
-        assert_eq!(known, Known::Made);
+        assert_eq!(known, Known::Created);
         handle.create_new("t".as_ref()).unwrap();
         assert_eq!(handle.create_new("t".as_ref()).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         handle.rename("t".as_ref(), "v".as_ref()).unwrap();
         assert!(path("a/v").is_file() && !path("a/t").exists());
 
         std::fs::rename(path("a"), path("b")).unwrap();
-        std::thread::sleep(MOMENT + Duration::from_millis(1));
+        std::thread::sleep(MAX_AGE + Duration::from_millis(1));
         assert!(handles.of("a/").is_none());
         assert!(handles.open("a/", Known::Found, &path("a")).is_none());
         std::fs::create_dir(path("a")).unwrap();
@@ -148,7 +148,7 @@ mod tests {
         for other in 0..100 {
             handles.open(&other.to_string(), Known::Found, root.path());
         }
-        assert!(handles.0.len() <= MOST);
+        assert!(handles.0.len() <= MAX_FOLDERS);
     }
 
     #[test]

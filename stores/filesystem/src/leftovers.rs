@@ -76,13 +76,13 @@ fn look_into(
         if kind.is_dir() {
             folders.push(entry.path());
         } else if kind.is_file() && entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
-            let there = match entry.metadata() {
+            let metadata = match entry.metadata() {
                 // Its write completed in the meantime and renamed it.
                 Err(error) if is_absent(&error) => continue,
-                there => there?,
+                metadata => metadata?,
             };
-            let age = now.duration_since(there.modified()?).unwrap_or_default();
-            leftovers.push(Leftover { path: entry.path(), size: there.len(), age });
+            let age = now.duration_since(metadata.modified()?).unwrap_or_default();
+            leftovers.push(Leftover { path: entry.path(), size: metadata.len(), age });
         }
     }
     Ok(())

@@ -72,7 +72,7 @@ pub struct FilesystemStore {
     folders: Folders,
     durable: bool,
     /// The closest folder at or above the root that existed before the first durable write.
-    there_before: OnceLock<PathBuf>,
+    existing_ancestor: OnceLock<PathBuf>,
     writers: Pool<Writer>,
     /// Scratch buffers for the paths of values that are read.
     paths: Pool<OsString>,
@@ -98,14 +98,14 @@ impl FilesystemStore {
     pub fn open(root: impl AsRef<Path>) -> Result<Self, StoreError> {
         let root = root.as_ref();
         let absolute = path::absolute(root).map_err(|error| failed("opening", root, error))?;
-        if let Some(what) = State::at(&absolute).ok().and_then(|there| there.no_folder()) {
+        if let Some(what) = State::at(&absolute).ok().and_then(|state| state.no_folder()) {
             return Err(Invalid::new(format!("`{}` is {what}, not a folder", printable_path(root))).into());
         }
         Ok(Self {
             base: Base::new(&absolute),
             folders: Folders::default(),
             durable: false,
-            there_before: OnceLock::new(),
+            existing_ancestor: OnceLock::new(),
             writers: Pool::new(),
             paths: Pool::new(),
         })

@@ -68,7 +68,7 @@ impl FilesystemStore {
             let path = self.base.below(folder);
             // On systems other than Unix this would remove a link to a folder, even to a folder that is not
             // empty.
-            if cfg!(not(unix)) && fs::symlink_metadata(&path).is_ok_and(|there| there.is_symlink()) {
+            if cfg!(not(unix)) && fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
                 break;
             }
             // This is not a failure: the folder is not empty, or another process removed it.
@@ -121,18 +121,18 @@ fn remove_folder(path: &Path) -> io::Result<()> {
 }
 
 fn remove_folder_once(path: &Path) -> io::Result<()> {
-    let there = match fs::symlink_metadata(path) {
-        Ok(there) => there,
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
         Err(error) if is_absent(&error) => return Ok(()),
         Err(error) => return Err(error),
     };
     // `remove_dir_all` does not follow links.
-    if is_folder(path, there) { fs::remove_dir_all(path) } else { Ok(()) }
+    if is_folder(path, metadata) { fs::remove_dir_all(path) } else { Ok(()) }
 }
 
-/// Returns whether the path is a folder or a link to one; `there` describes the path without following links.
-fn is_folder(path: &Path, there: Metadata) -> bool {
-    there.is_dir() || (there.is_symlink() && path.is_dir())
+/// Returns whether the path is a folder or a link to one; `metadata` describes the path without following links.
+fn is_folder(path: &Path, metadata: Metadata) -> bool {
+    metadata.is_dir() || (metadata.is_symlink() && path.is_dir())
 }
 
 /// Removes a folder tree that contains only folders and temporary files.

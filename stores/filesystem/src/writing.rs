@@ -43,7 +43,7 @@ impl FilesystemStore {
     fn write_once(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
         let Writer { value: path, temporary, handles, names } = writer;
         if self.durable {
-            self.there_before.get_or_init(|| self.closest_folder());
+            self.existing_ancestor.get_or_init(|| self.closest_folder());
         }
         let path = Path::new(path);
         let folder = parent(key.as_str()).unwrap_or_default();
@@ -56,7 +56,7 @@ impl FilesystemStore {
         };
         // A folder that the store created does not contain links, and a file does not replace a folder.
         if known == Known::Found {
-            self.make_way(key, path)?;
+            self.clear_path(key, path)?;
         }
         let place = |path: &mut OsString| {
             self.base.put_below(folder, path);
@@ -69,7 +69,7 @@ impl FilesystemStore {
             if !path.is_dir() {
                 return Err(failed("writing", path, error));
             }
-            self.make_way(key, path)?;
+            self.clear_path(key, path)?;
             temporary.rename(path).map_err(|error| match path.is_dir() {
                 true => there_are_keys_below(key),
                 false => failed("writing", path, error),
@@ -83,7 +83,7 @@ impl FilesystemStore {
 
     /// Removes empty folders at the path of a value. Refuses a link to a folder, which a rename would replace
     /// like a file.
-    fn make_way(&self, key: &Key, path: &Path) -> Result<(), StoreError> {
+    fn clear_path(&self, key: &Key, path: &Path) -> Result<(), StoreError> {
         match fs::symlink_metadata(path) {
             Ok(there) if there.is_symlink() && path.is_dir() => Err(there_are_keys_below(key)),
             Ok(there) if there.is_dir() => {
@@ -108,7 +108,7 @@ impl FilesystemStore {
             above = parent(folder);
         }
         // The write also created the root and the folders above it.
-        let Some(before) = self.there_before.get() else { return Ok(()) };
+        let Some(before) = self.existing_ancestor.get() else { return Ok(()) };
         let mut made_in = self.path().ancestors().skip(1).take_while(|folder| folder.starts_with(before));
         made_in.try_for_each(sync_folder)
     }

@@ -10,7 +10,7 @@ use zarr_spec::store::{CompletedRequest, Request, Response, StoreError};
 
 use crate::budget::Budget;
 use crate::fetch::Part;
-use crate::runtime::NO_ANSWER;
+use crate::runtime::NO_RESPONSE;
 use crate::{CONCURRENCY, RemoteStore};
 
 /// The requests of one call to `get_many`, and their results.
@@ -65,14 +65,14 @@ impl<'s> Batch<'s> {
     fn ask(&mut self, number: usize, request: Request) {
         let Request { key, options, limit, expected_size: expected, .. } = request;
         let range = options.range;
-        let place = self.store.inside.place.url_of(key.as_str());
+        let place = self.store.shared.place.url_of(key.as_str());
         let pending = PendingResult { send: self.send.clone(), expected, number, place, is_complete: false };
         match self.store.runtime.handle() {
             Ok(handle) => {
-                let inside = Arc::clone(&self.store.inside);
+                let shared = Arc::clone(&self.store.shared);
                 let budget = Some(Arc::clone(&self.budget));
                 let task = async move {
-                    let fetched = inside.fetch(&Part { key, range, limit, budget }).await;
+                    let fetched = shared.fetch(&Part { key, range, limit, budget }).await;
                     pending.complete(fetched);
                 };
                 self.tasks.spawn_on(task, handle);
@@ -98,7 +98,7 @@ impl Iterator for Batch<'_> {
         self.count -= 1;
         self.bytes = self.bytes.saturating_sub(expected);
         if let (_, Ok(Some(Response { bytes, .. }))) = &result {
-            self.budget.give_back(bytes.len());
+            self.budget.release(bytes.len());
             self.estimate.note(expected, bytes.len());
         }
         while self.tasks.try_join_next().is_some() {}
@@ -160,7 +160,7 @@ impl Drop for PendingResult {
     fn drop(&mut self) {
         if !self.is_complete {
             let place = self.place.clone();
-            self.send(Err(StoreError::io("reading", place, NO_ANSWER)));
+            self.send(Err(StoreError::io("reading", place, NO_RESPONSE)));
         }
     }
 }

@@ -5,7 +5,7 @@ use futures_util::{Stream, StreamExt};
 use zarr_spec::BoxError;
 
 /// Maximum memory to reserve before any byte arrives: the declared size is not trusted.
-const BEFORE: usize = 16 << 20;
+const MAX_INITIAL_SIZE: usize = 16 << 20;
 
 /// Collects `size` bytes of `stream` after skipping `skip` bytes. Bytes that arrive in one piece are shared;
 /// several pieces are copied once.
@@ -35,7 +35,7 @@ pub(crate) async fn collected(
             continue;
         }
         if whole.is_empty() {
-            reserve(&mut whole, size.min(BEFORE))?;
+            reserve(&mut whole, size.min(MAX_INITIAL_SIZE))?;
             whole.extend_from_slice(&first);
         }
         reserve(&mut whole, piece.len())?;

@@ -17,14 +17,14 @@ impl Budget {
 
     /// Waits for `size` bytes of the budget, or for all of it if `size` is larger. The order is first come,
     /// first served. Dropping the permit releases the bytes; after [`SemaphorePermit::forget`], use
-    /// [`Budget::give_back`].
+    /// [`Budget::release`].
     pub(crate) async fn take(&self, size: usize) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.free.acquire_many(self.counted(size)).await.ok()
     }
 
     /// Releases the bytes of a forgotten permit.
-    pub(crate) fn give_back(&self, size: usize) {
+    pub(crate) fn release(&self, size: usize) {
         self.free.add_permits(usize::try_from(self.counted(size)).unwrap_or(usize::MAX));
     }
 

@@ -149,13 +149,13 @@ impl Client {
 
     /// Sends a request and follows its redirects.
     async fn send_to_the_end(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        for _ in 0..=redirect::MOST {
+        for _ in 0..=redirect::MAX_REDIRECTS {
             let answer = self.send(&request).await?;
             let Some(location) = redirect::target(&request, &answer) else { return Ok(answer) };
             request = redirect::follow(&request, location, self.redirects)
                 .map_err(|reason| other(HttpErrorKind::Unknown, reason))?;
         }
-        let reason = format!("the server redirects more than {} times", redirect::MOST);
+        let reason = format!("the server redirects more than {} times", redirect::MAX_REDIRECTS);
         Err(other(HttpErrorKind::Unknown, reason))
     }
 

@@ -164,7 +164,7 @@ impl StoreConfiguration for HttpConfiguration {
         let read_alone = Capabilities::READ_ONLY.unlistable();
         let store = RemoteStore::at(store, Place::new(url.to_owned(), "")?, read_alone);
         // An HTTP server does not have buckets that could be missing.
-        store.inside.is_there.store(true, Ordering::Relaxed);
+        store.shared.exists.store(true, Ordering::Relaxed);
         Ok(Arc::new(store))
     }
 }

@@ -17,7 +17,7 @@ const METADATA: [&str; 4] =
     ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/", "/metadata/identity/"];
 
 /// Maximum number of characters to show of a server's message.
-const SHOWN: usize = 600;
+const MAX_SHOWN: usize = 600;
 
 /// Returns whether only the key is missing, and not the bucket.
 pub(crate) fn is_missing_key(error: &Error) -> bool {
@@ -36,7 +36,7 @@ pub(crate) fn failed(
     seen: Option<&Seen>,
 ) -> StoreError {
     let text = whole_text(error);
-    let mut told = shown(&text);
+    let mut told = shortened(&text);
     if let Some(advice) = advice(error, &text, seen) {
         told.push_str("; ");
         told.push_str(&advice);
@@ -90,7 +90,7 @@ fn whole_text(error: &Error) -> String {
 }
 
 /// Reduces an XML error document to its code and message, and shortens long texts.
-fn shown(text: &str) -> String {
+fn shortened(text: &str) -> String {
     let start =
         ["<?xml", "<Error", "<!DOCTYPE", "<!doctype", "<html"].iter().filter_map(|tag| text.find(tag)).min();
     let mut told = text.to_owned();
@@ -100,7 +100,7 @@ fn shown(text: &str) -> String {
     }
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = told.trim_end_matches([':', ' ']);
-    match told.char_indices().nth(SHOWN) {
+    match told.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", told.get(..end).unwrap_or_default()),
         None => told.to_owned(),
     }

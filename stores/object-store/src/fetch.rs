@@ -16,7 +16,7 @@ use object_store::{Error, GetOptions, GetRange, GetResult, ObjectMeta};
 use zarr_spec::store::{Response, StoreError, Version};
 use zarr_spec::{BoxError, ByteRange, Key, LimitExceeded};
 
-use crate::Inside;
+use crate::Shared;
 use crate::body::{Failed, collected};
 use crate::budget::Budget;
 use crate::client::Seen;
@@ -46,7 +46,7 @@ struct Refused {
     seen: Seen,
 }
 
-impl Inside {
+impl Shared {
     /// Implements [`zarr_spec::store::Store::get`].
     pub(crate) async fn fetch(&self, part: &Part) -> Result<Option<Response>, StoreError> {
         let path = self.place.of_key(&part.key)?;
@@ -189,7 +189,7 @@ impl Inside {
     /// Checks whether the bucket is missing rather than the key, since a response without a body does not show
     /// that.
     async fn look_for_bucket(&self, part: &Part, path: &Path) -> Result<(), StoreError> {
-        if self.is_there.load(Ordering::Relaxed) {
+        if self.exists.load(Ordering::Relaxed) {
             return Ok(());
         }
         let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
@@ -206,7 +206,7 @@ impl Inside {
         options.extensions.insert(seen.clone());
         match self.store.get_opts(path, options).await {
             Ok(got) => {
-                self.is_there.store(true, Ordering::Relaxed);
+                self.exists.store(true, Ordering::Relaxed);
                 Ok(got)
             }
             Err(error) => Err(Refused { error, seen }),

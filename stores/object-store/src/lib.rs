@@ -107,20 +107,20 @@ const COALESCE_GAP: u64 = 256 << 10;
 /// A store on a remote server.
 #[derive(Debug)]
 pub struct RemoteStore {
-    inside: Arc<Inside>,
+    shared: Arc<Shared>,
     runtime: Runtime,
     capabilities: Capabilities,
 }
 
 /// The part of a store that its tasks share.
 #[derive(Debug)]
-struct Inside {
+struct Shared {
     store: Arc<dyn ObjectStore>,
     place: Place,
     /// The ranges that the server supports: see [`fetch`].
     ranges: AtomicU8,
     /// Whether the store has found a value before, so that the bucket exists.
-    is_there: AtomicBool,
+    exists: AtomicBool,
 }
 
 impl RemoteStore {
@@ -141,9 +141,9 @@ impl RemoteStore {
 
     fn at(store: Arc<dyn ObjectStore>, place: Place, capabilities: Capabilities) -> Self {
         let ranges = AtomicU8::new(fetch::ALL);
-        let is_there = AtomicBool::new(false);
-        let inside = Arc::new(Inside { store, place, ranges, is_there });
-        Self { inside, runtime: Runtime::default(), capabilities }
+        let exists = AtomicBool::new(false);
+        let shared = Arc::new(Shared { store, place, ranges, exists });
+        Self { shared, runtime: Runtime::default(), capabilities }
     }
 
     fn refuse(&self, quality: &'static str) -> StoreError {
@@ -154,19 +154,19 @@ impl RemoteStore {
     fn wait<T: Send + 'static, F>(
         &self,
         operation: &'static str,
-        ask: impl FnOnce(Arc<Inside>) -> F,
+        ask: impl FnOnce(Arc<Shared>) -> F,
     ) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let ended = |source: BoxError| StoreError::io(operation, self.location(), source);
-        self.runtime.wait(ask(Arc::clone(&self.inside))).map_err(ended)?
+        self.runtime.wait(ask(Arc::clone(&self.shared))).map_err(ended)?
     }
 }
 
 impl Store for RemoteStore {
     fn location(&self) -> String {
-        self.inside.place.location().to_owned()
+        self.shared.place.location().to_owned()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -184,7 +184,7 @@ impl Store for RemoteStore {
         to: &mut Output<'_>,
     ) -> Result<Option<GetResult>, StoreError> {
         let part = Part { key: key.clone(), range: options.range, limit: to.remaining(), budget: None };
-        let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
+        let fetched = self.wait("reading", |shared| async move { shared.fetch(&part).await })?;
         Ok(fetched.map(GetResult::from))
     }
 
@@ -198,9 +198,9 @@ impl Store for RemoteStore {
         }
         let key = key.clone();
         let value = value.into_bytes();
-        self.wait("writing", |inside| async move {
-            let put = inside.store.put(&inside.place.of_key(&key)?, value.into()).await;
-            put.map(drop).map_err(|error| failed("writing", inside.place.url_of(key.as_str()), &error, None))
+        self.wait("writing", |shared| async move {
+            let put = shared.store.put(&shared.place.of_key(&key)?, value.into()).await;
+            put.map(drop).map_err(|error| failed("writing", shared.place.url_of(key.as_str()), &error, None))
         })
     }
 
@@ -223,13 +223,13 @@ impl Store for RemoteStore {
             return Ok(());
         }
         let keys = keys.to_vec();
-        self.wait("erasing", |inside| async move {
-            let paths = keys.iter().map(|key| inside.place.of_key(key)).collect::<Result<Vec<_>, _>>()?;
+        self.wait("erasing", |shared| async move {
+            let paths = keys.iter().map(|key| shared.place.of_key(key)).collect::<Result<Vec<_>, _>>()?;
             let at = || match keys.as_slice() {
-                [key] => inside.place.url_of(key.as_str()),
-                _ => inside.place.location().to_owned(),
+                [key] => shared.place.url_of(key.as_str()),
+                _ => shared.place.location().to_owned(),
             };
-            inside.erase(stream::iter(paths.into_iter().map(Ok)).boxed(), at).await
+            shared.erase(stream::iter(paths.into_iter().map(Ok)).boxed(), at).await
         })
     }
 
@@ -238,10 +238,10 @@ impl Store for RemoteStore {
             return Err(self.refuse("not erasable"));
         }
         let prefix = prefix.clone();
-        self.wait("erasing", |inside| async move {
-            let below = inside.place.of_prefix(&prefix)?;
-            let listed = inside.store.list(below.as_ref()).map_ok(|object| object.location).boxed();
-            inside.erase(listed, || inside.place.url_of(prefix.as_str())).await
+        self.wait("erasing", |shared| async move {
+            let below = shared.place.of_prefix(&prefix)?;
+            let listed = shared.store.list(below.as_ref()).map_ok(|object| object.location).boxed();
+            shared.erase(listed, || shared.place.url_of(prefix.as_str())).await
         })
     }
 
@@ -257,12 +257,12 @@ impl Store for RemoteStore {
             return Err(self.refuse("not listable"));
         }
         let prefix = prefix.clone();
-        self.wait("listing", |inside| async move { inside.directory(&prefix).await })
+        self.wait("listing", |shared| async move { shared.directory(&prefix).await })
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
         let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, budget: None };
-        let fetched = self.wait("reading", |inside| async move { inside.fetch(&part).await })?;
+        let fetched = self.wait("reading", |shared| async move { shared.fetch(&part).await })?;
         Ok(fetched.map(|fetched| fetched.size))
     }
 }

@@ -10,7 +10,7 @@ use zarr_spec::store::{Directory, StoreError};
 use zarr_spec::{ByteRange, Key, Prefix};
 
 use crate::fetch::Part;
-use crate::{CONCURRENCY, Inside, RemoteStore, failure};
+use crate::{CONCURRENCY, RemoteStore, Shared, failure};
 
 /// Maximum number of objects in memory: services return this number per response.
 const PAGE: usize = 1000;
@@ -42,10 +42,10 @@ impl<'s> Listing<'s> {
     /// Those of the service.
     pub(crate) fn begin(store: &'s RemoteStore, prefix: &Prefix) -> Result<Self, StoreError> {
         let below = prefix.clone();
-        let Page { keys, objects } = store.wait("listing", |inside| async move {
-            let path = inside.place.of_prefix(&below)?;
-            let objects = inside.store.list(path.as_ref()).ready_chunks(PAGE).boxed();
-            inside.page(&below, objects).await
+        let Page { keys, objects } = store.wait("listing", |shared| async move {
+            let path = shared.place.of_prefix(&below)?;
+            let objects = shared.store.list(path.as_ref()).ready_chunks(PAGE).boxed();
+            shared.page(&below, objects).await
         })?;
         Ok(Self { store, prefix: prefix.clone(), keys: keys.into_iter(), objects })
     }
@@ -62,7 +62,7 @@ impl Iterator for Listing<'_> {
             let objects = self.objects.take()?;
             let prefix = self.prefix.clone();
             let page =
-                self.store.wait("listing", |inside| async move { inside.page(&prefix, objects).await });
+                self.store.wait("listing", |shared| async move { shared.page(&prefix, objects).await });
             match page {
                 Ok(Page { keys, objects }) => {
                     self.keys = keys.into_iter();
@@ -74,7 +74,7 @@ impl Iterator for Listing<'_> {
     }
 }
 
-impl Inside {
+impl Shared {
     /// Returns the keys of the next response.
     async fn page(&self, prefix: &Prefix, mut objects: Objects) -> Result<Page, StoreError> {
         let Some(listed) = objects.next().await else {

@@ -54,12 +54,12 @@ impl Runtime {
             // The receiver exists until it has a result.
             let _sent = send.send(task.await);
         });
-        receive.recv().map_err(|_| NO_ANSWER.into())
+        receive.recv().map_err(|_| NO_RESPONSE.into())
     }
 }
 
 /// The error for a task that panicked.
-pub(crate) const NO_ANSWER: &str = "the request ended without a response";
+pub(crate) const NO_RESPONSE: &str = "the request ended without a response";
 
 /// Does not wait for the threads, which is not allowed inside of a runtime. All tasks have been awaited or
 /// aborted.

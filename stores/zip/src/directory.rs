@@ -10,19 +10,19 @@ use crate::Source;
 use crate::names::name_of;
 
 /// Maximum size of a directory in bytes; enough for many millions of entries.
-const LARGEST: u64 = 1 << 30;
+const MAX_DIRECTORY_SIZE: u64 = 1 << 30;
 
 /// Maximum size of the end of a directory in bytes: the fixed part and the longest comment.
-const LONGEST_END: u64 = 22 + u16::MAX as u64;
+const MAX_END_SIZE: u64 = 22 + u16::MAX as u64;
 
 /// How many false ends of a directory a comment may contain.
-const FALSE_ENDS: usize = 32;
+const MAX_FALSE_ENDS: usize = 32;
 
 /// Size of a local header in bytes, without the name.
 const LOCAL_HEADER: u64 = 30;
 
 /// Deflate expands a byte to at most this many bytes.
-const LARGEST_RATIO: u64 = 1032;
+const MAX_RATIO: u64 = 1032;
 
 /// The entries whose names are keys, sorted; each key occurs once.
 #[derive(Debug)]
@@ -152,8 +152,8 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
     let archive = locate(source)?;
     let start = archive.directory_offset();
     let end = archive.eocd_offset();
-    if end - start.min(end) > LARGEST {
-        return Err(format!("its directory is larger than {LARGEST} bytes"));
+    if end - start.min(end) > MAX_DIRECTORY_SIZE {
+        return Err(format!("its directory is larger than {MAX_DIRECTORY_SIZE} bytes"));
     }
     let mut entries = Vec::new();
     let mut extents = Vec::new();
@@ -177,10 +177,10 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
         });
         entries.extend(entry);
     }
-    let said = archive.entries_hint();
+    let declared = archive.entries_hint();
     // Some programs write the number of entries modulo 65536.
-    if said != count && said != count % (1 << 16) {
-        return Err(format!("its directory has {count} entries, but its end record declares {said}"));
+    if declared != count && declared != count % (1 << 16) {
+        return Err(format!("its directory has {count} entries, but its end record declares {declared}"));
     }
     limit(&mut entries, extents, start);
     // The last entry with a name wins.
@@ -195,10 +195,10 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
 fn locate(source: &Source) -> Result<ZipArchive<&Source>, String> {
     let mut start = [0; 4];
     let begins_so = source.read_exact_at(&mut start, 0).is_ok() && start == *b"PK\x03\x04";
-    let locator = ZipLocator::new().max_search_space(LONGEST_END);
+    let locator = ZipLocator::new().max_search_space(MAX_END_SIZE);
     let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
     let mut end = source.size();
-    for _ in 0..FALSE_ENDS {
+    for _ in 0..MAX_FALSE_ENDS {
         let error = match locator.locate_in_reader(source, &mut buffer, end) {
             Ok(archive) => return Ok(archive),
             Err((_, error)) => error,
@@ -227,7 +227,7 @@ fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
         _ if record.flags().is_encrypted() => Form::Refused(Refusal::Encrypted),
         _ if record.mode().is_symlink() => Form::Refused(Refusal::Link),
         CompressionMethod::STORE if encoded_size == size => Form::Stored,
-        CompressionMethod::DEFLATE if size <= encoded_size.saturating_mul(LARGEST_RATIO) => Form::Deflated,
+        CompressionMethod::DEFLATE if size <= encoded_size.saturating_mul(MAX_RATIO) => Form::Deflated,
         CompressionMethod::STORE | CompressionMethod::DEFLATE => Form::Refused(Refusal::Sizes),
         method => Form::Refused(Refusal::Method(method)),
     };

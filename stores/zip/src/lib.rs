@@ -212,9 +212,9 @@ impl Store for ZipStore {
                 Some((segment, _)) => {
                     let folder = prefix.join(segment)?;
                     let in_it = |entry: &Entry| entry.key().as_str().starts_with(folder.as_str());
-                    let behind = &below[below.partition_point(in_it)..];
+                    let following = &below[below.partition_point(in_it)..];
                     directory.prefixes.push(folder);
-                    behind
+                    following
                 }
             };
         }

@@ -27,10 +27,10 @@ use zarr_spec::store::{
 };
 use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
-mod kept;
+mod entries;
 mod lru;
 
-use kept::{Found, Kept, State};
+use entries::{Entries, Found, State};
 
 zarr_spec::register!(
     StorePlugin::new("cache", &[], &without_a_url)
@@ -55,8 +55,8 @@ pub struct CacheStore {
     store: Arc<dyn Store>,
     limit: usize,
     chunks: Chunks,
-    keeps_missing: bool,
-    kept: Mutex<Kept>,
+    caches_missing: bool,
+    entries: Mutex<Entries>,
 }
 
 /// The form of cached chunks.
@@ -71,8 +71,8 @@ enum Chunks {
 impl CacheStore {
     /// Creates a cache of at most `limit` bytes around `store`, including the memory for the index.
     pub fn new(store: Arc<dyn Store>, limit: usize) -> Self {
-        let kept = Mutex::new(Kept::new(limit));
-        Self { store, limit, chunks: Chunks::default(), keeps_missing: false, kept }
+        let entries = Mutex::new(Entries::new(limit));
+        Self { store, limit, chunks: Chunks::default(), caches_missing: false, entries }
     }
 
     /// Caches decoded chunks instead of encoded ones.
@@ -84,31 +84,31 @@ impl CacheStore {
     /// Also caches missing keys. Values that other programs add are then not seen.
     #[must_use]
     pub fn with_missing_keys(self) -> Self {
-        Self { keeps_missing: true, ..self }
+        Self { caches_missing: true, ..self }
     }
 
     /// Returns the number of cached bytes, including the memory for the index.
     #[must_use]
     pub fn size_in_memory(&self) -> usize {
-        self.kept().size()
+        self.entries().size()
     }
 
     // No foreign code runs under the lock and no change stays incomplete, so a panic leaves the contents
     // consistent.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a change of the store. Drops the affected entries before it and again after it, since a concurrent
     /// read may cache the old bytes in between. Bytes that are being fetched meanwhile are not cached.
     fn change<T>(
         &self,
-        forget: impl Fn(&mut Kept),
+        drop_value: impl Fn(&mut Entries),
         change: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        forget(&mut self.kept());
+        drop_value(&mut self.entries());
         let result = change(&*self.store);
-        forget(&mut self.kept());
+        drop_value(&mut self.entries());
         result
     }
 
@@ -137,8 +137,8 @@ impl CacheStore {
     /// Caches fetched bytes, or only compares the state of the value.
     fn note(&self, key: &Key, options: GetOptions, bytes: &[u8], state: State, changes: ChangeCount) {
         match self.own(bytes).filter(|_| self.retains(options)) {
-            Some(bytes) => self.kept().keep(key, options.range, bytes, state, changes),
-            None => self.kept().note_state(key, &state),
+            Some(bytes) => self.entries().insert_part(key, options.range, bytes, state, changes),
+            None => self.entries().note_state(key, &state),
         }
     }
 
@@ -158,19 +158,19 @@ impl CacheStore {
 
     /// Caches or notes that a key is missing.
     fn note_missing(&self, key: &Key, changes: ChangeCount) {
-        match self.keeps_missing {
-            true => self.kept().keep_missing(key, changes),
-            false => self.kept().note_missing(key),
+        match self.caches_missing {
+            true => self.entries().insert_missing(key, changes),
+            false => self.entries().note_missing(key),
         }
     }
 
     /// Returns the cached result of `request`.
     fn find(&self, request: &Request) -> Option<Result<Option<Response>, StoreError>> {
-        match self.kept().find(&request.key, request.options.range) {
-            Found::Kept((bytes, _)) if bytes.len() > request.limit => {
+        match self.entries().find(&request.key, request.options.range) {
+            Found::Cached((bytes, _)) if bytes.len() > request.limit => {
                 Some(Err(too_large(&request.key, request.limit)))
             }
-            Found::Kept((bytes, State { size, version })) => {
+            Found::Cached((bytes, State { size, version })) => {
                 Some(Ok(Some(Response::new(bytes, size, version))))
             }
             Found::Missing => Some(Ok(None)),
@@ -195,7 +195,7 @@ fn too_large(key: &Key, limit: usize) -> StoreError {
 }
 
 /// A request to the store, and the state of its value.
-struct Asked {
+struct PendingRequest {
     index: usize,
     key: Key,
     options: GetOptions,
@@ -213,14 +213,14 @@ zarr_spec::delegate_store! {
             to: &mut Output<'_>,
         ) -> Result<Option<GetResult>, StoreError> {
             let (found, changes) = {
-                let mut kept = self.kept();
-                (kept.find(key, options.range), kept.changes(key))
+                let mut entries = self.entries();
+                (entries.find(key, options.range), entries.changes(key))
             };
             match found {
-                Found::Kept((bytes, _)) if bytes.len() > to.remaining() => {
+                Found::Cached((bytes, _)) if bytes.len() > to.remaining() => {
                     Err(too_large(key, to.remaining()))
                 }
-                Found::Kept((bytes, State { size, version })) => {
+                Found::Cached((bytes, State { size, version })) => {
                     Ok(Some(GetResult::new(Contents::Shared(bytes), size, version)))
                 }
                 Found::Missing => Ok(None),
@@ -229,25 +229,25 @@ zarr_spec::delegate_store! {
         }
 
         fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
-            let mut here = Vec::new();
-            let mut asked = Vec::new();
+            let mut cached = Vec::new();
+            let mut pending = Vec::new();
             let mut inner_requests = Vec::new();
             for (index, mut request) in requests.into_iter().enumerate() {
                 if let Some(found) = self.find(&request) {
-                    here.push((index, found));
+                    cached.push((index, found));
                     continue;
                 }
-                let changes = self.kept().changes(&request.key);
-                asked.push(Asked { index, key: request.key.clone(), options: request.options, changes });
+                let changes = self.entries().changes(&request.key);
+                pending.push(PendingRequest { index, key: request.key.clone(), options: request.options, changes });
                 request.options = self.inner_options(request.options);
                 inner_requests.push(request);
             }
-            if asked.is_empty() {
-                return Box::new(here.into_iter());
+            if pending.is_empty() {
+                return Box::new(cached.into_iter());
             }
             let fetched = self.store.get_many(inner_requests, budget);
             let fetched = fetched.filter_map(move |(number, completed)| {
-                let Asked { index, key, options, changes } = asked.get(number)?;
+                let PendingRequest { index, key, options, changes } = pending.get(number)?;
                 match &completed {
                     Ok(Some(Response { bytes, size, version, .. })) => {
                         let state = State { size: *size, version: version.clone() };
@@ -258,16 +258,16 @@ zarr_spec::delegate_store! {
                 }
                 Some((*index, completed))
             });
-            Box::new(here.into_iter().chain(fetched))
+            Box::new(cached.into_iter().chain(fetched))
         }
 
         fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
-            if !self.keeps_missing {
+            if !self.caches_missing {
                 return self.store.size(key);
             }
             let (found, changes) = {
-                let mut kept = self.kept();
-                (kept.find(key, ByteRange::From(0)), kept.changes(key))
+                let mut entries = self.entries();
+                (entries.find(key, ByteRange::From(0)), entries.changes(key))
             };
             if found == Found::Missing {
                 return Ok(None);
@@ -291,25 +291,25 @@ zarr_spec::delegate_store! {
         }
 
         fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
-            self.change(|kept| kept.change(key), |store| store.set(key, value))
+            self.change(|entries| entries.change(key), |store| store.set(key, value))
         }
 
         fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-            let forget = |kept: &mut Kept| values.iter().for_each(|(key, ..)| kept.change(key));
-            self.change(forget, |store| store.set_partial_values(values))
+            let drop_value = |entries: &mut Entries| values.iter().for_each(|(key, ..)| entries.change(key));
+            self.change(drop_value, |store| store.set_partial_values(values))
         }
 
         fn erase(&self, key: &Key) -> Result<(), StoreError> {
-            self.change(|kept| kept.change(key), |store| store.erase(key))
+            self.change(|entries| entries.change(key), |store| store.erase(key))
         }
 
         fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-            let forget = |kept: &mut Kept| keys.iter().for_each(|key| kept.change(key));
-            self.change(forget, |store| store.erase_values(keys))
+            let drop_value = |entries: &mut Entries| keys.iter().for_each(|key| entries.change(key));
+            self.change(drop_value, |store| store.erase_values(keys))
         }
 
         fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-            self.change(|kept| kept.change_below(prefix), |store| store.erase_prefix(prefix))
+            self.change(|entries| entries.change_below(prefix), |store| store.erase_prefix(prefix))
         }
     }
 }
@@ -317,19 +317,19 @@ zarr_spec::delegate_store! {
 /// The chunks of this cache. An inner cache has separate ones.
 impl ChunkCache for CacheStore {
     fn begin_read(&self) -> ReadStart {
-        self.kept().now()
+        self.entries().now()
     }
 
     fn change_count(&self, key: &Key) -> ChangeCount {
-        self.kept().changes(key)
+        self.entries().changes(key)
     }
 
     fn get_chunk(&self, chunk: &ChunkId<'_>) -> Option<Bytes> {
-        self.kept().find_chunk(chunk)
+        self.entries().find_chunk(chunk)
     }
 
     fn has_capacity(&self, chunk: &ChunkId<'_>, size: usize, start: ReadStart) -> bool {
-        self.kept().has_room_for(chunk.key, size, start)
+        self.entries().has_room_for(chunk.key, size, start)
     }
 
     fn insert_chunk(
@@ -339,7 +339,7 @@ impl ChunkCache for CacheStore {
         changes: ChangeCount,
         start: ReadStart,
     ) -> bool {
-        self.kept().keep_chunk(chunk, decoded, changes, start)
+        self.entries().insert_chunk(chunk, decoded, changes, start)
     }
 }
 
@@ -365,7 +365,7 @@ impl StoreConfiguration for CacheConfiguration {
         check_order(self.chunks, &*store)?;
         Ok(Arc::new(CacheStore {
             chunks: self.chunks,
-            keeps_missing: self.missing,
+            caches_missing: self.missing,
             ..CacheStore::new(store, limit)
         }))
     }

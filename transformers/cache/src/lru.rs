@@ -45,7 +45,7 @@ impl<T> Lru<T> {
     }
 
     /// Returns the item in a slot and makes it the most recently used one.
-    pub(crate) fn take_up(&mut self, slot: usize) -> Option<&mut T> {
+    pub(crate) fn touch(&mut self, slot: usize) -> Option<&mut T> {
         if self.newest != slot {
             self.unlink(slot);
             self.link(slot);
@@ -108,8 +108,8 @@ mod tests {
         let mut lru = Lru::new();
         let slots: Vec<usize> = "abc".chars().map(|item| lru.add(item)).collect();
         assert_eq!(order(&lru), "abc");
-        assert_eq!(lru.take_up(slots[0]), Some(&mut 'a'));
-        assert_eq!(lru.take_up(slots[0]), Some(&mut 'a'));
+        assert_eq!(lru.touch(slots[0]), Some(&mut 'a'));
+        assert_eq!(lru.touch(slots[0]), Some(&mut 'a'));
         assert_eq!(order(&lru), "bca");
         assert_eq!(lru.remove(slots[2]), Some('c'));
         assert_eq!((lru.remove(slots[2]), lru.get(slots[2])), (None, None));

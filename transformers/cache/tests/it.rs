@@ -28,8 +28,9 @@ fn every_rule_for_stores_holds() {
                 let cache = if decoded { cache.with_decoded_chunks() } else { cache };
                 Arc::new(if missing { cache.with_missing_keys() } else { cache })
             };
-            let what = format!("{limit} bytes, versions {versioned}, decoded {decoded}, missing {missing}");
-            holds_every_rule(&what, &make);
+            let content =
+                format!("{limit} bytes, versions {versioned}, decoded {decoded}, missing {missing}");
+            holds_every_rule(&content, &make);
         }
     }
 }
@@ -103,10 +104,10 @@ fn part(store: &dyn Store, at: &str, range: ByteRange) -> Vec<u8> {
     }
 }
 
-fn many(store: &dyn Store, asked: &[(&str, ByteRange)]) -> Vec<Option<Vec<u8>>> {
+fn many(store: &dyn Store, pending: &[(&str, ByteRange)]) -> Vec<Option<Vec<u8>>> {
     let request = |(at, range): &(&str, _)| Request::new(key(at), *range, 100);
-    let mut answers = vec![None; asked.len()];
-    for (number, delivered) in store.get_many(asked.iter().map(request).collect(), 100) {
+    let mut answers = vec![None; pending.len()];
+    for (number, delivered) in store.get_many(pending.iter().map(request).collect(), 100) {
         answers[number] = delivered.unwrap().map(|fetched| fetched.bytes.to_vec());
     }
     answers
@@ -145,12 +146,12 @@ fn cached_values_are_not_read_again() {
 #[test]
 fn a_batch_requests_only_uncached_values() {
     let (inside, store) = cached(10_000);
-    let asked = [("a", MIDDLE), ("x", ByteRange::Full), ("d/b", ByteRange::Full)];
+    let pending = [("a", MIDDLE), ("x", ByteRange::Full), ("d/b", ByteRange::Full)];
     let wanted = [Some(b"234".to_vec()), None, Some(b"22".to_vec())];
-    assert_eq!(many(&store, &asked), wanted);
+    assert_eq!(many(&store, &pending), wanted);
     assert_eq!(inside.reads(), 3);
     // A missing key may be added later, so it is requested again.
-    assert_eq!(many(&store, &asked), wanted);
+    assert_eq!(many(&store, &pending), wanted);
     assert_eq!(inside.reads(), 1);
     assert_eq!(
         many(&store, &[("a", ByteRange::Range { offset: 3, size: 2 }), ("d/b", ByteRange::Last(1))]),
@@ -231,10 +232,10 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
     let zstd: Arc<str> = "zstd".into();
     let gzip: Arc<str> = "gzip".into();
     let changes = cache.change_count(&a);
-    let begun = cache.begin_read();
+    let start = cache.begin_read();
     assert_eq!(cache.get_chunk(&chunk(&a, 0, &zstd)), None);
-    assert!(cache.insert_chunk(&chunk(&a, 0, &zstd), Bytes::from_static(b"zero"), changes, begun));
-    assert!(cache.insert_chunk(&chunk(&a, 7, &zstd), Bytes::from_static(b"seven"), changes, begun));
+    assert!(cache.insert_chunk(&chunk(&a, 0, &zstd), Bytes::from_static(b"zero"), changes, start));
+    assert!(cache.insert_chunk(&chunk(&a, 7, &zstd), Bytes::from_static(b"seven"), changes, start));
     // An equal text in other memory is the same decoding.
     for decoding in [&zstd, &"zstd".into()] {
         assert_eq!(cache.get_chunk(&chunk(&a, 0, decoding)).as_deref(), Some(&b"zero"[..]));
@@ -244,7 +245,7 @@ fn a_decoded_chunk_is_found_by_key_number_and_decoding() {
         assert_eq!(cache.get_chunk(&other), None);
     }
     // Only the last of two decodings of a chunk stays cached.
-    assert!(cache.insert_chunk(&chunk(&a, 0, &gzip), Bytes::from_static(b"gzip"), changes, begun));
+    assert!(cache.insert_chunk(&chunk(&a, 0, &gzip), Bytes::from_static(b"gzip"), changes, start));
     assert_eq!(cache.get_chunk(&chunk(&a, 0, &gzip)).as_deref(), Some(&b"gzip"[..]));
     assert_eq!(cache.get_chunk(&chunk(&a, 0, &zstd)), None);
     assert_eq!(cache.get_chunk(&chunk(&a, 7, &zstd)).as_deref(), Some(&b"seven"[..]));
@@ -259,24 +260,24 @@ fn a_change_drops_decoded_chunks_and_those_that_are_being_fetched() {
         let d = key("d/b");
         let decoding: Arc<str> = "".into();
         let changes = cache.change_count(&a);
-        let begun = cache.begin_read();
-        assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
+        let start = cache.begin_read();
+        assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, start));
         assert!(cache.insert_chunk(
             &chunk(&d, 0, &decoding),
             Bytes::from_static(b"other"),
             cache.change_count(&d),
-            begun
+            start
         ));
         change(&cache);
         assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None);
         // Bytes that were fetched before the change are not cached, but later ones are.
-        assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, begun));
+        assert!(cache.insert_chunk(&chunk(&a, 0, &decoding), Bytes::from_static(b"old"), changes, start));
         assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)), None);
         assert!(cache.insert_chunk(
             &chunk(&a, 0, &decoding),
             Bytes::from_static(b"new"),
             cache.change_count(&a),
-            begun
+            start
         ));
         assert_eq!(cache.get_chunk(&chunk(&a, 0, &decoding)).as_deref(), Some(&b"new"[..]));
     }
@@ -330,12 +331,12 @@ fn a_read_evicts_entries_of_other_reads_but_not_its_own() {
     let cache = CacheStore::new(empty(), 10_000).with_decoded_chunks();
     let keys: Vec<Key> = (0..9).map(|n| key(&format!("k{n}"))).collect();
     let decoding: Arc<str> = "".into();
-    let keep = |number: usize, begun: ReadStart| {
+    let insert_part = |number: usize, start: ReadStart| {
         let kept = cache.insert_chunk(
             &chunk(&keys[number], 0, &decoding),
             vec![0; 2000].into(),
             cache.change_count(&keys[number]),
-            begun,
+            start,
         );
         assert!(cache.size_in_memory() <= 10_000);
         kept
@@ -343,12 +344,12 @@ fn a_read_evicts_entries_of_other_reads_but_not_its_own() {
     let found = |number: usize| cache.get_chunk(&chunk(&keys[number], 0, &decoding)).is_some();
     let first = cache.begin_read();
     // Three chunks fit, including the index.
-    assert_eq!([0, 1, 2, 3, 4].map(|number| keep(number, first)), [true, true, true, false, false]);
+    assert_eq!([0, 1, 2, 3, 4].map(|number| insert_part(number, first)), [true, true, true, false, false]);
     assert_eq!([0, 1, 2, 3].map(found), [true, true, true, false]);
     // The next read uses one of them and evicts the others.
     let second = cache.begin_read();
     assert!(found(1));
-    assert_eq!([5, 6, 7].map(|number| keep(number, second)), [true, true, false]);
+    assert_eq!([5, 6, 7].map(|number| insert_part(number, second)), [true, true, false]);
     assert_eq!([0, 1, 2, 5, 6, 7].map(found), [false, true, false, true, true, false]);
     // Nothing is evicted for a chunk that can never fit.
     let huge = cache.insert_chunk(

@@ -272,7 +272,10 @@ fn metadata_that_v3_cannot_express_is_not_written() {
     refused(&|array| array.format = Format::V2, "convert it first");
     refused(&|array| array.codecs.clear(), "`codecs`");
     refused(&|array| array.shape.push(1), "`chunk_grid.configuration.chunk_shape`");
-    refused(&|array| array.memory_layout = Some(ExtensionDocument::new("C", json("null"))), "no place");
+    refused(
+        &|array| array.memory_layout = Some(ExtensionDocument::new("C", json("null"))),
+        "is not supported by v3",
+    );
     refused(&|array| array.dimension_names = Some(vec![]), "`dimension_names`");
     refused(&|array| drop(array.ignored.insert("foo", 1)), "`foo`");
     refused(&|array| drop(array.ignored.insert("shape", 1)), "`shape`");

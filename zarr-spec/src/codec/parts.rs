@@ -1,30 +1,31 @@
-//! Codecs that work block by block: the decoded bytes need not lie in memory as a whole.
+//! Codecs that work in blocks, so that the decoded bytes do not need to be in memory as a whole.
 
 use super::{BytesToBytesCodec, CodecError};
 use crate::output::Output;
 
-/// A [`BytesToBytesCodec`] that asks for decoded bytes part by part, or hands them over so.
+/// A [`BytesToBytesCodec`] that reads and writes decoded bytes in parts.
 ///
-/// Whoever gathers elements from an array, or scatters them to it, then does so while the part is in the cache. Encoded
-/// forms are those of `encode`, and whatever `decode` refuses is refused.
+/// The caller can then copy elements from or to an array while the part is in the cache. The encoded form is
+/// that of `encode`, and everything that `decode` refuses is refused.
 pub trait InParts: BytesToBytesCodec {
-    /// Bytes of each part that `encode_parts` reads of `decoded_size` bytes, the last one being shorter if they do not
-    /// divide it. `None` where that many bytes are not encoded in parts.
+    /// Returns the size of the parts that `encode_parts` reads for `decoded_size` bytes; the last part may be
+    /// shorter. `None` if this number of bytes is not encoded in parts.
     fn part_size(&self, decoded_size: usize) -> Option<usize>;
 
-    /// As [`BytesToBytesCodec::encode`]. Called only where [`InParts::part_size`] has an answer.
+    /// Like [`BytesToBytesCodec::encode`]. Called only if [`InParts::part_size`] returns a size.
     ///
     /// # Errors
     ///
     /// Those of `encode`, and of `decoded`.
     fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> Result<(), CodecError>;
 
-    /// Bytes of each part that `decode_parts` writes of what is `encoded`, the last one being shorter if they do not
-    /// divide it: memory that decoding takes. `None` where it is not decoded in parts, or it is plainly wrong.
+    /// Returns the size of the parts that `decode_parts` writes for `encoded`, which is the memory that
+    /// decoding needs; the last part may be shorter. `None` if it is not decoded in parts, or is obviously
+    /// invalid.
     fn decoded_part_size(&self, encoded: &[u8]) -> Option<usize>;
 
-    /// As [`BytesToBytesCodec::decode`]. Called only where [`InParts::decoded_part_size`] has an answer. Parts are
-    /// written one after another from the first on, and those before an error may have been.
+    /// Like [`BytesToBytesCodec::decode`]. Called only if [`InParts::decoded_part_size`] returns a size. Writes
+    /// parts in order; some may have been written before an error.
     ///
     /// # Errors
     ///
@@ -32,13 +33,13 @@ pub trait InParts: BytesToBytesCodec {
     fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> Result<(), CodecError>;
 }
 
-/// Decoded bytes that are put together when they are asked for.
+/// A source that assembles decoded bytes on request.
 pub trait PartSource {
-    /// Bytes in all.
+    /// Returns the total number of bytes.
     fn size(&self) -> usize;
 
-    /// Fills all of `part`, a part of the size that [`InParts::part_size`] says, with the bytes from `start` on. Each
-    /// part may be asked for any number of times, in any order.
+    /// Fills `part`, a part of the size of [`InParts::part_size`], with the bytes from `start` on. Parts may be
+    /// requested any number of times, in any order.
     ///
     /// # Errors
     ///
@@ -46,13 +47,13 @@ pub trait PartSource {
     fn read(&mut self, start: usize, part: &mut [u8]) -> Result<(), CodecError>;
 }
 
-/// Takes decoded bytes as they come.
+/// A target for decoded bytes, part by part.
 pub trait PartTarget {
-    /// Takes the next `part`.
+    /// Accepts the next `part`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::TooLarge`] past the end; [`CodecError::Corrupt`] for a part of another size than
-    /// [`InParts::decoded_part_size`] says.
+    /// [`CodecError::TooLarge`] after the end; [`CodecError::Corrupt`] for a part that does not have the size
+    /// of [`InParts::decoded_part_size`].
     fn write(&mut self, part: &[u8]) -> Result<(), CodecError>;
 }

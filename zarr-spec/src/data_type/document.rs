@@ -1,11 +1,11 @@
-//! From the member of a metadata document to what the registry is asked for.
+//! Reading data types of metadata documents.
 
 use zarr_json::{Object, Value};
 
 use super::{DataTypeDocument, Typestring};
 use crate::format::{Invalid, Reading};
 
-/// What programs of the draft's first generation wrote where a URI belongs (DX-A-18).
+/// Texts that programs of the draft's first generation wrote instead of a URI (DX-A-18).
 const PSEUDO_URIS: [&str; 4] = [
     "TODO: bytestring array protocol URL",
     "TODO: unicode array protocol URL",
@@ -14,7 +14,7 @@ const PSEUDO_URIS: [&str; 4] = [
 ];
 
 impl DataTypeDocument {
-    /// A data type of v3 or a core type of the draft, without configuration.
+    /// Creates a data type of v3 or a core type of the draft, without configuration.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self {
@@ -26,9 +26,10 @@ impl DataTypeDocument {
         }
     }
 
-    /// The `dtype` of a v2 array; `object_codec` is the id of its first filter, which says what objects are.
+    /// Reads the `dtype` of a v2 array. `object_codec` is the id of its first filter, which determines the type
+    /// of objects.
     ///
-    /// Fields of a structure are left to its plugin.
+    /// The plugin of structures reads their fields.
     ///
     /// # Errors
     ///
@@ -50,7 +51,7 @@ impl DataTypeDocument {
             }
             other => {
                 return Err(Invalid::new(format!(
-                    "a data type is a typestring or a list of fields, not {}",
+                    "expected a typestring or a list of fields, found {}",
                     other.kind_name()
                 )));
             }
@@ -64,13 +65,13 @@ impl DataTypeDocument {
         })
     }
 
-    /// The `data_type` of a final v3 array: a name, or an object with `name` and `configuration`.
+    /// Reads the `data_type` of a final v3 array: a name, or an object with `name` and `configuration`.
     ///
-    /// `must_understand` has no meaning for data types: an unknown one is an error either way (V3-EXT-05).
+    /// `must_understand` does not have a meaning for data types: an unknown one is always an error (V3-EXT-05).
     ///
     /// # Errors
     ///
-    /// For every other form. Further members are tolerated unless the document is read strictly (V3-EXT-08).
+    /// For every other form. Other members are tolerated, except in strict mode (V3-EXT-08).
     pub fn v3(data_type: &Value, reading: &Reading) -> Result<Self, Invalid> {
         let members = match data_type {
             Value::String(name) if !name.is_empty() => return Ok(Self::named(name)),
@@ -78,7 +79,7 @@ impl DataTypeDocument {
             Value::String(_) => return Err(Invalid::new("the name of the data type is empty")),
             other => {
                 return Err(Invalid::new(format!(
-                    "a data type is a name or an object, not {}",
+                    "expected the name of a data type or an object, found {}",
                     other.kind_name()
                 )));
             }
@@ -92,21 +93,27 @@ impl DataTypeDocument {
             None => Value::Null,
             Some(configuration @ Value::Object(_)) => configuration.clone(),
             Some(other) => {
-                return Err(Invalid::new(format!("`configuration` is {}, not an object", other.kind_name())));
+                return Err(Invalid::new(format!(
+                    "`configuration` is {}; expected an object",
+                    other.kind_name()
+                )));
             }
         };
         if let Some(other) = members.get("must_understand")
             && other.as_bool().is_none()
         {
-            return Err(Invalid::new(format!("`must_understand` is {}, not a boolean", other.kind_name())));
+            return Err(Invalid::new(format!(
+                "`must_understand` is {}; expected a boolean",
+                other.kind_name()
+            )));
         }
         Ok(Self { json: data_type.clone(), configuration, ..Self::named(string_member(members, "name")?) })
     }
 
-    /// The `data_type` of an array of the draft: a core identifier, or an object that names an extension.
+    /// Reads the `data_type` of an array of the draft: a core identifier, or an object that names an extension.
     ///
-    /// A typestring that the draft had before its identifiers, `<f8`, becomes `f8`, configured by the typestring
-    /// (D3-DT-22). Whether the name is one that exists is for the registry to say.
+    /// A typestring such as `<f8`, which the draft used before its identifiers, becomes `f8` with the
+    /// typestring as its configuration (D3-DT-22). The registry checks whether the name exists.
     ///
     /// # Errors
     ///
@@ -118,14 +125,14 @@ impl DataTypeDocument {
                 Ok(Self { json: data_type.clone(), ..draft_extension(members, reading)? })
             }
             other => Err(Invalid::new(format!(
-                "a data type is an identifier or an object, not {}",
+                "expected the identifier of a data type or an object, found {}",
                 other.kind_name()
             ))),
         }
     }
 
-    /// The type of objects that `codec` encodes, for `|O` in documents of the draft's first generation, whose object
-    /// codec stands among the attributes (DX-A-18).
+    /// Returns the type of objects that `codec` encodes, for `|O` in documents of the draft's first generation,
+    /// which store the object codec in the attributes (DX-A-18).
     #[must_use]
     pub fn with_object_codec(self, codec: &str) -> Self {
         Self { identifier: format!("O/{codec}"), configuration: Value::from("|O"), type_name: None, ..self }
@@ -144,16 +151,16 @@ fn draft_name(text: &str) -> Result<DataTypeDocument, Invalid> {
             ..named
         });
     }
-    // The registry also knows these by their ids in v2, where the byte order is another member's business.
+    // The registry also knows their ids in v2, where another member declares the byte order.
     let is_id = text.trim_end_matches(|digit: char| digit.is_ascii_digit()).len() == 1
         && text.starts_with(['b', 'i', 'u', 'f', 'c', 'm', 'M', 'O', 'S', 'U', 'V']);
     if is_id || text.starts_with("O/") {
-        return Err(Invalid::new(format!("`{text}` is no core data type")));
+        return Err(Invalid::new(format!("`{text}` is not a core data type")));
     }
     Ok(named)
 }
 
-/// What v2 calls the type of a typestring that the draft had before its identifiers.
+/// Returns the name in v2 of a typestring that the draft used before its identifiers.
 fn draft_alias(text: &str) -> Option<&str> {
     match text {
         "i1" | "u1" => Some(text),
@@ -166,15 +173,15 @@ fn draft_alias(text: &str) -> Option<&str> {
 fn draft_extension(members: &Object, reading: &Reading) -> Result<DataTypeDocument, Invalid> {
     if let Some(name) = members.keys().find(|name| !["extension", "type", "fallback"].contains(name)) {
         return Err(Invalid::new(format!(
-            "unknown member `{name}` of a data type; there are extension, type, fallback"
+            "unknown member `{name}` of a data type; expected extension, type or fallback"
         )));
     }
     let uri = string_member(members, "extension")?;
     if !is_uri(uri) {
         if !PSEUDO_URIS.contains(&uri) {
-            return Err(Invalid::new(format!("`extension` is `{uri}`, which is no URI")));
+            return Err(Invalid::new(format!("`extension` is `{uri}`, which is not a URI")));
         }
-        reading.tolerate(format!("`extension` is `{uri}`, which is no URI; `type` alone decides"))?;
+        reading.tolerate(format!("`extension` is `{uri}`, which is not a URI; using only `type`"))?;
     }
     let type_name = members.get("type").ok_or_else(|| Invalid::new("`type` is missing"))?;
     let fallback = match members.get("fallback") {
@@ -185,7 +192,7 @@ fn draft_extension(members: &Object, reading: &Reading) -> Result<DataTypeDocume
         Some(one @ (Value::String(_) | Value::Object(_))) => vec![DataTypeDocument::draft(one, reading)?],
         Some(other) => {
             return Err(Invalid::new(format!(
-                "`fallback` is {}, not a data type or a list of them",
+                "`fallback` is {}; expected a data type or a list of data types",
                 other.kind_name()
             )));
         }
@@ -193,7 +200,7 @@ fn draft_extension(members: &Object, reading: &Reading) -> Result<DataTypeDocume
     Ok(DataTypeDocument { type_name: Some(type_name.clone()), fallback, ..DataTypeDocument::named(uri) })
 }
 
-/// Whether `text` begins with a scheme, has something behind it and no white space.
+/// Returns whether `text` starts with a scheme, continues after it, and does not contain white space.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -206,7 +213,7 @@ fn string_member<'m>(members: &'m Object, name: &str) -> Result<&'m str, Invalid
     match members.get(name) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text),
         Some(Value::String(_)) => Err(Invalid::new(format!("`{name}` is empty"))),
-        Some(other) => Err(Invalid::new(format!("`{name}` is {}, not a string", other.kind_name()))),
+        Some(other) => Err(Invalid::new(format!("`{name}` is {}; expected a string", other.kind_name()))),
         None => Err(Invalid::new(format!("`{name}` is missing"))),
     }
 }

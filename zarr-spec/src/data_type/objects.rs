@@ -1,4 +1,4 @@
-//! Data types of variable size: v2 has objects and a codec, the draft an extension, final v3 a name.
+//! Data types of variable size: objects with a codec in v2, an extension in the draft, a name in final v3.
 
 use zarr_json::Value;
 
@@ -7,29 +7,29 @@ use crate::creation::Creation;
 use crate::format::{Format, Invalid};
 use crate::plugin::Identifiers;
 
-/// What the formats call a data type that v2 has as objects. None of its documents has a configuration.
+/// The names of a data type that v2 represents as objects. Its documents never have a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectNames {
-    /// Final v3.
+    /// The name in final v3.
     pub name: &'static str,
-    /// v2: `O/` and the id of the codec that turns objects into bytes.
+    /// The id in v2: `O/` and the id of the codec of the objects.
     pub id: &'static str,
-    /// v3 draft: the URI of the extension.
+    /// The URI of the extension in the v3 draft.
     pub uri: &'static str,
-    /// v3 draft: the `type` of the extension.
+    /// The `type` of the extension in the v3 draft.
     pub type_name: &'static str,
-    /// Further names that v3 reads and never writes.
+    /// Additional names that v3 reads, but never writes.
     pub aliases: &'static [&'static str],
 }
 
 impl ObjectNames {
-    /// The names that a plugin is registered by.
+    /// Returns the identifiers for registering the plugin.
     #[must_use]
     pub const fn identifiers(&self) -> Identifiers {
         Identifiers { uri: Some(self.uri), name: Some(self.name), id: Some(self.id), aliases: self.aliases }
     }
 
-    /// Refuses a document that has one of the names and does not fit.
+    /// Refuses an invalid document with one of the names.
     ///
     /// # Errors
     ///
@@ -37,13 +37,13 @@ impl ObjectNames {
     pub fn check(&self, creation: &Creation<'_>) -> Result<(), DataTypeError> {
         let fits = match (creation.format, creation.type_name) {
             (_, Some(name)) => name.as_str() == Some(self.type_name),
-            // Objects of the draft's first generation, whose codec is known.
+            // Objects of the draft's first generation, with a known codec.
             (Format::V3Draft, None) => creation.identifier.starts_with("O/"),
             _ => true,
         };
         if !fits {
             let Self { uri, type_name, .. } = self;
-            return Err(Invalid::new(format!("the draft has extension `{uri}`, type `{type_name}`")).into());
+            return Err(Invalid::new(format!("expected extension `{uri}` with type `{type_name}`")).into());
         }
         match creation.configuration {
             Value::Object(members) if !members.is_empty() => {
@@ -53,7 +53,7 @@ impl ObjectNames {
         }
     }
 
-    /// The type as a document of `format` names it.
+    /// Writes the type for a document of `format`.
     #[must_use]
     pub fn document(&self, format: Format) -> DataTypeDocument {
         match format {

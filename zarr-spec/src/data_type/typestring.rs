@@ -1,6 +1,6 @@
 //! The typestrings of v2: byte order, kind, size, and the unit of a time.
 //!
-//! Source: "Data type encoding" in the Zarr version 2 specification, which takes NumPy's array protocol.
+//! Source: "Data type encoding" in the Zarr version 2 specification, which adopts NumPy's array protocol.
 
 use crate::format::{Invalid, Reading};
 use crate::representation::ByteOrder;
@@ -8,31 +8,32 @@ use crate::representation::ByteOrder;
 /// A simple data type of v2: `<f8`, `|S12`, `>M8[10us]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Typestring {
-    /// The declared byte order; none for `|`, which says that there is nothing to order.
+    /// The declared byte order; `None` for `|`, which means that the order does not matter.
     pub order: Option<ByteOrder>,
     /// One of `b`, `i`, `u`, `f`, `c`, `m`, `M`, `S`, `U`, `V` and `O`.
     pub kind: char,
-    /// Bytes of an element; code points for `U`, and 0 for `O`.
+    /// Bytes of an element; the number of code points for `U`, and 0 for `O`.
     pub size: usize,
-    /// Of a time: how many of which unit a count stands for. None if the typestring has none.
+    /// For a time, the multiplier and the unit of a count; `None` without a unit.
     pub unit: Option<(u32, &'static str)>,
 }
 
-/// The units of time, the longest first.
+/// The units of time, longest first.
 pub const TIME_UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
 impl Typestring {
     /// Reads a typestring.
     ///
-    /// Forms that some writers emit are errors in strict mode and warnings in the others: no byte order, `=`, and
-    /// `|` for numbers of more than one byte, which all mean little endian; a time without unit; `μs` (V2-DT-03,
-    /// V2-DT-14, V2-DT-15).
+    /// Deviating forms of some writers are errors in strict mode and warnings otherwise: a missing byte order,
+    /// `=`, and `|` for numbers of more than one byte, which all mean little endian; a time without a unit;
+    /// `μs` (V2-DT-03, V2-DT-14, V2-DT-15).
     ///
     /// # Errors
     ///
-    /// For every other text. Types that only some machines have, `f12`, `f16`, `c24` and `c32`, are well formed.
+    /// For every other text. Types that exist only on some machines, `f12`, `f16`, `c24` and `c32`, are well
+    /// formed.
     pub fn parse(text: &str, reading: &Reading) -> Result<Self, Invalid> {
-        let malformed = || Invalid::new(format!("`{text}` is no typestring"));
+        let malformed = || Invalid::new(format!("`{text}` is not a typestring"));
         let (order, rest) = match text.split_at_checked(1).ok_or_else(malformed)? {
             (order @ ("<" | ">" | "|" | "="), rest) => (Some(order), rest),
             _ => (None, text),
@@ -47,8 +48,9 @@ impl Typestring {
         let unit = match (kind, unit) {
             ('m' | 'M', Some(unit)) => Some(parse_unit(text, unit, reading)?),
             ('m' | 'M', None) => {
-                reading
-                    .tolerate(format!("`{text}` has no unit of time; its counts are taken as they are"))?;
+                reading.tolerate(format!(
+                    "`{text}` does not have a unit of time; its counts are not converted"
+                ))?;
                 None
             }
             (_, None) => None,
@@ -59,7 +61,7 @@ impl Typestring {
             'U' => size > 0,
             _ => size > 1,
         };
-        let little = format!("the byte order of `{text}` is taken as little endian");
+        let little = format!("the byte order of `{text}` is assumed to be little endian");
         let order = match (order, has_order) {
             (Some(">"), true) => Some(ByteOrder::Big),
             (Some("<"), true) => Some(ByteOrder::Little),
@@ -68,7 +70,7 @@ impl Typestring {
                 Some(ByteOrder::Little)
             }
             (None | Some("="), false) => {
-                reading.tolerate(format!("`{text}` does not begin with one of `<`, `>` and `|`"))?;
+                reading.tolerate(format!("`{text}` does not start with `<`, `>` or `|`"))?;
                 None
             }
             _ => None,
@@ -76,7 +78,7 @@ impl Typestring {
         Ok(Self { order, kind, size, unit })
     }
 
-    /// What the registry is asked for: kind and size, of `S`, `U` and `V` the kind alone.
+    /// Returns the identifier for the registry: kind and size, or only the kind of `S`, `U` and `V`.
     #[must_use]
     pub fn identifier(&self) -> String {
         match self.kind {
@@ -85,14 +87,14 @@ impl Typestring {
         }
     }
 
-    /// Whether the declared order is big endian.
+    /// Returns whether the declared order is big endian.
     #[must_use]
     pub fn is_big_endian(&self) -> bool {
         self.order == Some(ByteOrder::Big)
     }
 }
 
-/// The size, if there are types of that kind and size anywhere.
+/// Returns the size, if types of this kind and size exist.
 fn size_of(kind: char, digits: &str) -> Option<usize> {
     let plain =
         digits.bytes().all(|digit| digit.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
@@ -110,7 +112,7 @@ fn size_of(kind: char, digits: &str) -> Option<usize> {
     size().filter(|size| allowed.contains(size))
 }
 
-/// A unit with its multiplier, `10us`.
+/// Parses a unit with its multiplier, such as `10us`.
 fn parse_unit(text: &str, unit: &str, reading: &Reading) -> Result<(u32, &'static str), Invalid> {
     let digits = unit.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, symbol) = unit.split_at(digits);
@@ -121,16 +123,19 @@ fn parse_unit(text: &str, unit: &str, reading: &Reading) -> Result<(u32, &'stati
         }
     };
     let multiplier = multiplier.ok_or_else(|| {
-        Invalid::new(format!("the multiplier in `{text}` is {digits}, not 1 to {}", i32::MAX))
+        Invalid::new(format!("the multiplier in `{text}` is {digits}; expected 1 to {}", i32::MAX))
     })?;
     let micro = matches!(symbol, "\u{3bc}s" | "\u{b5}s");
     if micro {
-        reading.tolerate(format!("`{text}` spells the unit `us` in another way"))?;
+        reading.tolerate(format!("`{text}` has another spelling of the unit `us`"))?;
     }
     let symbol = if micro { "us" } else { symbol };
     let known = TIME_UNITS.into_iter().find(|&known| known == symbol);
     let known = known.ok_or_else(|| {
-        Invalid::new(format!("`{symbol}` in `{text}` is no unit; there are {}", TIME_UNITS.join(", ")))
+        Invalid::new(format!(
+            "unknown unit `{symbol}` in `{text}`; expected one of {}",
+            TIME_UNITS.join(", ")
+        ))
     })?;
     Ok((multiplier, known))
 }

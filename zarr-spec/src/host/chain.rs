@@ -1,4 +1,4 @@
-//! The codec chain: what turns the elements of a chunk into the bytes of a value.
+//! The codec chain, which converts the elements of a chunk to the bytes of a value.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::format::{Format, Reading};
 use crate::host::registry::Unknown;
 use crate::representation::{ArrayRepresentation, Representation, Size, Units};
 
-/// Why a chain could not be created: everything that is wrong with it, as far as that can be seen.
+/// Why a chain could not be created, with all problems that can be found.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ChainError {
-    /// In the order of the codecs.
+    /// The problems, in the order of the codecs.
     pub problems: Vec<ChainProblem>,
 }
 
-/// What is wrong with one codec of a chain, or with the chain as a whole.
+/// A problem of one codec of a chain, or of the chain as a whole.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainProblem {
@@ -29,17 +29,17 @@ pub enum ChainProblem {
     Unknown {
         /// Position in the document's list, from 0.
         position: usize,
-        /// Who was looked for.
+        /// The missing plugin.
         unknown: Unknown,
     },
-    /// The codec cannot be created here.
+    /// The codec cannot be created.
     #[error("codec `{}` at position {position}: {source}", printable(.identifier))]
     Codec {
         /// Position in the document's list, from 0.
         position: usize,
-        /// As the document has it.
+        /// The identifier in the document.
         identifier: String,
-        /// Why not.
+        /// The error of the codec.
         source: CodecError,
     },
     /// The codecs do not form a chain.
@@ -77,31 +77,31 @@ impl fmt::Display for ChainError {
 
 impl std::error::Error for ChainError {}
 
-/// What a chain is created from.
+/// The arguments for creating a chain.
 #[derive(Debug, Clone, Copy)]
 pub struct ChainCreation<'a> {
     /// The format of the document that names the codecs.
     pub format: Format,
     /// Creates the codecs.
     pub registry: &'a dyn Resolve,
-    /// The mode, and where warnings go.
+    /// The mode, and the receiver of warnings.
     pub reading: &'a Reading,
 }
 
 /// One codec of a chain.
 #[derive(Debug, Clone)]
 pub struct Link {
-    /// What it does.
+    /// The codec.
     pub codec: Codec,
-    /// What it is given to encode: after the codecs before it.
+    /// The representation that it encodes, after the preceding codecs.
     pub decoded: Representation,
-    /// The entry it was created from; none for a memory layout, the default binary representation and a storage
-    /// transformer that shards.
+    /// The entry in the document; `None` for a memory layout, the default binary representation and a sharding
+    /// storage transformer.
     pub document: Option<ExtensionDocument>,
 }
 
 impl Link {
-    /// What messages call it.
+    /// Returns the name for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         match (&self.document, &self.codec) {
@@ -113,7 +113,7 @@ impl Link {
     }
 }
 
-/// Codecs in the order in which they encode.
+/// Codecs in the order of encoding.
 #[derive(Debug, Clone)]
 pub struct CodecChain {
     links: Vec<Link>,
@@ -121,13 +121,15 @@ pub struct CodecChain {
 }
 
 impl CodecChain {
-    /// Creates the codecs that `documents` name, each with the representation that the one before leaves.
+    /// Creates the codecs in `documents`, each for the output of the previous one.
     ///
-    /// `layout` stands before them all. Where an array meets the end or a codec that wants bytes, v2 and the draft
-    /// have their default binary representation. Final v3 has no such thing: late documents of early 2023 get it
-    /// with a warning, unless they are read strictly (DX-GEN-05).
+    /// `layout` precedes all of them. If an array reaches the end of the chain, or a codec that expects bytes,
+    /// v2 and the draft insert their default binary representation. Final v3 does not have one: documents of
+    /// early 2023 get it with a warning, except in strict mode (DX-GEN-05).
     ///
     /// # Errors
+    ///
+    /// All unknown codecs, or the first problem of another kind.
     ///
     /// Every unknown codec at once, or the first problem of another kind.
     pub fn create(
@@ -156,16 +158,17 @@ impl CodecChain {
         builder.finish().map_err(|source| order(source.to_string()))
     }
 
-    /// The codecs, in the order in which they encode.
+    /// Returns the codecs in the order of encoding.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// What the codec at `position` of [`CodecChain::links`] was created for, and is to be translated for.
+    /// Returns the representation that the codec at `position` of [`CodecChain::links`] was created for and
+    /// must be translated for.
     ///
-    /// Directly behind [`Codec::Binary`] that is the array whose elements the bytes are: some codecs encode bytes
-    /// better when they know how long an element is. Everywhere else it is [`Link::decoded`].
+    /// Directly after [`Codec::Binary`], it is the array whose elements the bytes contain, since some codecs
+    /// encode bytes better if they know the element size. Otherwise it is [`Link::decoded`].
     ///
     /// # Panics
     ///
@@ -176,13 +179,13 @@ impl CodecChain {
         created_for(before, &self.links[position].decoded)
     }
 
-    /// Bytes of the encoded form of the array that the chain was created for.
+    /// Returns the encoded size of the array that the chain was created for.
     #[must_use]
     pub fn encoded_size(&self) -> Size {
         self.encoded_size
     }
 
-    /// The shard that the planner can go down into: nothing is computed outside of it.
+    /// Returns the shard whose inner chunks a planner can access: no computed codec surrounds it.
     #[must_use]
     pub fn shard(&self) -> Option<&Arc<crate::codec::Shard>> {
         let (last, before) = self.links.split_last()?;
@@ -247,8 +250,8 @@ impl Builder<'_> {
         if self.creation.format == Format::V3 {
             let place = before.map_or_else(|| "the end".to_owned(), |codec| format!("`{codec}`"));
             self.creation.reading.tolerate(format!(
-                "no codec turns the array into bytes before {place}: little endian `bytes` is assumed, \
-                 as documents of early 2023 have it"
+                "no codec turns the array into bytes before {place}: assuming little endian `bytes`, \
+                 as in documents of early 2023"
             ))?;
         }
         let order = array.byte_order.clone();
@@ -265,7 +268,7 @@ impl Builder<'_> {
     }
 }
 
-/// What a codec leaves of what it is given.
+/// Returns the output of a codec for an input.
 pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
     let bytes_wanted =
         || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into());
@@ -329,7 +332,7 @@ fn permuted(array: &ArrayRepresentation, order: &[usize]) -> Result<ArrayReprese
             Some(seen) if !*seen => *seen = true,
             _ => {
                 return Err(CodecError::configuration(format!(
-                    "order {order:?} is no permutation of 0 to {rank}"
+                    "order {order:?} is not a permutation of 0 to {rank}"
                 )));
             }
         }
@@ -343,11 +346,11 @@ fn permuted(array: &ArrayRepresentation, order: &[usize]) -> Result<ArrayReprese
     })
 }
 
-/// Inner chunks per dimension of a shard, both given in elements per dimension.
+/// Returns the number of inner chunks per dimension of a shard.
 ///
 /// # Errors
 ///
-/// [`CodecError::InvalidConfiguration`] if inner chunks of that shape do not divide the shard (V3-SHARD-02).
+/// [`CodecError::InvalidConfiguration`] if the inner chunks do not divide the shard (V3-SHARD-02).
 pub fn inner_grid_shape(shard_shape: &[u64], inner_shape: &[u64]) -> Result<Vec<u64>, CodecError> {
     let count = |(&outer, &inner): (&u64, &u64)| (inner > 0 && outer % inner == 0).then(|| outer / inner);
     let counts: Option<Vec<u64>> = shard_shape.iter().zip(inner_shape).map(count).collect();
@@ -358,7 +361,7 @@ pub fn inner_grid_shape(shard_shape: &[u64], inner_shape: &[u64]) -> Result<Vec<
     })
 }
 
-/// The units of one element that have more than one byte.
+/// Returns whether an element contains units of more than one byte.
 #[must_use]
 pub fn has_byte_order(units: &Units) -> bool {
     match units {
@@ -367,7 +370,7 @@ pub fn has_byte_order(units: &Units) -> bool {
     }
 }
 
-/// The members of a v2 codec object without its `id`, as the configuration of an [`ExtensionDocument`].
+/// Reads a v2 codec object: its members without `id` are the configuration of the [`ExtensionDocument`].
 #[must_use]
 pub fn v2_codec(object: &Object, id: &str) -> ExtensionDocument {
     let members = object.iter().filter(|(name, _)| *name != "id");

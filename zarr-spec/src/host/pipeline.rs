@@ -1,4 +1,4 @@
-//! A codec chain resolved for chunks of one shape: what is left to compute, and where elements lie before that.
+//! A codec chain resolved for chunks of one shape: its computed steps, and the layout of elements before them.
 
 use std::sync::Arc;
 
@@ -8,65 +8,66 @@ use crate::codec::{
 use crate::host::chain::{self, CodecChain};
 use crate::representation::{ArrayRepresentation, ByteOrder, Elements, Representation, Size, Unit, Units};
 
-/// Where each element of an array lies.
+/// The position of each element of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// Elements between neighbours, per dimension of the array.
+    /// The distance between neighbours in elements, per dimension of the array.
     pub strides: Vec<usize>,
-    /// Which bytes of an element are reversed.
+    /// The bytes of an element that are reversed.
     pub swap: Swap,
 }
 
-/// Which bytes of an element stand in reversed order.
+/// The bytes of an element that are stored in reversed order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Swap {
     /// None.
     #[default]
     None,
-    /// Those of every unit of this many bytes.
+    /// The bytes of every unit of this size.
     Uniform(usize),
-    /// Those of these units.
+    /// The bytes of these units.
     Units(Arc<[Unit]>),
 }
 
-/// What a chain computes for chunks of one shape.
+/// The computation of a chain for chunks of one shape.
 ///
-/// Permutations and byte order before the first computed step are not computed: they are `layout`, which the one
-/// copy between chunk and array takes into account.
+/// Permutations and byte order before the first computed step do not need a computation: they form `layout`,
+/// which the copy between chunk and array applies.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// A chunk as users see it.
+    /// The chunk as users see it.
     pub array: ArrayRepresentation,
-    /// Where each element of `array` lies in what the steps decode to.
+    /// The position of each element of `array` in the bytes that the steps decode.
     pub layout: Layout,
-    /// Computed steps, in the order in which they encode.
+    /// The computed steps in the order of encoding.
     pub steps: Vec<Step>,
-    /// Bytes of the encoded chunk.
+    /// The size of the encoded chunk.
     pub encoded_size: Size,
 }
 
 /// One computed step.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// What is computed.
+    /// The computation.
     pub work: Work,
-    /// Bytes of the decoded side.
+    /// The size of the decoded side.
     pub decoded_size: Size,
-    /// The most bytes of the decoded side where its size is unknown, although the document declares the size of the chunk:
-    /// see [`intermediate_limit`].
+    /// The maximum size of the decoded side if its size is unknown although the document declares the size of
+    /// the chunk: see [`intermediate_limit`].
     pub intermediate_limit: Option<u64>,
-    /// What messages call the codec.
+    /// The name of the codec in messages.
     pub name: String,
 }
 
 impl Step {
-    /// The most bytes of the decoded side. `None` where elements have variable size: the caller then has a limit.
+    /// Returns the maximum size of the decoded side. `None` if elements have a variable size: then the caller
+    /// sets a limit.
     #[must_use]
     pub fn decoded_limit(&self) -> Option<u64> {
         self.decoded_size.limit().or(self.intermediate_limit)
     }
 
-    /// What exceeded [`Step::intermediate_limit`], if `error` says so.
+    /// Returns what exceeded [`Step::intermediate_limit`], if that is the cause of `error`.
     #[must_use]
     pub fn intermediate_too_large(&self, error: &CodecError) -> Option<IntermediateTooLarge> {
         let CodecError::TooLarge(exceeded) = error else { return None };
@@ -75,68 +76,68 @@ impl Step {
     }
 }
 
-/// More bytes came out between two codecs than [`intermediate_limit`] allows.
+/// The output of a codec exceeds [`intermediate_limit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "more than {limit} bytes came out; an intermediate size that nothing declares may be at most twice the declared size \
      of the chunk plus 1 MiB"
 )]
 pub struct IntermediateTooLarge {
-    /// The most bytes that may come out.
+    /// The maximum number of bytes.
     pub limit: u64,
 }
 
-/// The most bytes that may lie between two codecs of a chain where nothing declares their number: twice the declared size
-/// of the chunk, plus 1 MiB.
+/// Returns the maximum number of bytes between two codecs of a chain if their number is not declared: twice the
+/// declared size of the chunk, plus 1 MiB.
 ///
-/// The declared size is the largest one that the document declares for the chunk before that place: of an array between
-/// two codecs, of what a codec leaves if its size is bounded, of a shard with its index.
+/// The declared size is the largest size that the document declares for the chunk before this place: of an
+/// array between two codecs, of the output of a codec with a bounded size, of a shard with its index.
 #[must_use]
 pub fn intermediate_limit(declared_size: u64) -> u64 {
     declared_size.saturating_mul(2).saturating_add(1 << 20)
 }
 
-/// What one step computes.
+/// The computation of one step.
 #[derive(Debug, Clone)]
 pub enum Work {
     /// Array to array; the array is the decoded side.
     ArrayToArray(Arc<dyn ArrayToArrayCodec>, ArrayRepresentation),
-    /// Permutation and byte order behind a computed step: a copy of its own from C order to `Layout`.
+    /// Permutation and byte order after a computed step: a separate copy from C order to `Layout`.
     Reorder(ArrayRepresentation, Layout),
     /// Array to bytes; the array is the decoded side.
     ArrayToBytes(Arc<dyn ArrayToBytesCodec>, ArrayRepresentation),
-    /// Array to bytes, by chains inside of the codec; the array is the decoded side.
+    /// Array to bytes, by inner chains of the codec; the array is the decoded side.
     Composite(Arc<dyn CompositeCodec>, ArrayRepresentation),
     /// Array to bytes, by inner chunks.
     Shard(Arc<ShardPipeline>),
     /// Bytes to bytes.
     BytesToBytes(Arc<dyn BytesToBytesCodec>),
-    /// A checksum beside the bytes.
+    /// A checksum before or after the bytes.
     Checksum(Arc<dyn Checksum>),
 }
 
-/// A shard, resolved.
+/// A resolved shard.
 #[derive(Debug, Clone)]
 pub struct ShardPipeline {
-    /// The shard as an array: after the permutations before it.
+    /// The shard as an array, after the permutations that precede it.
     pub array: ArrayRepresentation,
-    /// Dimension `i` of the shard is dimension `order[i]` of the chunk as users see it, when the shard is the
+    /// Dimension `i` of the shard is dimension `order[i]` of the chunk as users see it, if the shard is the
     /// first step.
     pub order: Vec<usize>,
     /// Inner chunks per dimension of the shard.
     pub grid_shape: Vec<u64>,
-    /// One inner chunk.
+    /// The pipeline of an inner chunk.
     pub inner: Arc<Pipeline>,
-    /// The index.
+    /// The pipeline of the index.
     pub index: Arc<Pipeline>,
-    /// Bytes of the encoded index.
+    /// The encoded size of the index.
     pub index_size: u64,
-    /// Whether the index comes first.
+    /// Whether the index precedes the inner chunks.
     pub index_at_start: bool,
 }
 
 impl Pipeline {
-    /// The shard that a planner can go down into: the only step.
+    /// Returns the shard if it is the only step, so that a planner can access its inner chunks.
     #[must_use]
     pub fn shard(&self) -> Option<&Arc<ShardPipeline>> {
         match self.steps.as_slice() {
@@ -147,11 +148,11 @@ impl Pipeline {
 }
 
 impl CodecChain {
-    /// Everything that depends on the shape of the chunk.
+    /// Resolves everything that depends on the shape of the chunk.
     ///
     /// # Errors
     ///
-    /// When a codec cannot work with that shape, or the chunk is larger than this machine can address.
+    /// If a codec does not support this shape, or this machine cannot address the chunk.
     pub fn resolve(&self, chunk: &ArrayRepresentation) -> Result<Pipeline, CodecError> {
         if chunk.element_count().is_none() {
             return Err(CodecError::Unsupported(format!("a chunk of shape {:?} is too large", chunk.shape)));
@@ -173,16 +174,17 @@ impl CodecChain {
     }
 }
 
-/// A walk along a chain. `base` is what the last computed step left; `order` and `swap` were not yet done to it.
+/// The state while resolving a chain. `base` is the output of the last computed step; `order` and `swap` are
+/// still pending.
 struct Resolving {
     base: ArrayRepresentation,
     order: Vec<usize>,
     swap: Swap,
     layout: Option<Layout>,
     steps: Vec<Step>,
-    /// Whether bytes have been reached, so that nothing is pending any more.
+    /// Whether the chain has reached bytes, so that nothing is pending.
     bytes: bool,
-    /// The largest size that was declared so far. `None` once elements have variable size.
+    /// The largest declared size so far. `None` after elements of variable size.
     declared_size: Option<u64>,
 }
 
@@ -265,7 +267,7 @@ impl Resolving {
         Ok(())
     }
 
-    /// Takes note of a size that the document declares, or of elements that have none.
+    /// Records a declared size, or that elements have a variable size.
     fn declare(&mut self, decoded: &Representation) {
         let size = match decoded {
             Representation::Array(array) => array.size().limit(),
@@ -274,7 +276,7 @@ impl Resolving {
         self.declared_size = self.declared_size.zip(size).map(|(largest, size)| largest.max(size));
     }
 
-    /// Puts what is pending before the next computed step: to the copy, if nothing was computed yet.
+    /// Applies pending reordering before the next computed step: in the copy if nothing has been computed yet.
     fn flush(&mut self, name: &str) {
         if self.bytes {
             return;
@@ -307,7 +309,7 @@ fn shard_pipeline(
             let shape = grid_shape.iter().copied().chain([2]).collect();
             ArrayRepresentation { shape, ..index.clone() }
         }
-        _ => return Err(CodecError::configuration("the index has no codecs")),
+        _ => return Err(CodecError::configuration("the index does not have codecs")),
     };
     let index = shard.index_codecs.resolve(&index_array)?;
     let Size::Exact(index_size) = index.encoded_size else {
@@ -324,8 +326,8 @@ fn shard_pipeline(
     })
 }
 
-/// Elements between neighbours per dimension of an array of `shape` that is stored in C order with its dimensions
-/// in `order`. All lengths were checked to fit.
+/// Returns the strides in elements of an array of `shape` that is stored in C order with its dimensions in
+/// `order`. The lengths have been checked for overflow.
 fn strides(shape: &[u64], order: &[usize]) -> Vec<usize> {
     let mut strides = vec![0; shape.len()];
     let mut stride = 1usize;
@@ -336,7 +338,7 @@ fn strides(shape: &[u64], order: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Which bytes differ between native order and `order`.
+/// Returns the bytes that differ between native order and `order`.
 fn swap(elements: &Elements, order: &ByteOrder) -> Swap {
     let Elements::Fixed { units, .. } = elements else { return Swap::None };
     let native_is_big = cfg!(target_endian = "big");

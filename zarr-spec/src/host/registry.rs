@@ -1,4 +1,4 @@
-//! The plugins that a program knows: a plain value, collected from what is linked or added by hand.
+//! The plugins that a program knows: a plain value with linked and manually added plugins.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,11 +35,11 @@ pub use table::Table;
 #[error("{point} `{}` is {}", printable(.identifier), printable(.known_elsewhere.as_deref().unwrap_or("unknown")))]
 #[non_exhaustive]
 pub struct Unknown {
-    /// What it would have been.
+    /// The extension point.
     pub point: ExtensionPoint,
-    /// As it stands in the document.
+    /// The identifier in the document.
     pub identifier: String,
-    /// "not in this build; …", if somebody has it; or why nobody has.
+    /// "not in this build; …" if the plugin is available elsewhere, or the reason why it is not.
     pub known_elsewhere: Option<String>,
     /// The feature that adds the plugin to the program, where that is known.
     pub feature: Option<Feature>,
@@ -55,30 +55,30 @@ pub struct Feature {
     pub package: &'static str,
 }
 
-/// Two plugins that claim one identifier.
+/// Two plugins with the same identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{point} `{}` is in both {first} and {second}", printable(.identifier))]
 #[non_exhaustive]
 pub struct DuplicateIdentifier {
-    /// What both are.
+    /// The extension point of both.
     pub point: ExtensionPoint,
     /// The name, URI or id.
     pub identifier: String,
-    /// The crate that had it.
+    /// The crate that registered it first.
     pub first: Origin,
-    /// The crate that came later.
+    /// The crate that registered it later.
     pub second: Origin,
 }
 
-/// Who else has a plugin: what an umbrella crate says of its features, also of those that are off.
+/// A feature of an umbrella crate that provides a plugin, even if the feature is off.
 #[derive(Debug, Clone, Copy)]
 pub struct CatalogueEntry {
-    /// What it is.
+    /// The extension point.
     pub point: ExtensionPoint,
-    /// All its identifiers, in all formats. A `*` at the end stands for a number. Of a store: its type, and the
-    /// schemes of its URLs with their `:`; a `:` alone stands for paths.
+    /// All identifiers in all formats. A `*` at the end matches a number. For a store: its type, and the
+    /// schemes of its URLs with their `:`; a single `:` matches paths.
     pub identifiers: &'static [&'static str],
-    /// The feature that brings it.
+    /// The feature that provides the plugin.
     pub feature: &'static str,
     /// The crate that has the feature.
     pub package: &'static str,
@@ -102,7 +102,7 @@ pub struct Registry {
     fallback: Option<Arc<dyn FallbackResolver>>,
 }
 
-/// A kind of plugin that a [`Registry`] has a table of.
+/// A kind of plugin for which a [`Registry`] has a table.
 pub trait Registered: Kind {
     /// The table of this kind.
     #[doc(hidden)]
@@ -131,7 +131,7 @@ macro_rules! registered {
                 Ok(())
             }
 
-            /// What is known of missing plugins.
+            /// Returns the information about missing plugins.
             fn missing(&mut self, point: ExtensionPoint) -> &mut Missing {
                 match point {
                     $(<$kind>::POINT => &mut self.$table.missing,)*
@@ -194,18 +194,18 @@ pub trait FallbackResolver: fmt::Debug + Send + Sync {
 }
 
 impl Registry {
-    /// Without plugins.
+    /// Creates a registry without plugins.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// With every plugin that is linked into this program.
+    /// Creates a registry with every plugin that is linked into this program.
     ///
     /// # Errors
     ///
-    /// [`DuplicateIdentifier`]: registration has no order, so neither of the two could be preferred. The program can
-    /// choose one with [`Registry::linked_with`].
+    /// [`DuplicateIdentifier`], since registration does not have an order and neither plugin could be preferred. The
+    /// program can choose one with [`Registry::linked_with`].
     pub fn linked() -> Result<Self, DuplicateIdentifier> {
         Self::linked_without(&[])
     }
@@ -231,20 +231,20 @@ impl Registry {
         Self { fallback: Some(fallback), ..self.clone() }
     }
 
-    /// Adds a plugin by hand.
+    /// Adds a plugin manually.
     ///
     /// # Errors
     ///
-    /// [`DuplicateIdentifier`], naming both crates.
+    /// [`DuplicateIdentifier`], which names both crates.
     pub fn register<K: Registered + ?Sized>(&mut self, plugin: Plugin<K>) -> Result<(), DuplicateIdentifier> {
         K::table(self).add(plugin)
     }
 
-    /// Adds a store by hand.
+    /// Adds a store manually.
     ///
     /// # Errors
     ///
-    /// [`DuplicateIdentifier`] for a type or URL scheme that is taken.
+    /// [`DuplicateIdentifier`] if its type or a URL scheme is already registered.
     pub fn register_store(&mut self, plugin: StorePlugin) -> Result<(), DuplicateIdentifier> {
         for store in &self.stores {
             let scheme = store.schemes.iter().find(|scheme| plugin.schemes.contains(scheme));
@@ -262,13 +262,13 @@ impl Registry {
         Ok(())
     }
 
-    /// Says where plugins can be had that are not here.
+    /// Adds information about where a missing plugin is available.
     pub fn add_catalogue_entry(&mut self, entry: CatalogueEntry) {
         self.missing(entry.point).catalogue.push(entry);
     }
 
-    /// Says what is known of an identifier that no plugin here has: a clause that goes on after "is". Of a store it is the
-    /// type, or a scheme with its `:`.
+    /// Adds information about an identifier that no plugin has: a clause that continues after "is". The
+    /// identifier of a store is its type, or a scheme with its `:`.
     pub fn add_hint(&mut self, point: ExtensionPoint, identifier: &str, clause: &str) {
         let hints = &mut self.missing(point).hints;
         hints.entry(identifier.to_owned()).or_insert_with(|| clause.to_owned());
@@ -280,7 +280,7 @@ impl Registry {
         &self.stores
     }
 
-    /// What to say of a type of stores, or of a scheme with its `:`, that no store here has.
+    /// Returns the error for an unknown type of stores, or an unknown scheme with its `:`.
     #[must_use]
     pub fn unknown_store(&self, identifier: &str) -> Unknown {
         Unknown {
@@ -291,8 +291,8 @@ impl Registry {
         }
     }
 
-    /// The plugin that serves a data type, by exact name, URI rule or pattern. Names such as `<f8`, which the
-    /// draft had before `float64`, lead to the type that v2 calls so.
+    /// Returns the plugin of a data type, found by exact name, URI rule or pattern. Names such as `<f8`, which
+    /// the draft used before `float64`, select the type with this name in v2.
     ///
     /// # Errors
     ///
@@ -320,8 +320,8 @@ impl Registry {
         })
     }
 
-    /// What documents of `format` call a plugin of this registry, where they name plugins of its kind: in the draft a
-    /// plain name, if its text brings the plugin itself.
+    /// Returns the name of a plugin of this registry in documents of `format`, if they name plugins of its
+    /// kind. In the draft, it is a plain name if the core text defines the plugin.
     #[must_use]
     pub fn name_in<K: Kind + ?Sized>(&self, plugin: &Plugin<K>, format: Format) -> Option<&'static str> {
         if !K::POINT.is_named_in(format) {
@@ -334,7 +334,7 @@ impl Registry {
         plugin.identifiers.name.filter(|name| match K::POINT {
             ExtensionPoint::Codec => false,
             ExtensionPoint::DataType => {
-                // One name stands for all names of a pattern such as `r*`.
+                // One name represents all names of a pattern such as `r*`.
                 let document = DataTypeDocument::named(&name.replace('*', "16"));
                 self.data_type(format, &document, &Reading::new(Mode::Strict)).is_ok()
             }
@@ -368,7 +368,7 @@ impl Registry {
         }
     }
 
-    /// Returns the codec that `creation` is for, created for what the codecs before it leave.
+    /// Returns the codec for `creation`, created for the output of the preceding codecs.
     ///
     /// # Errors
     ///
@@ -382,11 +382,12 @@ impl Registry {
         }
     }
 
-    /// Returns how documents of `to` name and configure the codec that `creation` is for.
+    /// Returns the name and configuration of the codec for `creation` in documents of `to`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if it is unknown or has no identifier there, and the error of the plugin.
+    /// [`CodecError::Unsupported`] if it is unknown or does not have an identifier in that format, and the
+    /// error of the plugin.
     pub fn translated_codec(
         &self,
         creation: &Creation<'_>,
@@ -418,7 +419,7 @@ impl Registry {
         Ok(ExtensionDocument::new(name.unwrap_or(preferred), configuration))
     }
 
-    /// Whether a strict reader of v3 accepts a codec by this name.
+    /// Returns whether a strict reader of v3 accepts a codec under this name.
     fn accepts(
         &self,
         plugin: &CodecPlugin,
@@ -471,8 +472,8 @@ impl Resolve for Registry {
     }
 }
 
-/// Whether a document of v3 keeps the name of a codec although its plugin prefers another one: names of numcodecs and
-/// registered names mean the same codec, and not every reader knows both.
+/// Returns whether a document of v3 preserves the name of a codec although its plugin prefers another one:
+/// names of numcodecs and registered names mean the same codec, and some readers know only one of them.
 fn keeps_name(plugin: &CodecPlugin, creation: &Creation<'_>, preferred: &str, to: Format) -> bool {
     let given = creation.identifier;
     let is_of_numcodecs = |name: &str| name.starts_with("numcodecs.");

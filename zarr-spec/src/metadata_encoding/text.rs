@@ -1,27 +1,26 @@
-//! Documents from bytes: what is odd about their JSON, and what each document may have of it.
+//! Reading the JSON of documents: deviations, and which documents allow them.
 
 use zarr_json::{Limits, Object, ParseError, ParseOptions, Remark, Value, printable};
 
 use crate::format::{Invalid, Mode, Reading};
 
-/// A document that is not what its format wants. Says the member and what is wrong with it; whoever read the
-/// document adds the key.
+/// A document that violates its format. It names the member and the problem; the caller adds the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}", .member.as_deref().map(|member| format!("`{}`: ", printable(member))).unwrap_or_default(), printable(.reason))]
 pub struct DocumentError {
-    /// The member as a path, such as `chunk_grid.configuration`; none for the document as a whole.
+    /// The path of the member, such as `chunk_grid.configuration`; `None` for the document as a whole.
     pub member: Option<String>,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
 impl DocumentError {
-    /// Something wrong with one member.
+    /// Creates an error about one member.
     pub fn member(member: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { member: Some(member.into()), reason: reason.into() }
     }
 
-    /// Something wrong with the document as a whole.
+    /// Creates an error about the document as a whole.
     pub fn document(reason: impl Into<String>) -> Self {
         Self { member: None, reason: reason.into() }
     }
@@ -33,7 +32,7 @@ impl From<Invalid> for DocumentError {
     }
 }
 
-/// What kind of document some bytes are, as far as the rules about JSON differ.
+/// The kind of a document, as far as the rules for its JSON differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DocumentKind {
     /// `.zarray` or `.zgroup` of v2.
@@ -42,20 +41,20 @@ pub enum DocumentKind {
     V2Attributes,
     /// `.zmetadata` of v2.
     V2Consolidated,
-    /// Everything of the draft and of final v3.
+    /// All documents of the draft and of final v3.
     V3,
 }
 
 /// Reads the JSON of a metadata document.
 ///
-/// A byte order mark is skipped. Unless documents are read strictly, the last of two members of one name counts
-/// (not in `.zarray` and `.zgroup`), and bare `NaN`, `Infinity` and `-Infinity` may stand in attributes; all of that
-/// with a warning.
+/// A byte order mark is skipped. Except in strict mode, the last of two members with one name counts (but not
+/// in `.zarray` and `.zgroup`), and attributes may contain bare `NaN`, `Infinity` and `-Infinity`; both with a
+/// warning.
 ///
 /// # Errors
 ///
-/// For what is not JSON, not UTF-8, longer than [`Reading::document_size`] or nested deeper than
-/// [`Limits`] have it, and for the oddities above where they may not be.
+/// If the bytes are not JSON, not UTF-8, larger than [`Reading::document_size`] or nested more deeply than
+/// [`Limits`] allow, and for these deviations where they are not allowed.
 pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result<Value, DocumentError> {
     let parsed = zarr_json::parse(bytes, &options(kind, reading)).map_err(no_json)?;
     if parsed.remarks.is_empty() {
@@ -83,12 +82,12 @@ pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result
     Ok(parsed.value)
 }
 
-/// Reads as [`parse_json`] does, to the same warnings and errors, and keeps one member of the document alone, which takes
-/// a fraction of the time: `None` where there is no such member, or the document is no object.
+/// Reads like [`parse_json`], with the same warnings and errors, but returns only one member of the document,
+/// which takes a fraction of the time. `None` if the member does not exist or the document is not an object.
 ///
 /// # Errors
 ///
-/// As [`parse_json`].
+/// Those of [`parse_json`].
 pub fn parse_json_member(
     bytes: &[u8],
     kind: DocumentKind,
@@ -113,7 +112,7 @@ fn no_json(error: ParseError) -> DocumentError {
     DocumentError::document(format!("is not a JSON document: {error}"))
 }
 
-/// The JSON pointer of a bare `NaN` outside of attributes.
+/// Returns the JSON pointer of a bare `NaN` outside of attributes.
 fn misplaced_non_finite(document: &Value, kind: DocumentKind) -> Option<String> {
     match kind {
         DocumentKind::V2 => document.find_non_finite(),
@@ -137,7 +136,7 @@ fn outside_of_attributes(node: &Value) -> Option<String> {
     })
 }
 
-/// Looks at all members, and at the one called `special` with `other` eyes.
+/// Searches all members, and the member `special` with `other`.
 fn outside(value: &Value, special: &str, other: impl Fn(&Value) -> Option<String>) -> Option<String> {
     let Some(members) = value.as_object() else { return value.find_non_finite() };
     find(members, |name, value| if name == special { other(value) } else { value.find_non_finite() })

@@ -1,4 +1,4 @@
-//! How stores are opened: by a path or a URL, or as JSON describes them.
+//! Opening stores by path, URL or JSON description.
 
 use std::fmt::{self, Debug};
 use std::path::Path;
@@ -14,33 +14,33 @@ use crate::format::Invalid;
 use crate::host::registry::Registry;
 use crate::plugin::Origin;
 
-/// A store as a JSON description names it: `{"type": "memory"}`, nested ones included.
+/// A store in a JSON description, such as `{"type": "memory"}`, including nested stores.
 #[typetag::deserialize(tag = "type")]
 pub trait StoreConfiguration: Debug + Send + Sync {
-    /// Opens the store. `given` is an open one that the description calls `{"type": "given"}`: what is described around
-    /// another store hands it on to that.
+    /// Opens the store. `given` is an open store, which the description refers to as `{"type": "given"}`; a
+    /// wrapper passes it on to its inner store.
     ///
     /// # Errors
     ///
-    /// When it cannot be reached or the description makes no sense.
+    /// If the store cannot be reached, or the description is invalid.
     fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError>;
 
-    /// Whether the store, apart from one that it is around, is a [`ChunkCache`](super::ChunkCache): of no use where
-    /// nobody reaches it.
+    /// Returns whether the store itself, not an inner one, is a [`ChunkCache`](super::ChunkCache), which is
+    /// useless if the engine cannot reach it.
     fn keeps_chunks(&self) -> bool {
         false
     }
 }
 
-/// The store that a description names as a member, for a store around another one.
+/// The description of an inner store, as a member of the configuration of a wrapper.
 ///
-/// Its generic code is small: the description becomes a [`Value`] first, and everything else is compiled once, here. A
-/// `Box<dyn StoreConfiguration>` in a configuration takes 8 seconds to compile.
+/// Its generic code is small: the description becomes a [`Value`] first, and everything else is compiled once,
+/// here. A `Box<dyn StoreConfiguration>` in a configuration takes 8 seconds to compile.
 #[derive(Debug)]
 pub struct DescribedStore(Box<dyn StoreConfiguration>);
 
 impl DescribedStore {
-    /// Reads a description.
+    /// Parses a description.
     ///
     /// # Errors
     ///
@@ -49,11 +49,11 @@ impl DescribedStore {
         zarr_json::from_value(description).map(Self).map_err(|error| Invalid::new(error.to_string()))
     }
 
-    /// Opens the store, as [`StoreConfiguration::open`] does.
+    /// Opens the store like [`StoreConfiguration::open`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`StoreConfiguration::open`].
     pub fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         self.0.open(given)
     }
@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for DescribedStore {
     }
 }
 
-/// A store that is open already.
+/// A store that is already open.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Given {}
@@ -76,14 +76,16 @@ const GIVEN: &str = "given";
 impl StoreConfiguration for Given {
     fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let given = given.cloned();
-        given.ok_or_else(|| Invalid::new("stores of type `given` are for programs, which give one").into())
+        given.ok_or_else(|| {
+            Invalid::new("stores of type `given` are available only to programs that provide one").into()
+        })
     }
 }
 
 /// Opens a store from a path or URL.
 pub type OpenStore = dyn Fn(&str) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
 
-/// Opens a store from its description, in which `{"type": "given"}` is the store that comes with it.
+/// Opens a store from its description, in which `{"type": "given"}` refers to the second argument.
 pub type DescribeStore =
     dyn Fn(&Value, Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
 
@@ -92,23 +94,23 @@ pub type DescribeStore =
 pub struct StorePlugin {
     /// The `type` in a JSON description.
     pub name: &'static str,
-    /// The URL schemes it answers to, without `:`; the empty one stands for a plain path.
+    /// The URL schemes without `:`; an empty one means plain paths.
     pub schemes: &'static [&'static str],
-    /// Opens one from the whole URL or path.
+    /// Opens a store from a URL or a path.
     pub open: &'static OpenStore,
-    /// Opens one from its description. `None`: by the [`StoreConfiguration`] of the same name, which is linked.
+    /// Opens a store from its description. `None` uses the linked [`StoreConfiguration`] of the same name.
     pub describe: Option<&'static DescribeStore>,
-    /// Returns whether a plain path is that of a file that this store opens, such as an archive. The path is opened as a
-    /// URL with the first of `schemes`. The file need not exist: a name may be enough.
+    /// Returns whether this store opens the file at a plain path, such as an archive. The path is then opened
+    /// as a URL with the first of `schemes`. The file does not need to exist, since a name may be sufficient.
     pub recognizes: fn(&Path) -> bool,
-    /// What it says of itself.
+    /// The description of the plugin.
     pub about: About,
-    /// The crate it comes from.
+    /// The crate that provides the plugin.
     pub origin: Origin,
 }
 
 impl StorePlugin {
-    /// A store that answers to `schemes`. Its crate has a [`StoreConfiguration`] of the same name.
+    /// Creates a plugin for `schemes`. Its crate must have a [`StoreConfiguration`] of the same name.
     #[must_use]
     pub const fn new(name: &'static str, schemes: &'static [&'static str], open: &'static OpenStore) -> Self {
         Self {
@@ -141,19 +143,19 @@ impl StorePlugin {
         Self { about: self.about.described(summary, examples), ..self }
     }
 
-    /// Adds the struct that descriptions are read into. Their schema follows from it.
+    /// Adds the struct into which descriptions are parsed. Their schema is derived from it.
     #[must_use]
     pub const fn configuration<T: DeserializeOwned>(self) -> Self {
         Self { about: self.about.with_configurations::<T>(), ..self }
     }
 
-    /// Adds the crate that the plugin comes from. [`register!`](crate::register) calls it.
+    /// Adds the crate that provides the plugin. [`register!`](crate::register) calls it.
     #[must_use]
     pub const fn from(self, origin: Origin) -> Self {
         Self { origin, ..self }
     }
 
-    /// A store that also opens plain paths of files for which `recognizes` returns true.
+    /// Adds a function that recognizes plain paths of files that this store opens.
     #[must_use]
     pub const fn recognizing(self, recognizes: fn(&Path) -> bool) -> Self {
         Self { recognizes, ..self }
@@ -169,21 +171,21 @@ impl fmt::Debug for StorePlugin {
 
 crate::inventory::collect!(StorePlugin);
 
-/// A store whose crate is linked.
+/// Opens a store whose crate is linked.
 fn open_linked(description: &Value, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
     DescribedStore::parse(description).map_err(|error| wrong(&error.to_string()))?.open(given)
 }
 
-/// Opens the store that `description` is of, with plugins of `registry`: first the one in its member `store`, if it is
-/// around another. So linked stores may be around loaded ones, and the other way round.
+/// Opens the store in `description` with plugins of `registry`. An inner store in the member `store` is opened
+/// first, so that linked and loaded stores can contain each other.
 ///
 /// # Errors
 ///
-/// [`StoreError::Invalid`] for a type that `registry` does not have, and what the store says of its description.
+/// [`StoreError::Invalid`] for an unknown type, and the error of the store.
 pub fn open_described(registry: &Registry, description: &Value) -> Result<Arc<dyn Store>, StoreError> {
     let mut members = description.as_object().cloned().unwrap_or_default();
     let Some(name) = members.get("type").and_then(Value::as_str) else {
-        return Err(wrong("`type` is missing or no string").into());
+        return Err(wrong("`type` is missing or not a string").into());
     };
     let Some(plugin) = registry.stores().iter().find(|plugin| plugin.name == name) else {
         return Err(wrong(&registry.unknown_store(name).to_string()).into());

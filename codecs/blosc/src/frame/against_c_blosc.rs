@@ -58,8 +58,8 @@ fn decoded(decoder: &mut Decoder, encoded: &[u8]) -> Result<Vec<u8>, String> {
         let range = 0..decoded.len();
         match decoder.decode(&header, encoded, range, &mut Output::to(&mut decoded)) {
             Ok(()) => {}
-            Err(Unfinished::Wrong(why)) => return Err(why),
-            Err(Unfinished::Target(error)) => return Err(error.to_string()),
+            Err(DecodeFailure::Wrong(why)) => return Err(why),
+            Err(DecodeFailure::Target(error)) => return Err(error.to_string()),
         }
     }
     Ok(decoded)

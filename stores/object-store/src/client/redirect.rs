@@ -8,7 +8,7 @@ use reqwest::{Method, Url};
 use serde::Deserialize;
 
 /// The maximum number of redirects that one request follows.
-pub(crate) const MOST: usize = 5;
+pub(crate) const MAX_REDIRECTS: usize = 5;
 
 /// The only headers that another host receives: they select bytes, and none of them can hold credentials.
 const WITHOUT_SECRETS: [HeaderName; 6] =

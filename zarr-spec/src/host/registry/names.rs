@@ -1,9 +1,9 @@
-//! Identifiers as texts: which are alike, which stand for others, which have a version.
+//! Comparing identifiers: similarity, patterns and versions.
 
 use semver::Version;
 
-/// How many characters have to be put in, left out, replaced or swapped with their neighbour to get from one text to
-/// another.
+/// Returns the number of characters to insert, remove, replace or swap with their neighbour to get from one
+/// text to the other.
 pub(super) fn distance(from: &[char], to: &[char]) -> usize {
     let mut before = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();
@@ -24,7 +24,8 @@ pub(super) fn distance(from: &[char], to: &[char]) -> usize {
     last[to.len()]
 }
 
-/// Whether `known`, of a plugin or a catalogue, stands for `identifier`: a `*` at its end stands for any number.
+/// Returns whether `known`, of a plugin or a catalogue, matches `identifier`. A `*` at its end matches any
+/// number.
 #[must_use]
 pub fn stands_for(known: &str, identifier: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -34,7 +35,7 @@ pub fn stands_for(known: &str, identifier: &str) -> bool {
     }
 }
 
-/// A URI without its last segment, and that segment as a version: `MAJOR.MINOR`.
+/// Splits a URI into the part before its last segment, and that segment as a version `MAJOR.MINOR`.
 #[must_use]
 pub fn split_version(uri: &str) -> Option<(&str, Version)> {
     let (path, version) = uri.rsplit_once('/')?;
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_that_are_swapped_count_once() {
+    fn swapped_neighbours_count_once() {
         let distance = |from: &str, to: &str| {
             distance(&from.chars().collect::<Vec<_>>(), &to.chars().collect::<Vec<_>>())
         };

@@ -4,31 +4,31 @@ use std::fmt;
 
 use crate::format::Format;
 
-/// What plugins there can be.
+/// A kind of plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ExtensionPoint {
-    /// Between elements and bytes.
+    /// Converts between elements and bytes.
     Codec,
-    /// What elements are.
+    /// The type of elements.
     DataType,
-    /// How an array is divided.
+    /// The division of an array into chunks.
     ChunkGrid,
-    /// What the keys of chunks are.
+    /// The keys of chunks.
     ChunkKeyEncoding,
-    /// How elements follow one another in a chunk.
+    /// The order of elements in a chunk.
     MemoryLayout,
-    /// How documents are written.
+    /// The encoding of metadata documents.
     MetadataEncoding,
-    /// Between array and store.
+    /// Sits between an array and its store.
     StorageTransformer,
-    /// Anything else in the draft's `extensions`.
+    /// Any other entry in `extensions` of the draft.
     GenericExtension,
-    /// Where values are.
+    /// Holds values.
     Store,
 }
 
 impl ExtensionPoint {
-    /// In the order of the README's table.
+    /// All extension points, in the order of the table in the README.
     pub const ALL: [Self; 9] = [
         Self::Codec,
         Self::DataType,
@@ -41,7 +41,7 @@ impl ExtensionPoint {
         Self::Store,
     ];
 
-    /// Whether documents of `format` name such plugins.
+    /// Returns whether documents of `format` name such plugins.
     #[must_use]
     pub fn is_named_in(self, format: Format) -> bool {
         match self {

@@ -7,21 +7,21 @@ use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Feature, Unknow
 use crate::format::{Format, Reading};
 use crate::plugin::{Kind, Plugin};
 
-/// What no program should have: codec and data type of v2's pickled objects (V2-OBJ-10).
+/// Identifiers that are always refused: codec and data type of v2's pickled objects (V2-OBJ-10).
 const REFUSED: [&str; 2] = ["pickle", "O/pickle"];
 
 /// All plugins of one kind.
 #[derive(Debug)]
 pub struct Table<K: Kind + ?Sized> {
     pub(super) plugins: Vec<Plugin<K>>,
-    /// Names of v3, and the plain names of the draft.
+    /// Names in v3, and plain names of the draft.
     names: HashMap<&'static str, usize>,
     uris: HashMap<&'static str, usize>,
     pub(super) ids: HashMap<&'static str, usize>,
     pub(super) missing: Missing,
 }
 
-/// What is known of plugins of one kind that are missing.
+/// Information about missing plugins of one kind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Missing {
     pub(super) catalogue: Vec<CatalogueEntry>,
@@ -77,20 +77,20 @@ impl<K: Kind + ?Sized> Clone for Table<K> {
 }
 
 impl<K: Kind + ?Sized> Table<K> {
-    /// Every plugin, in no particular order.
+    /// Iterates over all plugins, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Plugin<K>> {
         self.plugins.iter()
     }
 
-    /// The plugin that `identifier` stands for in documents of `format`.
+    /// Returns the plugin for `identifier` in documents of `format`.
     ///
-    /// An exact match comes first. A URI is also known when path and major version agree; a newer minor version
-    /// is read with a warning. In the draft, what is no URI is a plain name, and for codecs an id of v2, which
-    /// documents of its first generation hold.
+    /// An exact match takes precedence. A URI also matches if path and major version agree; a newer minor
+    /// version causes a warning. In the draft, identifiers that are not URIs are plain names, or ids of v2 for
+    /// codecs, which documents of its first generation contain.
     ///
     /// # Errors
     ///
-    /// [`Unknown`], with the feature or crate that has it where that is known.
+    /// [`Unknown`], with the feature or crate that provides the plugin, if that is known.
     pub fn find(&self, format: Format, identifier: &str, reading: &Reading) -> Result<&Plugin<K>, Unknown> {
         let is_uri = identifier.contains(':');
         let exact = match format {
@@ -109,7 +109,7 @@ impl<K: Kind + ?Sized> Table<K> {
         found.map(|index| &self.plugins[index]).ok_or_else(|| self.unknown(identifier))
     }
 
-    /// What to say of an identifier that nobody here has.
+    /// Returns the error for an identifier that no plugin has.
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
         let tables = [&self.names, &self.uris, &self.ids];
@@ -117,7 +117,7 @@ impl<K: Kind + ?Sized> Table<K> {
         let known_elsewhere = if is_of_another_format {
             Some("no identifier of this format, only of another".to_owned())
         } else if REFUSED.contains(&identifier) && self.missing.clause(identifier).is_none() {
-            Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
+            Some("refused for safety: reading a pickle can run arbitrary code".to_owned())
         } else {
             self.missing.clause(identifier)
         };
@@ -125,7 +125,7 @@ impl<K: Kind + ?Sized> Table<K> {
         Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere, feature }
     }
 
-    /// Names of plugins that look like `identifier`, sorted: what somebody may have meant who wrote it by hand.
+    /// Returns the names of plugins that are similar to `identifier`, sorted, as suggestions for typing errors.
     #[must_use]
     pub fn similar(&self, identifier: &str) -> Vec<&'static str> {
         let given: Vec<char> = identifier.chars().collect();
@@ -138,7 +138,7 @@ impl<K: Kind + ?Sized> Table<K> {
             self.names.keys().chain(self.ids.keys()).filter(is_similar).copied().collect();
         names.sort_unstable();
         names.dedup();
-        // Who leaves out the size of a number means one of these: `float` is no `float8_e4m3`.
+        // If the size of a number is missing, only such names are similar: `float` is not `float8_e4m3`.
         let lacks_number = |name: &&str| {
             let rest = name.strip_prefix(identifier).unwrap_or_default();
             !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
@@ -160,7 +160,7 @@ impl<K: Kind + ?Sized> Table<K> {
             ))
         })?;
         if version > known_version {
-            reading.warn(format!("`{uri}` is newer than `{known}`, which is what this program knows"));
+            reading.warn(format!("`{uri}` is newer than `{known}`, the version that this program knows"));
         }
         Some(index)
     }

@@ -106,7 +106,7 @@ fn a_codec_that_does_not_fit_is_refused_before_a_chunk_is_touched() {
         (one_chunk(&[2, 2], "int16", json!({"codecs": [{"type": PICTURE}]})), "one byte for each point"),
         (
             one_chunk(&[2, 2], "uint8", json!({"codecs": [{"type": PICTURE}, {"type": PICTURE}]})),
-            "leaves bytes",
+            "produces bytes",
         ),
     ];
     for (document, reason) in cases {
@@ -183,7 +183,7 @@ fn a_codec_for_arrays_does_not_stand_behind_one_for_bytes() {
     assert_eq!(gunzip(&context, &bytes), [0, 1, 0, 2]);
     assert_eq!(array.read_values::<i16>(&Selection::All).unwrap(), [1, 2]);
     let error = message(super::support::array(&with_array(&chain(json!([gzip(), endian("big")]))), &context));
-    assert!(error.contains("`codecs[1]`") && error.contains("leaves bytes"), "{error}");
+    assert!(error.contains("`codecs[1]`") && error.contains("produces bytes"), "{error}");
     for other in ["https://purl.org/zarr/spec/codec/endian/1.0", "https://purl.org/zarr/spec/codec/endian"] {
         let codec = json!([{"type": other, "configuration": {"endian": "big"}}]);
         assert!(message(super::support::array(&with_array(&chain(codec)), &context)).contains(other));

@@ -206,5 +206,5 @@ fn a_sub_array_is_no_type_of_an_array() {
     let folded = folded.with("0.0", hex("0100 0200 0300 0400 0500 0600"));
     assert_eq!(folded.array().read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4, 5, 6]);
     let unfolded = stored(&json!({"shape": [2], "chunks": [2], "dtype": ["<i2", [3]]}));
-    assert!(unfolded.error().contains("no field"), "{}", unfolded.error());
+    assert!(unfolded.error().contains("is not a field"), "{}", unfolded.error());
 }

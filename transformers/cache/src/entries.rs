@@ -16,7 +16,7 @@ use crate::lru::Lru;
 const OVERHEAD: usize = 512;
 
 /// Maximum number of parts to search, backwards from the last one that starts before the requested range.
-const LOOKED_INTO: usize = 16;
+const MAX_SEARCHED_PARTS: usize = 16;
 
 /// Number of change counters, which keys share. Bytes that were fetched before a change are not cached.
 const COUNTERS: usize = 64;
@@ -34,15 +34,15 @@ pub(crate) enum Found<T> {
     Unknown,
     /// The key does not have a value.
     Missing,
-    Kept(T),
+    Cached(T),
 }
 
 /// The contents of the cache.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Entries {
     limit: usize,
     size: usize,
-    items: Lru<Item>,
+    items: Lru<Entry>,
     values: HashMap<Key, Value>,
     /// Counters of changes that were started, completed or noticed.
     changes: [u64; COUNTERS],
@@ -50,15 +50,15 @@ pub(crate) struct Kept {
 }
 
 #[derive(Debug)]
-struct Item {
+struct Entry {
     key: Key,
-    what: What,
+    content: Content,
     /// The time of the last use.
     used: u64,
 }
 
 #[derive(Debug)]
-enum What {
+enum Content {
     Part(Part),
     Chunk(Chunk),
     Missing,
@@ -89,7 +89,7 @@ struct Value {
     missing: Option<usize>,
 }
 
-impl Kept {
+impl Entries {
     pub(crate) fn new(limit: usize) -> Self {
         let items = Lru::new();
         let values = HashMap::new();
@@ -119,30 +119,30 @@ impl Kept {
         }
         let Some(state) = value.state.clone() else { return Found::Unknown };
         let wanted = range.within(state.size);
-        let mut near = value.parts.range(..=wanted.start).rev().take(LOOKED_INTO);
-        let found = near.find_map(|(_, &slot)| match &self.items.get(slot)?.what {
-            What::Part(part) => Some((slot, part.bytes_in(&wanted)?)),
+        let mut near = value.parts.range(..=wanted.start).rev().take(MAX_SEARCHED_PARTS);
+        let found = near.find_map(|(_, &slot)| match &self.items.get(slot)?.content {
+            Content::Part(part) => Some((slot, part.bytes_in(&wanted)?)),
             _ => None,
         });
         let Some((slot, bytes)) = found else { return Found::Unknown };
         let _whole = self.bytes_of(slot);
-        Found::Kept((bytes, state))
+        Found::Cached((bytes, state))
     }
 
     /// Returns a decoded chunk.
     pub(crate) fn find_chunk(&mut self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         let slot = *self.values.get(chunk.key)?.chunks.get(&chunk.number)?;
-        match &self.items.get(slot)?.what {
+        match &self.items.get(slot)?.content {
             // Usually both are the same text in memory.
-            What::Chunk(kept)
-                if Arc::ptr_eq(&kept.decoding, chunk.decoding) || kept.decoding == *chunk.decoding => {}
+            Content::Chunk(cached)
+                if Arc::ptr_eq(&cached.decoding, chunk.decoding) || cached.decoding == *chunk.decoding => {}
             _ => return None,
         }
         self.bytes_of(slot)
     }
 
     /// Caches bytes of a value and its state, unless the value has changed since `changes` was taken.
-    pub(crate) fn keep(
+    pub(crate) fn insert_part(
         &mut self,
         key: &Key,
         range: ByteRange,
@@ -154,8 +154,9 @@ impl Kept {
             return;
         }
         self.note_state(key, &state);
-        let is_kept = self.insert(key, What::Part(Part { start: range.within(state.size).start, bytes }));
-        if is_kept && let Some(value) = self.values.get_mut(key) {
+        let is_inserted =
+            self.insert(key, Content::Part(Part { start: range.within(state.size).start, bytes }));
+        if is_inserted && let Some(value) = self.values.get_mut(key) {
             value.state = Some(state);
         }
     }
@@ -167,31 +168,31 @@ impl Kept {
         }
     }
 
-    /// Returns whether a chunk of `size` bytes fits without evicting entries used after `begun`.
-    pub(crate) fn has_room_for(&self, key: &Key, size: usize, begun: ReadStart) -> bool {
-        self.has_room(cost(key, size), begun)
+    /// Returns whether a chunk of `size` bytes fits without evicting entries used after `start`.
+    pub(crate) fn has_room_for(&self, key: &Key, size: usize, start: ReadStart) -> bool {
+        self.has_room(cost(key, size), start)
     }
 
     /// Caches a decoded chunk, unless its value has changed since `changes` was taken. Returns false if that
-    /// would evict entries used after `begun`.
-    pub(crate) fn keep_chunk(
+    /// would evict entries used after `start`.
+    pub(crate) fn insert_chunk(
         &mut self,
         chunk: &ChunkId<'_>,
         bytes: Bytes,
         changes: ChangeCount,
-        begun: ReadStart,
+        start: ReadStart,
     ) -> bool {
         let &ChunkId { key, number, decoding, .. } = chunk;
         changes != self.changes(key)
-            || (self.has_room(cost(key, bytes.len()), begun)
-                && self.insert(key, What::Chunk(Chunk { number, decoding: Arc::clone(decoding), bytes })))
+            || (self.has_room(cost(key, bytes.len()), start)
+                && self.insert(key, Content::Chunk(Chunk { number, decoding: Arc::clone(decoding), bytes })))
     }
 
     /// Caches that a key does not have a value, unless it has changed since `changes` was taken.
-    pub(crate) fn keep_missing(&mut self, key: &Key, changes: ChangeCount) {
+    pub(crate) fn insert_missing(&mut self, key: &Key, changes: ChangeCount) {
         if changes == self.changes(key) {
             self.note_missing(key);
-            self.insert(key, What::Missing);
+            self.insert(key, Content::Missing);
         }
     }
 
@@ -206,7 +207,7 @@ impl Kept {
     pub(crate) fn change(&mut self, key: &Key) {
         let counter = self.counter(key);
         self.changes[counter] += 1;
-        self.forget(key);
+        self.drop_value(key);
     }
 
     /// Does the same for every value whose key starts with `prefix`.
@@ -214,11 +215,11 @@ impl Kept {
         self.changes.iter_mut().for_each(|counter| *counter += 1);
         let below = self.values.keys().filter(|key| key.as_str().starts_with(prefix.as_str()));
         let keys: Vec<Key> = below.cloned().collect();
-        keys.iter().for_each(|key| self.forget(key));
+        keys.iter().for_each(|key| self.drop_value(key));
     }
 
     /// Drops all entries of a value.
-    fn forget(&mut self, key: &Key) {
+    fn drop_value(&mut self, key: &Key) {
         let Some(Value { parts, chunks, missing, .. }) = self.values.remove(key) else { return };
         for slot in parts.into_values().chain(chunks.into_values()).chain(missing) {
             self.free(slot);
@@ -233,15 +234,15 @@ impl Kept {
     /// Returns the bytes in a slot and marks it as used.
     fn bytes_of(&mut self, slot: usize) -> Option<Bytes> {
         self.uses += 1;
-        let item = self.items.take_up(slot)?;
+        let item = self.items.touch(slot)?;
         item.used = self.uses;
-        item.what.bytes().cloned()
+        item.content.bytes().cloned()
     }
 
-    /// Returns whether `cost` bytes fit without evicting entries used after `begun`.
-    fn has_room(&self, cost: usize, begun: ReadStart) -> bool {
+    /// Returns whether `cost` bytes fit without evicting entries used after `start`.
+    fn has_room(&self, cost: usize, start: ReadStart) -> bool {
         let mut room = self.limit.saturating_sub(self.size);
-        let mut old = self.items.iter().map(|(_, item)| item).take_while(|item| item.used <= begun.0);
+        let mut old = self.items.iter().map(|(_, item)| item).take_while(|item| item.used <= start.0);
         while room < cost {
             let Some(item) = old.next() else { return false };
             room = room.saturating_add(item.cost());
@@ -250,8 +251,8 @@ impl Kept {
     }
 
     /// Inserts an entry. Returns whether it fits at all.
-    fn insert(&mut self, key: &Key, what: What) -> bool {
-        let cost = cost(key, what.bytes().map_or(0, Bytes::len));
+    fn insert(&mut self, key: &Key, content: Content) -> bool {
+        let cost = cost(key, content.bytes().map_or(0, Bytes::len));
         if cost > self.limit {
             return false;
         }
@@ -259,30 +260,30 @@ impl Kept {
         self.size += cost;
         let value = self.values.entry(key.clone()).or_default();
         // A value is either present or missing.
-        let contrary = value.missing.take();
+        let opposite = value.missing.take();
         let slot = self.items.next_slot();
-        let before = match &what {
-            What::Part(part) => value.parts.insert(part.start, slot),
-            What::Chunk(chunk) => value.chunks.insert(chunk.number, slot),
-            What::Missing => value.missing.replace(slot),
+        let before = match &content {
+            Content::Part(part) => value.parts.insert(part.start, slot),
+            Content::Chunk(chunk) => value.chunks.insert(chunk.number, slot),
+            Content::Missing => value.missing.replace(slot),
         };
-        self.items.add(Item { key: key.clone(), what, used: self.uses });
-        before.into_iter().chain(contrary).for_each(|slot| self.free(slot));
+        self.items.add(Entry { key: key.clone(), content, used: self.uses });
+        before.into_iter().chain(opposite).for_each(|slot| self.free(slot));
         while self.size > self.limit {
             let Some((oldest, _)) = self.items.iter().next() else { break };
-            self.drop_item(oldest);
+            self.drop_entry(oldest);
         }
         true
     }
 
     /// Drops one entry, and its value if it was the last one.
-    fn drop_item(&mut self, slot: usize) {
-        let Some(Item { key, what, .. }) = self.items.get(slot) else { return };
+    fn drop_entry(&mut self, slot: usize) {
+        let Some(Entry { key, content, .. }) = self.items.get(slot) else { return };
         if let Some(value) = self.values.get_mut(key) {
-            match what {
-                What::Part(part) => value.parts.remove(&part.start),
-                What::Chunk(chunk) => value.chunks.remove(&chunk.number),
-                What::Missing => value.missing.take(),
+            match content {
+                Content::Part(part) => value.parts.remove(&part.start),
+                Content::Chunk(chunk) => value.chunks.remove(&chunk.number),
+                Content::Missing => value.missing.take(),
             };
             if value.parts.is_empty() && value.chunks.is_empty() && value.missing.is_none() {
                 self.values.remove(key);
@@ -299,13 +300,13 @@ impl Kept {
     }
 }
 
-impl Item {
+impl Entry {
     fn cost(&self) -> usize {
-        cost(&self.key, self.what.bytes().map_or(0, Bytes::len))
+        cost(&self.key, self.content.bytes().map_or(0, Bytes::len))
     }
 }
 
-impl What {
+impl Content {
     fn bytes(&self) -> Option<&Bytes> {
         match self {
             Self::Part(Part { bytes, .. }) | Self::Chunk(Chunk { bytes, .. }) => Some(bytes),
