@@ -8,6 +8,9 @@
 //! Most tests of this crate are in `conformance/interop/tests/it`, because they need codecs and stores, which the engine
 //! does not depend on.
 
+#[cfg(feature = "ndarray")]
+pub extern crate ndarray;
+
 mod array;
 mod attributes;
 mod budget;
@@ -59,8 +62,6 @@ pub use selection::{DimensionSelection, Selection, SelectionEntry, SelectionExpr
 pub use values::Values;
 
 pub use half::{bf16, f16};
-#[cfg(feature = "ndarray")]
-pub use ndarray;
 pub use num_complex::Complex;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_plugin::host as plugins;

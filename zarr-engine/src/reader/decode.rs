@@ -27,7 +27,10 @@ pub(super) struct Encoded<'e, 'r> {
 }
 
 /// The ways to decode a chunk.
-#[expect(clippy::large_enum_variant, reason = "it is made and used once per chunk, and allocating costs more")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is made and used once per chunk, and allocating costs more"
+)]
 enum Way<'e, 'r> {
     /// To memory of the cache, and from there to the output.
     IntoCache(Fresh),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::pipeline::Pipeline;
-use zarr_spec::{ArrayRepresentation, Mode, Registry, Value};
+use zarr_spec::{ArrayRepresentation, Registry, Value};
 
 use super::StoredArray;
 use crate::error::Error;
@@ -93,16 +93,11 @@ impl StoredArray {
     fn described_decoding(&self) -> Value {
         let Self { metadata, context, resolved, .. } = self;
         let documents = |documents: &[ExtensionDocument]| documents.iter().map(described).collect::<Value>();
-        let mode = match context.mode {
-            Mode::Strict => "strict",
-            Mode::Lenient => "lenient",
-            Mode::Compatibility => "compatibility",
-        };
         // The indices of chunks of one shape determine their elements.
         let shape = if resolved.grid.chunk_shape().is_some() { &[][..] } else { &metadata.shape };
         let parts = [
             Value::from(metadata.format.to_string()),
-            mode.into(),
+            context.mode.name().into(),
             plugins(&context.registry).into(),
             resolved.fallback.as_ref().map_or(Value::Null, |fallback| fallback.used.as_str().into()),
             shape.iter().copied().collect(),
