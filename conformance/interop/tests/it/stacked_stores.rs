@@ -124,7 +124,7 @@ fn what_cannot_be_stacked_is_refused_with_a_reason() {
     let decoded = &kinds()[1];
     for (description, reason) in [
         (around(&json!({"type": "cache"}), &memory), "bytes"),
-        (around(&cache(0), &memory), "keeps nothing"),
+        (around(&cache(0), &memory), "expected at least 1"),
         (around(&json!({"type": "prefix", "prefix": "../x"}), &memory), "../x"),
         (around(&read_only, &around(&statistics, &json!({"type": "nothing"}))), "store `nothing` is unknown"),
         (around(&read_only, &json!(1)), "`type` is missing"),
