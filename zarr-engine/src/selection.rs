@@ -358,7 +358,7 @@ fn parse_index(text: &str, length: u64) -> Result<u64, String> {
 }
 
 fn parse_number(text: &str) -> Result<i128, String> {
-    text.parse().map_err(|_| format!("`{text}` is no integer"))
+    text.parse().map_err(|_| format!("`{text}` is not an integer"))
 }
 
 /// As in NumPy, as far as there is such a form.
@@ -421,7 +421,7 @@ mod tests {
         );
         assert!(parse("::-1").unwrap_err().contains("only positive steps"));
         assert!(parse("1,2,3,4").unwrap_err().contains("4 entries for 3 dimensions"));
-        assert!(parse("a").unwrap_err().contains("`a` is no integer"));
+        assert!(parse("a").unwrap_err().contains("`a` is not an integer"));
         assert!(parse("...,...").unwrap_err().contains("one `...` only"));
         assert!(parse("[1").unwrap_err().contains("without `]`"));
     }

@@ -126,12 +126,12 @@ impl<'a, 'p> Members<'a, 'p> {
         DocumentError::member(self.path(name), reason)
     }
 
-    /// The members that nobody asked for.
+    /// The members that are not known here.
     pub(super) fn unknown(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         self.object.iter().filter(|(name, _)| !self.known.contains(name))
     }
 
-    /// Complains of the first member that nobody asked for.
+    /// Refuses members that are not known here.
     pub(super) fn refuse_unknown(&self) -> Result<(), DocumentError> {
         match self.unknown().next() {
             None => Ok(()),
@@ -139,9 +139,9 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// What to say of a member that the format does not have here.
+    /// The error for a member that the format does not have here.
     pub(super) fn unknown_member(&self, name: &str) -> DocumentError {
-        self.error(name, format!("is no member here; there are {}", self.known.join(", ")))
+        self.error(name, format!("unknown member; expected one of {}", self.known.join(", ")))
     }
 }
 

@@ -45,7 +45,7 @@ impl FromStr for Format {
         Self::ALL
             .into_iter()
             .find(|format| format.name() == text)
-            .ok_or_else(|| Invalid::new(format!("`{text}` is no format; there are v2, v3-draft and v3")))
+            .ok_or_else(|| Invalid::new(format!("unknown format `{text}` (expected v2, v3-draft or v3)")))
     }
 }
 

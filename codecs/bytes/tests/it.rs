@@ -141,7 +141,7 @@ fn a_second_endian_codec_and_one_behind_bytes_are_refused() {
         &array(&[1], types::INT32),
         &1i32.to_ne_bytes(),
     );
-    assert!(twice.unwrap_err().contains("wants an array"));
+    assert!(twice.unwrap_err().contains("an array, but the preceding codec"));
     let behind =
         create(Format::V3Draft, DRAFT, LITTLE, Mode::Lenient, &Representation::Bytes(Size::Exact(4)));
     assert!(matches!(behind, Err(CodecError::Unsupported(_))));

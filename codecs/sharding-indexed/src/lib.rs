@@ -124,7 +124,7 @@ fn shard(
 ) -> Result<Shard, CodecError> {
     let Representation::Array(shard) = decoded else {
         return Err(CodecError::Unsupported(
-            "it wants an array, and the codec before it leaves bytes".into(),
+            "expected an array, but the preceding codec produces bytes".into(),
         ));
     };
     let inner_shape = configuration.chunk_shape.clone();

@@ -54,7 +54,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
 fn order(creation: &Creation<'_>, decoded: &Representation) -> Result<Vec<usize>, CodecError> {
     let Representation::Array(array) = decoded else {
         return Err(CodecError::Unsupported(
-            "it wants an array, and the codec before it leaves bytes".into(),
+            "expected an array, but the preceding codec produces bytes".into(),
         ));
     };
     let rank = array.shape.len();

@@ -75,9 +75,8 @@ impl ZipStore {
         let file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let shown = printable_path(path);
-                let what = format!(
-                    "there is no file `{shown}`, and a zip archive is only written as a whole, from another store"
-                );
+                let what =
+                    format!("the file `{shown}` does not exist; create an archive with `zarrctl pack`");
                 return Err(Invalid::new(what).into());
             }
             file => file.map_err(opening)?,

@@ -196,7 +196,11 @@ impl Array {
         let inner = &self.inner;
         let pipeline = inner.pipeline(index, &inner.chunk(index)?.shape)?;
         let Some(shard) = pipeline.shard() else {
-            return Err(Error::NotSupported(format!("the chunks of {} are no shards alone", inner.path)));
+            return Err(Error::NotSupported(format!(
+                "{} has codecs around `sharding_indexed`; its inner chunks \
+                 cannot be listed",
+                inner.path
+            )));
         };
         let mut stored = Vec::new();
         if let Some(kept) = inner.fetch_index(index, shard)? {

@@ -270,7 +270,7 @@ fn every_place_and_every_candidate_is_explained() {
     let loader = Loader::new(&search, Policy::Any, Lock::default());
     let text = loader.explain("example.xor").to_string();
     let expected = format!(
-        "`example.xor` was looked for at:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it speaks \
+        "`example.xor` was searched for in:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it speaks \
          version 7 of the plugin ABI, and this program 1\n    zz.toml: its manifest is not right: manifest version 2 is \
          not known; there is 1\n  {} (given)\n    xor-c.toml: provides it\n",
         wrong.folder.path().display(),

@@ -148,7 +148,7 @@ fn draft_name(text: &str) -> Result<DataTypeDocument, Invalid> {
     let is_id = text.trim_end_matches(|digit: char| digit.is_ascii_digit()).len() == 1
         && text.starts_with(['b', 'i', 'u', 'f', 'c', 'm', 'M', 'O', 'S', 'U', 'V']);
     if is_id || text.starts_with("O/") {
-        return Err(Invalid::new(format!("`{text}` is no core data type")));
+        return Err(Invalid::new(format!("`{text}` is not a core data type")));
     }
     Ok(named)
 }

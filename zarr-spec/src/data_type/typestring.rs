@@ -32,7 +32,7 @@ impl Typestring {
     ///
     /// For every other text. Types that only some machines have, `f12`, `f16`, `c24` and `c32`, are well formed.
     pub fn parse(text: &str, reading: &Reading) -> Result<Self, Invalid> {
-        let malformed = || Invalid::new(format!("`{text}` is no typestring"));
+        let malformed = || Invalid::new(format!("`{text}` is not a typestring"));
         let (order, rest) = match text.split_at_checked(1).ok_or_else(malformed)? {
             (order @ ("<" | ">" | "|" | "="), rest) => (Some(order), rest),
             _ => (None, text),
@@ -130,7 +130,7 @@ fn parse_unit(text: &str, unit: &str, reading: &Reading) -> Result<(u32, &'stati
     let symbol = if micro { "us" } else { symbol };
     let known = TIME_UNITS.into_iter().find(|&known| known == symbol);
     let known = known.ok_or_else(|| {
-        Invalid::new(format!("`{symbol}` in `{text}` is no unit; there are {}", TIME_UNITS.join(", ")))
+        Invalid::new(format!("unknown unit `{symbol}` in `{text}` (expected {})", TIME_UNITS.join(", ")))
     })?;
     Ok((multiplier, known))
 }

@@ -249,7 +249,7 @@ impl Builder<'_> {
 /// What a codec leaves of what it is given.
 pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
     let bytes_wanted =
-        || CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".into());
+        || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into());
     let array = match decoded {
         Representation::Array(array) => Ok(array),
         Representation::Bytes(size) => Err(*size),
@@ -297,7 +297,7 @@ fn bytes_of(array: Result<&ArrayRepresentation, Size>) -> Result<Size, CodecErro
     match array {
         Err(size) => Ok(size),
         Ok(_) => {
-            Err(CodecError::Unsupported("it wants bytes, and the codec before it leaves an array".into()))
+            Err(CodecError::Unsupported("expected bytes, but the preceding codec produces an array".into()))
         }
     }
 }
@@ -310,7 +310,7 @@ fn permuted(array: &ArrayRepresentation, order: &[usize]) -> Result<ArrayReprese
             Some(seen) if !*seen => *seen = true,
             _ => {
                 return Err(CodecError::configuration(format!(
-                    "order {order:?} is no permutation of 0 to {rank}"
+                    "order {order:?} is not a permutation of 0 to {rank}"
                 )));
             }
         }

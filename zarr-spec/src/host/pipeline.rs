@@ -246,7 +246,7 @@ impl Resolving {
             (Codec::Checksum(checksum), _) => Work::Checksum(Arc::clone(checksum)),
             (_, Representation::Bytes(_)) => {
                 return Err(CodecError::Unsupported(
-                    "it wants an array, and the codec before it leaves bytes".into(),
+                    "expected an array, but the preceding codec produces bytes".into(),
                 ));
             }
         };

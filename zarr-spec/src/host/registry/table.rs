@@ -106,22 +106,30 @@ impl<K: Kind + ?Sized> Table<K> {
         found.map(|index| &self.plugins[index]).ok_or_else(|| self.unknown(identifier))
     }
 
-    /// What to say of an identifier that nobody here has.
+    /// The error for an identifier that no plugin of this table has.
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
         let tables = [&self.names, &self.uris, &self.ids];
-        let is_of_another_format = tables.iter().any(|table| table.contains_key(identifier));
-        let known_elsewhere = if is_of_another_format {
-            Some("no identifier of this format, only of another".to_owned())
+        let of_another_format = tables.iter().find_map(|table| table.get(identifier));
+        let known_elsewhere = if let Some(&index) = of_another_format {
+            Some(self.names_by_format(index))
         } else if REFUSED.contains(&identifier) && self.missing.clause(identifier).is_none() {
-            Some("refused for safety: reading a pickle runs whatever code is in it".to_owned())
+            Some("refused for safety: reading a pickle can run any code in it".to_owned())
         } else {
             self.missing.clause(identifier)
         };
         Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere }
     }
 
-    /// Names of plugins that look like `identifier`, sorted: what somebody may have meant who wrote it by hand.
+    /// The names of a plugin in each format, for an identifier that belongs to another format.
+    fn names_by_format(&self, index: usize) -> String {
+        let identifiers = self.plugins[index].identifiers;
+        let name = |format: Format| Some(format!("{format}: `{}`", identifiers.in_format(format)?));
+        let names: Vec<_> = Format::ALL.into_iter().filter_map(name).collect();
+        format!("not a name in this format ({})", names.join(", "))
+    }
+
+    /// Names of plugins that look like `identifier`, sorted: candidates for what the user meant.
     #[must_use]
     pub fn similar(&self, identifier: &str) -> Vec<&'static str> {
         let given: Vec<char> = identifier.chars().collect();
@@ -134,7 +142,7 @@ impl<K: Kind + ?Sized> Table<K> {
             self.names.keys().chain(self.ids.keys()).filter(is_similar).copied().collect();
         names.sort_unstable();
         names.dedup();
-        // Who leaves out the size of a number means one of these: `float` is no `float8_e4m3`.
+        // An identifier that lacks only the size means one of these: `float` is not `float8_e4m3`.
         let lacks_number = |name: &&str| {
             let rest = name.strip_prefix(identifier).unwrap_or_default();
             !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
