@@ -95,7 +95,7 @@ impl std::str::FromStr for Level {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|level| level.to_string().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| format!("`{text}` is no level: there are L0 to L4"))
+        found.ok_or_else(|| format!("unknown level `{text}` (expected L0 to L4)"))
     }
 }
 

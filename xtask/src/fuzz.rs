@@ -122,12 +122,12 @@ fn build(workspace: &Workspace) -> Result<Places, String> {
     let work = workspace.root.join(target).join("fuzz");
     let triple = host()?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--package", "zarr-fuzz", "--bin", "zarr-fuzz"]);
+    command.args(["build", "--profile", "profiling", "--package", "zarr-fuzz", "--bin", "zarr-fuzz"]);
     // With a target named, build scripts and macros are built without these flags.
     command.args(["--target", &triple, "--target-dir"]).arg(&work);
     command.env("RUSTFLAGS", RUSTFLAGS);
     for check in ["DEBUG_ASSERTIONS", "OVERFLOW_CHECKS"] {
-        command.env(format!("CARGO_PROFILE_RELEASE_{check}"), "true");
+        command.env(format!("CARGO_PROFILE_PROFILING_{check}"), "true");
     }
     if is_there("clang") {
         let triple = triple.replace('-', "_");
@@ -140,7 +140,7 @@ fn build(workspace: &Workspace) -> Result<Places, String> {
     if !status.map_err(|error| format!("cargo: {error}"))?.success() {
         return Err("zarr-fuzz does not build; libFuzzer needs a C++ compiler".to_owned());
     }
-    let program = work.join(&triple).join("release/zarr-fuzz");
+    let program = work.join(&triple).join("profiling/zarr-fuzz");
     Ok(Places { root: workspace.root.clone(), program, work })
 }
 

@@ -117,12 +117,12 @@ fn build(workspace: &Workspace) -> Result<PathBuf, String> {
     let target = workspace.root.join(target);
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--package", "zarr-instructions", "--target-dir"]);
+    command.args(["build", "--profile", "profiling", "--package", "zarr-instructions", "--target-dir"]);
     let status = command.arg(&target).current_dir(&workspace.root).stdin(Stdio::null()).status();
     if !status.map_err(|error| format!("cargo: {error}"))?.success() {
         return Err("zarr-instructions does not build".to_owned());
     }
-    Ok(target.join("release/zarr-instructions"))
+    Ok(target.join("profiling/zarr-instructions"))
 }
 
 fn compiler() -> Result<String, String> {

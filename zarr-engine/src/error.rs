@@ -22,7 +22,7 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is no hierarchy in the store.
-    #[error("{} holds no Zarr hierarchy: {}", printable(.location), printable(.reason))]
+    #[error("no Zarr hierarchy in {}: {}", printable(.location), printable(.reason))]
     NoHierarchy {
         /// Where the store is.
         location: String,
@@ -105,9 +105,9 @@ pub enum Error {
         /// What it said.
         source: Box<CodecError>,
     },
-    /// It cannot be told which chunk of an array a stored key is of.
+    /// A stored key of an array cannot be mapped to a chunk.
     #[error(
-        "key `{}`: which chunk of {} it is of cannot be told: {}",
+        "key `{}`: cannot determine the chunk index in {}: {}",
         printable(.key), printable(.path), printable(.source)
     )]
     ChunkKey {
@@ -158,12 +158,12 @@ pub enum Error {
     /// Something that this handle or this format does not do.
     #[error("{}", printable(.0))]
     NotSupported(String),
-    /// The format cannot say this.
-    #[error("{format} cannot say this: {}", printable(.reason))]
+    /// The format has no representation for this.
+    #[error("{format} does not support this: {}", printable(.reason))]
     NotInFormat {
         /// The format.
         format: Format,
-        /// What it cannot say, and what could be done about it.
+        /// The unsupported feature, and what to do instead.
         reason: String,
     },
     /// A description of a new array or store that makes no sense.

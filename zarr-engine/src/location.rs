@@ -21,7 +21,7 @@ use crate::error::Error;
 /// files that no store recognizes; [`Error::Store`].
 pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>, Error> {
     if location.trim().is_empty() {
-        let reason = "the location of a store is empty: it is a path, a URL or a JSON description";
+        let reason = "the location of the store is empty; expected a path, a URL or a JSON description";
         return Err(Invalid::new(reason).into());
     }
     if location.trim_start().starts_with('{') {
@@ -127,7 +127,7 @@ fn wrong(reason: impl Display) -> Error {
 fn check_types(registry: &Registry, description: &Value) -> Result<(), Error> {
     let member = |name| description.as_object().and_then(|members| members.get(name));
     let Some(name) = member("type").and_then(Value::as_str) else {
-        return Err(wrong(format!("`type` is missing or no string; {}", known_types(registry))));
+        return Err(wrong(format!("`type` is missing or not a string; {}", known_types(registry))));
     };
     if !registry.stores().iter().any(|plugin| plugin.name == name) {
         let known = known_types(registry);
@@ -149,9 +149,9 @@ fn known_types(registry: &Registry) -> String {
 fn there_are(mut known: Vec<String>) -> String {
     known.sort();
     if known.is_empty() {
-        "there are no stores".to_owned()
+        "this build has no stores".to_owned()
     } else {
-        format!("there are {}", known.join(", "))
+        format!("known are {}", known.join(", "))
     }
 }
 
@@ -179,8 +179,8 @@ fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
     match (scheme, elsewhere) {
         ("", Some(elsewhere)) => format!("`{location}` is a path, and a store for paths is {elsewhere}"),
         ("", None) => format!("`{location}` is a path, and no store in this build opens paths; {known}"),
-        (scheme, Some(elsewhere)) => format!("`{location}`: the store behind `{scheme}:` is {elsewhere}"),
-        (scheme, None) => format!("`{location}`: no store in this build answers to `{scheme}:`; {known}"),
+        (scheme, Some(elsewhere)) => format!("`{location}`: the store for `{scheme}:` is {elsewhere}"),
+        (scheme, None) => format!("`{location}`: no store in this build opens `{scheme}:`; {known}"),
     }
 }
 
@@ -192,14 +192,14 @@ fn refused_file(registry: &Registry, path: &Path) -> Option<String> {
     let shown = printable_path(path);
     if path.file_name().and_then(OsStr::to_str).is_some_and(|name| DOCUMENT_NAMES.contains(&name)) {
         return Some(format!(
-            "`{shown}` is a document of a node, not a store: the store is the folder of the hierarchy"
+            "`{shown}` is a metadata document, not a store; give the folder of the hierarchy"
         ));
     }
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
     let elsewhere = registry.unknown_store(&format!("{extension}:")).known_elsewhere;
     Some(match elsewhere.filter(|_| !extension.is_empty()) {
-        Some(elsewhere) => format!("`{shown}` is a file, and the store behind `{extension}:` is {elsewhere}"),
-        None => format!("`{shown}` is a file, not a store: a store is the folder of a hierarchy"),
+        Some(elsewhere) => format!("`{shown}` is a file; the store for `{extension}:` files is {elsewhere}"),
+        None => format!("`{shown}` is a file, not a store; give the folder of a hierarchy or a zip archive"),
     })
 }
 
@@ -236,9 +236,9 @@ mod tests {
 
     #[test]
     fn what_no_store_opens_says_what_there_is() {
-        let reason = "no store in this build answers to `foo:`; there are `file:`, paths";
+        let reason = "no store in this build opens `foo:`; known are `file:`, paths";
         assert_eq!(message("foo://a"), format!("`foo://a`: {reason}"));
-        assert!(open_store(&Registry::empty(), "a").unwrap_err().to_string().contains("there are no stores"));
+        assert!(open_store(&Registry::empty(), "a").unwrap_err().to_string().contains("has no stores"));
     }
 
     #[test]
@@ -246,14 +246,14 @@ mod tests {
         assert!(message("{").starts_with("description of a store: "));
         assert_eq!(
             message(r#"{"type":"nothing"}"#),
-            "description of a store: store `nothing` is unknown; there are `files`"
+            "description of a store: store `nothing` is unknown; known are `files`"
         );
-        assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or no string; there are `files`"));
+        assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or not a string; known are `files`"));
         assert!(message(r#"{"type":"a","type":"b"}"#).contains("occurs twice"));
         // In whatever depth.
         for inside in [r#"{"type":"nothing"}"#, r#"{"type":"files","store":{"type":"nothing"}}"#] {
             let nested = message(&format!(r#"{{"type":"files","store":{inside}}}"#));
-            assert!(nested.contains("store `nothing` is unknown; there are `files`"), "{nested}");
+            assert!(nested.contains("store `nothing` is unknown; known are `files`"), "{nested}");
         }
         assert!(message(r#"{"type":"files","store":"x"}"#).contains("`type` is missing"));
     }
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn what_is_empty_or_a_file_says_what_a_store_is() {
         for empty in ["", " "] {
-            assert!(message(empty).contains("it is a path, a URL or a JSON description"));
+            assert!(message(empty).contains("expected a path, a URL or a JSON description"));
         }
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str, contents: &[u8]| {

@@ -141,7 +141,7 @@ impl<'a, 'p> Members<'a, 'p> {
 
     /// Creates the error about a member that the format does not have here.
     pub(super) fn unknown_member(&self, name: &str) -> DocumentError {
-        self.error(name, format!("is no member here; there are {}", self.known.join(", ")))
+        self.error(name, format!("unknown member; expected one of {}", self.known.join(", ")))
     }
 }
 

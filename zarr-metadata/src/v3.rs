@@ -296,7 +296,7 @@ fn extension<'p>(
 
 fn tolerate_unknown(place: Place<'_>, unknown: &[&str], reading: &Reading) -> Result<(), DocumentError> {
     let Some(name) = unknown.first() else { return Ok(()) };
-    let reason = "is no member here; there are name, configuration, must_understand";
+    let reason = "unknown member; expected one of name, configuration, must_understand";
     tolerate(reading, DocumentError::member(format!("{place}.{name}"), reason))
 }
 

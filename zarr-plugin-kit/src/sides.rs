@@ -17,7 +17,7 @@ pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecErro
     match decoded {
         Representation::Array(array) => Ok(array),
         Representation::Bytes(_) => {
-            Err(CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".into()))
+            Err(CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into()))
         }
     }
 }

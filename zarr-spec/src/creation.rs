@@ -159,7 +159,7 @@ impl Creation<'_> {
 fn unknown_member(name: &str, known: &[&str]) -> String {
     match known {
         [] => format!("unknown member `{name}`; there are none"),
-        _ => format!("unknown member `{name}`; there are {}", known.join(", ")),
+        _ => format!("unknown member `{name}` (expected {})", known.join(", ")),
     }
 }
 

@@ -1,8 +1,12 @@
-//! What can be said on the command line.
+//! Definitions of the command line.
 
+#[cfg(feature = "conformance")]
 mod conformance;
+mod examples;
 mod plugins;
 
+#[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,28 +17,30 @@ use zarr_kit::{Format, Mode};
 
 use crate::values::{self, Codec, Counts, Member, Shape};
 
-pub(crate) use conformance::{ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, Told};
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
-pub(crate) use plugins::LoadedVerb;
-pub(crate) use plugins::{Plugins, PluginsVerb, Source};
+#[cfg(feature = "conformance")]
+pub(crate) use conformance::{
+    ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments,
+};
+pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 
-/// Reads, writes and converts Zarr hierarchies: v2, the v3 draft of 2022 and v3.
+///  Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
-/// STORE is a folder, a zip archive, a `file:` URL, or a JSON description of a store. PATH is the path of a node in it;
-/// `/` or an empty text is the root, and the `/` at the beginning may be left out.
+/// STORE is a folder, a zip archive, a URL (`file:`, and in builds with network stores `s3:`, `gs:`, `az:`,
+/// `http:` and `https:`) or a JSON description of a store. PATH is the path of a node in the hierarchy: `/`
+/// or an empty string is the root, and the leading `/` is optional.
 ///
-/// Exit status: 0; 1 when the data or the request is at fault; 2 for wrong usage. Messages go to standard error, and
-/// nothing but data goes to standard output.
+/// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage. Messages go to
+/// standard error; standard output holds only data.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, max_term_width = 100)]
+#[command(version, propagate_version = true, max_term_width = 100, after_long_help = examples::ALL)]
 pub(crate) struct Arguments {
-    /// Memory for the chunks that are read or written at the same time, such as 512MiB or 2GB. The default is that of the
-    /// variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
+    /// Limit the memory for chunks that are read or written at the same time, such as 512MiB or 2GB. Default:
+    /// the variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes)]
     pub(crate) memory: Option<u64>,
-    /// Wait for the disk on every write to a local folder or file, so that a power cut undoes nothing that is done. The
-    /// default is that of the variable ZARR_KIT_DURABLE: 1 or true, 0 or false. A JSON description of a store with
-    /// "durable": false keeps it
+    /// Wait for the disk after every write to a local folder or file, so that completed writes survive a
+    /// power failure. Default: the variable ZARR_KIT_DURABLE (1, true, 0 or false). `"durable": false` in a
+    /// JSON description of a store takes precedence
     #[arg(long, global = true)]
     pub(crate) durable: bool,
     #[command(subcommand)]
@@ -43,80 +49,105 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Shows what this program does: writes a small hierarchy in each format, reads it back and compares.
+    /// Write a small hierarchy in each format, read it back and compare.
     ///
-    /// Ends with status 1 when anything that was read differs from what was written.
+    /// The exit status is 1 if any element differs from what was written.
+    #[command(after_long_help = examples::DEMO)]
     Demo {
-        /// Where to write; a new temporary folder if left out. It is kept.
+        /// Folder to write to; default: a new temporary folder. The folder is not removed.
         folder: Option<PathBuf>,
     },
-    /// Lists the nodes of a hierarchy.
+    /// List the nodes of a hierarchy.
+    #[command(after_long_help = examples::TREE)]
     Tree(Tree),
-    /// Says everything about a node: type, grid, codecs, plugins, sizes, and why it cannot be read if so.
+    /// Show a node's metadata, codecs, plugins and sizes, and why it cannot be read.
+    #[command(after_long_help = examples::INFO)]
     Info(Info),
-    /// Reads elements of an array.
+    /// Read elements of an array.
     ///
-    /// More than 1 TiB must be asked for with --select (`...` is everything); 2⁶³ bytes or more are refused.
+    /// Without --select, at most 1 TiB is read; `--select ...` reads everything. The limit with --select is 8
+    /// EiB.
+    #[command(after_long_help = examples::GET)]
     Get(Get),
-    /// Measures how fast an array reads in several ways, what limits that, and which chunks would be better.
+    /// Measure how fast an array can be read, and suggest better chunks and codecs.
     ///
-    /// Planes along each dimension, slabs of whole chunks, chunks one by one, and boxes anywhere are read where chunks
-    /// are stored. Nothing is written, and large arrays are read in part.
+    /// Reads planes along each dimension, slabs of whole chunks, single chunks, and boxes at random
+    /// positions, all from stored chunks. Writes nothing, and reads only parts of large arrays.
+    #[command(after_long_help = examples::BENCH)]
     Bench(Bench),
-    /// Creates an array, and the groups above it. No chunk is written.
+    /// Create an array and its parent groups. No chunks are written.
+    #[command(after_long_help = examples::CREATE)]
     Create(Box<Create>),
-    /// Writes elements to an array, from a NumPy file or raw bytes.
+    /// Write elements to an array, from a NumPy file or raw bytes.
+    #[command(after_long_help = examples::PUT)]
     Put(Put),
-    /// Copies a hierarchy or a part of it to another store, format or chunking.
+    /// Copy a hierarchy or a part of it, and convert its format, chunks or codecs.
     ///
-    /// Chunks are copied one group after another in bounded memory; metadata is written last, so that nothing half
-    /// done is mistaken for whole. Encoded chunks are copied as they are where neither format nor chunking change.
+    /// Memory use is bounded. Metadata is written last, so an interrupted copy is never mistaken for a
+    /// complete one. Encoded chunks are copied unchanged if neither the format nor the chunking changes.
     ///
-    /// Other files in the folders of groups, such as `OME/METADATA.ome.xml`, are copied too, except from and to the v3
-    /// draft; folders that are not nodes are named and left out.
+    /// Other files in group folders, such as `OME/METADATA.ome.xml`, are copied too, except from and to the
+    /// v3 draft. Folders that are not nodes are skipped with a warning.
     ///
-    /// Between v2 and v3, xarray finds the same missing elements in the copy: fill values and the attribute `_FillValue`
-    /// of arrays with names of dimensions are translated.
+    /// Between v2 and v3, the fill value and the attribute `_FillValue` of arrays with dimension names are
+    /// translated, so that xarray finds the same missing elements in the copy.
     ///
-    /// What the copy cannot say is told before anything is written. Elements and attributes are the same: where they
-    /// would not be, nothing is copied, unless --lossy is given. Codecs that may change elements are tried on a chunk of
-    /// each array before anything is written, and all their chunks are compared while they are copied.
+    /// Before anything is written, a warning lists the metadata that the copy loses. Elements and attributes
+    /// never change unless --lossy is given: codecs that may change elements are tried on one chunk of each
+    /// array first, and every chunk is compared after it is written.
+    #[command(after_long_help = examples::COPY)]
     Copy(Copy),
-    /// Writes all of a hierarchy, or of a part of it, to one zip archive.
+    /// Pack a hierarchy or a part of it into one zip archive.
     ///
-    /// Values are stored as they are, and documents come first, as OME-Zarr recommends it (RFC-9; such archives are called
-    /// `.ozx`). The archive gets its name when it is whole. Archives are read wherever a STORE is, and are never changed:
-    /// copy one to a folder, change that, and pack it again.
+    /// Values are stored without further compression, metadata documents first, as OME-Zarr recommends
+    /// (RFC-9; such archives end in `.ozx`). The archive appears under its name only when it is complete.
+    /// Archives can be read wherever a STORE is expected, but not changed: copy the archive to a folder,
+    /// change that, and pack it again.
+    #[command(after_long_help = examples::PACK)]
     Pack(Pack),
-    /// Removes a node and all nodes below it, without asking.
+    /// Remove a node and all nodes below it, without asking for confirmation.
     ///
-    /// Documents and chunks are removed. Other files in these folders are left, unless --all is given. Prints to
-    /// standard error how many files were removed, and which were left.
+    /// Removes metadata documents and chunks. Other files in these folders remain unless --all is given.
+    /// Prints the number of removed files and the names of remaining files to standard error.
+    #[command(after_long_help = examples::ERASE)]
     Erase(Erase),
-    /// Changes the shape of an array, at its end or also at its beginning. Chunks that end up outside are removed.
+    /// Change the shape of an array, at its end or at its beginning. Chunks outside of the new shape are
+    /// removed.
+    #[command(after_long_help = examples::RESIZE)]
     Resize(Resize),
-    /// Prints the attributes of a node as JSON, or changes them.
+    /// Print the attributes of a node as JSON, or change them.
+    #[command(after_long_help = examples::ATTRS)]
     Attrs(Attributes),
-    /// Copies the metadata of all nodes below a group to one place, which readers find with one request.
+    /// Store the metadata of all nodes below a group in one document, so that one request reads it.
+    #[command(after_long_help = examples::CONSOLIDATE)]
     Consolidate(Consolidate),
-    /// Removes what interrupted writes left behind in a folder, and lists it.
+    /// Remove and list files that interrupted writes left in a folder.
     ///
-    /// These are files whose names begin with `.zarr-tmp-`, which take space and are never read; `NAME.NUMBER.part` files
-    /// of `get -o` directly in the folder; chunks that no array has, such as those of an interrupted copy or erasure;
-    /// chunks outside of the shape of their array; and attributes of v2 without an array or a group. Other files are left
-    /// alone.
+    /// Removes temporary files (`.zarr-tmp-*`), which are never read; files `NAME.NUMBER.part` of `get -o`
+    /// directly in the folder; chunks that do not belong to an array, such as those of an interrupted copy or
+    /// erase; chunks outside of the shape of their array; and v2 attributes without an array or a group.
+    /// Other files remain.
     ///
-    /// Below a group, every file with a name such as `c/0/1` or `0.1` counts as a chunk unless it is in the folder of an
-    /// array; names such as `7` and `0/1` do not count. In a folder without metadata, chunks are found only if all its files are named like `c/0/1` or `0.1`.
+    /// Below a group, every file with a name such as `c/0/1` or `0.1` counts as a chunk unless it is in the
+    /// folder of an array; names such as `7` and `0/1` do not count. In a folder without metadata, chunks are
+    /// removed only if every file in it has a name such as `c/0/1` or `0.1`.
+    #[command(after_long_help = examples::CLEAN)]
     Clean(Clean),
-    /// Lists everything this build knows, by extension point, and says and does what there is to plugins.
+    /// List, show, create, install and check plugins.
+    #[command(after_long_help = examples::PLUGINS)]
     Plugins(Plugins),
-    /// Holds plugins of this build, or any program that reads Zarr, to the conformance suite.
-    #[command(subcommand)]
+    /// Run the conformance suite against plugins, a store, or any program that reads Zarr.
+    #[cfg(feature = "conformance")]
+    #[command(subcommand, after_long_help = examples::CONFORMANCE)]
     Conformance(ConformanceVerb),
-    /// Prints a completion script for a shell.
+    /// Run the conformance suite (not in this build).
+    #[cfg(not(feature = "conformance"))]
+    #[command(after_long_help = examples::FULL)]
+    Conformance(Missing),
+    /// Print a completion script for a shell.
+    #[command(after_long_help = examples::COMPLETIONS)]
     Completions {
-        /// Which shell.
+        /// The shell to complete for.
         shell: Shell,
     },
 }
@@ -125,22 +156,22 @@ pub(crate) enum Verb {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct Reading {
-    /// Whatever a specification forbids is an error
+    /// Reject everything that a specification forbids
     #[arg(long, conflicts_with = "compat")]
     strict: bool,
-    /// Also opens hierarchies of neighbouring generations of the draft
+    /// Also open hierarchies of related generations of the v3 draft
     #[arg(long)]
     compat: bool,
-    /// Reads the document of each node, not its copy in consolidated metadata
+    /// Read each node's own document instead of consolidated metadata
     #[arg(long)]
     pub(crate) no_consolidated: bool,
-    /// The format to open, where a folder holds more than one
+    /// Open the hierarchy of this format, in a folder with more than one
     #[arg(long = "as", value_name = "FORMAT", value_parser = values::format())]
     pub(crate) as_format: Option<Format>,
-    /// Reads an unknown data type as its fallback, where its document names one
+    /// Read an unknown data type as its fallback, if its document names one
     #[arg(long)]
     pub(crate) use_fallback: bool,
-    /// Reads chunks that are not stored as zeros, where the fill value is undefined
+    /// Read missing chunks as zeros if the fill value is undefined
     #[arg(long)]
     pub(crate) undefined_as_zero: bool,
 }
@@ -155,14 +186,23 @@ impl Reading {
     }
 }
 
+/// The arguments of a verb that this build does not have.
+#[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
+#[derive(Debug, Args)]
+pub(crate) struct Missing {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    #[expect(dead_code, reason = "the message repeats the command line as a whole")]
+    arguments: Vec<OsString>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Tree {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
-    /// The node to begin at
+    /// Path of the first node
     #[arg(default_value = "/")]
     pub(crate) path: String,
-    /// Prints a JSON array with an object for each node
+    /// Print a JSON array with an object for each node
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -171,39 +211,41 @@ pub(crate) struct Tree {
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the node
     #[arg(default_value = "/")]
     pub(crate) path: String,
-    /// Prints a JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
-/// How elements are written.
+/// Output formats of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// C order, little endian, nothing else; items of variable length behind their size in bytes as u32
+    /// Elements in C order, little endian, without a header; each item of variable length follows its size in
+    /// bytes as u32
     Raw,
-    /// NumPy's own file format
+    /// The NumPy file format
     Npy,
-    /// Nested arrays, the same for every format of the store: floats with the fewest digits that restore them, times in
-    /// ISO 8601 ("NaT" for none), spans of time as counts, structures as objects, bytes in Base64. NumPy's `S` is a
-    /// string where it is UTF-8, else {"base64": …}
+    /// Nested arrays, the same for every format of the store: floats with the fewest digits that restore
+    /// them, times in ISO 8601 or "NaT", time spans as counts, structures as objects, bytes in Base64.
+    /// NumPy's `S` is a string if it is UTF-8, else {"base64": …}
     Json,
-    /// One line for each row (RFC 4180); at most two dimensions. Structures in one dimension have a column for each
-    /// field, and a header. Text is not changed: a spreadsheet may take cells that begin with `=`, `+`, `-` or `@` for
-    /// formulas
+    /// One line for each row (RFC 4180), for at most two dimensions. One-dimensional structures have a column
+    /// for each field and a header. Text is not escaped: a spreadsheet may interpret cells that begin with
+    /// `=`, `+`, `-` or `@` as formulas
     Csv,
 }
 
-/// How elements are read from a file.
+/// Input formats of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputForm {
-    /// C order, little endian, nothing else; items of variable length after their size in bytes as u32
+    /// Elements in C order, little endian, without a header; each item of variable length follows its size in
+    /// bytes as u32
     Raw,
     /// The NumPy file format
     Npy,
@@ -211,22 +253,22 @@ pub(crate) enum InputForm {
 
 #[derive(Debug, Args)]
 pub(crate) struct Get {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the array
     pub(crate) path: String,
-    /// What to read, as in NumPy: "0:10,:,::2,5". Negative numbers count from the end, an integer drops its
-    /// dimension, `[3,1,2]` is a list
+    /// Read this part only, in NumPy notation: "0:10,:,::2,5". Negative numbers count from the end, an
+    /// integer drops its dimension, `[3,1,2]` is a list of indices
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
-    /// Where to write; `-`, and no FILE at all, is standard output
+    /// Write to this file; default, and `-`: standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// How to write. Default: by the ending of FILE (.npy, .json, .csv, .raw or .bin), else raw (on a terminal: the corners of
-    /// a large array)
+    /// Write in this format. Default: by the extension of FILE (.npy, .json, .csv, .raw or .bin), else raw;
+    /// on a terminal, the corners of a large array are shown
     #[arg(long, value_enum)]
     pub(crate) format: Option<Form>,
-    /// Prints all elements on a terminal, as JSON unless --format is given
+    /// Print all elements on a terminal, as JSON unless --format is given
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -235,14 +277,14 @@ pub(crate) struct Get {
 
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the array
     pub(crate) path: String,
-    /// About how long each way of reading is measured; everything is read a few times in any case
+    /// Measure each way of reading for about this time; every way is measured at least a few times
     #[arg(long, default_value = "2", value_parser = values::seconds, allow_hyphen_values = true)]
     pub(crate) seconds: Duration,
-    /// Prints a JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -251,19 +293,20 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Args)]
 pub(crate) struct Put {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the array
     pub(crate) path: String,
-    /// A NumPy file (.npy), or with --format raw the bytes that `get --format raw` writes; `-` is standard input
+    /// NumPy file (.npy), or with --format raw the bytes that `get --format raw` writes; `-` is standard
+    /// input
     pub(crate) file: PathBuf,
-    /// How to read FILE. Default: npy; raw for standard input that does not begin like a NumPy file
+    /// Read FILE in this format. Default: npy; for standard input, raw unless it begins like a NumPy file
     #[arg(long, value_enum)]
     pub(crate) format: Option<InputForm>,
-    /// What to write, as in NumPy: "0:10,:,::2,5". All if left out
+    /// Write this part only, in NumPy notation: "0:10,:,::2,5". Default: everything
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
-    /// Writes elements of the fallback where the data type is unknown; metadata keeps naming the unknown type
+    /// Write elements of the fallback if the data type is unknown; the metadata keeps naming the unknown type
     #[arg(long)]
     pub(crate) write_fallback: bool,
     #[command(flatten)]
@@ -272,77 +315,78 @@ pub(crate) struct Put {
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// Folder, URL or JSON description; a new hierarchy is begun where there is none
+    /// Folder, URL or JSON description of a store; a new hierarchy is created if there is none
     pub(crate) store: String,
     /// Path of the array
     pub(crate) path: String,
     /// Elements per dimension: "100,200"; "" for an array without dimensions
     #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) shape: Shape,
-    /// Elements of a chunk per dimension; about 1 MiB if left out
+    /// Elements of a chunk per dimension. Default: chunks of about 1 MiB
     #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) chunks: Option<Shape>,
-    /// The data type: a name such as uint16, what the format calls it (<f4), what `info` prints
+    /// The data type: a name such as uint16, the name in the format (<f4), the name that `info` prints
     /// (`numpy.datetime64[s]`), or its JSON. `zarrctl plugins` lists all
     #[arg(long, value_parser = values::text_or_json)]
     pub(crate) dtype: Value,
-    /// The format of a new hierarchy; that of the store if there is one, else v3
+    /// The format of a new hierarchy. Default: the format in the store, else v3
     #[arg(long, value_parser = values::format())]
     pub(crate) format: Option<Format>,
     /// Elements of a shard per dimension (v3); chunks are then the inner chunks
     #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) shards: Option<Shape>,
-    /// A codec, in the order of encoding: NAME or NAME:{"member":value}; may be repeated. `none` alone is none;
-    /// what turns elements into bytes need not be said. Default: zstd or gzip. `zarrctl plugins` lists all
+    /// Add a codec, in the order of encoding: NAME or NAME:{"member":value}; repeatable. `none` stores chunks
+    /// without codecs; the codec that converts elements to bytes may be omitted. Default: zstd or gzip.
+    /// `zarrctl plugins` lists all
     #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
     pub(crate) codecs: Vec<Codec>,
-    /// The fill value, as its format has it: 0, NaN, "text", `[1,2]`
+    /// The fill value, as in metadata documents: 0, NaN, "text", `[1,2]`
     #[arg(long, value_name = "JSON", value_parser = values::text_or_json, allow_hyphen_values = true)]
     pub(crate) fill: Option<Value>,
-    /// An attribute; may be repeated
+    /// Set an attribute; repeatable
     #[arg(long = "attr", value_name = "K=JSON", value_parser = values::member)]
     pub(crate) attributes: Vec<Member>,
-    /// Names of the dimensions: "y,x"; an empty one is none
+    /// Names of the dimensions: "y,x"; an empty name leaves a dimension without one
     #[arg(long, value_name = "NAMES")]
     pub(crate) dimension_names: Option<String>,
-    /// What stands between the indices in keys of chunks
+    /// Separator between the indices in chunk keys
     #[arg(long, value_name = "CHARACTER", value_parser = ["/", "."])]
     pub(crate) separator: Option<String>,
-    /// The chunk grid, instead of --chunks
+    /// The chunk grid as in metadata documents, instead of --chunks
     #[arg(long, value_name = "JSON", value_parser = values::json, conflicts_with_all = ["chunks", "shards"])]
     pub(crate) grid: Option<Value>,
-    /// The chunk key encoding
+    /// The chunk key encoding as in metadata documents
     #[arg(long, value_name = "JSON", value_parser = values::json)]
     pub(crate) key_encoding: Option<Value>,
-    /// The chunk memory layout (v2: "C" or "F"; draft: its document)
+    /// The chunk memory layout: "C" or "F", or in the v3 draft its document
     #[arg(long, value_name = "JSON", value_parser = values::text_or_json)]
     pub(crate) layout: Option<Value>,
-    /// The metadata encoding of a new hierarchy of the draft
+    /// The metadata encoding of a new hierarchy of the v3 draft
     #[arg(long, value_name = "NAME")]
     pub(crate) metadata_encoding: Option<String>,
-    /// A generic extension of a new hierarchy of the draft as a whole; may be repeated
+    /// Add a generic extension to a new hierarchy of the v3 draft; repeatable
     #[arg(long = "hierarchy-extension", value_name = "JSON", value_parser = values::json)]
     pub(crate) hierarchy_extensions: Vec<Value>,
-    /// A storage transformer; may be repeated
+    /// Add a storage transformer; repeatable
     #[arg(long = "transformer", value_name = "JSON", value_parser = values::json)]
     pub(crate) transformers: Vec<Value>,
-    /// A generic extension of the draft; may be repeated
+    /// Add a generic extension to the array (v3 draft); repeatable
     #[arg(long = "extension", value_name = "JSON", value_parser = values::json)]
     pub(crate) extensions: Vec<Value>,
-    /// What a reader may take for an unknown data type (draft), the first choice first; may be repeated
+    /// Add a data type that readers may use instead of an unknown one (v3 draft), best first; repeatable
     #[arg(long = "fallback", value_name = "TYPE", value_parser = values::text_or_json)]
     pub(crate) fallbacks: Vec<Value>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
-    /// The store to copy from
+    /// Store to copy from
     #[arg(value_name = "SRC")]
     pub(crate) source: String,
-    /// The store to copy to
+    /// Store to copy to
     #[arg(value_name = "DST")]
     pub(crate) destination: String,
-    /// The format of the copy; that of DST if there is a hierarchy, else that of SRC
+    /// The format of the copy. Default: the format of the hierarchy in DST, else that of SRC
     #[arg(long, value_parser = values::format())]
     pub(crate) format: Option<Format>,
     /// Elements of a chunk per dimension, for every array
@@ -351,17 +395,18 @@ pub(crate) struct Copy {
     /// Elements of a shard per dimension, for every array (v3)
     #[arg(long, value_parser = values::shape, allow_hyphen_values = true)]
     pub(crate) shards: Option<Shape>,
-    /// The codecs of every array instead of those that it has, as `create` takes them; may be repeated
+    /// Replace the codecs of every array, as in `create --codec`; repeatable
     #[arg(long = "codec", value_name = "NAME[:JSON]", value_parser = values::codec)]
     pub(crate) codecs: Vec<Codec>,
-    /// Says what the copy would not say any more, and writes nothing
+    /// List what the copy would lose; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also copies what the copy cannot hold as it is: an unknown data type as its fallback (with --use-fallback), and a
-    /// fill value that is a NaN of an unusual kind as the usual NaN. Lets codecs change elements, such as bitround
+    /// Allow changes to elements: an unknown data type is copied as its fallback (with --use-fallback), a
+    /// fill value that is a non-standard NaN as the standard NaN, and codecs may change elements, such as
+    /// bitround
     #[arg(long)]
     pub(crate) lossy: bool,
-    /// Copies this node and what is below it, to the same path
+    /// Copy only this node and the nodes below it, to the same path
     #[arg(long, default_value = "/")]
     pub(crate) path: String,
     #[command(flatten)]
@@ -370,12 +415,12 @@ pub(crate) struct Copy {
 
 #[derive(Debug, Args)]
 pub(crate) struct Pack {
-    /// The store to pack
+    /// Store to pack
     #[arg(value_name = "SRC")]
     pub(crate) source: String,
-    /// The archive to write; nothing may be there
+    /// Archive to write; must not exist
     pub(crate) file: PathBuf,
-    /// Packs this node and what is below it: it becomes the root
+    /// Pack only this node, which becomes the root, and the nodes below it
     #[arg(long, default_value = "/")]
     pub(crate) path: String,
     #[command(flatten)]
@@ -384,14 +429,14 @@ pub(crate) struct Pack {
 
 #[derive(Debug, Args)]
 pub(crate) struct Erase {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the node
     pub(crate) path: String,
-    /// Removes what this format has there, and nothing of others that are in the same folders
+    /// Remove the node of this format only; keep other formats in the same folders
     #[arg(long, value_parser = values::format(), conflicts_with = "as_format")]
     pub(crate) format: Option<Format>,
-    /// Removes every file at and below the node, whether it is part of Zarr or not
+    /// Remove every file at and below the node, whether it is part of Zarr or not
     #[arg(long, conflicts_with = "format")]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -400,15 +445,15 @@ pub(crate) struct Erase {
 
 #[derive(Debug, Args)]
 pub(crate) struct Resize {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the array
     pub(crate) path: String,
-    /// Elements per dimension, in the end; what --at-start leaves if that is given alone
+    /// The new number of elements per dimension. Default: the shape that results from --at-start
     #[arg(long, value_parser = values::shape, allow_hyphen_values = true, required_unless_present = "at_start")]
     pub(crate) shape: Option<Shape>,
-    /// Elements that come before the first, per dimension: "3,0"; negative numbers take some away. For arrays whose chunk
-    /// grid has an origin; no chunk moves
+    /// Elements to add before the first one, per dimension: "3,0"; negative numbers remove elements. Only for
+    /// arrays whose chunk grid has an origin; no chunk moves
     #[arg(long, value_name = "COUNTS", value_parser = values::counts, allow_hyphen_values = true)]
     pub(crate) at_start: Option<Counts>,
     #[command(flatten)]
@@ -417,14 +462,14 @@ pub(crate) struct Resize {
 
 #[derive(Debug, Args)]
 pub(crate) struct Attributes {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the node
     pub(crate) path: String,
-    /// Sets an attribute; may be repeated
+    /// Set an attribute; repeatable. In a shell, strings need two kinds of quotes: 'title="text"'
     #[arg(long, value_name = "K=JSON", value_parser = values::member)]
     pub(crate) set: Vec<Member>,
-    /// Removes an attribute; may be repeated
+    /// Remove an attribute; repeatable
     #[arg(long, value_name = "K")]
     pub(crate) unset: Vec<String>,
     #[command(flatten)]
@@ -433,7 +478,7 @@ pub(crate) struct Attributes {
 
 #[derive(Debug, Args)]
 pub(crate) struct Consolidate {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
     /// Path of the group
     #[arg(default_value = "/")]
@@ -444,12 +489,13 @@ pub(crate) struct Consolidate {
 
 #[derive(Debug, Args)]
 pub(crate) struct Clean {
-    /// Folder, URL or JSON description
+    /// Folder, archive, URL or JSON description of a store
     pub(crate) store: String,
-    /// Leaves files alone that were written to later than so long ago, such as 90s, 10m, 2h or 7d: others may be writing
+    /// Keep files modified within this period, such as 90s, 10m, 2h or 7d: another program may be writing
+    /// them
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::duration)]
     pub(crate) older_than: Duration,
-    /// Removes nothing
+    /// List the files; remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

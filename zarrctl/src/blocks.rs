@@ -1,4 +1,4 @@
-//! A selection in blocks of whole chunks, so that each chunk is read or written once.
+//! Splits a selection into blocks of whole chunks, so that each chunk is read or written once.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::slabs::{self, length, slice};
 
 /// A part of a selection: a range of its entries along each dimension.
 ///
-/// An integer in a selection counts as a dimension with one entry.
+/// An integer in a selection is a dimension with one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) entries: Vec<Range<u64>>,
@@ -22,7 +22,7 @@ impl Block {
         self.entries.iter().map(|range| range.end - range.start).collect()
     }
 
-    /// What the block selects of the array.
+    /// The selection of the array that the block covers.
     pub(crate) fn selection(&self, along: &[DimensionSelection]) -> Selection {
         let parts = along.iter().zip(&self.entries);
         Selection::Orthogonal(parts.map(|(along, range)| slice(along, range.start, range.end)).collect())
@@ -34,25 +34,21 @@ impl Block {
 pub(crate) struct Blocks<'a> {
     grid: &'a dyn ChunkGrid,
     along: &'a [DimensionSelection],
-    /// Elements per dimension of an inner chunk, where blocks consist of inner chunks of a shard.
+    /// The inner chunk shape, if blocks consist of inner chunks of a shard.
     inner: Option<Vec<u64>>,
     /// Chunks, or inner chunks, per dimension of a block.
     counts: Vec<u64>,
 }
 
 impl<'a> Blocks<'a> {
-    /// Blocks of at most `budget` bytes, or of one chunk where that is larger. A shard is a chunk here.
+    /// Blocks of at most `budget` bytes, or of one chunk if that is larger. A shard counts as a chunk.
     pub(crate) fn of_chunks(array: &'a Array, along: &'a [DimensionSelection], budget: u64) -> Self {
         let counts = counts(along, &array.chunk_grid().largest_chunk(), slabs::element_size(array), budget);
         Self { grid: array.chunk_grid(), along, inner: None, counts }
     }
 
-    /// As [`Blocks::of_chunks`]; where a shard is larger than `budget`, its inner chunks count as chunks.
-    pub(crate) fn to_read(
-        array: &'a Array,
-        along: &'a [DimensionSelection],
-        budget: u64,
-    ) -> Result<Self, Failure> {
+    /// As [`Blocks::of_chunks`]; if a shard exceeds `budget`, its inner chunks count as chunks.
+    pub(crate) fn to_read(array: &'a Array, along: &'a [DimensionSelection], budget: u64) -> Result<Self, Failure> {
         let size = slabs::element_size(array);
         let shard = array.chunk_grid().largest_chunk().iter().fold(size, |size, &n| size.saturating_mul(n));
         let Some(inner) = array.inner_chunk_shape()?.filter(|_| shard > budget) else {
@@ -67,9 +63,9 @@ impl<'a> Blocks<'a> {
         Self { grid: array.chunk_grid(), along, inner: None, counts: vec![1; along.len()] }
     }
 
-    /// Visits parts whose elements follow one another in C order, and which begin and end where blocks do along one
-    /// dimension. They have at most `budget` bytes, or those of one block along the first dimension in which a block has
-    /// more than one entry.
+    /// Visits parts whose elements follow one another in C order and which begin and end at block boundaries
+    /// along one dimension. They have at most `budget` bytes, or those of one block along the first dimension
+    /// in which a block has more than one entry.
     pub(crate) fn for_each_band(
         &self,
         element_size: u64,
@@ -80,7 +76,7 @@ impl<'a> Blocks<'a> {
         self.visit_bands(&[], most, visit)
     }
 
-    /// Visits the bands that have these entries of the first dimensions, one of each.
+    /// Visits the bands with these entries of the first dimensions.
     fn visit_bands(
         &self,
         first: &[Range<u64>],
@@ -113,8 +109,8 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// The end of the blocks along a dimension that begin with entry `from` and have `fitting` entries, but at least of
-    /// one block.
+    /// The end of the blocks along a dimension that begin with entry `from`, with at most `fitting` entries
+    /// but at least one block.
     fn band_end(&self, dimension: usize, from: u64, fitting: u64) -> Result<u64, Failure> {
         let all = length(&self.along[dimension]);
         let next = |from| self.end(dimension, from).map_err(|error| Failure::Fault(error.into()));
@@ -134,7 +130,7 @@ impl<'a> Blocks<'a> {
         &self,
         visit: &mut dyn FnMut(&Block) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        // Otherwise the loops would run over all blocks of the other dimensions, of which there can be 2^63.
+        // Otherwise the loops would visit all blocks of the other dimensions, up to 2^63.
         if slabs::count(self.along) == 0 {
             return Ok(());
         }
@@ -181,7 +177,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The elements along a dimension of the block that holds `element`.
+    /// The elements along a dimension of the block that contains `element`.
     fn elements(&self, dimension: usize, element: u64) -> Result<Range<u64>, GridError> {
         let grid = self.grid;
         let count = self.counts[dimension];
@@ -198,7 +194,8 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Chunks per dimension of a block. The last dimensions grow first: then elements lie close together in a file.
+/// Chunks per dimension of a block. The last dimensions grow first, so that elements are close together in a
+/// file.
 fn counts(along: &[DimensionSelection], chunk: &[u64], element_size: u64, budget: u64) -> Vec<u64> {
     let entries = |dimension: usize, count: u64| {
         let elements = chunk[dimension].saturating_mul(count);
@@ -218,7 +215,7 @@ fn counts(along: &[DimensionSelection], chunk: &[u64], element_size: u64, budget
     counts
 }
 
-/// Where the elements of a selection lie in a file: one after another.
+/// The positions of a selection's elements in a file.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// Entries of the selection per dimension.
@@ -231,7 +228,7 @@ pub(crate) struct Layout {
     pub(crate) is_fortran: bool,
 }
 
-/// Bytes of a file that lie one after another.
+/// Consecutive bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) position: u64,
@@ -252,7 +249,7 @@ impl Layout {
             entries.reverse();
         }
         let mut stride = self.element_size;
-        // Dimensions that are selected as a whole belong to the run, and one more.
+        // Dimensions that are selected completely belong to the run, and one more.
         while let (Some(length), Some(range)) = (shape.pop(), entries.pop()) {
             let outer = Outer { shape: &shape, entries: &entries, stride: stride.saturating_mul(length) };
             if range != (0..length) || shape.is_empty() {
@@ -322,7 +319,7 @@ mod tests {
         slabs::parse(Some(selection), array).unwrap()
     }
 
-    /// How often each chunk and each entry of a selection of two dimensions is visited.
+    /// Counts the visits of each chunk and each entry of a two-dimensional selection.
     fn visits(blocks: &[Block], array: &Array, along: &[DimensionSelection]) -> (Vec<usize>, Vec<usize>) {
         let lengths: Vec<u64> = along.iter().map(length).collect();
         let mut entries = vec![0; usize::try_from(lengths[0] * lengths[1]).unwrap()];
@@ -372,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_follow_one_another_and_hold_whole_chunks() {
+    fn bands_are_consecutive_and_contain_whole_chunks() {
         let array = array(&[23, 31], &[4, 7]);
         for selection in ["", "3:20,5:", "::3,1:30:5", "7,:", "0:0,:"] {
             let along = along(selection, &array);
@@ -397,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_whole_are_one_run() {
+    fn complete_rows_are_one_run() {
         assert_eq!(runs(&[4, 5], &[0..4, 0..5], false), [(100, 40)]);
         assert_eq!(runs(&[4, 5], &[1..3, 0..5], false), [(110, 20)]);
         assert_eq!(runs(&[2, 4, 5], &[0..2, 1..3, 0..5], false), [(110, 20), (150, 20)]);
@@ -416,7 +413,7 @@ mod tests {
         let all = |length| DimensionSelection::Range { start: 0, stop: length, step: 1 };
         assert_eq!(counts(&[all(64), all(4096), all(4096)], &[64, 512, 512], 1, 128 << 20)[1..], [1, 8]);
         assert_eq!(counts(&[all(100), all(1000), all(1000)], &[100, 100, 100], 4, 128 << 20)[1..], [3, 33]);
-        // One chunk is more than the budget.
+        // One chunk exceeds the budget.
         assert_eq!(counts(&[all(100), all(100)], &[100, 100], 8, 1000), [1, 1]);
         assert!(counts(&[], &[], 8, 1000).is_empty());
     }

@@ -1,4 +1,4 @@
-//! `demo`: what this program does, in a few seconds.
+//! `demo`: writes and reads example hierarchies.
 
 mod items;
 
@@ -19,7 +19,7 @@ use crate::terminal::size;
 use crate::verbs::tree;
 use items::{Content, Item};
 
-/// Bytes of a line of keys.
+/// The width of a line of keys.
 const WIDTH: usize = 98;
 
 /// The array that is drawn.
@@ -28,11 +28,11 @@ const PICTURE: &str = "/image/mandelbrot";
 pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
     let folder = match folder {
         Some(folder) if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) => {
-            let what = format!("`{}` is not empty: the demonstration wants a new folder", folder.display());
+            let what = format!("`{}` is not empty; give a new folder", folder.display());
             return Err(Failure::fault(what));
         }
         Some(folder) if folder.exists() && !folder.is_dir() => {
-            let what = format!("`{}` is no folder: the demonstration wants a new one", folder.display());
+            let what = format!("`{}` is not a folder; give a new folder", folder.display());
             return Err(Failure::fault(what));
         }
         Some(folder) => folder,
@@ -40,15 +40,20 @@ pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
     };
     let context = context()?;
     let mut output = stdout();
-    writeln!(output, "Three hierarchies in {}, one in each format", folder.display())?;
+    writeln!(output, "Three hierarchies in {}, one for each format", folder.display())?;
     let mut differing = Vec::new();
     for (number, format) in [Format::V3, Format::V2, Format::V3Draft].into_iter().enumerate() {
         let place = folder.join(format.name());
         differing.extend(show(&place, &context, format, number == 0, &mut output)?);
     }
     match differing.is_empty() {
-        true => writeln!(output, "\nEverything that was written was read back equal.")?,
-        false => return Err(Failure::fault(format!("read back differently: {}", differing.join(", ")))),
+        true => writeln!(output, "\nAll elements were read back equal.")?,
+        false => {
+            return Err(Failure::fault(format!(
+                "elements differ after reading them back: {}",
+                differing.join(", ")
+            )));
+        }
     }
     let store = folder.join("v3");
     let command = "zarrctl";
@@ -62,7 +67,7 @@ pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
     Ok(output.flush()?)
 }
 
-/// A folder that was not there before.
+/// Creates a new folder.
 fn temporary_folder() -> Result<PathBuf, Failure> {
     let base = std::env::temp_dir();
     for number in 0..1000 {
@@ -75,10 +80,10 @@ fn temporary_folder() -> Result<PathBuf, Failure> {
             }
         }
     }
-    Err(Failure::fault(format!("no free name for a folder in `{}`", base.display())))
+    Err(Failure::fault(format!("no unused folder name in `{}`", base.display())))
 }
 
-/// Writes a hierarchy, reads it with another handle and says what is there; returns what differs.
+/// Writes a hierarchy, reads it with another handle and prints its nodes. Returns the arrays that differ.
 fn show(
     place: &Path,
     context: &Context,
@@ -140,7 +145,7 @@ fn is_equal(array: &Array, content: &Content) -> Result<bool, Failure> {
     })
 }
 
-/// Keys of documents: everything that is no chunk.
+/// The keys of metadata documents.
 fn documents(hierarchy: &Hierarchy) -> Result<Vec<String>, Failure> {
     let keys = hierarchy.store().list().map_err(|error| Failure::Fault(error.into()))?;
     let is_document = |key: &&zarr_kit::spec::Key| {
@@ -150,7 +155,7 @@ fn documents(hierarchy: &Hierarchy) -> Result<Vec<String>, Failure> {
     Ok(keys.iter().filter(is_document).map(|key| key.as_str().to_owned()).collect())
 }
 
-/// Keys in lines of a usual width.
+/// Joins keys to lines.
 fn wrapped(keys: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for key in keys {

@@ -1,4 +1,4 @@
-//! What can be said of a node, also of one that cannot be read.
+//! Descriptions of nodes, including unreadable ones.
 
 use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::metadata::draft::EntryPoint;
@@ -16,29 +16,29 @@ use zarr_kit::{Array, Format, Hierarchy, Mode, Registry};
 pub(crate) struct Part {
     /// The member of the document, such as `codecs`.
     pub(crate) member: &'static str,
-    /// As the document names it.
+    /// The identifier in the document.
     pub(crate) identifier: String,
-    /// Null if there is none.
+    /// Null if it is missing.
     pub(crate) configuration: Value,
-    /// Package and version, or why there is no plugin.
+    /// Package and version of the plugin, or why it is missing.
     pub(crate) plugin: Result<String, String>,
-    /// The same, or something shorter where that is a URI; of a data type the name that messages use.
+    /// A shorter name if the identifier is a URI; for a data type, the name in messages.
     pub(crate) name: String,
-    /// Parts inside of this one: the codecs of a shard.
+    /// Nested parts: the codecs of a shard.
     pub(crate) inner: Vec<Part>,
 }
 
-/// Asks the registry about every part of an array.
+/// Looks up the parts of an array in the registry.
 #[derive(Debug)]
 pub(crate) struct Describer<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) format: Format,
-    /// How documents are read.
+    /// How strictly documents are read.
     pub(crate) mode: Mode,
 }
 
 impl<'a> Describer<'a> {
-    /// For the arrays of a hierarchy, which are read as it is.
+    /// For the arrays of a hierarchy.
     pub(crate) fn of(hierarchy: &'a Hierarchy) -> Self {
         let context = hierarchy.context();
         Self { registry: context.registry(), format: hierarchy.format(), mode: context.mode() }
@@ -46,7 +46,7 @@ impl<'a> Describer<'a> {
 }
 
 impl Describer<'_> {
-    /// All parts, in the order in which people want to know them.
+    /// All parts, in the order of the output.
     pub(crate) fn parts(&self, metadata: &ArrayMetadata, array: Option<&Array>) -> Vec<Part> {
         let registry = self.registry;
         let mut parts = vec![
@@ -77,7 +77,7 @@ impl Describer<'_> {
         parts
     }
 
-    /// What a hierarchy of the draft as a whole names.
+    /// The parts of the entry point of a hierarchy of the v3 draft.
     pub(crate) fn hierarchy_parts(&self, entry_point: &EntryPoint) -> Vec<Part> {
         let encodings = self.registry.metadata_encodings();
         let mut parts = vec![self.part("metadata_encoding", encodings, &entry_point.metadata_encoding)];
@@ -98,7 +98,7 @@ impl Describer<'_> {
         }
     }
 
-    /// The codecs of a chain that a document names.
+    /// The codecs of a chain that have a document.
     fn chain(&self, chain: &CodecChain) -> Vec<Part> {
         let documents = chain.links().iter().filter_map(|link| link.document.as_ref());
         let mut parts: Vec<_> =
@@ -107,7 +107,7 @@ impl Describer<'_> {
         parts
     }
 
-    /// The codecs that turn bytes into bytes, as short as can be, those inside of shards too.
+    /// The short names of bytes-to-bytes codecs, including those inside shards.
     pub(crate) fn compressors(&self, chain: &CodecChain) -> Vec<String> {
         let names = chain.links().iter().flat_map(|link| match (&link.codec, &link.document) {
             (Codec::Shard(shard), _) => self.compressors(&shard.inner_codecs),
@@ -158,13 +158,13 @@ impl Describer<'_> {
     }
 }
 
-/// What a document calls a plugin; of a URI the plugin's own name, which is shorter.
+/// The identifier; for a URI, the plugin's name, which is shorter.
 fn short_name(identifier: &str, name: Option<&str>) -> String {
     let short = name.filter(|name| identifier.contains(':') && !name.is_empty());
     short.unwrap_or(identifier).to_owned()
 }
 
-/// The codecs of an array, as short as can be: `transpose, bytes, zstd`.
+/// The short names of an array's codecs: `transpose, bytes, zstd`.
 pub(crate) fn codec_names(parts: &[Part]) -> String {
     let codecs = parts.iter().filter(|part| part.member == "codecs");
     let names = codecs.map(|part| match part.inner.is_empty() {
@@ -174,7 +174,7 @@ pub(crate) fn codec_names(parts: &[Part]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Numbers with a cross between them; an array without dimensions has one element.
+/// A shape for people: `2 × 3`. An array without dimensions has one element.
 pub(crate) fn shape(lengths: &[u64]) -> String {
     if lengths.is_empty() {
         return "()".to_owned();
@@ -182,7 +182,7 @@ pub(crate) fn shape(lengths: &[u64]) -> String {
     lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
-/// How many there are in all, if that is a number of 64 bits.
+/// The product, or `None` if it overflows.
 pub(crate) fn product(lengths: &[u64]) -> Option<u64> {
     match lengths.contains(&0) {
         true => Some(0),
@@ -190,21 +190,21 @@ pub(crate) fn product(lengths: &[u64]) -> Option<u64> {
     }
 }
 
-/// How much of an array is stored.
+/// Statistics about the stored chunks of an array.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stored {
-    /// Chunks that are there.
+    /// Number of stored chunks.
     pub(crate) chunks: u64,
-    /// Chunks of the grid, if that is a number of 64 bits.
+    /// Number of chunks in the grid; `None` if it overflows.
     pub(crate) all: Option<u64>,
     /// Bytes of the stored chunks.
     pub(crate) size: u64,
-    /// Bytes of all elements of the array, if elements have a fixed size and that is a number of 64 bits.
+    /// Bytes of all elements; `None` for elements of variable size, or if it overflows.
     pub(crate) raw: Option<u64>,
 }
 
 impl Stored {
-    /// Asks the store about every chunk that it lists.
+    /// Gets the sizes of all chunks that the store lists.
     pub(crate) fn of(array: &Array, mut each: impl FnMut(u64, u64)) -> Result<Self, zarr_kit::Error> {
         let indices = array.stored_chunks()?;
         let mut sizes = Vec::new();
@@ -216,7 +216,7 @@ impl Stored {
         Ok(Self::from_sizes(&sizes, array.chunk_grid(), array.shape(), element))
     }
 
-    /// Of the bytes that each stored chunk has, and an element, where that is known.
+    /// From the size of each stored chunk, and that of an element if it is fixed.
     pub(crate) fn from_sizes(
         sizes: &[u64],
         grid: &dyn ChunkGrid,
@@ -231,20 +231,20 @@ impl Stored {
         }
     }
 
-    /// How many times smaller the stored bytes are, if that can be said.
+    /// The compression ratio, if it is defined.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let raw = self.raw.filter(|&raw| raw > 0 && self.size > 0)?;
         Some(crate::terminal::ratio(raw, self.size))
     }
 }
 
-/// The elements of one chunk along each dimension, or those of the largest where they differ.
+/// The shape of a chunk, or of the largest chunk if they differ.
 pub(crate) fn chunk_shape(array: &Array) -> Vec<u64> {
     let grid = array.chunk_grid();
     grid.chunk_shape().map_or_else(|| grid.largest_chunk(), <[u64]>::to_vec)
 }
 
-/// The same in words, which tell the one from the other.
+/// The shape of chunks in words, with "up to" if they differ.
 pub(crate) fn chunk_size(grid: &dyn ChunkGrid) -> String {
     match grid.chunk_shape() {
         Some(lengths) => shape(lengths),
@@ -252,7 +252,7 @@ pub(crate) fn chunk_size(grid: &dyn ChunkGrid) -> String {
     }
 }
 
-/// The type that elements are read as, and the one that the document names where that is another.
+/// The data type for reading, and the type in the document if it differs.
 pub(crate) fn type_name(array: &Array) -> String {
     let name = array.data_type().name();
     match array.fallback() {
@@ -261,7 +261,7 @@ pub(crate) fn type_name(array: &Array) -> String {
     }
 }
 
-/// Everything that was not understood, one line each.
+/// All problems of an error, one line each.
 pub(crate) fn problems(error: &zarr_kit::Error) -> Vec<String> {
     match error {
         zarr_kit::Error::NotUnderstood { problems, .. } => problems.iter().map(ToString::to_string).collect(),
@@ -269,7 +269,7 @@ pub(crate) fn problems(error: &zarr_kit::Error) -> Vec<String> {
     }
 }
 
-/// The order in which numbers are stored: forms of fill values may hold the bytes of an element.
+/// The byte order in chunks: some forms of fill values contain the bytes of an element.
 pub(crate) fn stored_order(chain: &CodecChain) -> ByteOrder {
     let order = chain.links().iter().find_map(|link| match &link.codec {
         Codec::Binary(order) => Some(order.clone()),

@@ -1,4 +1,4 @@
-//! Whether writes wait for the disk.
+//! Durable writes: whether they wait for the disk.
 
 use std::fs::File;
 use std::io;
@@ -16,10 +16,10 @@ use crate::failure::Failure;
 /// The variable with the default of `--durable`.
 const VARIABLE: &str = "ZARR_KIT_DURABLE";
 
-/// Whether `--durable` or the variable asks for it.
+/// Whether `--durable` or the variable is set.
 static DURABLE: OnceLock<bool> = OnceLock::new();
 
-/// Notes whether everything that follows waits for the disk: `option`, or else the variable.
+/// Sets whether writes wait for the disk: `option`, or else the variable.
 pub(crate) fn set(option: bool) -> Result<(), Failure> {
     let variable = std::env::var_os(VARIABLE).unwrap_or_default();
     let is_durable = option || parse(&variable.to_string_lossy()).map_err(Failure::fault)?;
@@ -31,9 +31,7 @@ fn parse(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" => Ok(true),
         "0" | "false" | "" => Ok(false),
-        other => Err(format!(
-            "the variable {VARIABLE} is `{other}`, expected 1, true, 0 or false: correct it or unset it"
-        )),
+        other => Err(format!("environment variable {VARIABLE} is `{other}`; expected 1, true, 0 or false")),
     }
 }
 
@@ -42,7 +40,7 @@ pub(crate) fn is_on() -> bool {
     DURABLE.get().copied().unwrap_or_default()
 }
 
-/// Opens a store that is to be written to. Local folders in it are durable if [`is_on`], unless a description has
+/// Opens a store for writing. Local folders in it are durable if [`is_on`], unless a description has
 /// `"durable": false`.
 pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     if !is_on() {
@@ -60,7 +58,7 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     Ok(Arc::new(store.durable(true)))
 }
 
-/// The JSON description of a store with `"durable": true` in each local folder that does not decide it. None for other
+/// Adds `"durable": true` to each local folder in a JSON description that does not set it. `None` for other
 /// locations.
 fn durable_description(location: &str) -> Option<String> {
     let parsed = json::parse(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
@@ -106,7 +104,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Other systems do not open folders.
+/// Other systems do not open folders as files.
 #[cfg(not(unix))]
 fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
@@ -117,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_folders_in_descriptions_become_durable_unless_they_decide_it() {
+    fn local_folders_in_descriptions_become_durable_unless_they_set_it() {
         let durable = |text: &str| durable_description(text);
         for (given, made) in [
             (r#"{"type":"filesystem","path":"a"}"#, r#"{"type":"filesystem","path":"a","durable":true}"#),

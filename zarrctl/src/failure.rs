@@ -1,35 +1,58 @@
-//! What ends the program, and with which status.
+//! Failures of verbs, and their messages.
 
 use std::error::Error;
 use std::io;
+use std::process::ExitCode;
 
 use zarr_kit::spec::printable;
 
-/// Why a verb did not do what it was asked to.
+/// The command that runs a build with all features, in a clone of the repository.
+const FULL_BUILD: &str = "cargo run --release -p zarrctl --features full";
+
+/// Why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The data or the request is at fault.
+    /// An error in the data or the request; the exit status is 1.
     Fault(Box<dyn Error + Send + Sync>),
-    /// As [`Failure::Fault`], for several reasons: each gets its own line.
+    /// As [`Failure::Fault`], with several reasons, each on its own line.
     Listed {
-        /// What is not done.
+        /// The operation that was refused.
         head: String,
-        /// Why not.
+        /// The reasons.
         reasons: Vec<String>,
     },
-    /// Standard output, or the file that is being read or written, fails.
+    /// Reading or writing a file or standard output failed.
     Io(io::Error),
-    /// Nobody reads standard output any more.
-    NobodyReads,
+    /// Wrong usage, with status 2.
+    Usage(String),
+    /// The reader of standard output has closed it.
+    BrokenPipe,
 }
 
 impl Failure {
-    /// The data or the request is at fault, in words.
+    /// An error in the data or the request, in words.
     pub(crate) fn fault(what: impl Into<String>) -> Self {
         Self::Fault(what.into().into())
     }
 
-    /// With words in front that say what was being done.
+    /// The verb or scheme `what` is not in this build.
+    pub(crate) fn not_in_build(what: &str) -> Self {
+        let arguments: Vec<_> = std::env::args().skip(1).map(|argument| quoted(&argument)).collect();
+        Self::Usage(format!(
+            "{what} is not in this build; in a clone of the repository, run: {FULL_BUILD} -- {}",
+            arguments.join(" ")
+        ))
+    }
+
+    /// The exit status.
+    pub(crate) fn status(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+
+    /// Prefixes the message with the operation.
     pub(crate) fn while_doing(self, what: &str) -> Self {
         match self {
             Self::Fault(error) => Self::fault(format!("{what}: {}", chain(&*error))),
@@ -37,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// With words in front that name the file, if that is what fails.
+    /// Prefixes the message with the file, if reading or writing failed.
     pub(crate) fn while_at(self, file: &str) -> Self {
         match self {
             Self::Io(error) => Self::fault(format!("{file}: {}", chain(&error))),
@@ -45,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// With words at the end that report what remains, or what to do.
+    /// Appends a hint about what remains, or what to do.
     pub(crate) fn with_hint(self, hint: &str) -> Self {
         match self {
             Self::Fault(error) => Self::fault(format!("{}; {hint}", chain(&*error))),
@@ -53,7 +76,7 @@ impl Failure {
         }
     }
 
-    /// The message, if there is something to say. Only newlines between reasons are left in it.
+    /// The message, unless standard output was closed. Newlines only separate reasons.
     pub(crate) fn message(&self) -> Option<String> {
         match self {
             Self::Fault(error) => Some(chain(&**error)),
@@ -61,28 +84,29 @@ impl Failure {
                 let reasons = reasons.iter().map(|reason| format!("\n  {}", printable(reason)));
                 Some(format!("{}:{}", printable(head), reasons.collect::<String>()))
             }
+            Self::Usage(message) => Some(printable(message).to_string()),
             Self::Io(error) => Some(format!("writing to standard output: {}", chain(error))),
-            Self::NobodyReads => None,
+            Self::BrokenPipe => None,
         }
     }
 }
 
 impl From<zarr_kit::Error> for Failure {
-    /// Where the paths of nodes are at fault, with the verb that lists them; where something is unknown, with the one that
-    /// says where it was looked for.
+    /// Adds a hint: for a wrong path, the verb that lists paths; for an unknown identifier, the verb that
+    /// explains the search.
     fn from(error: zarr_kit::Error) -> Self {
         match &error {
             zarr_kit::Error::NoNode(_) | zarr_kit::Error::WrongKind { .. } => {
-                Self::fault(format!("{error}; `zarrctl tree` lists what there is"))
+                Self::fault(format!("{error}; `zarrctl tree STORE` lists the nodes"))
             }
             #[cfg(all(feature = "dynamic", target_os = "linux"))]
             zarr_kit::Error::NotUnderstood { .. } => {
-                // Of others it is known which build or plugin has them.
+                // For the others, the message names the build or plugin.
                 let unknown = error.missing_plugins().find(|unknown| unknown.known_elsewhere.is_none());
                 let identifier = unknown.map(|unknown| unknown.identifier.clone());
                 match identifier {
                     Some(identifier) => Self::fault(format!(
-                        "{error}; `zarrctl plugins why {identifier}` says where it was looked for"
+                        "{error}; `zarrctl plugins why {identifier}` shows where it was searched for"
                     )),
                     None => Self::Fault(error.into()),
                 }
@@ -95,13 +119,22 @@ impl From<zarr_kit::Error> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
             _ => Self::Io(error),
         }
     }
 }
 
-/// A message with all its causes, each once: many messages hold that of their cause already. It is printable.
+/// An argument as a POSIX shell reads it.
+fn quoted(argument: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
+    match !argument.is_empty() && argument.bytes().all(is_plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
+    }
+}
+
+/// A printable message with all its causes. Causes that the message already contains are omitted.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = without_code(error.to_string());
     let mut cause = error.source();
@@ -115,13 +148,13 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     printable(text).to_string()
 }
 
-/// Without the number that the system has for an error, which stands behind its words.
+/// Removes the operating system's error codes, such as ` (os error 2)`.
 fn without_code(text: String) -> String {
     const BEFORE: &str = " (os error ";
     let Some((words, rest)) = text.split_once(BEFORE) else { return text };
     match rest.split_once(')') {
-        Some((code, behind)) if code.bytes().all(|byte| byte.is_ascii_digit()) => {
-            format!("{words}{}", without_code(behind.to_owned()))
+        Some((code, rest)) if code.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{words}{}", without_code(rest.to_owned()))
         }
         _ => text,
     }
@@ -149,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_told_once() {
+    fn causes_are_printed_once() {
         let inner = Layer("no such file", None);
         let middle = Layer("reading `a`: no such file", Some(Box::new(inner)));
         assert_eq!(
@@ -167,15 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_system_are_not_told() {
-        let told = |text: &str| without_code(text.to_owned());
-        assert_eq!(told("`a`: Is a directory (os error 21); b"), "`a`: Is a directory; b");
-        assert_eq!(told("a (os error 1): b (os error 2)"), "a: b");
-        assert_eq!(told("a (os error of ours)"), "a (os error of ours)");
+    fn error_codes_of_the_system_are_not_printed() {
+        let stripped = |text: &str| without_code(text.to_owned());
+        assert_eq!(stripped("`a`: Is a directory (os error 21); b"), "`a`: Is a directory; b");
+        assert_eq!(stripped("a (os error 1): b (os error 2)"), "a: b");
+        assert_eq!(stripped("a (os error of ours)"), "a (os error of ours)");
     }
 
     #[test]
-    fn what_is_written_to_is_named_unless_something_else_fails() {
+    fn the_file_is_named_only_if_reading_or_writing_it_fails() {
         let full = || Failure::from(io::Error::from(io::ErrorKind::StorageFull));
         assert!(full().message().unwrap().starts_with("writing to standard output: "));
         assert!(full().while_at("writing `a`").message().unwrap().starts_with("writing `a`: "));
@@ -183,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pipe_is_no_fault() {
-        assert!(matches!(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)), Failure::NobodyReads));
+    fn a_broken_pipe_is_not_a_fault() {
+        assert!(matches!(Failure::from(io::Error::from(io::ErrorKind::BrokenPipe)), Failure::BrokenPipe));
         assert!(matches!(Failure::from(io::Error::from(io::ErrorKind::NotFound)), Failure::Io(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! Elements as files: raw bytes, NumPy's format, JSON, CSV.
+//! Output and input formats of elements: raw bytes, NumPy, JSON, CSV.
 
 pub(crate) mod csv;
 pub(crate) mod element;
@@ -16,16 +16,16 @@ use zarr_kit::spec::{ByteOrder, Elements};
 
 use crate::failure::Failure;
 
-/// Writes elements that come part by part, in C order.
+/// Writes elements that arrive in parts, in C order.
 pub(crate) trait Writer {
-    /// The next elements.
+    /// Writes the next elements.
     fn write(&mut self, elements: &ElementArray, to: &mut dyn Write) -> Result<(), Failure>;
 
-    /// What stands behind the last one.
+    /// Writes the end of the output.
     fn finish(&mut self, to: &mut dyn Write) -> Result<(), Failure>;
 }
 
-/// Turns elements of fixed size from native order to `order`, or back.
+/// Converts elements of fixed size from native byte order to `order`, or back.
 pub(crate) fn reorder(bytes: &mut [u8], elements: &Elements, order: &ByteOrder) {
     let Elements::Fixed { size, units } = elements else { return };
     if *size == 0 {
@@ -53,7 +53,7 @@ pub(crate) fn reorder(bytes: &mut [u8], elements: &Elements, order: &ByteOrder) 
     }
 }
 
-/// Whether native order is another than `order`.
+/// Whether native byte order differs from `order`.
 pub(crate) fn is_reordered(order: &ByteOrder) -> bool {
     match order {
         ByteOrder::Little => cfg!(target_endian = "big"),

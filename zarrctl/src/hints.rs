@@ -1,4 +1,6 @@
-//! Hints at what interrupted operations left.
+//! Hints about misspelt paths and about files that interrupted operations left.
+
+use std::path::Path;
 
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
@@ -6,13 +8,19 @@ use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
 use crate::failure::Failure;
 use crate::leftovers;
 use crate::printer::note;
+use crate::similar::similar;
 use crate::terminal::warn;
 
-/// The failure to find a node. It has a hint if chunks are stored at the path.
+/// The failure to find a node. It has a hint if chunks are stored at the path, or if a node has a similar path.
 pub(crate) fn of_node(error: Error, hierarchy: &Hierarchy) -> Failure {
     let Error::NoNode(path) = &error else { return error.into() };
     // A listing that fails does not replace the error at hand.
-    let Ok(count @ 1..) = leftovers::chunks_below(hierarchy, path) else { return error.into() };
+    let Ok(count @ 1..) = leftovers::chunks_below(hierarchy, path) else {
+        return match similar_node(hierarchy, path) {
+            Some(similar) => Failure::fault(format!("{error}; did you mean {similar}?")),
+            None => error.into(),
+        };
+    };
     let store = &**hierarchy.store();
     let repair = match folder(store) {
         Some(folder) => format!("`zarrctl clean {folder}` removes them"),
@@ -24,14 +32,47 @@ pub(crate) fn of_node(error: Error, hierarchy: &Hierarchy) -> Failure {
     ))
 }
 
-/// The failure to find a hierarchy. It has a hint if a local folder has nothing but chunks.
+/// The path of a node that is similar to a missing one. Only local stores are listed.
+fn similar_node(hierarchy: &Hierarchy, missing: &NodePath) -> Option<String> {
+    let store = hierarchy.store();
+    if !store.capabilities().listable || store.read_hints().max_concurrency > 0 {
+        return None;
+    }
+    let nodes = hierarchy.walk(NodePath::root()).ok()?;
+    let nodes = nodes.iter().filter(|node| !node.path.is_root());
+    let paths: Vec<String> = nodes.map(|node| node.path.to_string()).collect();
+    let missing = missing.to_string();
+    let exact = similar(&missing, paths.iter().map(String::as_str));
+    // The name may be right and the group missing.
+    let ends_like = || paths.iter().find(|path| path.ends_with(&missing)).map(String::as_str);
+    exact.or_else(ends_like).map(str::to_owned)
+}
+
+/// The failure to find a hierarchy. It has a hint if a local folder has nothing but chunks, or if it is missing and another
+/// folder has a similar name.
 pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
     let (Error::NoHierarchy { .. }, Some(folder)) = (&error, folder(store)) else { return error.into() };
-    let Ok(count @ 1..) = leftovers::chunks_without_hierarchy(store) else { return error.into() };
+    let Ok(count @ 1..) = leftovers::chunks_without_hierarchy(store) else {
+        return match similar_folder(Path::new(&folder)) {
+            Some(similar) => Failure::fault(format!("{error}; did you mean {similar}?")),
+            None => error.into(),
+        };
+    };
     Failure::fault(format!(
         "{error}; the store has {}, which an interrupted operation probably left: `zarrctl clean {folder}` removes them",
         chunks(count)
     ))
+}
+
+/// A folder with a similar name, next to a missing one.
+fn similar_folder(missing: &Path) -> Option<String> {
+    if missing.exists() {
+        return None;
+    }
+    let entries = missing.parent()?.read_dir().ok()?.filter_map(Result::ok);
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let found = similar(missing.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(missing.with_file_name(found).display().to_string())
 }
 
 /// Warns of chunks outside of the shape of an array in a local folder.

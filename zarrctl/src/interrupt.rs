@@ -1,5 +1,5 @@
-//! An orderly end on SIGINT and SIGTERM: no value is cut short, temporary files are removed, and a message tells what is
-//! left.
+//! Handles SIGINT and SIGTERM: current writes are completed, temporary files are removed, and a message
+//! describes the remaining files.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ mod store;
 
 pub(crate) use store::Interruptible;
 
-/// How long an interrupted program finishes the values that it is writing.
+/// The time limit for completing writes after a signal.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What the handler has to know. A signal concerns the program as a whole, and so does this.
+/// The state for the signal handler, which concerns the whole process.
 static STATE: Mutex<State> =
     Mutex::new(State { is_stopping: false, writing: 0, temporary: Vec::new(), left: String::new() });
 
-/// Is notified when a value is written.
+/// Notified when a write ends.
 static WRITTEN: Condvar = Condvar::new();
 
 struct State {
@@ -31,9 +31,9 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets signals end the program in an orderly way from now on. `left` is the message about what remains then.
+/// Handles signals from now on. `left` is the message about remaining files.
 ///
-/// Without a thread to wait for signals, they end the program immediately.
+/// If the thread that waits for signals cannot be started, signals end the program immediately.
 pub(crate) fn watch(left: String) -> Result<(), crate::failure::Failure> {
     state().left = left;
     #[cfg(unix)]
@@ -47,7 +47,7 @@ pub(crate) fn watch(left: String) -> Result<(), crate::failure::Failure> {
                 end(signal);
             }
         };
-        // The handlers are installed after the thread has started: without it, they would hide the signals.
+        // The handlers are installed after the thread has started; without the thread, signals would be lost.
         if std::thread::Builder::new().spawn(waiting).is_ok() {
             let sent = send.send(Signals::new([SIGINT, SIGTERM])?);
             sent.map_err(|_| crate::failure::Failure::fault("the thread that waits for signals ended"))?;
@@ -63,21 +63,21 @@ fn end(signal: i32) {
     let waited = WRITTEN.wait_timeout_while(state, GRACE, |state| state.writing > 0);
     state = waited.unwrap_or_else(PoisonError::into_inner).0;
     for file in &state.temporary {
-        // A file that cannot be removed is found by `clean`.
+        // `clean` finds files that cannot be removed here.
         let _left = std::fs::remove_file(file);
     }
     crate::printer::note(&format!("interrupted; {}", state.left));
-    // The status that shells give a program that a signal ended.
+    // The exit status that shells use for signals.
     std::process::exit(128 + signal);
 }
 
-/// A value is being written until this is dropped.
+/// A write in progress, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Writing(());
 
-/// Begins to write a value. After a signal this never returns: the program ends.
+/// Begins a write. After a signal this blocks until the program exits.
 ///
-/// A thread that has one must not ask for another one.
+/// A thread must not hold two of them.
 pub(crate) fn writing() -> Writing {
     let mut state = state();
     while state.is_stopping {

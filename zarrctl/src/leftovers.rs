@@ -1,4 +1,4 @@
-//! Chunks that no array has: what interrupted copies, erasures and changes of shape leave.
+//! Chunks without an array, which interrupted copies, erasures and resizes leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use zarr_kit::{Error, Format, Hierarchy, Kind, Node, NodePath};
 use crate::failure::Failure;
 use crate::salvage::key_encoding;
 
-/// The largest document that is looked at, in bytes.
+/// The largest document that is parsed, in bytes.
 const LARGEST_DOCUMENT: usize = 64 << 20;
 
-/// Values in one folder that belong to no node.
+/// Values in one folder that do not belong to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Leftover {
-    /// The folder of the node that has them, or had.
+    /// The folder of the (former) node.
     pub(crate) folder: String,
     pub(crate) reason: Reason,
     pub(crate) keys: Vec<Key>,
@@ -30,7 +30,7 @@ pub(crate) struct Leftover {
 pub(crate) enum Reason {
     /// Chunks without the document of an array.
     NoDocument,
-    /// Chunks with indices that the grid of their array does not have.
+    /// Chunks outside of the grid of their array.
     OutsideOfTheArray,
     /// Attributes of v2 without the document of an array or a group.
     NoNode,
@@ -39,13 +39,13 @@ pub(crate) enum Reason {
 impl Reason {
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Self::NoDocument => "there is no metadata of an array",
-            Self::OutsideOfTheArray => "they are outside of the shape of the array",
-            Self::NoNode => "there is no metadata of an array or a group",
+            Self::NoDocument => "array metadata is missing",
+            Self::OutsideOfTheArray => "outside of the shape of the array",
+            Self::NoNode => "array or group metadata is missing",
         }
     }
 
-    /// Returns the leftover values in words, with their number.
+    /// The number of values in words.
     pub(crate) fn counted(self, count: usize) -> String {
         let one = match self {
             Self::NoDocument | Self::OutsideOfTheArray => "chunk",
@@ -59,7 +59,7 @@ impl Reason {
     }
 }
 
-/// Finds them in a store that can list. `hierarchies` are all that are in the store.
+/// Finds leftovers in a store that can list. `hierarchies` are all hierarchies in it.
 pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<Leftover>, Failure> {
     let keys = store.list_sorted(&Prefix::root()).map_err(|error| Failure::Fault(error.into()))?;
     let mut found = without_document(store, &keys)?;
@@ -91,7 +91,7 @@ pub(crate) fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usi
     Ok(keys.iter().filter(is_left).count())
 }
 
-/// All keys at and below a path that only chunks have.
+/// All keys at and below a path that are certainly chunks.
 pub(crate) fn chunks_at(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Key>, Failure> {
     let mut keys = listed(&**hierarchy.store(), &chunk_folder(hierarchy, path)?)?;
     keys.retain(is_certain);
@@ -126,8 +126,8 @@ fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failur
     Ok(prefix.map_err(|error| Failure::Fault(error.into()))?.as_str().to_owned())
 }
 
-/// The chunks below no array: those in folders of groups, and all where a store holds nothing but chunks. Files such as
-/// `7` and `0/1` may be chunks of v2, or anything else: they are left alone.
+/// Finds chunks in folders of groups that do not belong to arrays, and all chunks in a store without other
+/// files. Keys such as `7` and `0/1` may be something else than v2 chunks and are ignored.
 fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Failure> {
     let nodes = Nodes::of(store, keys)?;
     let is_left = |key: &Key| is_of_attributes(key) || is_certain(key);
@@ -157,17 +157,17 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Fa
     Ok(found.chain(attributes).collect())
 }
 
-/// Whether hardly any file but a chunk has a key like this.
+/// Whether a key is almost certainly a chunk.
 fn is_certain(key: &Key) -> bool {
     Chunk::of(key).is_some_and(|chunk| chunk.is_certain)
 }
 
-/// Whether a key is that of the attributes of a node of v2.
+/// Whether a key is a v2 attributes document.
 fn is_of_attributes(key: &Key) -> bool {
     key.name() == ".zattrs"
 }
 
-/// The chunks of an array whose indices its grid does not have.
+/// The chunks of an array outside of its grid.
 fn outside_of(
     hierarchy: &Hierarchy,
     path: &NodePath,
@@ -194,7 +194,7 @@ fn outside_of(
 struct Nodes {
     arrays: BTreeSet<String>,
     groups: BTreeSet<String>,
-    /// Groups of v2 in consolidated metadata, which may have no document of their own.
+    /// v2 groups in consolidated metadata, which may not have their own documents.
     copied_groups: BTreeSet<String>,
 }
 
@@ -219,8 +219,8 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Adds the node of a `zarr.json` and the arrays of consolidated metadata, which may have no document of their own. A
-    /// document that cannot be read may be that of an array.
+    /// Adds the node of a `zarr.json`, and the arrays in consolidated metadata, which may not have their own
+    /// documents. An unreadable document may belong to an array.
     fn add_document(&mut self, folder: String, document: Option<&Value>) {
         let member = |name| document?.as_object()?.get(name);
         let consolidated = member("consolidated_metadata").map_or(document, Some);
@@ -252,14 +252,14 @@ fn is_below(key: &Key, folders: &BTreeSet<String>) -> bool {
     std::iter::once("").chain(above).any(|folder| folders.contains(folder))
 }
 
-/// A document; nothing if it cannot be read.
+/// Reads a document; `None` if it is unreadable.
 fn document(store: &dyn Store, key: &Key) -> Result<Option<Value>, Failure> {
     let bytes = get_value(store, key, LARGEST_DOCUMENT).map_err(|error| Failure::Fault(error.into()))?;
     let parsed = bytes.and_then(|bytes| json::parse(&bytes, &ParseOptions::default()).ok());
     Ok(parsed.map(|parsed| parsed.value))
 }
 
-/// Whether a document may be that of an array: it is not a group, an entry point or `.zmetadata`.
+/// Whether a document may belong to an array: it is not a group, an entry point or `.zmetadata`.
 fn is_array(document: Option<&Value>) -> bool {
     let Some(document) = document else { return true };
     let member = |name| document.as_object().and_then(|members| members.get(name));
@@ -268,8 +268,8 @@ fn is_array(document: Option<&Value>) -> bool {
     !is_group && !is_entry_point && member("zarr_consolidated_format").is_none()
 }
 
-/// The folders that the chunks of an array of the draft may be in, from the key of its document: `meta/a.array.json` has
-/// `data/a/`. A name may contain `.array.` too.
+/// The possible chunk folders of an array in the v3 draft, from the key of its document: `meta/a.array.json`
+/// has `data/a/`. A name may contain `.array.` too.
 fn chunks_of_draft(key: &Key) -> Vec<String> {
     let Some(name) = key.as_str().strip_prefix("meta/") else { return Vec::new() };
     let ends = name.match_indices(".array.").map(|(at, _)| format!("data/{}/", &name[..at]));
@@ -277,12 +277,12 @@ fn chunks_of_draft(key: &Key) -> Vec<String> {
     ends.chain(is_root.then(|| "data/".to_owned())).collect()
 }
 
-/// A key that looks like that of a chunk.
+/// A key that may be a chunk.
 #[derive(Debug, PartialEq, Eq)]
 struct Chunk<'k> {
-    /// What stands before the indices.
+    /// The part before the indices.
     folder: &'k str,
-    /// Whether hardly any other file has such a key.
+    /// Whether other files are unlikely to have such a key.
     is_certain: bool,
 }
 
@@ -322,7 +322,7 @@ fn are_numbers(text: &str, separator: char) -> bool {
     text.split(separator).all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The hierarchies of all formats in a store.
+/// Opens the hierarchies of all formats in a store.
 pub(crate) fn hierarchies(
     store: &std::sync::Arc<dyn Store>,
     context: &zarr_kit::Context,
@@ -332,7 +332,7 @@ pub(crate) fn hierarchies(
         let options = zarr_kit::OpenOptions::new().format(format).consolidated(false);
         match Hierarchy::open_with(std::sync::Arc::clone(store), context, options) {
             Ok(hierarchy) => hierarchies.push(hierarchy),
-            // A `zarr.json` of another format is an unreadable document of this one.
+            // A `zarr.json` of another format is unreadable in this one.
             Err(Error::NoHierarchy { .. } | Error::Document { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_told_from_other_files_by_their_keys() {
+    fn chunks_are_recognized_by_their_keys() {
         let chunk = |key: &str| {
             let key = Key::new(key).unwrap();
             Chunk::of(&key).map(|chunk| (chunk.folder.to_owned(), chunk.is_certain))
@@ -385,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_arrays_that_are_there_are_not_left_over() {
+    fn chunks_of_existing_arrays_are_not_leftovers() {
         let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
         let array = r#"{"zarr_format": 3, "node_type": "array"}"#;
         let documents = [("zarr.json", group), ("g/zarr.json", group), ("g/a/zarr.json", array)];
         let chunks = ["g/a/c/0", "g/b/c/0", "g/b/c/1", "g/d/0", "g/d/0.0", "notes.txt"];
         assert_eq!(left(&documents, &chunks), [("g/b/".to_owned(), 2), ("g/d/".to_owned(), 1)]);
-        // What cannot be read may be an array.
+        // An unreadable document may belong to an array.
         assert_eq!(left(&[("zarr.json", "{")], &["a/c/0"]), []);
         assert_eq!(
             left(&[(".zgroup", "{}"), ("a/.zarray", "{}")], &["a/0.0", "b/0.0", "e/0", "d/0/1"]),
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_only_consolidated_metadata_have_keep_their_chunks() {
+    fn arrays_in_consolidated_metadata_keep_their_chunks() {
         let v3 = r#"{"zarr_format": 3, "node_type": "group", "consolidated_metadata": {"kind": "inline",
             "must_understand": false, "metadata": {"g/a": {"zarr_format": 3, "node_type": "array"},
             "g": {"zarr_format": 3, "node_type": "group"}}}}"#;
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_without_a_node_are_left_over() {
+    fn attributes_without_a_node_are_leftovers() {
         let documents = [(".zgroup", "{}"), ("a/.zarray", "{}"), ("g/.zgroup", "{}")];
         let attributes = [".zattrs", "a/.zattrs", "g/.zattrs", "g/x/.zattrs", "y/.zattrs"];
         assert_eq!(left(&documents, &attributes), [("g/x/".to_owned(), 1), ("y/".to_owned(), 1)]);
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_may_hold_anything_are_left_alone() {
+    fn folders_with_other_files_are_ignored() {
         assert_eq!(left(&[], &["a/c/0/0", "b/0.0"]), [("a/".to_owned(), 1), ("b/".to_owned(), 1)]);
         for other in ["notes.txt", "2024/05/1", "7"] {
             assert_eq!(left(&[], &["a/c/0/0", "b/0.0", other]), [], "{other}");

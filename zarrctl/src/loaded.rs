@@ -1,4 +1,4 @@
-//! Plugins that are loaded at run time: where they are, and which of them the user trusts.
+//! Plugins that are loaded at run time: where they are installed, and which ones the user trusts.
 
 use std::path::Path;
 use std::sync::Once;
@@ -10,7 +10,7 @@ use zarr_kit::spec::printable_path;
 use crate::failure::{Failure, chain};
 use crate::terminal::warn;
 
-/// What is installed on this machine. Of that, what is pinned in the user's lock file may be loaded.
+/// The installed plugins. Only plugins pinned in the user's lock file are loaded.
 #[derive(Debug)]
 pub(crate) struct Installed {
     pub(crate) search: Search,
@@ -18,26 +18,27 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Looks where the environment says. A lock file that cannot be read trusts nothing, which is told.
+    /// Searches the folders from the environment. An unreadable lock file trusts nothing; a warning says so.
     pub(crate) fn find() -> Self {
         let search = Search::from_environment();
         let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
         let lock = lock.unwrap_or_else(|error| {
-            // Some verbs look twice.
-            static TOLD: Once = Once::new();
-            TOLD.call_once(|| warn(&format!("no plugin is trusted: {}", chain(&error))));
+            // Some verbs search twice.
+            static WARNED: Once = Once::new();
+            WARNED.call_once(|| warn(&format!("no plugins are trusted: {}", chain(&error))));
             Lock::default()
         });
         Self { loader: Loader::new(&search, Policy::Pinned, lock), search }
     }
 
-    /// Adds what may be loaded. Of the rest, whoever asks for one of its identifiers is told why it is not used.
+    /// Adds the plugins that may be loaded. Errors about unknown identifiers explain why the others are not
+    /// used.
     pub(crate) fn added_to(&self, mut registry: Registry) -> Registry {
-        let _told_where_it_is_asked_for = self.loader.register(&mut registry);
+        let _refused = self.loader.register(&mut registry);
         registry
     }
 
-    /// Opens the plugins that have the identifier, so that their examples are known when they are added.
+    /// Opens the plugins with this identifier, so that their examples are known when they are added.
     pub(crate) fn open_what_has(&self, identifier: &str) {
         for candidate in self.loader.candidates() {
             let Ok(manifest) = candidate.manifest() else { continue };
@@ -50,41 +51,45 @@ impl Installed {
         }
     }
 
-    /// The plugin that `id` names, which is `NAME` or `NAME@VERSION`. Without a version it is the one that is used, or else
-    /// the newest one.
+    /// Finds the plugin `NAME` or `NAME@VERSION`. Without a version, the one in use is preferred, else the
+    /// newest.
     pub(crate) fn named(&self, id: &str) -> Option<(&Candidate, &Manifest)> {
         let in_use = self.loader.in_use(id).and_then(with_manifest);
         in_use.or_else(|| self.versions(id).next())
     }
 
-    /// The plugins that `id` names, which is `NAME` or `NAME@VERSION`: the newest version of the first place first.
+    /// Finds the plugins `NAME` or `NAME@VERSION`, the newest version in the first folder first.
     pub(crate) fn versions(&self, id: &str) -> impl Iterator<Item = (&Candidate, &Manifest)> {
         let id = PluginId::of(id);
         let named = self.loader.named(id.name).into_iter().filter_map(with_manifest);
         named.filter(move |(_, manifest)| id.is_version(&manifest.version.to_string()))
     }
 
-    /// The manifests that can be read.
+    /// The candidates with readable manifests.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&Candidate, &Manifest)> {
         let candidates = self.loader.candidates().iter();
         candidates.filter_map(with_manifest)
     }
 
-    /// Why no plugin is called so: what the name stands for, or what there is.
-    pub(crate) fn nobody_called(&self, name: &str) -> Failure {
+    /// The failure for an unknown plugin name, with a hint.
+    pub(crate) fn no_plugin_named(&self, name: &str) -> Failure {
         let has_it = self.manifests().find(|(_, manifest)| has(manifest, name));
         let names: Vec<_> = self.manifests().map(|(_, manifest)| format!("`{}`", manifest.name)).collect();
         let hint = match (has_it, names.as_slice()) {
-            (Some((_, manifest)), _) => format!("plugin `{}` provides it", manifest.name),
+            (Some((_, manifest)), _) => {
+                format!("did you mean plugin `{}`, which provides it?", manifest.name)
+            }
             _ if Path::new(name).exists() => {
-                "that is a file; what `zarrctl plugins install` installs has a name".to_owned()
+                "that is a file; first install it with `zarrctl plugins install`, then use the name of the \
+                     plugin"
+                    .to_owned()
             }
             (None, []) => {
-                "none is installed, and `zarrctl plugins dirs` says where they are looked for".to_owned()
+                "no plugins are installed; `zarrctl plugins dirs` shows the searched folders".to_owned()
             }
-            (None, names) => format!("there are {}", names.join(", ")),
+            (None, names) => format!("installed are {}", names.join(", ")),
         };
-        Failure::fault(format!("no plugin that is installed is called `{name}`; {hint}"))
+        Failure::fault(format!("no installed plugin is named `{name}`; {hint}"))
     }
 }
 
@@ -92,7 +97,7 @@ fn with_manifest(candidate: &Candidate) -> Option<(&Candidate, &Manifest)> {
     Some((candidate, candidate.manifest().ok()?))
 }
 
-/// How a person names a plugin: `NAME`, or `NAME@VERSION`.
+/// A plugin name as users write it: `NAME`, or `NAME@VERSION`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PluginId<'i> {
     pub(crate) name: &'i str,
@@ -107,13 +112,13 @@ impl<'i> PluginId<'i> {
         }
     }
 
-    /// Whether a version is meant.
+    /// Whether the id selects this version.
     pub(crate) fn is_version(&self, version: &str) -> bool {
         self.version.is_none_or(|wanted| wanted == version)
     }
 }
 
-/// What a plugin provides: its kind, and what the formats call it.
+/// What a plugin provides: kinds with identifiers, and summaries.
 pub(crate) fn provided(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
     manifest.provides.iter().map(|provides| {
         let mut identifiers: Vec<_> = provides.identifiers().collect();
@@ -122,7 +127,7 @@ pub(crate) fn provided(manifest: &Manifest) -> impl Iterator<Item = (String, &st
     })
 }
 
-/// Whether a plugin is called so, or provides something that is.
+/// Whether a plugin, or something that it provides, has this name.
 pub(crate) fn has(manifest: &Manifest, id: &str) -> bool {
     manifest.name == id || manifest.provides.iter().any(|it| it.identifiers().any(|known| known == id))
 }

@@ -1,19 +1,19 @@
-//! What a copy does not say any more, and of which nodes.
+//! Information that a copy loses.
 
 use std::fmt;
 
 use zarr_kit::NodePath;
 use zarr_kit::spec::printable;
 
-/// Nodes that are named beside what they lose.
+/// The most nodes that are named with a loss.
 const SHOWN: usize = 3;
 
-/// Losses in the order in which they came up, each with the nodes that it concerns.
+/// Losses in the order of their discovery, each with its nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Losses(Vec<(String, Vec<String>)>);
 
 impl Losses {
-    /// Adds one of the node at `path`.
+    /// Adds a loss of the node at `path`.
     pub(crate) fn add(&mut self, path: &NodePath, what: impl ToString) {
         let what = printable(what.to_string()).to_string();
         let path = printable(path).to_string();
@@ -28,7 +28,7 @@ impl Losses {
     }
 }
 
-/// A line for each. The text is printable, but for the newlines between lines.
+/// One line for each loss, in printable characters.
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (what, paths)) in self.0.iter().enumerate() {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_of_many_nodes_is_told_once() {
+    fn a_loss_of_many_nodes_is_printed_once() {
         let mut losses = Losses::default();
         assert!(losses.is_empty());
         for path in ["/a", "/b", "/c", "/d", "/e"] {

@@ -1,4 +1,4 @@
-//! Whether a copy has the elements of its source although its codecs may change some.
+//! Checks that a copy has the elements of its source although its codecs may change some.
 
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::{ArraySubset, CodecChain, Format, Loss, Reading, Registry};
@@ -26,8 +26,8 @@ fn chain_may_change_elements(chain: &CodecChain, format: Format, registry: &Regi
     })
 }
 
-/// Copies one stored chunk of `from` to `to`, which is in memory, to find out before anything is written whether the
-/// codecs of `to` keep its elements. A chunk that is too large for that is left to [`check`].
+/// Copies one stored chunk of `from` to `to`, a test array in memory, to check that the codecs of `to`
+/// preserve its elements. Chunks that are too large for memory are left to [`check`].
 pub(crate) fn check_a_chunk(from: &Array, to: &Array) -> Result<(), Failure> {
     if !from.hierarchy().store().capabilities().listable || !may_change_elements(to) {
         return Ok(());
@@ -44,7 +44,7 @@ pub(crate) fn check_a_chunk(from: &Array, to: &Array) -> Result<(), Failure> {
     check(to, &subset, &elements)
 }
 
-/// Reads back what was written and compares each bit.
+/// Reads written elements back and compares every bit.
 pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) -> Result<(), Failure> {
     let read = to.read(slabs::selection(subset))?;
     if read.bytes() == written.bytes() {
@@ -55,6 +55,6 @@ pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) ->
     let before = written.print(at)?;
     let after = read.print(at)?;
     Err(Failure::fault(format!(
-        "the codecs of the copy change elements, such as {before} to {after}; --lossy copies them all the same"
+        "the codecs of the copy change elements, such as {before} to {after}; --lossy allows this"
     )))
 }

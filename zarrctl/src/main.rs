@@ -19,6 +19,7 @@ mod others;
 mod preview;
 mod printer;
 mod salvage;
+mod similar;
 mod slabs;
 mod taken;
 mod target;
@@ -47,13 +48,14 @@ fn main() -> ExitCode {
     };
     let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
     let done = set.and_then(|()| run(arguments.verb));
+    let status = done.as_ref().map_or_else(Failure::status, |()| ExitCode::SUCCESS);
     let message = done.err().and_then(|failure| failure.message());
     let Some(message) = message else { return ExitCode::SUCCESS };
     printer::print_error(&message);
-    ExitCode::FAILURE
+    status
 }
 
-/// The command line. Errors repeat what was given, so they are those of the command line in printable form.
+/// Parses the command line. Errors quote the arguments, so they are those of the arguments in printable form.
 fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
     Arguments::try_parse_from(&given).map_err(|error| {
         let shown = given.iter().map(|argument| printable_bytes(argument.as_encoded_bytes()).to_string());
@@ -81,7 +83,10 @@ fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Clean(arguments) => verbs::clean::run(&arguments),
         Verb::Consolidate(arguments) => verbs::change::consolidate(&arguments),
         Verb::Plugins(arguments) => verbs::plugins::run(&arguments),
+        #[cfg(feature = "conformance")]
         Verb::Conformance(verb) => verbs::conformance::run(&verb),
+        #[cfg(not(feature = "conformance"))]
+        Verb::Conformance(_) => Err(Failure::not_in_build("`conformance`")),
         Verb::Completions { shell } => completions(shell),
     }
 }

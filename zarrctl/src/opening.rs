@@ -1,4 +1,4 @@
-//! Opening hierarchies as the command line says.
+//! Opens stores and hierarchies according to the command line.
 
 use std::collections::HashSet;
 use std::ops::Deref;
@@ -22,14 +22,14 @@ use crate::slabs;
 use crate::terminal::warn;
 use crate::values;
 
-/// How locations of zip archives begin.
+/// The prefix of locations of zip archives.
 const ARCHIVE: &str = "zip:";
 
-/// What to do instead of writing to one.
-const NEVER_CHANGED: &str = "a zip archive is only written as a whole: write to a folder (`zarrctl copy` makes \
-     one of an archive), and then `zarrctl pack` it";
+/// The advice for writing to an archive.
+const NEVER_CHANGED: &str = "zip archives cannot be changed: copy the archive to a folder with `zarrctl copy`, \
+     change the folder, and pack it with `zarrctl pack`";
 
-/// A hierarchy whose warnings are told when its verb is done.
+/// A hierarchy whose warnings are printed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Opened(Hierarchy);
 
@@ -53,14 +53,15 @@ const MEMORY_VARIABLE: &str = "ZARR_KIT_MEMORY";
 /// Bytes that `--memory` or the variable allows.
 static MEMORY: OnceLock<u64> = OnceLock::new();
 
-/// Notes how much memory all that follows may take: what `--memory` says, or else the variable.
+/// Sets the memory limit: `option`, or else the variable.
 pub(crate) fn set_memory(option: Option<u64>) -> Result<(), Failure> {
     let memory = match (option, std::env::var_os(MEMORY_VARIABLE)) {
         (Some(memory), _) => memory,
         (None, Some(text)) if !text.is_empty() => {
             let text = text.to_string_lossy();
             let memory = values::bytes(&text);
-            memory.map_err(|error| Failure::fault(format!("the variable {MEMORY_VARIABLE}: {error}")))?
+            memory
+                .map_err(|error| Failure::fault(format!("environment variable {MEMORY_VARIABLE}: {error}")))?
         }
         (None, _) => return Ok(()),
     };
@@ -68,14 +69,14 @@ pub(crate) fn set_memory(option: Option<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The limits of a context. What slabs take is not left to chunks.
+/// The limits of a context. Elements have their own share of the memory.
 fn limits() -> Limits {
     let limits = Limits::default();
     let memory = MEMORY.get().copied().unwrap_or(limits.memory);
     Limits { memory: memory - slabs::share(memory), ..limits }
 }
 
-/// What every operation is done with: the plugins that are linked, and those that are loaded when they are needed.
+/// The context of every operation: linked plugins, and plugins that are loaded on demand.
 pub(crate) fn context() -> Result<Context, Failure> {
     let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
     #[cfg(all(feature = "dynamic", target_os = "linux"))]
@@ -83,7 +84,7 @@ pub(crate) fn context() -> Result<Context, Failure> {
     Ok(Context::new(registry).with_limits(limits()))
 }
 
-/// What reads as `reading` says.
+/// A context with the options of `reading`.
 pub(crate) fn reading_context(reading: &Reading) -> Result<Context, Failure> {
     let mut context = context()?.with_mode(reading.mode());
     if reading.use_fallback {
@@ -95,12 +96,12 @@ pub(crate) fn reading_context(reading: &Reading) -> Result<Context, Failure> {
     Ok(context)
 }
 
-/// Opens what is there, through consolidated metadata where there are some.
+/// Opens a hierarchy, with its consolidated metadata if it has any.
 pub(crate) fn open(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     open_with(location, reading, true, |store| store)
 }
 
-/// Opens what is there, in a store around the one that is described.
+/// As [`open`], in a store around the one that is described.
 pub(crate) fn open_through<S: Store + 'static>(
     location: &str,
     reading: &Reading,
@@ -109,12 +110,12 @@ pub(crate) fn open_through<S: Store + 'static>(
     open_with(location, reading, true, |store| around(store))
 }
 
-/// Opens what is there by the documents of the nodes themselves: what is copied must not be an old copy.
+/// Opens a hierarchy without consolidated metadata, which may be outdated.
 pub(crate) fn open_documents(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     open_with(location, reading, false, |store| store)
 }
 
-/// Warns if the consolidated metadata, by which `array` was opened, are not those of its own document.
+/// Warns if the consolidated metadata of `array` differ from its own document.
 pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
     if !hierarchy.is_consolidated() {
         return;
@@ -122,17 +123,18 @@ pub(crate) fn warn_of_old_copy(hierarchy: &Hierarchy, array: &Array) {
     let what = match hierarchy.stored_metadata(array.path()) {
         Ok(Some(NodeMetadata::Array(own))) if *own == *array.metadata() => return,
         Ok(Some(_)) => "differ from its own document".to_owned(),
-        Ok(None) => "name it, but it has no document of its own".to_owned(),
+        Ok(None) => "list this array, but its own document is missing".to_owned(),
         Err(error) => format!("cannot be compared with its own document: {}", chain(&error)),
     };
     warn(&format!(
-        "{}: the consolidated metadata {what}; `--no-consolidated` ignores them, `zarrctl consolidate` recreates them",
+        "{}: the consolidated metadata {what}; ignore them with `--no-consolidated`, or recreate them with \
+         `zarrctl consolidate`",
         array.path()
     ));
 }
 
-/// Warns if the consolidated metadata, from which `listed` was read, list other nodes than there are. Only stores on this
-/// machine are listed a second time.
+/// Warns if the consolidated metadata list other nodes than the store has. Only local stores are listed a
+/// second time.
 pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed: &[NodeEntry]) {
     let store = hierarchy.store();
     let is_local = store.capabilities().listable && store.read_hints().max_concurrency == 0;
@@ -147,12 +149,12 @@ pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed
     };
     if let Some(what) = what {
         warn(&format!(
-            "the consolidated metadata {what}; `--no-consolidated` ignores them, `zarrctl consolidate` recreates them"
+            "the consolidated metadata {what}; ignore them with `--no-consolidated`, or recreate them with `zarrctl consolidate`"
         ));
     }
 }
 
-/// How the nodes of consolidated metadata differ from those that have documents.
+/// The difference between listed nodes and nodes with documents, in words.
 fn different_nodes(listed: &[NodeEntry], own: &[NodeEntry]) -> Option<String> {
     let missing_in = |some: &[NodeEntry], others: &[NodeEntry]| -> Vec<String> {
         let others: HashSet<_> = others.iter().map(|node| (&node.path, node.kind.is_group())).collect();
@@ -173,7 +175,7 @@ fn different_nodes(listed: &[NodeEntry], own: &[NodeEntry]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", and "))
 }
 
-/// The same for what is to be changed, which no archive is.
+/// Opens a hierarchy for changes. Archives are refused.
 pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
     open_in(open_to_write(location, &context)?, &context, reading, false)
@@ -186,6 +188,7 @@ fn open_with(
     around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
 ) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
+    check_scheme(location, context.registry())?;
     let store = around(open_store(context.registry(), location)?);
     open_in(store, &context, reading, consolidated)
 }
@@ -206,7 +209,8 @@ fn open_in(
     }
 }
 
-/// Begins a hierarchy, or opens the one that is there; without a format, that of what is there, or `default`.
+/// Creates a hierarchy, or opens an existing one. Without a format, that of the existing one is used, else
+/// `default`.
 pub(crate) fn create(
     location: &str,
     context: &Context,
@@ -222,12 +226,12 @@ pub(crate) fn create(
     Ok(Opened(Hierarchy::create(store, context, format)?))
 }
 
-/// The same hierarchy. Its warnings are printed when it is dropped.
+/// Makes the hierarchy print its warnings when it is dropped.
 pub(crate) fn opened(hierarchy: Hierarchy) -> Opened {
     Opened(hierarchy)
 }
 
-/// As [`create`] for a hierarchy of the draft that has this entry point.
+/// As [`create`], for a hierarchy of the v3 draft with this entry point.
 pub(crate) fn create_draft(
     location: &str,
     context: &Context,
@@ -238,8 +242,21 @@ pub(crate) fn create_draft(
     Ok(Opened(Hierarchy::create_draft(store, context, entry_point)?))
 }
 
-/// Opens a store that is to be written to, which no archive is.
+/// Refuses the URL of a store that only other builds have.
+pub(crate) fn check_scheme(location: &str, registry: &Registry) -> Result<(), Failure> {
+    let Some((scheme, rest)) = location.split_once(':') else { return Ok(()) };
+    let scheme = scheme.to_ascii_lowercase();
+    let is_here = registry.stores().iter().any(|store| store.schemes.contains(&scheme.as_str()));
+    let is_elsewhere = || registry.unknown_store(&format!("{scheme}:")).known_elsewhere.is_some();
+    match !is_here && rest.starts_with("//") && is_elsewhere() {
+        true => Err(Failure::not_in_build(&format!("the store for `{scheme}:`"))),
+        false => Ok(()),
+    }
+}
+
+/// Opens a store for writing. Archives are refused.
 pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
+    check_scheme(location, context.registry())?;
     let is_archive = recognizing(context.registry(), location).is_some();
     let store = if is_archive { None } else { Some(durable::open(location, context)?) };
     match store.filter(|store| !store.location().starts_with(ARCHIVE)) {
@@ -248,25 +265,25 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
     }
 }
 
-/// What others cannot find later is said to be gone, and what looks like a URL and becomes a folder is said to be one.
+/// Warns of a location that is lost at exit, and of one that looks like a URL but becomes a folder.
 fn warn_of_place(location: &str, store: &dyn Store) {
     if location.starts_with("memory:") {
-        warn(&format!("what is written to `{location}` is gone when this program ends"));
+        warn(&format!("`{location}` is in memory: its contents are lost when this program ends"));
     }
     let scheme = location.split_once(':').map_or("", |(scheme, _)| scheme);
     let is_word = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let is_folder = store.location().starts_with("file:") && !scheme.eq_ignore_ascii_case("file");
     if is_word && is_folder && !Path::new(location).exists() {
-        warn(&format!("`{location}` is a new folder: no store in this program answers to `{scheme}:`"));
+        warn(&format!("`{location}` becomes a folder, because this build has no store for `{scheme}:` URLs"));
     }
 }
 
-/// The format of the hierarchy that is there, if there is one.
+/// The format of an existing hierarchy.
 pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Option<Format>, Failure> {
     Ok(existing(location, context)?.map(|hierarchy| hierarchy.format()))
 }
 
-/// The hierarchy that is there, if there is one, by the documents of its nodes: consolidated metadata may lack nodes.
+/// Opens an existing hierarchy without its consolidated metadata, which may lack nodes.
 pub(crate) fn existing(location: &str, context: &Context) -> Result<Option<Hierarchy>, Failure> {
     let options = OpenOptions::new().consolidated(false);
     match Hierarchy::open_with(open_to_write(location, context)?, context, options) {

@@ -11,20 +11,20 @@ use crate::failure::Failure;
 use crate::losses::Losses;
 use crate::terminal::{size, warn};
 
-/// Larger files are not copied: a file is in memory as a whole.
+/// The size limit of copied files: each is in memory as a whole.
 const LARGEST: usize = 256 << 20;
 
-/// Groups of a store with slow requests in which files are looked for: each takes a request.
+/// The most groups of a remote store that are searched for files: each takes a request.
 const MOST_FAR_GROUPS: usize = 100;
 
-/// Folders that a message names.
+/// The most names in a message.
 const SHOWN: usize = 5;
 
-/// The warning about a far source with `count` groups.
+/// The warning about a remote source with `count` groups.
 fn too_many_groups(count: usize) -> String {
     format!(
-        "the source has {count} groups, and each takes a request: files in them that are not part of Zarr are not looked \
-         for, and not copied (in a store that is not on this machine, only up to {MOST_FAR_GROUPS} groups are searched)"
+        "the source has {count} groups; files in them that are not part of Zarr are not copied, because remote \
+             stores with more than {MOST_FAR_GROUPS} groups are not searched for such files"
     )
 }
 
@@ -88,7 +88,7 @@ impl Others {
         Ok(())
     }
 
-    /// Copies the files. A file that is there already is kept; one of another size is named in a warning.
+    /// Copies the files. An existing file is kept; one with another size is named in a warning.
     pub(crate) fn copy(&self, from: &dyn Store, to: &dyn Store) -> Result<(), Failure> {
         for key in &self.0 {
             let failed = |error: zarr_kit::spec::store::StoreError| Failure::Fault(error.into());
@@ -97,7 +97,7 @@ impl Others {
                 None => to.set(key, bytes.into()).map_err(failed)?,
                 Some(there) if there == bytes.len() as u64 => {}
                 Some(there) => warn(&format!(
-                    "`{key}` is in the copy already, with {} instead of {}; it is left as it is",
+                    "`{key}` already exists in the copy, with {} instead of {}; it is not replaced",
                     size(there),
                     size(bytes.len() as u64)
                 )),
@@ -117,7 +117,7 @@ fn is_too_large(store: &dyn Store, key: &Key) -> Result<bool, Failure> {
     Ok(size.is_some_and(|size| size > LARGEST as u64))
 }
 
-/// Whether a folder is listed that no file is in.
+/// Whether a listed folder has no files.
 fn is_empty(store: &dyn Store, folder: &Prefix) -> Result<bool, Failure> {
     let there = store.list_dir(folder).map_err(|error| Failure::Fault(error.into()))?;
     Ok(there.keys.is_empty() && there.prefixes.is_empty())
@@ -129,5 +129,5 @@ fn left_out_text(names: &[String]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("files that are not part of Zarr; the copy is without {}{more}", shown.join(", "))
+    format!("not part of Zarr and not copied: {}{more}", shown.join(", "))
 }

@@ -1,4 +1,4 @@
-//! A picture of an array of two dimensions, for a terminal.
+//! Draws a two-dimensional array on a terminal.
 
 use std::fmt::Write as _;
 
@@ -6,19 +6,23 @@ use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::failure::Failure;
 
-/// Characters per line, and lines, at most.
+/// The most characters per line, and the most lines.
 const SIZE: (u64, u64) = (72, 24);
 
-/// Colours of the terminal's table of 256, dark to light.
+/// Colours of the 256-colour palette, dark to light.
 const COLOURS: [u8; 16] = [16, 17, 18, 54, 55, 91, 127, 162, 197, 203, 209, 215, 221, 227, 229, 231];
 
 /// Characters, light to dense.
 const CHARACTERS: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
-/// Draws evenly spaced elements of an array of numbers: in colours of half a character each, or in characters alone.
+/// Draws evenly spaced elements of an array of numbers: two colours per character, or plain characters.
 pub(crate) fn draw(array: &Array, colours: bool) -> Result<String, Failure> {
     let &[height, width] = array.shape() else {
-        return Err(Failure::fault(format!("{} has not two dimensions", array.path())));
+        return Err(Failure::fault(format!(
+            "{} has {} dimensions; a preview needs 2",
+            array.path(),
+            array.shape().len()
+        )));
     };
     if height == 0 || width == 0 {
         return Ok(String::new());
@@ -48,7 +52,7 @@ fn in_characters(rows: &[&[f64]], scale: &Scale) -> String {
     text
 }
 
-/// The upper half of each character has its own colour, the lower half that of the background.
+/// The foreground colours the upper half of each character, the background the lower half.
 fn in_colours(rows: &[&[f64]], scale: &Scale) -> String {
     let colour = |value: f64| COLOURS[scale.level(value, COLOURS.len())];
     let mut text = String::new();
@@ -65,7 +69,7 @@ fn in_colours(rows: &[&[f64]], scale: &Scale) -> String {
     text
 }
 
-/// From the smallest to the largest of some values.
+/// The range of some values.
 #[derive(Debug)]
 struct Scale {
     low: f64,
@@ -78,7 +82,7 @@ impl Scale {
         Self { low: finite().fold(f64::INFINITY, f64::min), high: finite().fold(f64::NEG_INFINITY, f64::max) }
     }
 
-    /// One of so many levels; the lowest for what is no number.
+    /// Maps a value to one of `levels` levels; NaN is level 0.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -96,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_go_from_the_smallest_to_the_largest_value() {
+    fn levels_span_the_smallest_to_the_largest_value() {
         let scale = Scale::of(&[2.0, 4.0, f64::NAN, 12.0, f64::INFINITY]);
         assert_eq!([2.0, 6.9, 7.1, 12.0, 99.0].map(|value| scale.level(value, 2)), [0, 0, 1, 1, 1]);
         assert_eq!(scale.level(f64::NAN, 5), 0);

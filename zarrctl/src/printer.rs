@@ -1,7 +1,7 @@
-//! Standard output and standard error as people read them.
+//! Standard output and standard error, with unprintable characters escaped.
 //!
-//! Names, identifiers and messages come from stores, plugins and servers. The verbs escape them where they put them into
-//! a line. [`Printer`] is the last filter: no other character reaches a terminal, whatever a verb forgot.
+//! Names, identifiers and messages come from stores, plugins and servers, and verbs escape them. [`Printer`]
+//! is the last filter: no other control characters reach a terminal.
 
 use std::io::{self, StdoutLock, Write};
 
@@ -11,36 +11,37 @@ use zarr_kit::json::printable::{is_printable, printable, printable_bytes};
 
 use crate::arguments::Arguments;
 
-/// Bytes of a character of UTF-8 at most.
+/// The most bytes of a UTF-8 character.
 const CHARACTER: usize = 4;
 
-/// Lets printable characters, newlines and tabs through, and escapes everything else.
+/// Passes printable characters, newlines and tabs, and escapes everything else.
 #[derive(Debug)]
 pub(crate) struct Printer<W: Write> {
     to: W,
-    /// The beginning of a character whose other bytes are not there yet.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
 }
 
-/// Standard output through a filter.
+/// Standard output with the filter.
 pub(crate) fn stdout() -> Printer<StdoutLock<'static>> {
     Printer::new(io::stdout().lock())
 }
 
-/// Writes a line to standard error, with newlines escaped. Errors are ignored: without a reader, messages are of no use.
+/// Writes a line to standard error, with newlines escaped. Errors are ignored, because they could not be
+/// reported either.
 pub(crate) fn note(line: &str) {
     let _unread = writeln!(io::stderr(), "{}", printable(line));
 }
 
-/// As [`note`] for text of several lines that the caller has made printable.
+/// As [`note`], for several lines that the caller has made printable.
 pub(crate) fn note_lines(text: &str) {
     let _unread = writeln!(Printer::new(io::stderr()), "{text}");
 }
 
-/// Prints "error: …" to standard error, in the colours that wrong usage has there.
+/// Prints "error: …" to standard error, in the colours of usage errors.
 pub(crate) fn print_error(message: &str) {
     let mut text = Vec::new();
-    // A vector takes everything.
+    // Writing to a vector does not fail.
     let _written = Printer::new(&mut text).write_all(message.as_bytes());
     let message = format!("{}\n", String::from_utf8_lossy(&text));
     let error = clap::Error::raw(ErrorKind::Io, message).with_cmd(&Arguments::command());
@@ -52,13 +53,13 @@ impl<W: Write> Printer<W> {
         Self { to, begun: Vec::new() }
     }
 
-    /// Writes what this program made itself, such as colours.
+    /// Writes text of this program unchanged, such as colours.
     pub(crate) fn write_own(&mut self, text: &str) -> io::Result<()> {
         self.end_character()?;
         self.to.write_all(text.as_bytes())
     }
 
-    /// Writes the bytes of a character that never became whole.
+    /// Writes the bytes of an incomplete character.
     fn end_character(&mut self) -> io::Result<()> {
         let begun = std::mem::take(&mut self.begun);
         write!(self.to, "{}", printable_bytes(&begun))
@@ -108,12 +109,12 @@ impl<W: Write> Write for Printer<W> {
 
 impl<W: Write> Drop for Printer<W> {
     fn drop(&mut self) {
-        // Who wanted to know of an error has flushed.
+        // Callers that handle errors have flushed.
         let _unwritten = self.end_character();
     }
 }
 
-/// Whether bytes that are not a character by themselves may be the beginning of one.
+/// Whether bytes may be the beginning of a character.
 fn may_continue(bytes: &[u8]) -> bool {
     let length = match bytes.first() {
         Some(0xc2..=0xdf) => 2,

@@ -1,4 +1,4 @@
-//! What can be said of a node although its document cannot be used as a whole.
+//! Information about nodes whose documents are not fully readable.
 
 use std::sync::Arc;
 
@@ -13,17 +13,16 @@ use zarr_kit::{Error, Format, Hierarchy, NodePath, Unreadable};
 use crate::describe::Stored;
 use crate::failure::chain;
 
-/// The members of the document that `unreadable` is about, if it is a JSON object. In v2 the attributes are those of
-/// the document beside it.
+/// The members of the unreadable document, if it is a JSON object. In v2, attributes come from `.zattrs`.
 pub(crate) fn document(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Option<Object> {
     let Error::Document { key, .. } = &*unreadable.error else { return None };
     let key = Key::new(key.as_str()).ok()?;
     if hierarchy.format() != Format::V2 {
         return object(hierarchy, &key);
     }
-    let beside = |name: &str| object(hierarchy, &key.parent().key(name).ok()?);
-    let mut members = beside(".zarray").or_else(|| beside(".zgroup"))?;
-    if let Some(attributes) = beside(".zattrs") {
+    let sibling = |name: &str| object(hierarchy, &key.parent().key(name).ok()?);
+    let mut members = sibling(".zarray").or_else(|| sibling(".zgroup"))?;
+    if let Some(attributes) = sibling(".zattrs") {
         members.insert("attributes", attributes);
     }
     Some(members)
@@ -38,7 +37,7 @@ fn object(hierarchy: &Hierarchy, key: &Key) -> Option<Object> {
     }
 }
 
-/// The chunk grid of an array, if that much of it is understood.
+/// The chunk grid of an array, if it is readable.
 pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Arc<dyn ChunkGrid>> {
     let reading = Reading::new(hierarchy.context().mode());
     let registry = hierarchy.context().registry();
@@ -56,11 +55,11 @@ pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Ar
     (grid.grid_shape().len() == metadata.shape.len()).then_some(grid)
 }
 
-/// How much of an array is stored whose chunks cannot be decoded.
+/// Statistics about the stored chunks of an array that cannot be decoded.
 ///
 /// # Errors
 ///
-/// A sentence that says why that is unknown.
+/// A sentence with the reason.
 pub(crate) fn stored(
     hierarchy: &Hierarchy,
     unreadable: &Unreadable,
@@ -113,7 +112,7 @@ pub(crate) fn key_encoding(
     (plugin.create)(&creation).map_err(|error| chain(&error))
 }
 
-/// What the keys of the chunks of an array begin with. Its document is beside them, or `meta/a.array.json` where the
+/// What the keys of the chunks of an array begin with. Its document is sibling them, or `meta/a.array.json` where the
 /// chunks are in `data/a/`; the first generation of the draft has `meta/root` and `data/root`.
 fn prefix(path: &NodePath, error: &Error) -> Result<Prefix, String> {
     let Error::NotUnderstood { key, .. } = error else { return Err(chain(error)) };

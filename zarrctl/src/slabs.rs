@@ -1,11 +1,11 @@
-//! Large selections in parts that follow one another in C order.
+//! Splits large selections into parts that follow one another in C order.
 
 use zarr_kit::spec::{ArraySubset, Elements};
 use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::failure::Failure;
 
-/// Bytes of elements that are in memory at a time, unless whole chunks need more.
+/// Bytes of elements in memory at a time, unless whole chunks need more.
 const USUAL: u64 = 128 << 20;
 
 /// The share of `memory` bytes that elements may take. The rest is for chunks.
@@ -24,15 +24,15 @@ pub(crate) fn budget(array: &Array) -> u64 {
     USUAL.min(most(array))
 }
 
-/// What an element of variable size is taken to have, in bytes: nobody knows before it is read.
+/// Assumed bytes of an element of variable size, which is unknown before it is read.
 const VARIABLE_SIZE: u64 = 64;
 
-/// Bytes of an element of `array`, or a guess.
+/// Bytes of an element of `array`; an estimate for variable size.
 pub(crate) fn element_size(array: &Array) -> u64 {
     fixed_size(array).unwrap_or(VARIABLE_SIZE)
 }
 
-/// Bytes of an element of `array`, if all have as many.
+/// Bytes of an element of `array`; `None` for variable size.
 pub(crate) fn fixed_size(array: &Array) -> Option<u64> {
     match array.data_type().elements() {
         Elements::Fixed { size, .. } => Some(size as u64),
@@ -40,16 +40,16 @@ pub(crate) fn fixed_size(array: &Array) -> Option<u64> {
     }
 }
 
-/// Bytes of all elements, or a guess.
+/// Bytes of all elements; an estimate for variable size.
 pub(crate) fn size(array: &Array) -> u64 {
     array.shape().iter().copied().fold(element_size(array), u64::saturating_mul)
 }
 
-/// Parses what users select; nothing stands for everything.
+/// Parses a selection of the command line; `None` selects everything.
 pub(crate) fn parse(text: Option<&str>, array: &Array) -> Result<Vec<DimensionSelection>, Failure> {
     match Selection::parse(text.unwrap_or_default(), array.shape())? {
         Selection::Orthogonal(along) => Ok(along),
-        other => Err(Failure::fault(format!("selection {other} is not one entry per dimension"))),
+        other => Err(Failure::fault(format!("selection {other}: expected one entry per dimension"))),
     }
 }
 
@@ -96,7 +96,7 @@ impl Parts {
         Self { chunks, usual: count(budget(array)), most: count(most(array)) }
     }
 
-    /// Whether parts of a selection begin or end inside of chunks.
+    /// Whether parts of a selection begin or end inside chunks.
     fn cut_chunks(&self, along: &[DimensionSelection]) -> bool {
         let mut all = count(along);
         for (dimension, along) in along.iter().enumerate() {
@@ -159,8 +159,8 @@ fn entries_of_chunk(along: &DimensionSelection, chunk: u64) -> u64 {
     }
 }
 
-/// Where a part of at most `fitting` entries that begins at entry `from` ends: at the last boundary of chunks that it
-/// reaches.
+/// The end of a part of at most `fitting` entries that begins at entry `from`: at the last chunk boundary in
+/// it, if there is one.
 fn boundary(along: &DimensionSelection, from: u64, fitting: u64, chunk: u64) -> u64 {
     let end = from.saturating_add(fitting);
     let DimensionSelection::Range { start, step, .. } = along else { return end };
@@ -181,7 +181,7 @@ pub(crate) fn length(along: &DimensionSelection) -> u64 {
     }
 }
 
-/// Entries `from..until` of those along one dimension.
+/// Entries `from..until` along one dimension.
 pub(crate) fn slice(along: &DimensionSelection, from: u64, until: u64) -> DimensionSelection {
     match along {
         DimensionSelection::Index(index) => DimensionSelection::Index(*index),
@@ -198,7 +198,7 @@ pub(crate) fn slice(along: &DimensionSelection, from: u64, until: u64) -> Dimens
     }
 }
 
-/// All elements of a box.
+/// Selects an array subset.
 pub(crate) fn selection(subset: &ArraySubset) -> Selection {
     subset.clone().into()
 }
@@ -228,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_one_part() {
+    fn a_small_selection_is_one_part() {
         assert_eq!(parts(vec![range(0, 4, 1), range(0, 5, 1)], &[2, 2], 20).len(), 1);
         assert_eq!(parts(vec![], &[], 1), [Vec::new()]);
         assert_eq!(parts(vec![range(3, 3, 1)], &[2], 1).len(), 1);
     }
 
     #[test]
-    fn the_share_of_elements_follows_from_what_is_left_for_chunks() {
+    fn the_share_of_elements_follows_from_the_memory_for_chunks() {
         for memory in [0, 4, 4000, 400 << 20, 512 << 20, 1 << 40] {
             let share = share(memory);
             assert_eq!((memory - share) / 3, share, "{memory}");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_end_where_chunks_do() {
+    fn parts_end_at_chunk_boundaries() {
         let parts = parts(vec![range(1, 20, 1), range(0, 5, 1)], &[4, 5], 30);
         let starts: Vec<_> = parts.iter().map(|part| part[0].clone()).collect();
         assert_eq!(
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_chunks_is_one_part_where_the_memory_suffices() {
+    fn a_row_of_chunks_is_one_part_if_memory_suffices() {
         let along = vec![range(0, 8, 1), range(0, 10, 1)];
         let split = |most| Parts { chunks: vec![4, 5], usual: 20, most };
         let with_most = |most| parts_of(&split(most), along.clone());

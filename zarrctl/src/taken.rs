@@ -13,7 +13,7 @@ use crate::verbs::copy::Planned;
 /// Nodes of a copy whose paths are in use.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    /// Why nodes cannot be copied.
+    /// The reasons why nodes cannot be copied.
     pub(crate) refused: Vec<String>,
     /// Arrays that an interrupted copy completed.
     pub(crate) complete: BTreeSet<NodePath>,
@@ -22,8 +22,8 @@ pub(crate) struct Taken {
 impl Taken {
     /// Looks for the planned nodes in `destination`.
     ///
-    /// Groups without attributes are taken over, and groups with the same attributes. If other arrays are missing, an
-    /// array with the same metadata and the same elements is complete. Every other array is refused.
+    /// Groups without attributes, or with the same attributes, are reused. If other arrays are missing, an
+    /// array with the same metadata and elements is complete. Every other array is refused.
     pub(crate) fn find(planned: &[Planned], destination: &Hierarchy) -> Result<Self, Failure> {
         let mut taken = Self::default();
         let mut are_missing = false;
@@ -52,7 +52,7 @@ impl Taken {
     }
 }
 
-/// Why a group cannot be taken over, if so.
+/// The reason why an existing group cannot be reused, if there is one.
 fn refused_group(
     destination: &Hierarchy,
     path: &NodePath,
@@ -63,7 +63,7 @@ fn refused_group(
     }
     let there = destination.group(path)?;
     let are_same = attributes.is_empty() || there.attributes().is_empty() || there.attributes() == attributes;
-    Ok((!are_same).then(|| format!("{path}: the group is there already, with other attributes")))
+    Ok((!are_same).then(|| format!("{path}: the group already exists with other attributes")))
 }
 
 /// Whether the node at `path` is an array with this metadata and the elements of `source`.

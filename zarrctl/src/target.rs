@@ -1,4 +1,4 @@
-//! What an array becomes when it is copied: the metadata of the copy.
+//! The metadata of a copied array.
 
 use zarr_kit::convert::{
     ConversionLoss, conversion_losses, conversion_problems, convert_metadata, keep_missing_elements,
@@ -17,8 +17,8 @@ use crate::describe::chunk_shape;
 use crate::failure::{Failure, chain};
 use crate::verbs::create::with_codecs;
 
-/// The metadata that a copy of `array` has, and what they do not say any more. The failure names everything that keeps it
-/// from being copied.
+/// Returns the metadata of a copy of `array`, and what is lost. The failure lists everything that prevents
+/// the copy.
 pub(crate) fn metadata(
     array: &Array,
     format: Format,
@@ -37,7 +37,7 @@ pub(crate) fn metadata(
         losses.push(as_fallback(array, fallback, &mut source)?);
         let UsedFallback { unknown, used, .. } = fallback;
         refused.push(format!(
-            "its data type {unknown} is not known, and {used} only stands in for it; --lossy copies it as {used}"
+            "unknown data type {unknown}, read as its fallback {used}; --lossy copies it as {used}"
         ));
     }
     let convert = |source: &ArrayMetadata| match is_as_before {
@@ -127,7 +127,7 @@ fn as_fallback(
     if array.fill_is_undefined() {
         source.fill_value = Value::Null;
     }
-    let reason = format!("{unknown}, which is not known; the copy has {used}");
+    let reason = format!("{unknown} is unknown; the copy has {used}");
     Ok(ConversionLoss { member: "data_type".to_owned(), reason })
 }
 

@@ -1,4 +1,4 @@
-//! What people see: sizes, progress, warnings.
+//! Sizes, progress bars and warnings.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -12,19 +12,19 @@ use zarr_kit::spec::printable;
 
 use crate::printer::note;
 
-/// A bar is shown for what takes longer.
+/// Progress bars appear after this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often it is drawn anew.
+/// The interval between two drawings of a bar.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Columns of a line for a terminal that does not tell how wide it is.
+/// Columns of a terminal whose width is unknown.
 const PAGE: u16 = 100;
 
-/// Columns of a terminal that a bar and numbers fit on.
+/// The least columns for a bar with numbers.
 const WIDE: u16 = 72;
 
-/// Bytes as people read them: `1.5 MiB`.
+/// A size with a unit: `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -35,14 +35,14 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{:.1} {}", ratio(bytes, unit), UNITS[exponent - 1])
 }
 
-/// Columns of the terminal that standard output is; nothing for a file or a pipe.
+/// The columns of the terminal; `None` if standard output is a file or a pipe.
 pub(crate) fn width() -> Option<usize> {
     let terminal = io::stdout().is_terminal().then(|| terminal_size::terminal_size_of(io::stdout()));
     terminal.flatten().map(|(width, _)| usize::from(width.0))
 }
 
 /// `a` over `b`.
-#[expect(clippy::cast_precision_loss, reason = "what people read has three digits")]
+#[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
 pub(crate) fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
@@ -57,29 +57,29 @@ pub(crate) fn files(count: usize) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
-/// How much of something is done: shown on a terminal when it takes long.
+/// A progress bar on a terminal for long operations.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Characters of a message at most.
+    /// The most characters of a message.
     message: usize,
-    /// Nothing is ever sent: the watcher sees that it is gone.
+    /// Never used for sending: the watcher notices when it is dropped.
     done: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
 }
 
 impl Progress {
-    /// Of so many bytes.
+    /// Progress over `total` bytes.
     pub(crate) fn of_bytes(total: u64, what: &str) -> Self {
         Self::new(Some(total), what, "{bytes} of {total_bytes}{rate}")
     }
 
-    /// Of so many things.
+    /// Progress over `total` items.
     pub(crate) fn of(total: u64, what: &str) -> Self {
         Self::new(Some(total), what, "{pos} of {len}{left}")
     }
 
-    /// Of nobody knows how much.
+    /// Progress over an unknown amount.
     pub(crate) fn unknown(what: &str) -> Self {
         Self::new(None, what, "")
     }
@@ -95,22 +95,22 @@ impl Progress {
             false => (None, None),
         };
         let progress = Self { bar, message: usize::from(columns / 3), done, watcher };
-        progress.say(what);
+        progress.set_message(what);
         progress
     }
 
-    /// So much more is done.
+    /// Adds to the completed amount.
     pub(crate) fn add(&self, amount: u64) {
         self.bar.inc(amount);
     }
 
-    /// What is being done now. Of a long message, the end is shown.
-    pub(crate) fn say(&self, what: &str) {
+    /// Sets the message. Only the end of a long message is shown.
+    pub(crate) fn set_message(&self, what: &str) {
         self.bar.set_message(shortened(&printable(what).to_string(), self.message));
     }
 }
 
-/// What a line of progress looks like on a terminal that is so wide: on a narrow one, without numbers.
+/// The style of a bar for a terminal with this number of columns; narrow terminals get no numbers.
 fn style(has_total: bool, numbers: &str, columns: u16) -> Result<ProgressStyle, TemplateError> {
     let template = match (has_total, columns >= WIDE) {
         (true, true) => format!("{{msg}} {{wide_bar}} {numbers}"),
@@ -118,7 +118,7 @@ fn style(has_total: bool, numbers: &str, columns: u16) -> Result<ProgressStyle, 
         (false, _) => "{spinner} {elapsed} {wide_msg}".to_owned(),
     };
     let style = ProgressStyle::with_template(&template)?.progress_chars("━╸─");
-    // Nothing is known of the speed before something is done.
+    // The speed is unknown at the start.
     let rate = |state: &ProgressState, to: &mut dyn fmt::Write| {
         if state.pos() > 0 {
             let speed = HumanBytes(whole(state.per_sec()));
@@ -133,7 +133,7 @@ fn style(has_total: bool, numbers: &str, columns: u16) -> Result<ProgressStyle, 
     Ok(style.with_key("rate", rate).with_key("left", left))
 }
 
-/// A thread that shows the bar after a while, and draws it anew from time to time. Without a thread, no bar is shown.
+/// Starts a thread that shows the bar after a while and redraws it. Without a thread, no bar is shown.
 fn watch(bar: &ProgressBar) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
     let (done, over) = mpsc::channel::<()>();
     let shown = bar.clone();
@@ -152,7 +152,7 @@ fn watch(bar: &ProgressBar) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
     }
 }
 
-/// The end of a text, with `…` before it, if it has more characters than `most`.
+/// The last `most` characters of a text, with `…` in front if some are missing.
 fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -172,7 +172,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         drop(self.done.take());
         if let Some(watcher) = self.watcher.take() {
-            // A bar that could not be drawn takes nothing from what was done.
+            // A failure to draw does not affect the operation.
             let _undrawn = watcher.join();
         }
         self.bar.finish_and_clear();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_message_the_end_is_shown() {
+    fn the_end_of_a_long_message_is_shown() {
         assert_eq!(shortened("/group/array", 12), "/group/array");
         assert_eq!(shortened("/group/array", 6), "…array");
         assert_eq!(shortened("é", 0), "…");

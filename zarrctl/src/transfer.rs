@@ -1,4 +1,4 @@
-//! The elements of one array to another one, in bounded memory.
+//! Copies the elements of one array to another, in bounded memory.
 
 use std::collections::BTreeSet;
 use std::panic;
@@ -14,7 +14,7 @@ use crate::lossless::{check, may_change_elements};
 use crate::slabs;
 use crate::terminal::Progress;
 
-/// Small chunks are copied together, up to so many bytes, if memory allows.
+/// Small chunks are copied together, up to this size, if memory allows.
 const TOGETHER: u64 = 32 << 20;
 
 /// Whether codecs may change elements.
@@ -24,7 +24,7 @@ pub(crate) enum Losses {
     Refused,
 }
 
-/// Writes the chunks of `to`, whose document is not there yet.
+/// Writes the chunks of `to`, whose document does not exist yet.
 pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Progress) -> Result<(), Failure> {
     // Chunks of an earlier attempt would become elements of this array.
     to.erase_leftovers()?;
@@ -33,12 +33,12 @@ pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Prog
         false => None,
     };
     match stored {
-        Some(stored) if have_one_form(from, to) => as_they_are(from, to, &stored, progress),
-        stored => anew(from, to, stored.as_deref(), losses, progress),
+        Some(stored) if have_one_form(from, to) => copy_encoded(from, to, &stored, progress),
+        stored => copy_decoded(from, to, stored.as_deref(), losses, progress),
     }
 }
 
-/// Whether the stored bytes of a chunk mean the same in both.
+/// Whether encoded chunks are valid in both arrays.
 pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
     let from = from.metadata();
     let to = to.metadata();
@@ -52,12 +52,12 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
         && from.storage_transformers == to.storage_transformers
 }
 
-fn as_they_are(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
+fn copy_encoded(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
     let share = slabs::size(from) / (stored.len() as u64).max(1);
     Ok(to.copy_encoded_chunks(from, stored, || progress.add(share))?)
 }
 
-fn anew(
+fn copy_decoded(
     from: &Array,
     to: &Array,
     stored: Option<&[Vec<u64>]>,
@@ -86,44 +86,44 @@ fn anew(
         progress.add(subset.element_count().unwrap_or(0).saturating_mul(element));
         Ok(())
     };
-    // Two regions are in memory then.
+    // Overlapping keeps two regions in memory.
     let are_small = regions.largest().saturating_mul(element) <= slabs::budget(to) / 2;
-    match are_small && [from, to].into_iter().any(is_far) {
+    match are_small && [from, to].into_iter().any(is_remote) {
         true => overlapping(each, read, write),
         false => each(&mut |index| write(read(index)?)),
     }
 }
 
-/// Whether reading or writing is mostly waiting.
-fn is_far(array: &Array) -> bool {
+/// Whether reading and writing usually wait for requests.
+fn is_remote(array: &Array) -> bool {
     array.hierarchy().store().read_hints().max_concurrency > 0
 }
 
-/// Reads what `each` names while what was read before is written, in the same order.
+/// Reads each region while the previous one is written, in order.
 fn overlapping<T: Send>(
     each: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<(), Failure>) -> Result<(), Failure> + Send,
     read: impl Fn(&[u64]) -> Result<T, Failure> + Send,
     write: impl FnMut(T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    // Nothing waits in the channel: what was read is in the hands of the reader until it is written.
+    // The channel has no capacity: the reader keeps a region until it is written.
     let (send, receive) = sync_channel(0);
     thread::scope(|scope| {
         let reading = move || {
             each(&mut |index| {
                 let sent = send.send(read(index)?);
-                sent.map_err(|_| Failure::fault("what is read is not written any more"))
+                sent.map_err(|_| Failure::fault("writing has ended"))
             })
         };
         let started = thread::Builder::new().spawn_scoped(scope, reading);
         let reader = started.map_err(|error| Failure::fault(format!("starting a thread: {error}")))?;
         let written = receive.into_iter().try_for_each(write);
         let read = reader.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
-        // If writing has ended, that is why reading did.
+        // If writing failed, reading failed because of it.
         written.and(read)
     })
 }
 
-/// Boxes of whole chunks of the copy that are read and written at once.
+/// Boxes of whole chunks of the copy that are read and written in one call.
 #[derive(Debug)]
 struct Regions<'a> {
     grid: &'a dyn ChunkGrid,
@@ -135,7 +135,8 @@ struct Regions<'a> {
 }
 
 impl<'a> Regions<'a> {
-    /// The larger of both chunks along each dimension, where memory allows; more of them where they are small.
+    /// Regions have the larger of both chunk lengths along each dimension if memory allows, and more chunks
+    /// if they are small.
     fn new(from: &Array, to: &'a Array) -> Self {
         let grid = to.chunk_grid();
         let source = from.chunk_grid().largest_chunk();
@@ -148,7 +149,7 @@ impl<'a> Regions<'a> {
         Self { grid, shape: to.shape(), chunks, count }
     }
 
-    /// Elements of a region at most.
+    /// The most elements of a region.
     fn largest(&self) -> u64 {
         let chunk = self.grid.largest_chunk();
         let lengths = self.shape.iter().zip(chunk.iter().zip(&self.chunks));
@@ -171,7 +172,7 @@ impl<'a> Regions<'a> {
         ranges.map(ArraySubset::new).map_err(|error| Failure::Fault(error.into()))
     }
 
-    /// Those that hold elements of stored chunks.
+    /// The regions with elements of stored chunks.
     fn of(&self, from: &Array, stored: &[Vec<u64>]) -> Result<BTreeSet<Vec<u64>>, Failure> {
         let mut regions = BTreeSet::new();
         for index in stored {
@@ -198,14 +199,14 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// Bytes of an element, and of all elements that are in memory at a time.
+/// Bytes of an element, and of all elements in memory at a time.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     element: u64,
     budget: u64,
 }
 
-/// How many chunks of a shape are copied together, per dimension.
+/// The number of chunks per dimension that are copied together.
 fn region(chunk: &[u64], cover: &[u64], grid: &[u64], sizes: Sizes) -> Vec<u64> {
     let Sizes { element, budget } = sizes;
     let mut counts = vec![1u64; chunk.len()];
@@ -218,7 +219,7 @@ fn region(chunk: &[u64], cover: &[u64], grid: &[u64], sizes: Sizes) -> Vec<u64> 
             let now = counts[dimension];
             let limit = wanted[dimension].min(grid[dimension]);
             let fitting = budget / bytes(&counts).max(1);
-            // Multiples of what is there: regions keep ending where chunks of the source do.
+            // Multiples of the current count: regions still end at chunk boundaries of the source.
             let times = fitting.min(limit.div_ceil(now)).max(1);
             counts[dimension] = now.saturating_mul(times);
         }
@@ -260,9 +261,9 @@ mod tests {
         (0..5).try_for_each(|number| visit(&[number]))
     }
 
-    /// Whoever writes waits for the next region to be read, and whoever reads for the last one to be written.
+    /// The writer waits for the next region to be read, and the reader for the previous one to be written.
     #[test]
-    fn what_comes_next_is_read_while_what_was_read_is_written() {
+    fn the_next_region_is_read_while_the_previous_one_is_written() {
         let meeting = Barrier::new(2);
         let mut written = Vec::new();
         let read = |index: &[u64]| {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn two_regions_are_in_memory_at_most() {
+    fn at_most_two_regions_are_in_memory() {
         let region = Arc::new(());
         let read = |_: &[u64]| Ok(Arc::clone(&region));
         let write = |one| {
@@ -296,11 +297,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_ends_both_and_is_told() {
+    fn a_failure_ends_both_and_is_returned() {
         let failing = |at: u64, what: &'static str| {
             move |number: u64| if number == at { Err(Failure::fault(what)) } else { Ok(number) }
         };
-        let told = |read_until, write_until| {
+        let outcome = |read_until, write_until| {
             let read = failing(read_until, "reading");
             let mut written = 0;
             let result = overlapping(
@@ -310,19 +311,19 @@ mod tests {
             );
             (result.err().and_then(|failure| failure.message()), written)
         };
-        assert_eq!(told(3, 9), (Some("reading".to_owned()), 3));
-        assert_eq!(told(9, 2), (Some("writing".to_owned()), 2));
-        assert_eq!(told(2, 1), (Some("writing".to_owned()), 1));
-        assert_eq!(told(9, 9), (None, 5));
+        assert_eq!(outcome(3, 9), (Some("reading".to_owned()), 3));
+        assert_eq!(outcome(9, 2), (Some("writing".to_owned()), 2));
+        assert_eq!(outcome(2, 1), (Some("writing".to_owned()), 1));
+        assert_eq!(outcome(9, 9), (None, 5));
     }
 
     #[test]
     fn regions_cover_the_chunks_of_the_source_where_memory_allows() {
         // 1 MiB chunks, the source's are four times as long: 4 MiB, and seven of those are below 32 MiB.
         assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], sizes(1)), [32, 1]);
-        // A source chunk is far too large: single chunks, as many as fit.
+        // A source chunk is too large: single chunks, up to the budget.
         assert_eq!(region(&[4096, 4096], &[100, 1], &[100, 1], sizes(4)), [2, 1]);
-        // Chunks that are too large as they are.
+        // Chunks that exceed the budget.
         assert_eq!(region(&[1 << 20, 1 << 10], &[1, 1], &[10, 10], sizes(1)), [1, 1]);
         assert!(region(&[], &[], &[], sizes(8)).is_empty());
         // Little memory: fewer chunks, and one at least.

@@ -1,4 +1,4 @@
-//! Values of options.
+//! Parsers for option values.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -30,26 +30,31 @@ pub(crate) struct Member {
     pub(crate) value: Value,
 }
 
-/// A format by its name.
+/// Parses a format.
 pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(["v2", "v3", "v3-draft"]).try_map(|name| name.parse::<Format>())
 }
 
-/// Seconds, also parts of them.
+/// Parses seconds, with decimals.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| format!("`{text}` is not a number of seconds, which is 0 or more"))
+    seconds.ok_or_else(|| format!("invalid duration `{text}`: expected a number of seconds, 0 or more"))
 }
 
-/// A number of seconds, minutes, hours or days: `90s`, `10m`, `2h`, `7d`.
+/// Parses seconds, minutes, hours or days: `90s`, `10m`, `2h`, `7d`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let units = [('s', 1), ('m', 60), ('h', 3600), ('d', 24 * 3600)];
     let in_unit = |(unit, seconds)| text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(seconds);
     let seconds = units.into_iter().find_map(in_unit);
-    seconds.map(Duration::from_secs).ok_or_else(|| format!("`{text}` is no time such as 90s, 10m, 2h or 7d"))
+    seconds.map(Duration::from_secs).ok_or_else(|| {
+        format!(
+            "invalid duration `{text}`: expected a number with a \
+         unit, such as 90s, 10m, 2h or 7d"
+        )
+    })
 }
 
-/// A number of bytes: `512MiB`, `2GB`, `1073741824`.
+/// Parses a size in bytes: `512MiB`, `2GB`, `1073741824`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 8] = [
         ("kib", 1 << 10),
@@ -62,7 +67,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         ("tb", 1_000_000_000_000),
     ];
     let wrong =
-        || format!("`{text}` is not a number of bytes: expected one such as 512MiB, 2GB or 1073741824");
+        || format!("invalid size `{text}`: expected a number of bytes, such as 512MiB, 2GB or 1073741824");
     let lower = text.trim().to_ascii_lowercase();
     let with_unit = UNITS.iter().find_map(|&(unit, size)| Some((lower.strip_suffix(unit)?, size)));
     let (number, unit) = with_unit.unwrap_or((lower.strip_suffix('b').unwrap_or(&lower), 1));
@@ -73,7 +78,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     size.filter(|&size| size > 0).ok_or_else(wrong)
 }
 
-/// The bytes that `decimals`, the digits after a decimal point, are of a unit, rounded down.
+/// Multiplies the digits after a decimal point by a unit, rounded down.
 fn fraction(decimals: &str, unit: u64) -> Option<u64> {
     let is_number = !decimals.is_empty() && decimals.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number || decimals.len() > 9 {
@@ -84,12 +89,12 @@ fn fraction(decimals: &str, unit: u64) -> Option<u64> {
     u64::try_from(numerator / denominator).ok()
 }
 
-/// Numbers between commas, also in brackets or parentheses.
+/// Parses numbers separated by commas, also in brackets or parentheses.
 pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     numbers(text).map(Shape)
 }
 
-/// As [`shape`], with signs.
+/// As [`shape`], with negative numbers.
 pub(crate) fn counts(text: &str) -> Result<Counts, String> {
     numbers(text).map(Counts)
 }
@@ -106,22 +111,22 @@ fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
     let list = list.strip_suffix(',').unwrap_or(list);
     let lengths = list.split(',').map(|length| {
         let length = length.trim();
-        length.parse().map_err(|_| format!("`{length}` is no number of elements"))
+        length.parse().map_err(|_| format!("`{length}` is not a number of elements"))
     });
     lengths.collect()
 }
 
-/// A JSON value.
+/// Parses a JSON value.
 pub(crate) fn json(text: &str) -> Result<Value, String> {
     let parsed = json::parse(text.as_bytes(), &ParseOptions::default());
-    let parsed = parsed.map_err(|error| format!("no JSON: {error}"))?;
+    let parsed = parsed.map_err(|error| format!("invalid JSON: {error}"))?;
     match parsed.remarks.first() {
         Some(remark) => Err(remark.to_string()),
         None => Ok(parsed.value),
     }
 }
 
-/// A JSON value; what does not look like one is a string.
+/// Parses a JSON value; other text is a string.
 pub(crate) fn text_or_json(text: &str) -> Result<Value, String> {
     if text.starts_with(['{', '[', '"']) {
         return json(text);
@@ -129,7 +134,7 @@ pub(crate) fn text_or_json(text: &str) -> Result<Value, String> {
     Ok(json(text).unwrap_or_else(|_| Value::from(text)))
 }
 
-/// `NAME` or `NAME:{…}`; a URI has colons of its own.
+/// Parses `NAME` or `NAME:{…}`; a URI has colons of its own.
 pub(crate) fn codec(text: &str) -> Result<Codec, String> {
     if text.trim_start().starts_with('{') {
         return Err(
@@ -145,18 +150,19 @@ pub(crate) fn codec(text: &str) -> Result<Codec, String> {
         return Err("the name is missing".to_owned());
     }
     if name.contains(':') && !name.contains("://") {
-        return Err(r#"behind the colon goes a JSON object, such as gzip:{"level":5}"#.to_owned());
+        return Err(r#"expected a JSON object after the colon, such as gzip:{"level":5}"#.to_owned());
     }
     Ok(Codec { name: name.to_owned(), configuration })
 }
 
-/// `K=JSON`.
+/// Parses `K=JSON`.
 pub(crate) fn member(text: &str) -> Result<Member, String> {
-    let (name, value) = text.split_once('=').ok_or("it has no `=`")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=JSON")?;
     if name.is_empty() {
         return Err("the name is missing".to_owned());
     }
-    let value = json(value).map_err(|error| format!(r#"{error}; a text is written "in quotes""#))?;
+    let value =
+        json(value).map_err(|error| format!(r#"{error}; quote a string twice, such as 'title="text"'"#))?;
     Ok(Member { name: name.to_owned(), value })
 }
 
@@ -222,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_json_is_a_string_where_that_is_meant() {
+    fn text_that_is_not_json_is_a_string() {
         assert_eq!(text_or_json("NaN"), Ok(Value::from("NaN")));
         assert_eq!(text_or_json("-5"), Ok(Value::from(-5)));
         assert_eq!(text_or_json("\"5\""), Ok(Value::from("5")));

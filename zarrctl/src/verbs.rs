@@ -1,8 +1,9 @@
-//! What the program does, one module for each verb.
+//! The verbs of the program, one module each.
 
 pub(crate) mod bench;
 pub(crate) mod change;
 pub(crate) mod clean;
+#[cfg(feature = "conformance")]
 pub(crate) mod conformance;
 pub(crate) mod copy;
 pub(crate) mod create;

@@ -1,10 +1,11 @@
-//! What a new plugin is made of: the files beside this one, in which `{{…}}` stands for what is not known yet.
+//! The templates of new plugins: the files in this folder, with `{{…}}` for values that are filled in.
 //!
-//! `zarrctl plugins new` makes a repository of them, `cargo xtask new` a crate of this workspace: so this depends on nothing.
+//! `zarrctl plugins new` creates a repository from them, `cargo xtask new` a crate of this workspace. This
+//! module has no dependencies, so that both can include it.
 
 use std::str::FromStr;
 
-/// What kind of plugin is begun.
+/// The kind of a new plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Codec,
@@ -18,30 +19,30 @@ pub(crate) enum Kind {
     Store,
 }
 
-/// Whether the draft names a plugin of a kind.
+/// Whether a plugin of a kind has a URI in the v3 draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Uri {
-    /// And nobody else does.
+    /// The kind exists only in the draft.
     Needed,
     Possible,
     /// The template is for final v3.
     None,
 }
 
-/// What there is to know of a kind.
+/// The template of a kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Template {
     pub(crate) kind: Kind,
-    /// As the command line has it, and as names of packages of this workspace begin.
+    /// The name on the command line, and the prefix of package names in this workspace.
     pub(crate) name: &'static str,
-    /// What people call it.
+    /// The name in texts.
     pub(crate) what: &'static str,
     /// `src/lib.rs`
     pub(crate) source: &'static str,
     /// `tests/it.rs`
     pub(crate) test: &'static str,
     pub(crate) uri: Uri,
-    /// Whether there is something to try with any bytes.
+    /// Whether it has a fuzz target.
     pub(crate) is_fuzzed: bool,
 }
 
@@ -71,9 +72,10 @@ const TEMPLATES: [Template; 9] = [
     template!(Store, "store", "store", None, false),
 ];
 
-/// Names that no crate of a plugin can have: keywords of Rust, crates that each program has, and crates that plugins depend
-/// on.
-const TAKEN: &str = "abstract alloc as async await become box break const continue core crate do dyn else enum extern \
+/// Names that crates of plugins cannot have: Rust keywords, crates of every program, and dependencies of
+/// plugins.
+const TAKEN: &str = "abstract alloc as async await become box break const continue core crate do dyn else enum \
+     extern \
     false final fn for gen if impl in let libfuzzer_sys loop macro match mod move mut override priv proc_macro pub ref \
     return self serde static std struct super test trait true try type typeof unsafe unsized use virtual where while \
     yield zarr_conformance zarr_plugin zarr_plugin_kit zarr_spec";
@@ -90,12 +92,12 @@ impl FromStr for Kind {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = TEMPLATES.iter().find(|template| template.name == text);
-        let unknown = || format!("`{text}` is no kind of plugin: there are {}", Self::names().join(", "));
+        let unknown = || format!("unknown kind of plugin `{text}` (expected {})", Self::names().join(", "));
         found.map(|template| template.kind).ok_or_else(unknown)
     }
 }
 
-/// What is begun.
+/// A new plugin.
 #[derive(Debug)]
 pub(crate) struct NewPlugin {
     pub(crate) template: Template,
@@ -104,25 +106,25 @@ pub(crate) struct NewPlugin {
 }
 
 impl NewPlugin {
-    /// A plugin of that kind and name.
+    /// Creates a plugin of a kind.
     ///
     /// # Errors
     ///
-    /// For a name or URI that no crate, manifest or document could have.
+    /// For a name or URI that is not valid in crates, manifests or documents.
     pub(crate) fn new(kind: Kind, name: &str, uri: Option<&str>) -> Result<Self, String> {
         let is_plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || "-_.".contains(it);
         let begins_well = name.starts_with(|it: char| it.is_ascii_lowercase());
         if !begins_well || !name.chars().all(is_plain) || name.ends_with(['.', '-']) || name.len() > 60 {
             return Err(format!(
-                "`{name}` cannot be a name: it is 1 to 60 lower case letters, digits, `-`, `_` and `.`, with a letter first and \
-                 none of `-` and `.` last, such as example.xor"
+                "invalid name `{name}`: expected 1 to 60 lower case letters, digits, `-`, `_` and `.`, beginning \
+                     with a letter and not ending in `-` or `.`, such as example.xor"
             ));
         }
         let crate_name = name.replace(['.', '-'], "_");
         if TAKEN.split(' ').any(|taken| taken == crate_name) {
             return Err(format!(
-                "`{name}` cannot be a name: no crate can be called `{crate_name}`, which Rust or a crate that plugins \
-                 depend on is called; with a domain or project before it, it can: example.{name}"
+                "invalid name `{name}`: the crate name `{crate_name}` is reserved; add a prefix, such as \
+                     example.{name}"
             ));
         }
         let template = TEMPLATES.into_iter().find(|template| template.kind == kind);
@@ -131,29 +133,29 @@ impl NewPlugin {
         match (template.uri, uri) {
             (Uri::Needed, None) => {
                 return Err(format!(
-                    "a {what} is named by a URI: --uri https://example.org/{name}/1.0, with a domain of yours"
+                    "a {what} needs a URI: --uri https://example.org/{name}/1.0, with your own domain"
                 ));
             }
             (Uri::None, Some(_)) => {
                 return Err(format!(
-                    "--uri is for kinds that the draft names; the {what} that is begun here is one of final v3"
+                    "--uri is not supported for a {what}: the template is for v3, not the v3 draft"
                 ));
             }
             _ => {}
         }
         if let Some(uri) = uri.filter(|uri| !is_versioned(uri)) {
             return Err(format!(
-                "`{uri}` is no URI that the draft has: https://…/MAJOR.MINOR, such as https://example.org/{name}/1.0"
+                "invalid URI `{uri}`: expected https://…/MAJOR.MINOR, such as https://example.org/{name}/1.0"
             ));
         }
         Ok(Self { template, name: name.to_owned(), uri: uri.map(ToOwned::to_owned) })
     }
 
-    /// A text of a template with everything filled in: what belongs to each plugin, the package it goes to, and `more`.
+    /// Fills in a template: values of the plugin, the package, and `more`.
     pub(crate) fn fill(&self, text: &str, package: &str, more: &[(&str, &str)]) -> String {
         let uri = self.uri.as_deref().unwrap_or_default();
         let uri_option = self.uri.as_ref().map_or("None".to_owned(), |uri| format!("Some(\"{uri}\")"));
-        // What stands at the beginning of a line and does not apply takes the line with it.
+        // A line that begins with a condition is dropped if the condition is false.
         let conditions = [
             ("{{draft}}", self.uri.is_some()),
             ("{{no-draft}}", self.uri.is_none()),
@@ -183,7 +185,7 @@ impl NewPlugin {
     }
 }
 
-/// Whether a URI ends in a version, as those of the draft do.
+/// Whether a URI ends in a version.
 fn is_versioned(uri: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let version = uri.rsplit_once('/').and_then(|(_, version)| version.split_once('.'));

@@ -24,6 +24,8 @@ mod forms;
 #[cfg(target_os = "linux")]
 #[path = "it/guide.rs"]
 mod guide;
+#[path = "it/help.rs"]
+mod help;
 #[path = "it/interrupted.rs"]
 mod interrupted;
 #[cfg(target_os = "linux")]
@@ -53,6 +55,9 @@ mod printable;
 mod probed;
 #[path = "it/slabs.rs"]
 mod slabs;
+#[cfg(target_os = "linux")]
+#[path = "it/snapshots.rs"]
+mod snapshots;
 #[cfg(target_os = "linux")]
 #[path = "../../zarr-plugin/tests/it/table.rs"]
 mod table;

@@ -46,7 +46,7 @@ impl std::str::FromStr for FormatName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|format| format.to_string() == text);
-        found.ok_or_else(|| format!("`{text}` is no format of the suite: there are v2, draft and v3"))
+        found.ok_or_else(|| format!("unknown format `{text}` (expected v2, draft or v3)"))
     }
 }
 

@@ -185,7 +185,11 @@ impl Array {
         let array = &self.stored;
         let pipeline = array.pipeline(index, &array.chunk(index)?.shape)?;
         let Some(shard) = pipeline.shard() else {
-            return Err(Error::NotSupported(format!("the chunks of {} are no shards alone", array.path)));
+            return Err(Error::NotSupported(format!(
+                "{} has codecs around `sharding_indexed`; its inner chunks \
+                 cannot be listed",
+                array.path
+            )));
         };
         let mut stored = Vec::new();
         if let Some(kept) = array.shard_index(index, shard)? {

@@ -93,7 +93,7 @@ impl Array {
         let rank = self.shape().len();
         for given in [start.len(), shape.len()] {
             if given != rank {
-                let what = format!("a shape of {given} dimensions for an array of {rank}");
+                let what = format!("the new shape has {given} dimensions, but the array has {rank}");
                 return Err(Error::Selection(what));
             }
         }
@@ -108,7 +108,7 @@ impl Array {
             return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
                 (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
                 (false, grid) => format!(
-                    "chunk grid `{grid}` has no origin that could move: {} grows and shrinks at its end alone",
+                    "chunk grid `{grid}` has no origin: {} can only be resized at its end",
                     self.path()
                 ),
             }));

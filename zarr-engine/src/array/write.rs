@@ -215,7 +215,7 @@ impl Array {
             Elements::Variable => Variable::count_in(bytes),
         };
         count.ok_or_else(|| {
-            Error::Elements(format!("{size} bytes are no whole number of elements of type {name}"))
+            Error::Elements(format!("{size} bytes are not a whole number of elements of type {name}"))
         })
     }
 
@@ -231,7 +231,7 @@ impl Array {
         let row = others.try_fold(1u64, |row, (_, &length)| row.checked_mul(length));
         let row = row.filter(|&row| row > 0 && count.is_multiple_of(row));
         let end = row.and_then(|row| length.checked_add(count / row)).ok_or_else(|| {
-            let what = format!("{count} elements are no whole number of rows along dimension {dimension}");
+            let what = format!("{count} elements are not a whole number of rows along dimension {dimension}");
             Error::Elements(what)
         })?;
         Ok((length, end))

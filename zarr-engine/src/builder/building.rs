@@ -233,7 +233,7 @@ impl Building<'_> {
         }
         match refused {
             Some(error) => Err(error.into()),
-            None => Err(invalid("fill_value", "null is no element")),
+            None => Err(invalid("fill_value", "null is not an element")),
         }
     }
 
@@ -245,7 +245,7 @@ impl Building<'_> {
         let builder = self.builder;
         let (document, separator) = match &builder.chunk_grid {
             Some(_) if builder.chunks.is_some() || builder.shards.is_some() => {
-                return Err(invalid("chunk_grid", "it is given besides `chunks` or `shards`"));
+                return Err(invalid("chunk_grid", "it cannot be combined with `chunks` or `shards`"));
             }
             Some(json) => chunk_grid(json, self.format)?,
             None => (regular_grid(&self.outer_chunks(data_type)?), None),
@@ -283,7 +283,7 @@ impl Building<'_> {
         if shards.iter().zip(chunks).all(divides) {
             return Ok(chunks.clone());
         }
-        Err(invalid("shards", format!("{shards:?} are no multiples of the chunks {chunks:?}")))
+        Err(invalid("shards", format!("{shards:?} are not multiples of the chunks {chunks:?}")))
     }
 
     /// What codecs see as a chunk.
@@ -305,7 +305,7 @@ impl Building<'_> {
         let mut refused = Vec::new();
         if self.builder.order == Order::F && rank > 1 {
             if self.builder.memory_layout.is_some() {
-                refused.push(invalid("order", "it is given besides `chunk_memory_layout`"));
+                refused.push(invalid("order", "it cannot be combined with `chunk_memory_layout`"));
             }
             steps.push(Step::Permutation(reversal(rank)));
         }
@@ -328,7 +328,7 @@ impl Building<'_> {
         }
         match &builder.chunk_key_encoding {
             Some(_) if separator.is_some() => {
-                Err(invalid("separator", "it is given besides `chunk_key_encoding`"))
+                Err(invalid("separator", "it cannot be combined with `chunk_key_encoding`"))
             }
             Some(json) => entry("chunk_key_encoding", json, self.format),
             None => Ok(key_encoding(self.format, separator.as_deref())),
@@ -345,15 +345,15 @@ impl Building<'_> {
     }
 }
 
-/// An identifier that no plugin of `table` has, and those that may have been meant.
+/// The error for an identifier that no plugin of `table` has, with similar identifiers.
 pub(super) fn unknown<K: Kind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
     let reason = match similar.len() {
         _ if unknown.known_elsewhere.is_some() => unknown.to_string(),
         0 => unknown.to_string(),
-        1 => format!("{unknown}; there is {}", similar[0]),
-        _ => format!("{unknown}; there are {}", similar.join(", ")),
+        1 => format!("{unknown}; did you mean {}?", similar[0]),
+        _ => format!("{unknown}; did you mean {}?", similar.join(" or ")),
     };
     missing_plugins(member, vec![unknown], reason)
 }

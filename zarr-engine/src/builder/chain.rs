@@ -204,7 +204,7 @@ impl Building<'_> {
 
 fn wants_an_array(member: &str, request: &CodecEntry) -> Error {
     let name = &request.identifier;
-    invalid(member, format!("codec `{name}` wants an array, and the one before it leaves bytes"))
+    invalid(member, format!("codec `{name}` expects an array, but the preceding codec produces bytes"))
 }
 
 /// The codec for elements of variable size, which the data type of v2 names.

@@ -19,7 +19,7 @@ pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<Extens
         Format::V2 | Format::V3 => ("name", &["name", "configuration", "must_understand"]),
     };
     if let Some(unknown) = members.keys().find(|name| !known.contains(name)) {
-        return Err(invalid(member, format!("unknown member `{unknown}`; there are {}", known.join(", "))));
+        return Err(invalid(member, format!("unknown member `{unknown}` (expected {})", known.join(", "))));
     }
     let Some(name) = members.get(identifier).and_then(Value::as_str).filter(|name| !name.is_empty()) else {
         return Err(invalid(member, format!("`{identifier}` is missing or no string")));

@@ -144,7 +144,7 @@ impl Comparison<'_> {
                 Format::V3Draft => {
                     "shards of this kind, of which the v3 draft has those with a plain index at the end"
                 }
-                Format::V2 => "shards, which v2 has not",
+                Format::V2 => "shards, which v2 does not support",
                 Format::V3 => "shards",
             };
             self.lose(member, format!("{reason}; their inner chunks are the chunks of the copy"));

@@ -115,7 +115,7 @@ pub(crate) fn steps_of(format: Format, registry: &Registry, chain: &CodecChain) 
         (_, Some(document)) => {
             Ok(Step::Codec(Box::new(source_codec(format, registry, chain, position, document)?)))
         }
-        (_, None) => Err(invalid("chunk_memory_layout", "it is no order of dimensions")),
+        (_, None) => Err(invalid("chunk_memory_layout", "it is not a permutation of the dimensions")),
     };
     chain.links().iter().enumerate().map(step).collect()
 }
@@ -163,7 +163,7 @@ pub(crate) fn rewritten_codecs(
 /// What a codec leaves of what it is given, as far as codecs behind it want to know.
 pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
     let wants_array =
-        || CodecError::Unsupported("it wants an array, and the codec before it leaves bytes".to_owned());
+        || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".to_owned());
     let array = || match decoded {
         Representation::Array(array) => Ok(array),
         Representation::Bytes(_) => Err(wants_array()),
@@ -174,8 +174,9 @@ pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Represent
             let shape: Option<Vec<u64>> =
                 order.iter().map(|&dimension| array.shape.get(dimension).copied()).collect();
             let shape = shape.filter(|shape| shape.len() == array.shape.len());
-            let shape =
-                shape.ok_or_else(|| CodecError::configuration("it has not the dimensions of the array"))?;
+            let shape = shape.ok_or_else(|| {
+                CodecError::configuration("its number of dimensions is not that of the array")
+            })?;
             Representation::Array(ArrayRepresentation { shape, ..array.clone() })
         }
         Codec::ArrayToArray(codec) => Representation::Array(codec.encoded(array()?)?),
@@ -372,7 +373,7 @@ mod tests {
         let registry = Registry::empty();
         assert_eq!(transposition(Format::V2, &registry, &[0, 1, 2]).unwrap(), None);
         let error = transposition(Format::V2, &registry, &[1, 0, 2]).unwrap_err().to_string();
-        assert!(error.starts_with("v2 cannot say this: the order of dimensions [1, 0, 2]"), "{error}");
+        assert!(error.starts_with("v2 does not support this: the order of dimensions [1, 0, 2]"), "{error}");
         let transpose = transposition(Format::V3, &registry, &[1, 0]).unwrap().unwrap();
         assert_eq!(transpose.configuration.to_string(), r#"{"order":[1,0]}"#);
     }

@@ -20,22 +20,22 @@ const DEEPEST: usize = 8;
 pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Error, Error> {
     refuse_version_one(access)?;
     let looked_for = match options.format {
-        None => "there is no `zarr.json`, `.zgroup` or `.zarray`",
-        Some(Format::V2) => "there is no `.zgroup` or `.zarray`",
-        Some(Format::V3) => "there is no `zarr.json`, which every node of v3 has",
-        Some(Format::V3Draft) => "there is no entry point `zarr.json`",
+        None => "it does not contain `zarr.json`, `.zgroup` or `.zarray`",
+        Some(Format::V2) => "it does not contain `.zgroup` or `.zarray`",
+        Some(Format::V3) => "it does not contain `zarr.json`, which every v3 node has",
+        Some(Format::V3Draft) => "it does not contain the entry point `zarr.json`",
     };
     let location = access.store.location();
     let names = names(access)?;
     let reason = match &names {
-        Some(names) if names.is_empty() && !exists(&location) => "there is no such folder".to_owned(),
+        Some(names) if names.is_empty() && !exists(&location) => "the folder does not exist".to_owned(),
         Some(names) if !names.is_empty() => {
             let names = names.join(", ");
-            format!("{looked_for}; there are {names}{}{}", hint(access)?, folders_with_hierarchies(access)?)
+            format!("{looked_for}; found {names}{}{}", hint(access)?, folders_with_hierarchies(access)?)
         }
         _ => match far_file(access, &location) {
             Some(reason) => reason,
-            None if names.is_some() => format!("{looked_for}; the store is empty"),
+            None if names.is_some() => format!("the store is empty"),
             None => looked_for.to_owned(),
         },
     };
@@ -51,7 +51,7 @@ pub(super) fn refuse_version_one(access: &Access) -> Result<(), Error> {
     }
     Err(Error::NoHierarchy {
         location: access.store.location(),
-        reason: "an array of Zarr version 1 is there (keys `meta` and `attrs`), which is not supported"
+        reason: "found an array of Zarr version 1 (keys `meta` and `attrs`), which is not supported"
             .to_owned(),
     })
 }
@@ -72,7 +72,7 @@ fn far_file(access: &Access, location: &str) -> Option<String> {
     let plugin = if access.is_local() { None } else { recognizing(access.context.registry(), location) };
     let name = plugin?.name;
     Some(format!(
-        "its name is that of a file for the store `{name}`, which reads local files only: download it first"
+        "it looks like a file for the store `{name}`, which reads only local files; download it first"
     ))
 }
 
@@ -118,9 +118,7 @@ fn folders_with_hierarchies(access: &Access) -> Result<String, Error> {
         }
         if !found.is_empty() {
             let found = found.join(", ");
-            return Ok(format!(
-                "; these folders hold hierarchies: {found}; open one of them, or a store of type `prefix` around this one"
-            ));
+            return Ok(format!("; these subfolders are Zarr hierarchies: {found}; open one of them"));
         }
         match (folders.pop(), folders.is_empty()) {
             (Some(only), true) => folder = only,

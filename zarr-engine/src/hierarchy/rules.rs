@@ -194,7 +194,7 @@ pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
 
 /// The error for a node that cannot be created because another one exists at its path.
 pub(super) fn exists_already(path: &NodePath, kind: Kind) -> Error {
-    in_the_way(path, format!("{} is there already", kind.name()))
+    in_the_way(path, format!("{} already exists", kind.name()))
 }
 
 /// The error for a node that cannot be created below `array`.

@@ -257,10 +257,10 @@ fn no_other_member_is_allowed_whatever_the_entry_point_says() {
         ("compressor", "null"),
         ("dimension_separator", "\"/\""),
     ] {
-        refused(draft_array, &with(ARR, &[(member, value)]), &format!("`{member}`: is no member here"));
+        refused(draft_array, &with(ARR, &[(member, value)]), &format!("`{member}`: unknown member"));
     }
     compatible(draft_array, &with(ARR, &[("dimension_names", "[\"x\"]")]), "`dimension_names`");
-    refused(draft_group, &json(r#"{"attributes":{},"foo":{}}"#), "`foo`: is no member here");
+    refused(draft_group, &json(r#"{"attributes":{},"foo":{}}"#), "`foo`: unknown member");
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn attributes_keep_what_they_hold() {
 fn members_of_v2_are_unknown() {
     accepted(draft_array, &json(ARR));
     for member in ["dtype", "chunks", "order", "filters", "compressor", "zarr_format"] {
-        refused(draft_array, &with(ARR, &[(member, "null")]), &format!("`{member}`: is no member here"));
+        refused(draft_array, &with(ARR, &[(member, "null")]), &format!("`{member}`: unknown member"));
     }
 }
 

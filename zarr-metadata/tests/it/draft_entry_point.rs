@@ -57,7 +57,7 @@ fn members_of_a_newer_minor_version_are_ignored_and_kept() {
         &with(EP, &[("zarr_format", "\"https://purl.org/zarr/spec/core/3.1\""), ("foo", "1")]),
         "`foo`",
     );
-    refused(entry_point, &with(EP, &[("foo", "1")]), "`foo`: is no member here");
+    refused(entry_point, &with(EP, &[("foo", "1")]), "`foo`: unknown member");
 }
 
 /// Tests D3-META-08.

@@ -37,8 +37,8 @@ fn an_extra_separator_must_agree() {
 /// Tests DX-A-11, DX-A-12.
 #[test]
 fn unknown_members_are_refused_and_missing_extensions_are_none() {
-    refused(older_array, &with(OLDER, &[("codecs", "[]")]), "`codecs`: is no member here");
-    refused(older_array, &with(OLDER, &[("foo", "1")]), "`foo`: is no member here");
+    refused(older_array, &with(OLDER, &[("codecs", "[]")]), "`codecs`: unknown member");
+    refused(older_array, &with(OLDER, &[("foo", "1")]), "`foo`: unknown member");
     assert!(accepted(older_array, &without(OLDER, "extensions")).extensions.is_empty());
     let array = tolerated(older_array, &without(OLDER, "attributes"), "`attributes`: is missing");
     assert!(array.attributes.is_empty());

@@ -53,7 +53,7 @@ fn a_document_says_version_and_kind() {
     tolerated(v3_array, &with(AR, &[("zarr_format", "3.0")]), "`zarr_format`: is 3.0");
     refused(v3_node, &without(AR, "node_type"), "`node_type`: is missing");
     refused(v3_node, &with(AR, &[("node_type", "\"Array\"")]), "`node_type`");
-    refused(v3_node, &with(AR, &[("node_type", "\"group\"")]), "`shape`: is no member here");
+    refused(v3_node, &with(AR, &[("node_type", "\"group\"")]), "`shape`: unknown member");
 }
 
 /// Tests V3-ARR-04, V3-GRID-01, V3-GRID-02, V3-EXT-09.
@@ -170,7 +170,7 @@ fn members_that_may_be_ignored_are_kept() {
         assert_eq!(document.as_object().unwrap().get("foo"), Some(&json(value)));
     }
     for value in ["1", "{}", r#"{"must_understand":true}"#, r#"{"must_understand":"false"}"#, "null"] {
-        refused(v3_node, &with(AR, &[("foo", value)]), "`foo`: is no member here");
+        refused(v3_node, &with(AR, &[("foo", value)]), "`foo`: unknown member");
     }
 }
 

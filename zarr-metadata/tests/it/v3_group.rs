@@ -29,7 +29,7 @@ fn a_group_says_version_and_kind() {
 fn members_that_may_be_ignored_are_kept() {
     let document = with(GR, &[("attributes", "{}"), ("foo", r#"{"must_understand":false}"#)]);
     assert_eq!(v3::group_document(&accepted(v3_group, &document)).unwrap(), document);
-    refused(v3_node, &with(GR, &[("foo", "1")]), "`foo`: is no member here");
+    refused(v3_node, &with(GR, &[("foo", "1")]), "`foo`: unknown member");
 }
 
 fn consolidated(metadata: &str) -> String {

@@ -224,7 +224,7 @@ fn a_library_for_the_machine_goes_before_a_module() {
     fs::write(&manifest, text).unwrap();
     let loader = loader(&folder, Policy::Any);
     let refusal = loader.open(&loader.candidates()[0]).unwrap_err();
-    assert_eq!(refusal, Refusal::Open("it is no ELF file".to_owned()));
+    assert_eq!(refusal, Refusal::Open("not an ELF file".to_owned()));
     // What cannot be opened is not trusted either.
     assert_eq!(loader.pin(&loader.candidates()[0], "2026-11-22").unwrap_err(), refusal);
 }

@@ -34,7 +34,7 @@ pub(super) fn wrong(file: &[u8]) -> Option<String> {
     let why = if file.starts_with(b"\0asm") {
         "it is WebAssembly, which this program is not built to run"
     } else if !file.starts_with(b"\x7fELF") {
-        "it is no ELF file"
+        "not an ELF file"
     } else if is_for_another_machine(file) {
         "it is for another machine"
     } else {

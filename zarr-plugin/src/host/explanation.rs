@@ -33,13 +33,13 @@ pub struct Explained {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "`{}` was looked for at:", printable(&self.identifier))?;
+        writeln!(f, "`{}` was searched for in:", printable(&self.identifier))?;
         for Explained { place, manifests, verdicts } in &self.places {
             let source = match place.source {
                 Source::Given => "given",
                 Source::Variable => "ZARR_PLUGIN_PATH",
                 Source::User => "your plugins",
-                Source::System => "the system's plugins",
+                Source::System => "system plugins",
             };
             let empty = match (manifests, verdicts.as_slice()) {
                 (0, _) => ": no manifest",

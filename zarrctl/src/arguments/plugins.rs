@@ -1,17 +1,20 @@
-//! What can be said of plugins.
+//! The verbs of `plugins`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
+#[cfg(all(feature = "conformance", feature = "dynamic", target_os = "linux"))]
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
+#[cfg(all(feature = "conformance", feature = "dynamic", target_os = "linux"))]
 use zarr_conformance::suite::Level;
 
+#[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
+use super::Missing;
+use super::examples;
 use crate::templates::Kind;
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
+#[cfg(all(feature = "conformance", feature = "dynamic", target_os = "linux"))]
 use crate::values;
 
 #[derive(Debug, Args)]
@@ -19,62 +22,66 @@ use crate::values;
 pub(crate) struct Plugins {
     #[command(subcommand)]
     pub(crate) verb: Option<PluginsVerb>,
-    /// Also says what each format calls them, and which crates they come from
+    /// Also print the names in each format and the crates
     #[arg(long)]
     pub(crate) long: bool,
-    /// Prints a JSON array
+    /// Print a JSON array
     #[arg(long, conflicts_with = "long")]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginsVerb {
-    /// The same as `plugins` alone.
+    /// List plugins; the default.
+    #[command(after_long_help = examples::PLUGINS_LIST)]
     List {
-        /// Also says what each format calls them, and which crates they come from
+        /// Also print the names in each format and the crates
         #[arg(long)]
         long: bool,
-        /// Prints a JSON array
+        /// Print a JSON array
         #[arg(long, conflicts_with = "long")]
         json: bool,
     },
-    /// Says what a plugin does and what it is called, and how documents use it.
+    /// Show a plugin's description, names, configuration and examples.
     ///
-    /// Several plugins may have one name, such as the codec and the data type `bytes`: all of them are shown.
+    /// Several plugins may share a name, such as the codec and the data type `bytes`: all of them are shown.
+    #[command(after_long_help = examples::PLUGINS_SHOW)]
     Show {
-        /// What a document of any format calls it, or its crate or feature
+        /// Name in any format, crate or feature
         id: String,
-        /// Shows the JSON Schemas of configurations as they are, not as a list of members
+        /// Show the JSON Schemas of configurations instead of a list of members
         #[arg(long, conflicts_with = "json")]
         schema: bool,
-        /// Prints a JSON array, which has the schemas as well
+        /// Print a JSON array, which has the schemas as well
         #[arg(long)]
         json: bool,
     },
-    /// Begins a plugin of your own: a crate with tests, a library of it, a fuzz target, and a small example to change.
+    /// Create a crate for a new plugin, with tests, a library, a fuzz target and a small example to change.
+    #[command(after_long_help = examples::PLUGINS_NEW)]
     New {
-        /// What kind of plugin
+        /// Kind of the plugin
         #[arg(value_parser = PossibleValuesParser::new(Kind::names()).try_map(|name| name.parse::<Kind>()))]
         kind: Kind,
-        /// What documents call it, such as `example.xor`; the crate is called so too, with `-` for `.`
+        /// Name in metadata documents, such as `example.xor`; the crate has the same name, with `-` instead
+        /// of `.`
         name: String,
-        /// The URI by which the draft of v3 names it; ends in a version such as `/1.0`
+        /// URI of the plugin in the v3 draft; must end in a version such as `/1.0`
         #[arg(long)]
         uri: Option<String>,
-        /// Where the crates of this framework come from: `path:FOLDER`, `git:URL`, `git:URL#REVISION`, or `registry` once they
-        /// are published. Default: the source tree that this program or the current folder lies in
+        /// Source of the crates of this framework: `path:FOLDER`, `git:URL`, `git:URL#REVISION`, or
+        /// `registry` once they are published. Default: the source tree that contains this program or the
+        /// current folder
         #[arg(long, value_name = "SOURCE")]
         deps: Option<Source>,
-        /// The folder to make; that of the crate's name, here, if left out
+        /// Folder to create. Default: the name of the crate, in the current folder
         #[arg(long, value_name = "FOLDER")]
         folder: Option<PathBuf>,
     },
-    #[cfg(all(feature = "dynamic", target_os = "linux"))]
     #[command(flatten)]
     Loaded(LoadedVerb),
 }
 
-/// Where the crates of the framework come from.
+/// The source of the framework's crates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     Registry,
@@ -101,81 +108,122 @@ impl FromStr for Source {
     }
 }
 
-/// What there is to do with plugins that are loaded at run time.
+/// The verbs for plugins that are loaded at run time, which this build does not have.
+#[cfg(not(all(feature = "dynamic", target_os = "linux")))]
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoadedVerb {
+    /// Show where a plugin was searched for (not in this build).
+    #[command(after_long_help = examples::FULL)]
+    Why(Missing),
+    /// Trust a plugin (not in this build).
+    #[command(after_long_help = examples::FULL)]
+    Trust(Missing),
+    /// Copy a plugin to your plugin folder (not in this build).
+    #[command(after_long_help = examples::FULL)]
+    Install(Missing),
+    /// Remove a plugin from your plugin folder (not in this build).
+    #[command(aliases = ["uninstall", "untrust"], after_long_help = examples::FULL)]
+    Remove(Missing),
+    /// Package a library for installation (not in this build).
+    #[command(after_long_help = examples::FULL)]
+    Pack(Missing),
+    /// Check a plugin with the conformance suite (not in this build).
+    #[command(after_long_help = examples::FULL)]
+    Probe(Missing),
+    /// List the folders that are searched for plugins (not in this build).
+    #[command(after_long_help = examples::FULL)]
+    Dirs(Missing),
+}
+
+/// The verbs for plugins that are loaded at run time.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoadedVerb {
-    /// Says where a plugin was looked for, and why each one that was found is used or not.
+    /// Show where a plugin was searched for, and why each candidate is used or not.
+    #[command(after_long_help = examples::PLUGINS_WHY)]
     Why {
-        /// What a document of any format calls it, or the name of a plugin
+        /// Name in any format, or the name of a plugin library
         id: String,
     },
-    /// Lets a plugin be loaded from now on: writes its SHA-256 to your plugins.lock.
+    /// Trust a plugin: record its SHA-256 in your plugins.lock, so that it can be loaded.
     ///
-    /// What is trusted is this library, byte by byte: another one of the same name is not. A plugin is code that runs with
-    /// your rights; its hash says which code it is, not that it is good.
+    /// Only this exact file is trusted, not other files with the same name. A plugin runs with your
+    /// permissions; the hash identifies the code but does not make it safe.
+    #[command(after_long_help = examples::PLUGINS_TRUST)]
     Trust {
-        /// The name of the plugin, as its manifest and `zarrctl plugins` have it, or NAME@VERSION; without a version the newest
-        /// one
+        /// Name of the plugin in its manifest and in `zarrctl plugins`, or NAME@VERSION. Default version: the
+        /// newest
         name: String,
     },
-    /// Copies a plugin to your folder for plugins. Its code does not run, and it is not trusted yet.
+    /// Copy a plugin to your plugin folder. Its code does not run, and it is not trusted yet.
     ///
-    /// Versions of a plugin are installed side by side: the one that is trusted remains in use until a newer one is. The same
-    /// version with other contents is refused.
+    /// Versions are installed side by side: the trusted version remains in use until a newer one is trusted.
+    /// The same version with different contents is refused.
+    #[command(after_long_help = examples::PLUGINS_INSTALL)]
     Install {
-        /// A folder with a manifest and its library, or the manifest
+        /// Folder with a manifest and its library, or the manifest
         from: PathBuf,
     },
-    /// Takes a plugin out of your folder for plugins, and its SHA-256 out of your plugins.lock.
+    /// Remove a plugin from your plugin folder, and its SHA-256 from your plugins.lock.
     #[command(aliases = ["uninstall", "untrust"])]
+    #[command(after_long_help = examples::PLUGINS_REMOVE)]
     Remove {
-        /// The name of the plugin, as its manifest and `zarrctl plugins` have it: all its versions; or NAME@VERSION
+        /// Name of the plugin in its manifest and in `zarrctl plugins`, for all its versions, or NAME@VERSION
         name: String,
     },
-    /// Makes what others can install: writes the manifest of a library that you have built, and a copy of it beside.
+    /// Package a library for installation: write its manifest and a copy of it to a folder.
     ///
-    /// The library says what it provides: its code runs. A manifest of the same version that is there already keeps its
-    /// libraries for other machines.
+    /// The library is loaded to read what it provides, so its code runs. If the folder has a manifest of the
+    /// same version, the libraries for other platforms in it are kept.
+    #[command(after_long_help = examples::PLUGINS_PACK)]
     Pack {
-        /// The library
+        /// Library to package
         library: PathBuf,
-        /// The folder to write to
+        /// Folder to write to
         #[arg(short, long, value_name = "FOLDER", default_value = "dist")]
         output: PathBuf,
     },
-    /// Tries a plugin out in a process of its own: loads it and holds it to the conformance suite.
+    /// Check a plugin with the conformance suite, in a separate process.
     ///
-    /// A library that crashes or hangs is put into quarantine: it is not loaded any more, trusted or not, until it passes.
-    /// The status is 1 when it fails in any way.
+    /// A library that crashes or hangs is quarantined: it is not loaded, trusted or not, until it passes. The
+    /// exit status is 1 for any failure.
+    #[cfg(feature = "conformance")]
+    #[command(after_long_help = examples::PLUGINS_PROBE)]
     Probe {
-        /// A library, its manifest, a folder with one manifest, or an installed plugin as NAME or NAME@VERSION
+        /// Library, manifest, folder with one manifest, or installed plugin as NAME or NAME@VERSION
         plugin: PathBuf,
-        /// How long it may take as a whole
+        /// Time limit for the whole check, in seconds
         #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = values::seconds)]
         time_limit: Duration,
-        /// MiB of address space that the process may have; a library that was built with AddressSanitizer needs 40000000
+        /// Limit of the address space of the process, in MiB; a library built with AddressSanitizer needs
+        /// 40000000
         #[arg(long, value_name = "MIB", default_value = "4096")]
         memory_limit: u64,
-        /// The highest level of rules that it is held to: L0 to L4
+        /// Check rules up to this level: L0 to L4
         #[arg(long, default_value = "L4")]
         level: Level,
-        /// A folder with chunks of other programs that codecs must decode: tables that end in `.tsv`, as
-        /// docs/plugins.md describes. The folder `fixtures` next to the library or manifest if left out
+        /// Folder of chunks from other programs that codecs must decode: `.tsv` tables, as docs/plugins.md
+        /// describes. Default: the folder `fixtures` next to the library or manifest
         #[arg(long, value_name = "FOLDER")]
         fixtures: Option<PathBuf>,
     },
-    /// What `probe` runs in other processes.
+    /// Check a plugin with the conformance suite (not in this build).
+    #[cfg(not(feature = "conformance"))]
+    #[command(after_long_help = examples::FULL)]
+    Probe(Missing),
+    /// The process that `probe` starts.
+    #[cfg(feature = "conformance")]
     #[command(hide = true)]
     ProbeHere {
-        /// Where the library lies
+        /// Folder of the library
         folder: PathBuf,
-        /// Chunks of other programs
+        /// Folder of chunks from other programs
         #[arg(long)]
         fixtures: Option<PathBuf>,
     },
-    /// Lists the folders that plugins are looked for in, and where it is written which of them you trust.
+    /// List the folders that are searched for plugins, and the files that record which plugins you trust.
     ///
     /// The variable ZARR_PLUGIN_PATH adds folders or manifests before them: absolute paths, separated by `:`.
+    #[command(after_long_help = examples::PLUGINS_DIRS)]
     Dirs,
 }

@@ -1,9 +1,9 @@
-//! The arrays of the demonstration, and their elements: formulas, so that everybody sees the same.
+//! The arrays of the demo. Their elements are formulas, so that every run writes the same.
 
 use zarr_kit::spec::{Object, Value};
 use zarr_kit::{ArrayBuilder, Format, json};
 
-/// An array and what it holds.
+/// An array and its elements.
 pub(super) struct Item {
     pub(super) path: &'static str,
     pub(super) builder: ArrayBuilder,
@@ -14,7 +14,7 @@ pub(super) struct Item {
 pub(super) enum Content {
     /// Numbers in native byte order.
     Fixed(Vec<u8>),
-    /// Of variable size.
+    /// Strings.
     Text(Vec<&'static str>),
 }
 
@@ -39,7 +39,7 @@ fn units(units: &str) -> Object {
     [("units", units)].into()
 }
 
-/// How long a point stays near the origin, over a part of the plane.
+/// Escape times of the Mandelbrot set.
 fn mandelbrot(format: Format) -> Item {
     let height = 480u32;
     let width = 720u32;
@@ -53,7 +53,7 @@ fn mandelbrot(format: Format) -> Item {
             (x, y) = (x * x - y * y + cx, 2.0 * x * y + cy);
             steps += 1;
         }
-        // Differences are clearer where there are many.
+        // The root makes small differences visible.
         f64::from(steps).sqrt()
     };
     let builder = ArrayBuilder::new([480, 720], "uint16").dimension_names(["y", "x"]);
@@ -77,18 +77,18 @@ fn thousandths(value: f64) -> u16 {
     (value * 1000.0) as u16
 }
 
-/// Where the picture above has an even checkered pattern over it.
+/// A checkerboard mask.
 fn mask() -> Item {
     let builder = ArrayBuilder::new([480, 720], "bool").chunks([480, 720]).codec(("gzip", [("level", 5)]));
     let content = elements(480, 720, |row, column| [u8::from((row / 60 + column / 60).is_multiple_of(2))]);
     Item { path: "/image/mask", builder, content }
 }
 
-/// Waves from two places on a pond.
+/// Interference of two circular waves.
 fn interference() -> Item {
     let wave = |row: u32, column: u32| {
         let from = |y: f64, x: f64| (f64::from(row) - y).hypot(f64::from(column) - x) / 6.0;
-        // So many digits mean something; the others could not be compressed.
+        // Rounding makes the values compressible.
         narrow(((from(80.0, 60.0).sin() + from(180.0, 200.0).sin()) * 128.0).round() / 256.0)
     };
     let blosc = r#"{"cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}"#;
@@ -121,7 +121,7 @@ fn spectrum(format: Format) -> Item {
         .chunks([32, 64])
         .codec(("transpose", json!({"order": [1, 0]})))
         .codec(("zstd", [("level", 3)]));
-    // v2 says the order of dimensions in another place, and so does the draft.
+    // v2 and the draft have the order of dimensions outside of the codecs.
     let builder = match format {
         Format::V3 => builder,
         _ => ArrayBuilder::new([128, 64], data_type)
@@ -144,7 +144,7 @@ fn times() -> Item {
     Item { path: "/weather/time", builder, content: Content::Fixed(counts.collect()) }
 }
 
-/// Tenths of a degree through that year.
+/// Temperatures of that year, in tenths of a degree.
 fn temperatures(format: Format) -> Item {
     let turn =
         |number: i32, period: i32| (f64::from(number) / f64::from(period) * std::f64::consts::TAU).sin();
@@ -154,7 +154,7 @@ fn temperatures(format: Format) -> Item {
     let bytes = (0..52_704).flat_map(|number| temperature(number).to_ne_bytes());
     let builder = ArrayBuilder::new([52_704], "float64").chunks([8_784]).attributes(units("degree_Celsius"));
     let builder = match format {
-        Format::V2 => builder.codec(("shuffle", [("elementsize", 8)])).codec("lzma"),
+        Format::V2 => builder.codec(("shuffle", [("elementsize", 8)])).codec(("bz2", [("level", 9)])),
         _ => builder.codec(("bz2", [("level", 9)])),
     };
     let builder = builder.dimension_names(["time"]);

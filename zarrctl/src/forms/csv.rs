@@ -1,4 +1,4 @@
-//! Lines of values between commas, as RFC 4180 has them.
+//! Comma-separated values (RFC 4180).
 
 use std::io::Write;
 
@@ -10,25 +10,27 @@ use super::Writer;
 use super::element::{parts, to_text};
 use crate::failure::Failure;
 
-/// One line for each row; an array of one dimension has one value in a row, or one for each field of its structure.
+/// One line for each row. A one-dimensional array has one value per row, or one for each field of its
+/// structure.
 #[derive(Debug)]
 pub(crate) struct CsvWriter {
     columns: u64,
     column: u64,
-    /// Where there are several fields, the first line names them.
+    /// The fields of a structure, which the first line names.
     fields: Vec<Field>,
     has_header: bool,
 }
 
 impl CsvWriter {
-    /// For elements of a type and a shape of at most two dimensions.
+    /// Accepts shapes of at most two dimensions.
     pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
         let (columns, fields) = match shape {
             [] | [_] => (1, data_type.fields().unwrap_or_default()),
             [_, columns] => (*columns, &[][..]),
             _ => {
                 return Err(Failure::fault(format!(
-                    "csv has at most two dimensions, and the selection has {}; integers in --select drop dimensions",
+                    "CSV is limited to 2 dimensions, but the selection has {}; an integer in --select drops a \
+                         dimension",
                     shape.len()
                 )));
             }
@@ -79,14 +81,14 @@ fn write_row(cells: impl Iterator<Item = String>, to: &mut dyn Write) -> Result<
     Ok(write!(to, "{}\r\n", cells.join(","))?)
 }
 
-/// A field of a structure; several elements in one are in brackets.
+/// The text of a field of a structure; a field with several elements is in brackets.
 fn cell(field: &Field, element: &[u8]) -> Result<String, Failure> {
     let texts = parts(field, element).map(|part| to_text(&*field.data_type, part));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;
     Ok(if field.shape.is_empty() { texts.concat() } else { format!("[{}]", texts.join(", ")) })
 }
 
-/// In quotes where that is needed, and for nothing at all: an empty line would be no row for many readers.
+/// Quotes a value if necessary. Empty values are quoted too, because many readers skip empty lines.
 fn field(text: &str) -> String {
     if text.is_empty() || text.contains(['"', ',', '\r', '\n']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_they_must() {
+    fn values_are_quoted_where_necessary() {
         assert_eq!(field("plain text"), "plain text");
         assert_eq!(field("a,b"), "\"a,b\"");
         assert_eq!(field("say \"hi\""), "\"say \"\"hi\"\"\"");

@@ -7,20 +7,21 @@ use zarr_kit::spec::{ByteOrder, DataType, DataTypeError, Format, Object, Value};
 
 use crate::failure::Failure;
 
-/// What the names of times begin with.
+/// The prefix of names of times.
 const TIME: &str = "numpy.datetime64[";
 
-/// What the names of spans of time begin with.
+/// The prefix of names of time spans.
 const SPAN: &str = "numpy.timedelta64[";
 
-/// What the names of bytes begin with that NumPy pads with zeros, which are often text.
+/// The prefix of names of zero-padded bytes, which often contain text.
 const PADDED: &str = "null_terminated_bytes[";
 
-/// What NumPy calls a time that is none.
+/// NumPy's missing time ("not a time").
 const NOT_A_TIME: &str = "NaT";
 
-/// An element as JSON: numbers with the fewest digits that restore them, times in ISO 8601, structures as objects, bytes
-/// in Base64. Padded bytes are a string where they are UTF-8, and else an object with the member `base64`.
+/// Converts an element to JSON: numbers with the fewest digits that restore them, times in ISO 8601,
+/// structures as objects, bytes in Base64. Padded bytes are a string if they are UTF-8, else an object with
+/// the member `base64`.
 ///
 /// # Errors
 ///
@@ -54,7 +55,7 @@ pub(crate) fn to_json(
     }
 }
 
-/// An element as people read it; text as it is, whatever characters it has.
+/// Converts an element to text, without escaping strings.
 pub(crate) fn to_text(data_type: &dyn DataType, element: &[u8]) -> Result<String, Failure> {
     if data_type.name().starts_with(PADDED)
         && let Some(text) = padded_text(element)
@@ -68,12 +69,12 @@ pub(crate) fn to_text(data_type: &dyn DataType, element: &[u8]) -> Result<String
     })
 }
 
-/// The bytes of one field of an element, and of each element in it.
+/// The bytes of each element in one field of a structure.
 pub(crate) fn parts<'e>(field: &Field, element: &'e [u8]) -> impl Iterator<Item = &'e [u8]> {
     let size = field.data_type.elements().size().unwrap_or(0);
     let count: usize = field.shape.iter().product();
     let bytes = element.get(field.offset..field.offset + size * count).unwrap_or_default();
-    // A field without bytes is an empty text.
+    // A field of size 0 is an empty string.
     let empty = if size == 0 { count } else { 0 };
     bytes.chunks_exact(size.max(1)).chain(std::iter::repeat_n(&[][..], empty))
 }
@@ -88,14 +89,14 @@ fn structure(fields: &[Field], element: &[u8], order: &ByteOrder) -> Result<Valu
     Ok(Value::Object(object))
 }
 
-/// Values in C order as arrays in arrays; a single one as itself.
+/// Nests values in C order in arrays; a single one stays a value.
 fn nested(mut values: Vec<Value>, shape: &[usize]) -> Value {
     let Some((_, inner)) = shape.split_first() else { return values.pop().unwrap_or(Value::Null) };
     let size = inner.iter().product::<usize>().max(1);
     values.chunks(size).map(|values| nested(values.to_vec(), inner)).collect()
 }
 
-/// What precedes the padding, if it is UTF-8.
+/// The bytes before the padding, if they are UTF-8.
 fn padded_text(element: &[u8]) -> Option<&str> {
     let end = element.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     std::str::from_utf8(&element[..end]).ok()
@@ -105,12 +106,12 @@ fn print(data_type: &dyn DataType, element: &[u8]) -> Result<String, String> {
     let mut text = String::new();
     match data_type.print(element, &mut text) {
         Ok(()) => Ok(text),
-        // Writing to a string does not fail: the text says why.
+        // Writing to a string does not fail: the text is the reason.
         Err(fmt::Error) => Err(format!("an element of type {} cannot be printed: {text}", data_type.name())),
     }
 }
 
-/// Whether an element that is `text` in JSON is text and not, say, bytes in Base64: printed it is the same, apart from
+/// Whether an element that is `text` in JSON is a string, rather than, for example, bytes in Base64: a string is printed as it is, apart from
 /// control characters.
 fn is_text(text: &str, printed: &str) -> bool {
     let mut rest = printed.chars();
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_what_is_printed_as_itself() {
+    fn text_is_recognized_by_its_printed_form() {
         for (text, printed) in [("ögr", "ögr"), ("a\nb", "a\\nb"), ("\u{1}", "\\u{1}"), ("", "")] {
             assert!(is_text(text, printed), "{printed}");
         }
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_does_not_belong_to_text() {
+    fn padding_is_not_part_of_text() {
         assert_eq!(padded_text(b"ab\0\0"), Some("ab"));
         assert_eq!(padded_text(b"a\0b\0"), Some("a\0b"));
         assert_eq!(padded_text(b"\0\0"), Some(""));

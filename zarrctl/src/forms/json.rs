@@ -9,23 +9,23 @@ use super::Writer;
 use super::element::to_json;
 use crate::failure::Failure;
 
-/// The innermost dimension on one line.
+/// Writes the innermost dimension on one line.
 #[derive(Debug)]
 pub(crate) struct JsonWriter {
     shape: Vec<u64>,
-    /// In which the bytes of elements stand where a form holds them.
+    /// Byte order of fill values that contain bytes.
     order: ByteOrder,
-    /// Number of elements that were written.
+    /// Number of written elements.
     position: u64,
 }
 
 impl JsonWriter {
-    /// For elements of a shape.
+    /// For an array of this shape.
     pub(crate) fn new(shape: &[u64], order: ByteOrder) -> Self {
         Self { shape: shape.to_vec(), order, position: 0 }
     }
 
-    /// How many arrays begin, or end, at a position.
+    /// The number of arrays that begin or end at a position.
     fn boundaries(&self, position: u64) -> usize {
         let mut size = 1u64;
         self.shape
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_begin_and_end_where_their_lengths_say() {
+    fn arrays_begin_and_end_according_to_the_shape() {
         let writer = JsonWriter::new(&[2, 3], ByteOrder::Little);
         let boundaries: Vec<_> = (0..7).map(|position| writer.boundaries(position)).collect();
         assert_eq!(boundaries, [2, 0, 0, 1, 0, 0, 2]);

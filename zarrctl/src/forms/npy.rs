@@ -1,4 +1,4 @@
-//! NumPy's file format: written in its oldest version that can say the header, read in all three.
+//! NumPy's file format: written in the oldest version that can represent the header, read in all three.
 //!
 //! Source: `numpy.lib.format` in NumPy's documentation.
 
@@ -13,38 +13,37 @@ use super::python::{self, Literal};
 use super::raw::RawWriter;
 use crate::failure::Failure;
 
-/// What every file begins with.
+/// The first bytes of every file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// The longest header that is read, in bytes.
 const MAX_HEADER: u32 = 16 << 20;
 
-/// What the header and everything before it is a multiple of, in bytes.
+/// The size of the header, including everything before it, is a multiple of this.
 const ALIGNMENT: usize = 64;
 
 /// Digits that the first length of a shape may grow to.
 const LENGTH_DIGITS: usize = 21;
 
-/// Elements behind a header.
+/// Writes a header and then the elements.
 #[derive(Debug)]
 pub(crate) struct NpyWriter {
     header: Option<Vec<u8>>,
 }
 
 impl NpyWriter {
-    /// For elements of a type and a shape.
+    /// For an array of this type and shape.
     pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
-        let descr =
-            python::descr(&numpy_type(data_type, "--format raw, json and csv can write these elements")?);
+        let descr = python::descr(&numpy_type(data_type, "use --format raw, json or csv")?);
         let lengths: Vec<_> = shape.iter().map(ToString::to_string).collect();
-        // NumPy leaves room for the first length to grow.
+        // NumPy reserves space for the first length to grow.
         let room = lengths.first().map_or(0, |length| LENGTH_DIGITS.saturating_sub(length.len()));
         let shape = python::tuple(lengths.into_iter());
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}{:room$}", "");
         Ok(Self { header: Some(prologue(&header)?) })
     }
 
-    /// What stands before the elements.
+    /// The header.
     pub(crate) fn into_header(self) -> Vec<u8> {
         self.header.unwrap_or_default()
     }
@@ -68,18 +67,17 @@ impl Writer for NpyWriter {
     }
 }
 
-/// The `dtype` of v2, little endian: NumPy's own notation. `instead` tells the user what to do where there is none.
+/// The v2 `dtype` in little endian, which is NumPy's notation. `instead` is the advice for types without one.
 fn numpy_type(data_type: &dyn DataType, instead: &str) -> Result<Value, Failure> {
     let name = data_type.name();
     if data_type.elements() == Elements::Variable {
         return Err(Failure::fault(format!(
-            "elements of type {name} have no fixed size, and npy files have only Python objects for them; \
-             {instead}"
+            "elements of type {name} have variable size, which npy files store only as Python objects; {instead}"
         )));
     }
     match data_type.document(Format::V2, &ByteOrder::Little) {
         Ok(document) => Ok(document.json),
-        // What is not a type of v2 is not one of NumPy. The reader did not ask for v2.
+        // Types that v2 lacks are not NumPy types. The user did not ask for v2.
         Err(DataTypeError::NotInFormat { hint, .. }) => {
             Err(Failure::fault(format!("NumPy does not have the type {name}{hint}; {instead}")))
         }
@@ -113,25 +111,25 @@ fn prologue(header: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// What the header of a file says.
+/// The header of a file.
 #[derive(Debug)]
 pub(crate) struct Header {
     /// Elements per dimension.
     pub(crate) shape: Vec<u64>,
     /// Whether the first dimension is the one that changes fastest.
     pub(crate) fortran_order: bool,
-    /// The type, as v2 calls it.
+    /// The type in v2 notation.
     dtype: Value,
-    /// The order of bytes in the file.
+    /// The byte order in the file.
     pub(crate) order: ByteOrder,
-    /// The type as v2 calls it when its numbers are little endian.
+    /// The type in v2 notation with little endian numbers.
     canonical: Value,
 }
 
 impl Header {
-    /// Reads what stands before the elements, and how many bytes that is.
+    /// Reads the header, and returns it with its size in bytes.
     pub(crate) fn read(from: &mut dyn Read, registry: &Registry) -> Result<(Self, u64), Failure> {
-        let not_npy = |what: &str| Failure::fault(format!("the file is no npy file: {what}"));
+        let not_npy = |what: &str| Failure::fault(format!("not an npy file: {what}"));
         let mut start = [0; 8];
         from.read_exact(&mut start).map_err(|_| not_npy("it is too short"))?;
         if start[..6] != *MAGIC {
@@ -148,7 +146,7 @@ impl Header {
                 from.read_exact(&mut length).map_err(|_| not_npy("it is too short"))?;
                 (u32::from_le_bytes(length), 12)
             }
-            other => return Err(not_npy(&format!("version {other} is unknown"))),
+            other => return Err(not_npy(&format!("unknown version {other}"))),
         };
         if length > MAX_HEADER {
             return Err(not_npy(&format!("its header of {length} bytes is too long")));
@@ -169,7 +167,7 @@ impl Header {
     fn parse(text: &str, registry: &Registry) -> Result<Self, String> {
         let header = Literal::parse(text)?;
         let member = |name: &str| header.member(name).ok_or_else(|| format!("its header has no `{name}`"));
-        let shape = python::lengths(member("shape")?).ok_or("`shape` is no shape")?;
+        let shape = python::lengths(member("shape")?).ok_or("`shape` is not a tuple of lengths")?;
         let Literal::Bool(fortran_order) = *member("fortran_order")? else {
             return Err("`fortran_order` is neither True nor False".to_owned());
         };
@@ -186,9 +184,10 @@ impl Header {
         Ok(Self { shape, fortran_order, dtype, order, canonical: canonical.json })
     }
 
-    /// Refuses a file that holds another type than `data_type`.
+    /// Refuses a file with another type than `data_type`.
     pub(crate) fn check_type(&self, data_type: &dyn DataType) -> Result<(), Failure> {
-        let instead = "--format raw reads each element after its size in bytes as u32, as `get --format raw` writes them";
+        let instead = "use --format raw: each element after its size in bytes as u32, as `get --format raw` \
+             writes them";
         let wanted = numpy_type(data_type, instead)?;
         if wanted == self.canonical {
             return Ok(());
@@ -196,7 +195,7 @@ impl Header {
         let found = python::descr(&self.dtype);
         let name = data_type.name();
         Err(Failure::fault(format!(
-            "the file holds {found}, and the array {name} ({})",
+            "the file contains {found}, but the array is {name} ({}); convert the file in NumPy with `astype`",
             python::descr(&wanted)
         )))
     }

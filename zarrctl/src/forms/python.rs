@@ -1,11 +1,11 @@
-//! The literals of Python that stand in headers of npy files.
+//! Python literals, as in headers of npy files.
 
 use zarr_kit::spec::Value;
 
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 32;
 
-/// A literal.
+/// A Python literal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Literal {
     Text(String),
@@ -18,7 +18,7 @@ pub(crate) enum Literal {
 }
 
 impl Literal {
-    /// Reads all of `text`.
+    /// Parses all of `text`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { rest: text };
         let literal = parser.literal(0)?;
@@ -26,7 +26,7 @@ impl Literal {
         if parser.rest.is_empty() { Ok(literal) } else { Err(parser.unexpected()) }
     }
 
-    /// The member of a dictionary.
+    /// Gets a member of a dictionary.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         let Self::Dictionary(members) = self else { return None };
         members.iter().find_map(|(key, value)| matches!(key, Self::Text(key) if key == name).then_some(value))
@@ -44,15 +44,15 @@ impl Parser<'_> {
 
     fn take(&mut self, token: &str) -> bool {
         self.skip();
-        let behind = self.rest.strip_prefix(token);
-        self.rest = behind.unwrap_or(self.rest);
-        behind.is_some()
+        let rest = self.rest.strip_prefix(token);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     fn unexpected(&self) -> String {
         match self.rest.chars().next() {
             Some(character) => format!("unexpected {character:?} in the header"),
-            None => "the header ends in the middle".to_owned(),
+            None => "the header is incomplete".to_owned(),
         }
     }
 
@@ -81,7 +81,7 @@ impl Parser<'_> {
         if is_text { self.text().map(Literal::Text) } else { self.number() }
     }
 
-    /// One literal in parentheses is that literal, unless a comma follows it.
+    /// A literal in parentheses is that literal, unless a comma follows it.
     fn tuple(&mut self, depth: usize) -> Result<Literal, String> {
         let (mut entries, comma) = self.sequence(")", depth)?;
         match entries.pop() {
@@ -93,7 +93,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Entries up to `end`, and whether the last one has a comma behind it.
+    /// Entries up to `end`, and whether a comma follows the last one.
     fn sequence(&mut self, end: &str, depth: usize) -> Result<(Vec<Literal>, bool), String> {
         let mut entries = Vec::new();
         let mut comma = true;
@@ -124,12 +124,12 @@ impl Parser<'_> {
         Ok(Literal::Dictionary(members))
     }
 
-    /// Python 2 wrote long integers as `3L`.
+    /// A number; Python 2 wrote long integers as `3L`.
     fn number(&mut self) -> Result<Literal, String> {
         let end = self.rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(self.rest.len());
-        let (digits, behind) = self.rest.split_at(end);
+        let (digits, rest) = self.rest.split_at(end);
         let number = digits.parse().map_err(|_| self.unexpected())?;
-        self.rest = behind.strip_prefix('L').unwrap_or(behind);
+        self.rest = rest.strip_prefix('L').unwrap_or(rest);
         Ok(Literal::Number(number))
     }
 
@@ -139,7 +139,7 @@ impl Parser<'_> {
         let mut text = String::new();
         loop {
             match characters.next() {
-                None => return Err("a text in the header does not end".to_owned()),
+                None => return Err("a string in the header is not terminated".to_owned()),
                 character if character == quote => break,
                 Some('\\') => text.push(escaped(&mut characters)?),
                 Some(character) => text.push(character),
@@ -163,21 +163,21 @@ fn escaped(characters: &mut std::str::Chars<'_>) -> Result<char, String> {
     };
     let code: String = characters.take(digits).collect();
     let code = u32::from_str_radix(&code, 16).ok().filter(|_| code.len() == digits);
-    code.and_then(char::from_u32).ok_or_else(|| "an escape in the header is no character".to_owned())
+    code.and_then(char::from_u32).ok_or_else(|| "an escape in the header is not a character".to_owned())
 }
 
-/// The `dtype` of v2 that a `descr` is.
+/// Converts a `descr` to a v2 `dtype`.
 pub(crate) fn dtype(descr: &Literal) -> Result<Value, String> {
     match descr {
         Literal::Text(typestring) => Ok(Value::from(typestring.as_str())),
         Literal::Sequence(fields) => fields.iter().map(field).collect(),
-        _ => Err("`descr` is neither a text nor a list of fields".to_owned()),
+        _ => Err("`descr` is neither a string nor a list of fields".to_owned()),
     }
 }
 
-/// A name, or a title and a name; a type; and perhaps a shape.
+/// A field: a name, or a title and a name; a type; and an optional shape.
 fn field(field: &Literal) -> Result<Value, String> {
-    let wrong = || "a field in `descr` is not a name, a type and perhaps a shape".to_owned();
+    let wrong = || "a field in `descr` is not a name, a type and an optional shape".to_owned();
     let Literal::Sequence(entries) = field else { return Err(wrong()) };
     let (name, of, shape) = match entries.as_slice() {
         [name, of] => (name, of, None),
@@ -199,7 +199,7 @@ fn field(field: &Literal) -> Result<Value, String> {
     Ok(Value::Array(entries))
 }
 
-/// A shape; a number alone has one dimension.
+/// Converts a shape; a single number is one dimension.
 pub(crate) fn lengths(shape: &Literal) -> Option<Vec<u64>> {
     match shape {
         Literal::Number(length) => Some(vec![*length]),
@@ -211,7 +211,7 @@ pub(crate) fn lengths(shape: &Literal) -> Option<Vec<u64>> {
     }
 }
 
-/// The `descr` that a `dtype` of v2 is.
+/// Converts a v2 `dtype` to a `descr`.
 pub(crate) fn descr(dtype: &Value) -> String {
     match dtype {
         Value::Array(fields) => {
@@ -232,7 +232,7 @@ fn descr_of_field(field: &Value) -> String {
     tuple(entries)
 }
 
-/// A tuple; one of a single entry has a comma behind it.
+/// A tuple; a trailing comma follows a single entry.
 pub(crate) fn tuple(entries: impl Iterator<Item = String>) -> String {
     let entries: Vec<_> = entries.collect();
     let comma = if entries.len() == 1 { "," } else { "" };
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_literal_is_refused() {
+    fn invalid_literals_are_refused() {
         for wrong in
             ["", "{", "{'a'}", "{'a': 1 'b': 2}", "(1 2)", "'a", "__import__('os')", "-1", "[1,,2]", "{} x"]
         {

@@ -1,4 +1,4 @@
-//! Raw elements: C order, little endian; items of variable length behind their size in bytes as `u32`.
+//! Raw elements in C order, little endian; each item of variable length after its size in bytes as `u32`.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use zarr_kit::spec::{ByteOrder, Elements};
 use super::Writer;
 use crate::failure::Failure;
 
-/// Elements one after another.
+/// Writes elements without a header.
 #[derive(Debug)]
 pub(crate) struct RawWriter;
 
@@ -28,7 +28,7 @@ impl Writer for RawWriter {
     }
 }
 
-/// The bytes of elements of fixed size, in little endian.
+/// The little endian bytes of elements of fixed size.
 pub(crate) fn little_endian(elements: &ElementArray) -> Cow<'_, [u8]> {
     if !super::is_reordered(&ByteOrder::Little) {
         return Cow::Borrowed(elements.bytes());
@@ -41,7 +41,10 @@ pub(crate) fn little_endian(elements: &ElementArray) -> Cow<'_, [u8]> {
 fn write_variable(element: &[u8], to: &mut dyn Write) -> Result<(), Failure> {
     let size = u32::try_from(element.len());
     let size = size.map_err(|_| {
-        Failure::fault(format!("an item of {} bytes is too long for raw form", element.len()))
+        Failure::fault(format!(
+            "an item of {} bytes is too long for raw output (at most 4 GiB)",
+            element.len()
+        ))
     })?;
     to.write_all(&size.to_le_bytes())?;
     Ok(to.write_all(element)?)
@@ -51,7 +54,7 @@ fn write_variable(element: &[u8], to: &mut dyn Write) -> Result<(), Failure> {
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     bytes: Vec<u8>,
-    /// Where each item ends.
+    /// The end of each item.
     ends: Vec<usize>,
 }
 
@@ -62,7 +65,7 @@ impl Items {
     }
 }
 
-/// Reads the items with these numbers, out of `all`, which have at most `limit` bytes together.
+/// Reads the items with these numbers, of `all` items. Together they may have at most `limit` bytes.
 pub(crate) fn read_items(
     from: &mut dyn Read,
     numbers: Range<u64>,
@@ -71,15 +74,15 @@ pub(crate) fn read_items(
 ) -> Result<Items, Failure> {
     let mut items = Items::default();
     for number in numbers {
-        let cut_short = |wanted: u64, left: usize| {
+        let truncated = |wanted: u64, left: usize| {
             Failure::fault(format!(
-                "item {number} of {all} is cut short: {wanted} bytes are expected, and {left} are left; raw items are \
-                 their size as u32 and then their bytes"
+                "item {number} of {all} is truncated: expected {wanted} bytes, found {left}; each raw item is its \
+                     size as u32, followed by its bytes"
             ))
         };
         let mut size = Vec::new();
         from.take(4).read_to_end(&mut size)?;
-        let size = <[u8; 4]>::try_from(size).map_err(|size| cut_short(4, size.len()))?;
+        let size = <[u8; 4]>::try_from(size).map_err(|size| truncated(4, size.len()))?;
         let size = u64::from(u32::from_le_bytes(size));
         if items.bytes.len() as u64 + size > limit {
             return Err(Failure::fault(format!(
@@ -88,7 +91,7 @@ pub(crate) fn read_items(
         }
         let read = from.take(size).read_to_end(&mut items.bytes)?;
         if read as u64 != size {
-            return Err(cut_short(size, read));
+            return Err(truncated(size, read));
         }
         items.ends.push(items.bytes.len());
     }
@@ -113,11 +116,11 @@ mod tests {
     }
 
     #[test]
-    fn items_that_are_cut_short_or_too_large_are_refused() {
+    fn items_that_are_truncated_or_too_large_are_refused() {
         for (bytes, count, part) in [
-            (&b"\x02\0\0\0ab"[..], 2, "item 1 of 2 is cut short: 4 bytes are expected, and 0 are left"),
-            (b"\x03\0\0\0ab", 1, "item 0 of 1 is cut short: 3 bytes are expected, and 2 are left"),
-            (b"\x05\0", 1, "item 0 of 1 is cut short: 4 bytes are expected, and 2 are left"),
+            (&b"\x02\0\0\0ab"[..], 2, "item 1 of 2 is truncated: expected 4 bytes, found 0"),
+            (b"\x03\0\0\0ab", 1, "item 0 of 1 is truncated: expected 3 bytes, found 2"),
+            (b"\x05\0", 1, "item 0 of 1 is truncated: expected 4 bytes, found 2"),
             (b"\x02\0\0\0ab\x02\0\0\0ab", 2, "item 1: the items of a chunk have more than 3 bytes"),
         ] {
             let message = read(bytes, count).unwrap_err().message().unwrap();

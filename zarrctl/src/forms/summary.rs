@@ -1,4 +1,4 @@
-//! Elements on a terminal: all of a small selection, the corners of a large one, as NumPy shows them.
+//! Elements on a terminal: all of a small selection, the corners of a large one, in NumPy's layout.
 
 use std::fmt::Write as _;
 
@@ -9,28 +9,28 @@ use super::element::{to_json, to_text};
 use crate::failure::Failure;
 use crate::slabs;
 
-/// A selection of so many elements is shown as a whole.
+/// The most elements that are shown completely.
 const WHOLE: u64 = 1000;
 
-/// What stands for elements that are left out.
+/// Marks omitted elements.
 const GAP: &str = "…";
 
-/// What is shown of a selection.
+/// The text for a selection.
 #[derive(Debug)]
 pub(crate) struct Summary {
     /// Nested brackets, with a newline at the end.
     pub(crate) text: String,
-    /// Whether something is left out.
+    /// Whether elements are omitted.
     pub(crate) is_cut: bool,
 }
 
-/// Reads the corners of what is selected, and lays them out.
+/// Reads the corners of a selection and formats them.
 pub(crate) fn summarise(array: &Array, along: &[DimensionSelection]) -> Result<Summary, Failure> {
     let is_cut = slabs::count(along) > WHOLE;
     let edge = if is_cut { edge(along) } else { u64::MAX };
     let cut: Vec<DimensionSelection> = along.iter().map(|along| ends(along, edge)).collect();
     let elements = array.read(Selection::Orthogonal(cut))?;
-    // Where the gap is, for each dimension that is left.
+    // The position of the gap in each remaining dimension.
     let kept = along.iter().filter(|along| !matches!(along, DimensionSelection::Index(_)));
     let gaps = kept.map(|along| (slabs::length(along) > edge.saturating_mul(2)).then_some(edge)).collect();
     let texts = texts(&elements)?;
@@ -42,7 +42,7 @@ pub(crate) fn summarise(array: &Array, along: &[DimensionSelection]) -> Result<S
     Ok(Summary { text, is_cut })
 }
 
-/// Entries at each end of a dimension: fewer where there are many dimensions.
+/// Number of entries at each end of a dimension: fewer for many dimensions.
 fn edge(along: &[DimensionSelection]) -> u64 {
     match along.iter().filter(|along| slabs::length(along) > 1).count() {
         0..=3 => 3,
@@ -51,7 +51,7 @@ fn edge(along: &[DimensionSelection]) -> u64 {
     }
 }
 
-/// The first and the last entries, if there are more than those.
+/// The first and the last entries along a dimension.
 fn ends(along: &DimensionSelection, edge: u64) -> DimensionSelection {
     let length = slabs::length(along);
     if length <= edge.saturating_mul(2) {
@@ -67,7 +67,7 @@ fn ends(along: &DimensionSelection, edge: u64) -> DimensionSelection {
     DimensionSelection::List((0..edge).chain(length - edge..length).map(entry).collect())
 }
 
-/// Every element in printable form; strings in quotes.
+/// Formats every element in printable form; strings in quotes.
 fn texts(elements: &ElementArray) -> Result<Vec<String>, Failure> {
     let data_type = elements.data_type();
     let text = |element: &[u8]| match to_json(data_type, element, &ByteOrder::Little) {
@@ -81,14 +81,14 @@ fn texts(elements: &ElementArray) -> Result<Vec<String>, Failure> {
 #[derive(Debug)]
 struct Layout {
     shape: Vec<u64>,
-    /// After how many entries of each dimension some are left out.
+    /// The number of entries before the gap in each dimension.
     gaps: Vec<Option<u64>>,
     texts: Vec<String>,
     width: usize,
 }
 
 impl Layout {
-    /// Writes the `count` elements from `first` on, which are what is left after `depth` dimensions.
+    /// Writes `count` elements from `first` on: those of the dimensions after `depth`.
     fn write(&self, to: &mut String, depth: usize, first: usize, count: usize) {
         let Some((&length, inner)) = self.shape[depth..].split_first() else {
             let text = self.texts.get(first).map_or("", String::as_str);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_selection_is_shown_as_a_whole() {
+    fn a_small_selection_is_shown_completely() {
         let whole = shown(&[2, 3], "");
         assert_eq!((whole.text.as_str(), whole.is_cut), ("[[0 1 2]\n [3 4 5]]\n", false));
         assert_eq!(shown(&[2, 3], "1,2").text, "5\n");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_selection_the_corners_are_shown() {
+    fn the_corners_of_a_large_selection_are_shown() {
         let cut = shown(&[100, 200], "");
         let expected = "\
 [[    0     1     2 …   197   198   199]
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_are_apart() {
+    fn an_empty_line_separates_planes() {
         let text = shown(&[2, 2, 1], "").text;
         assert_eq!(text, "[[[0]\n  [1]]\n\n [[2]\n  [3]]]\n");
     }

@@ -7,7 +7,7 @@ use zarr_kit::spec::store::Store;
 
 use super::writing;
 
-/// Another store. After a signal, changes that have begun are completed, and no others begin.
+/// Wraps a store. After a signal, changes in progress are completed, and no others begin.
 #[derive(Debug)]
 pub(crate) struct Interruptible(Arc<dyn Store>);
 

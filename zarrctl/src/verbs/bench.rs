@@ -1,4 +1,4 @@
-//! `bench`: how fast an array reads in several ways, and what chunks it should have.
+//! `bench`: measures how fast an array can be read, and suggests chunks.
 
 mod advice;
 mod boxes;
@@ -18,6 +18,7 @@ use zarr_kit::spec::{CodecChain, Number, Object, Value, printable};
 use crate::arguments;
 use crate::describe::{self, Describer, chunk_shape};
 use crate::failure::Failure;
+use crate::hints;
 use crate::opening::{Opened, open_through, warn_of_old_copy};
 use crate::printer::stdout;
 use crate::slabs;
@@ -28,22 +29,22 @@ use boxes::{Access, Geometry};
 use measure::Bench;
 use tape::Tape;
 
-/// What stands below the table.
+/// The legend below the table.
 const LEGEND: &str = "\
-decoded  elements that are decoded for each that is wanted; fetched, where nothing is decoded
-calls    values, or parts of values, that the store is asked for
-store    share of the time that fetching these bytes takes; the system may keep files in memory
-codec    share of the time that decoding takes
-copy     the rest: mostly, elements are put where they belong";
+decoded  decoded elements per requested element; fetched elements if nothing is decoded
+calls    requests to the store
+store    share of the time for fetching; the system may cache files
+codec    share of the time for decoding
+copy     the rest, usually copying elements";
 
-/// What there is to say of an array.
+/// The results for an array.
 #[derive(Debug)]
 struct Report {
     path: String,
     type_name: String,
     shape: Vec<u64>,
     subject: Subject,
-    /// Chunks, or shards, that are stored, and all; where the store cannot list, nobody knows.
+    /// Stored chunks or shards, and all; `None` if the store cannot list.
     stored: Option<u64>,
     all: Option<u64>,
     threads: usize,
@@ -73,7 +74,7 @@ pub(crate) fn run(arguments: &arguments::Bench) -> Result<(), Failure> {
 }
 
 fn report(hierarchy: Opened, tape: Arc<Tape>, arguments: &arguments::Bench) -> Result<Report, Failure> {
-    let array = hierarchy.array(&arguments.path)?;
+    let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
     let inner = array.inner_chunk_shape()?;
     let geometry = Geometry {
@@ -97,11 +98,11 @@ fn report(hierarchy: Opened, tape: Arc<Tape>, arguments: &arguments::Bench) -> R
         advice: Vec::new(),
     };
     if geometry.shape.contains(&0) {
-        report.advice.push("there is nothing to measure: the array has no elements".to_owned());
+        report.advice.push("nothing to measure: the array does not have elements".to_owned());
         return Ok(report);
     }
     if stored.as_ref().is_some_and(Vec::is_empty) {
-        let sentence = "there is nothing to measure: no chunk is stored, and all elements are the fill value";
+        let sentence = "nothing to measure: no chunk is stored, so all elements are the fill value";
         report.advice.push(sentence.to_owned());
         return Ok(report);
     }
@@ -113,19 +114,19 @@ fn report(hierarchy: Opened, tape: Arc<Tape>, arguments: &arguments::Bench) -> R
         has_shards: report.subject.has_shards,
         is_raw: report.subject.is_raw,
         stored,
-        // Of what is not timed, once is enough.
+        // One read is enough if it is not timed.
         seconds: if report.subject.is_little() { Duration::ZERO } else { arguments.seconds },
     };
     let accesses = Access::all(report.shape.len());
     let progress = Progress::of(accesses.len() as u64, "");
     for access in accesses {
-        progress.say(&access.name());
+        progress.set_message(&access.name());
         report.measured.extend(bench.measure(access)?);
         progress.add(1);
     }
     drop(progress);
     report.advice = match report.measured.is_empty() {
-        true => vec!["there is nothing to measure: no stored chunk was found".to_owned()],
+        true => vec!["nothing to measure: no stored chunk was found".to_owned()],
         false => advice(&report.subject, &report.measured),
     };
     Ok(report)
@@ -143,7 +144,7 @@ fn subject(array: &Array, geometry: &Geometry, has_shards: bool) -> Subject {
     }
 }
 
-/// Whether elements are stored as they are, so that parts of a chunk can be fetched and nothing is decoded.
+/// Whether elements are stored without encoding, so that parts of a chunk can be fetched.
 fn is_raw(chain: &CodecChain) -> bool {
     chain.links().iter().all(|link| match &link.codec {
         Codec::Permutation(_) | Codec::Binary(_) => true,
@@ -160,7 +161,7 @@ fn write(report: &Report, to: &mut dyn Write) -> Result<(), Failure> {
     let stored = match (report.stored, report.all) {
         (Some(stored), Some(all)) => format!("{stored} of {all} {outer} are stored"),
         (Some(stored), None) => format!("{stored} {outer} are stored"),
-        (None, _) => format!("the store does not say which {outer} are stored"),
+        (None, _) => format!("the store cannot list its {outer}"),
     };
     let chunk = match subject.chunk.as_slice() {
         [] => "one element".to_owned(),
@@ -176,7 +177,7 @@ fn write(report: &Report, to: &mut dyn Write) -> Result<(), Failure> {
         writeln!(
             to,
             "{:<23}{:>6}{:>13}{:>9}{:>8}{:>12}{:>7}{:>7}{:>7}  limit",
-            "access", "reads", "elements/s", "decoded", "calls", "bytes/call", "store", "codec", "copy"
+            "access", "reads", "bytes/s", "decoded", "calls", "bytes/call", "store", "codec", "copy"
         )?;
         report.measured.iter().try_for_each(|measured| write_row(subject, measured, to))?;
         writeln!(to, "\n{LEGEND}")?;
@@ -212,19 +213,19 @@ fn write_row(subject: &Subject, measured: &Measured, to: &mut dyn Write) -> io::
     writeln!(to, "  {limit}")
 }
 
-/// Starts the threads that requests are repeated on.
+/// Starts the threads for requests.
 fn start_threads() -> Result<(), Failure> {
     match rayon::ThreadPoolBuilder::new().build_global() {
         Err(error) if error.source().is_some() => Err(Failure::fault(format!("starting threads: {error}"))),
-        // An error without a source says that they are started.
+        // An error without a source means that they are already running.
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-/// Columns of lines where standard output is not a terminal.
+/// Columns of lines if standard output is not a terminal.
 const PAGE: usize = 100;
 
-/// Words in lines that are no longer than `width`, all but the first one behind so many blanks.
+/// Wraps words in lines of at most `width` columns, indented except for the first.
 fn in_lines(sentence: &str, indent: usize, width: usize) -> String {
     let mut text = String::new();
     let mut column = indent;
@@ -244,7 +245,7 @@ fn in_lines(sentence: &str, indent: usize, width: usize) -> String {
     text
 }
 
-/// Whether less was read at once than what the access is called.
+/// Whether the reads were smaller than the name of the access suggests.
 fn is_cut(measured: &Measured, shape: &[u64]) -> bool {
     let along = match measured.access {
         Access::Plane(along) => along,
@@ -311,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_are_broken_between_words() {
+    fn lines_are_wrapped_between_words() {
         assert_eq!(in_lines("a bb ccc", 2, 100), "a bb ccc");
         assert_eq!(in_lines("a bb ccc", 2, 6), "a bb\n  ccc");
         assert_eq!(in_lines("a very-long-word b", 2, 4), "a\n  very-long-word\n  b");

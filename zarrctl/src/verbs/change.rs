@@ -1,4 +1,4 @@
-//! `erase`, `resize`, `attrs` and `consolidate`.
+//! `erase`, `resize`, `attrs` and `consolidate`: changes to existing nodes.
 
 use std::io::Write;
 
@@ -8,8 +8,10 @@ use zarr_kit::{Erasure, Hierarchy, Node};
 
 use crate::arguments::{Attributes, Consolidate, Erase, Resize};
 use crate::failure::Failure;
+use crate::hints;
 use crate::opening::{open, open_to_change};
 use crate::printer::{note, stdout};
+use crate::similar::similar;
 use crate::terminal::{Progress, files};
 use crate::values::Counts;
 
@@ -31,24 +33,24 @@ pub(crate) fn erase(arguments: &Erase) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why nothing was erased, and which option erases.
+/// Adds the option that erases to the failure.
 fn advised(error: zarr_kit::Error, hierarchy: &Hierarchy) -> Failure {
     match error {
         error @ zarr_kit::Error::OtherFormat { .. } => Failure::fault(format!(
-            "{error}; `--format {format}` removes what {format} has there and nothing else",
+            "{error}; `--format {format}` removes only the {format} files",
             format = hierarchy.format()
         )),
         error @ zarr_kit::Error::NotSupported(_) => {
-            Failure::fault(format!("{error}; `--all` removes every file at and below the node"))
+            Failure::fault(format!("{error}; `--all` removes every file at and below it"))
         }
-        error => error.into(),
+        error => hints::of_node(error, hierarchy),
     }
 }
 
-/// Files that a message names.
+/// The most files in a message.
 const SHOWN: usize = 5;
 
-/// One line: how many files were removed, and which other files were left.
+/// A summary of removed and remaining files.
 fn erased_text(path: &str, erased: &Erasure) -> String {
     let removed = format!("erased {path}: {} removed", files(erased.removed.len()));
     if erased.left.is_empty() {
@@ -59,43 +61,43 @@ fn erased_text(path: &str, erased: &Erasure) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{removed}; {} left: {}{more}", other_files(erased.left.len()), shown.join(", "))
-}
-
-fn other_files(count: usize) -> String {
-    if count == 1 { "1 other file".to_owned() } else { format!("{count} other files") }
+    let remain = match erased.left.len() {
+        1 => "1 other file remains".to_owned(),
+        count => format!("{count} other files remain"),
+    };
+    format!("{removed}, {remain}: {}{more}", shown.join(", "))
 }
 
 pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {
     let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
     let _progress = Progress::unknown("resizing");
-    let mut array = hierarchy.array(&arguments.path)?;
+    let array = hierarchy.array(&arguments.path);
+    let mut array = array.map_err(|error| hints::of_node(error, &hierarchy))?;
     match (&arguments.at_start, &arguments.shape) {
         (None, shape) => Ok(array.resize(shape.as_ref().map_or(&[], |shape| &shape.0))?),
         (Some(Counts(counts)), shape) => {
             let grown = || grown(array.shape(), counts);
             let shape = shape.as_ref().map_or_else(grown, |shape| Ok(shape.0.clone()))?;
-            // An array that gets more elements at its beginning begins earlier.
+            // Elements added at the beginning make the array start earlier.
             let start: Option<Vec<i64>> = counts.iter().map(|count| count.checked_neg()).collect();
-            let start =
-                start.ok_or_else(|| Failure::fault("--at-start: so many elements cannot be taken away"))?;
+            let start = start.ok_or_else(|| Failure::fault("--at-start: the number is too large"))?;
             Ok(array.resize_at(&start, &shape)?)
         }
     }
 }
 
-/// A shape with so many elements more per dimension.
+/// Adds counts to the lengths of a shape.
 fn grown(shape: &[u64], counts: &[i64]) -> Result<Vec<u64>, Failure> {
     if shape.len() != counts.len() {
         let given = counts.len();
         let rank = shape.len();
         return Err(Failure::fault(format!(
-            "--at-start has {given} entries, and the array {rank} dimensions"
+            "--at-start has {given} entries, but the array has {rank} dimensions"
         )));
     }
     let lengths = shape.iter().zip(counts).map(|(&length, &count)| {
         length.checked_add_signed(count).ok_or_else(|| {
-            Failure::fault(format!("--at-start: a dimension of {length} elements cannot have {count} more"))
+            Failure::fault(format!("--at-start: cannot add {count} elements to a dimension of {length}"))
         })
     });
     lengths.collect()
@@ -104,7 +106,7 @@ fn grown(shape: &[u64], counts: &[i64]) -> Result<Vec<u64>, Failure> {
 pub(crate) fn consolidate(arguments: &Consolidate) -> Result<(), Failure> {
     let hierarchy = open_to_change(&arguments.store, &arguments.reading)?;
     let _progress = Progress::unknown("reading metadata");
-    Ok(hierarchy.consolidate(&arguments.path)?)
+    hierarchy.consolidate(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))
 }
 
 pub(crate) fn attributes(arguments: &Attributes) -> Result<(), Failure> {
@@ -113,14 +115,15 @@ pub(crate) fn attributes(arguments: &Attributes) -> Result<(), Failure> {
         return hierarchy.try_update_attributes(&arguments.path, |attributes| change(attributes, arguments));
     }
     let hierarchy = open(&arguments.store, &arguments.reading)?;
-    let attributes = match hierarchy.node(&arguments.path)? {
-        Node::Array(array) => array.attributes().clone(),
-        Node::Group(group) => group.attributes().clone(),
-        Node::Unreadable(unreadable) => match &unreadable.metadata {
-            Some(metadata) => metadata.attributes.clone(),
-            None => return Err(Failure::fault(crate::failure::chain(&*unreadable.error))),
-        },
-    };
+    let attributes =
+        match hierarchy.node(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))? {
+            Node::Array(array) => array.attributes().clone(),
+            Node::Group(group) => group.attributes().clone(),
+            Node::Unreadable(unreadable) => match &unreadable.metadata {
+                Some(metadata) => metadata.attributes.clone(),
+                None => return Err(Failure::fault(crate::failure::chain(&*unreadable.error))),
+            },
+        };
     let text = json::to_printable_pretty(&Value::Object(attributes));
     Ok(writeln!(stdout(), "{}", text.map_err(|error| Failure::fault(error.to_string()))?)?)
 }
@@ -128,7 +131,9 @@ pub(crate) fn attributes(arguments: &Attributes) -> Result<(), Failure> {
 fn change(attributes: &mut Object, arguments: &Attributes) -> Result<(), Failure> {
     for name in &arguments.unset {
         if attributes.remove(name).is_none() {
-            return Err(Failure::fault(format!("{} has no attribute `{name}`", arguments.path)));
+            let hint = similar(name, attributes.keys());
+            let hint = hint.map_or_else(String::new, |similar| format!("; did you mean `{similar}`?"));
+            return Err(Failure::fault(format!("{} has no attribute `{name}`{hint}", arguments.path)));
         }
     }
     for member in &arguments.set {

@@ -1,4 +1,4 @@
-//! `clean`: what interrupted writes left behind.
+//! `clean`: removes files that interrupted writes left.
 
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -23,15 +23,15 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     let location = open_store(context()?.registry(), &arguments.store)?.location();
     if !location.starts_with("file:") {
         return Err(Failure::fault(format!(
-            "`{location}` is no folder; what this removes is in folders alone"
+            "`{location}` is not a local folder; `clean` works only on local folders"
         )));
     }
     let store = FilesystemStore::open_url(&location).map_err(failed)?;
     let store = Arc::new(store.durable(durable::is_on()));
     if !store.path().exists() {
-        return Err(Failure::fault(format!("there is no folder `{}`", store.path().display())));
+        return Err(Failure::fault(format!("the folder `{}` does not exist", store.path().display())));
     }
-    let looking = Progress::unknown("looking for what was left behind");
+    let looking = Progress::unknown("searching for leftover files");
     let found = [temporary(&store)?, parts(store.path())?, values(&store)?].concat();
     drop(looking);
     let (old, recent): (Vec<_>, Vec<_>) =
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     if !recent.is_empty() {
         writeln!(
             output,
-            "{}, left alone: somebody may be writing; --older-than 0s takes these too",
+            "{}, kept because another program may be writing them; --older-than 0s removes these too",
             total(&recent)
         )?;
     }
@@ -59,13 +59,13 @@ fn failed(error: StoreError) -> Failure {
     Failure::Fault(error.into())
 }
 
-/// Something that is to be removed.
+/// A file or a group of values to remove.
 #[derive(Debug, Clone)]
 struct Found {
     text: String,
     files: usize,
     size: u64,
-    /// Since the last file of it was written to.
+    /// Time since the last modification.
     age: Duration,
     what: What,
 }
@@ -100,13 +100,13 @@ fn total(found: &[Found]) -> String {
     format!("{}, {}", files(found.iter().map(|found| found.files).sum()), size(bytes))
 }
 
-/// Files that values are written to before they get their names; archives that `pack` writes are such files too.
+/// Temporary files of writes, including those of `pack`.
 fn temporary(store: &FilesystemStore) -> Result<Vec<Found>, Failure> {
     let found = store.leftovers().map_err(failed)?;
     Ok(found.iter().map(|found| Found::file(&found.path, found.size, found.age)).collect())
 }
 
-/// Files directly in the folder that `get -o` writes before it renames them: `NAME.PROCESS.part`.
+/// Temporary files of `get -o` directly in the folder: `NAME.PROCESS.part`.
 fn parts(folder: &Path) -> Result<Vec<Found>, Failure> {
     let at = |error: io::Error| Failure::Io(error).while_at(&format!("listing `{}`", folder.display()));
     let mut parts = Vec::new();
@@ -130,7 +130,7 @@ fn age(there: &Metadata) -> Duration {
     modified.and_then(|modified| SystemTime::now().duration_since(modified).ok()).unwrap_or_default()
 }
 
-/// Values that belong to no node.
+/// Values that do not belong to a node.
 fn values(store: &Arc<FilesystemStore>) -> Result<Vec<Found>, Failure> {
     let opened: Arc<dyn Store> = Arc::<FilesystemStore>::clone(store);
     let hierarchies = leftovers::hierarchies(&opened, &context()?)?;

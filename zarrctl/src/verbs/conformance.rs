@@ -1,4 +1,4 @@
-//! `conformance`: plugins of this build and stores held to the rules of their kind, and readers to stored hierarchies.
+//! `conformance`: checks plugins, stores and other programs with the conformance suite.
 
 use std::fs;
 use std::io::Write;
@@ -26,9 +26,9 @@ mod generated;
 mod inside;
 
 use super::plugins;
-use crate::arguments::{ConformancePlugin, ConformanceStore, ConformanceVerb, Told};
+use crate::arguments::{ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments};
 use crate::failure::Failure;
-use crate::opening::context;
+use crate::opening::{check_scheme, context};
 use crate::printer::stdout;
 
 pub(crate) fn run(verb: &ConformanceVerb) -> Result<(), Failure> {
@@ -72,18 +72,18 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
     if is_worker() {
         return serve(Ok(suites)).map_err(Failure::fault);
     }
-    let expected = expected(&arguments.told, suites.len())?;
+    let expected = expected(&arguments.report, suites.len())?;
     let report = match cfg!(unix) {
         true => {
             let listed: Vec<_> = suites.iter().map(Listed::of).collect();
-            Workers::new(again, WorkerOptions::default()).report(&listed, arguments.told.level)
+            Workers::new(again, WorkerOptions::default()).report(&listed, arguments.report.level)
         }
-        false => Report::of(&suites, arguments.told.level),
+        false => Report::of(&suites, arguments.report.level),
     };
-    tell(&report, &arguments.told, &expected, "Conformance of Zarr plugins", "plugin {subject}")
+    write_report(&report, &arguments.report, &expected, "Conformance of Zarr plugins", "plugin {subject}")
 }
 
-/// How this program is started again for the same plugins.
+/// The command that starts this program again for the same plugins.
 fn again(ids: &[String], fixtures: Option<&Path>) -> Result<Again, Failure> {
     let mut arguments = vec!["conformance", "plugin"];
     arguments.extend(ids.iter().map(String::as_str));
@@ -94,8 +94,8 @@ fn again(ids: &[String], fixtures: Option<&Path>) -> Result<Again, Failure> {
     Ok(Again::with(&arguments)?)
 }
 
-/// A library that is loaded, or the one that a manifest names: every rule again, through the C ABI. It is loaded in other
-/// processes only, which may crash.
+/// Checks a library, directly or through its manifest, over the C ABI. It is loaded only in other processes,
+/// because it may crash.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn library(file: &Path, arguments: &ConformancePlugin) -> Result<(), Failure> {
     let fixtures = arguments.fixtures.clone().or_else(|| fixtures_next_to(file));
@@ -109,19 +109,19 @@ fn library(file: &Path, arguments: &ConformancePlugin) -> Result<(), Failure> {
             .map_err(Failure::fault);
     }
     let workers = Workers::new(again, WorkerOptions { is_thorough: true, ..WorkerOptions::default() });
-    let told = &arguments.told;
+    let report_arguments = &arguments.report;
     let listed = workers.list().map_err(|crash| match crash.end {
         End::Refused(why) => Failure::fault(why),
-        end => Failure::fault(format!("{}: while it was loaded, {end}", file.display())),
+        end => Failure::fault(format!("loading {}: {end}", file.display())),
     })?;
-    let expected = expected(told, listed.len())?;
-    let report = workers.report(&listed, told.level);
+    let expected = expected(report_arguments, listed.len())?;
+    let report = workers.report(&listed, report_arguments.level);
     let verb = format!("plugin {}", file.display());
-    tell(&report, told, &expected, "Conformance of a loaded library", &verb)
+    write_report(&report, report_arguments, &expected, "Conformance of a loaded library", &verb)
 }
 
-/// What is linked and what a library has, and the names of its plugins. Examples may name what is linked, unless the library
-/// has the same itself.
+/// A registry of linked plugins and those of a library, and the names of the library's plugins. The linked plugins are left
+/// out if the library replaces one of them.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn registry_of(file: &Path) -> Result<(Registry, Vec<String>), Failure> {
     let loader = Loader::of_one(file)?;
@@ -149,21 +149,23 @@ fn suites_of_library(file: &Path, fixtures: Option<&Path>, again: &Again) -> Res
     Ok(suites)
 }
 
-/// The folder of fixtures of a library or manifest: `fixtures` in the same folder, if there is one.
+/// The folder `fixtures` next to a library or manifest, if it exists.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub(crate) fn fixtures_next_to(file: &Path) -> Option<PathBuf> {
     let folder = file.with_file_name("fixtures");
     folder.is_dir().then_some(folder)
 }
 
-/// The rules are held to the store itself, which is emptied after each of them: so nothing may be in it.
+/// Checks a store. The store is emptied after each rule, so it must be empty.
 fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
     let location = &arguments.store;
-    let store = open_store(context()?.registry(), location)?;
+    let context = context()?;
+    check_scheme(location, context.registry())?;
+    let store = open_store(context.registry(), location)?;
     let can = store.capabilities();
     if !(can.readable && can.writeable && can.listable && can.erasable) {
         return Err(Failure::fault(format!(
-            "`{location}` is not a store that can be written, listed and emptied, as the rules need it"
+            "`{location}`: the check needs a store that can be read, written, listed and erased"
         )));
     }
     if arguments.inside {
@@ -171,36 +173,41 @@ fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
     }
     if let Some(key) = store.any_key(&Prefix::root()).map_err(zarr_kit::Error::from)? {
         return Err(Failure::fault(format!(
-            "`{location}` is not empty: there is `{key}`; with --inside, the rules are looked at below a new prefix"
+            "`{location}` is not empty (it contains `{key}`); use --inside to check it below a new prefix"
         )));
     }
     let suite = suite_of(location, store);
-    run_and_tell(&[suite], &arguments.told, "Conformance of a Zarr store", "store {subject}")
+    run_and_report(&[suite], &arguments.report, "Conformance of a Zarr store", "store {subject}")
 }
 
-/// Holds `suites` to their rules and says what came of it; `again` is the verb for one of them.
-fn run_and_tell(suites: &[Suite], told: &Told, title: &str, again: &str) -> Result<(), Failure> {
-    let expected = expected(told, suites.len())?;
-    tell(&Report::of(suites, told.level), told, &expected, title, again)
+/// Checks `suites` and reports the result; `again` is the command for one of them.
+fn run_and_report(
+    suites: &[Suite],
+    arguments: &ReportArguments,
+    title: &str,
+    again: &str,
+) -> Result<(), Failure> {
+    let expected = expected(arguments, suites.len())?;
+    write_report(&Report::of(suites, arguments.level), arguments, &expected, title, again)
 }
 
-/// Prints and writes a report; `again` is the verb for one of its subjects.
-fn tell(
+/// Prints and writes a report; `again` is the command for one of its subjects.
+fn write_report(
     report: &Report,
-    told: &Told,
+    arguments: &ReportArguments,
     expected: &Expectations,
     title: &str,
     again: &str,
 ) -> Result<(), Failure> {
     write!(stdout(), "{report}")?;
-    write_to(told.json.as_deref(), || pretty(&report.to_json()))?;
-    write_to(told.html.as_deref(), || {
-        let command = format!("zarrctl conformance {again} --level {}", told.level);
+    write_to(arguments.json.as_deref(), || pretty(&report.to_json()))?;
+    write_to(arguments.html.as_deref(), || {
+        let command = format!("zarrctl conformance {again} --level {}", arguments.level);
         Ok(report.to_html(title, &command).into_bytes())
     })?;
-    write_to(told.junit.as_deref(), || Ok(report.to_junit().into_bytes()))?;
+    write_to(arguments.junit.as_deref(), || Ok(report.to_junit().into_bytes()))?;
     if let [(_, outcomes)] = report.subjects.as_slice() {
-        write_to(told.badge.as_deref(), || pretty(&Report::badge(outcomes)))?;
+        write_to(arguments.badge.as_deref(), || pretty(&Report::badge(outcomes)))?;
     }
     match report.surprises(expected).as_slice() {
         [] => Ok(()),
@@ -208,12 +215,12 @@ fn tell(
     }
 }
 
-/// The rules that are known to be broken, for a report of `count` subjects.
-fn expected(told: &Told, count: usize) -> Result<Expectations, Failure> {
-    if told.badge.is_some() && count != 1 {
-        return Err(Failure::fault(format!("a badge is for one plugin, and these are {count}")));
+/// The rules that are known to be violated, for a report of `count` subjects.
+fn expected(arguments: &ReportArguments, count: usize) -> Result<Expectations, Failure> {
+    if arguments.badge.is_some() && count != 1 {
+        return Err(Failure::fault(format!("--badge needs a single plugin, but {count} are selected")));
     }
-    let Some(file) = told.expect.as_deref() else { return Ok(Expectations::default()) };
+    let Some(file) = arguments.expect.as_deref() else { return Ok(Expectations::default()) };
     let named = |what: String| Failure::fault(format!("{}: {what}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
     Expectations::parse(&text).map_err(|error| named(error.to_string()))

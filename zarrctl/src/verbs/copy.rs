@@ -1,4 +1,4 @@
-//! `copy`: a hierarchy, or a part of it, to another store, format or chunking.
+//! `copy`: copies a hierarchy or a part of it, and converts it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ use crate::target;
 use crate::terminal::Progress;
 use crate::transfer::{self, have_one_form, transfer};
 
-/// Nodes that a message names.
+/// The most nodes in a message.
 const SHOWN: usize = 20;
 
-/// What is to be there in the end. Parents stand before their children.
+/// A node of the copy. Parents precede their children.
 #[derive(Debug)]
 pub(crate) enum Planned {
     Group { path: NodePath, attributes: Object },
@@ -70,10 +70,10 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     drop(reading);
     refuse(&refused)?;
     if arguments.dry_run {
-        return tell(&losses);
+        return print_losses(&losses);
     }
     if !losses.is_empty() {
-        note_lines(&format!("warning: the copy does not say all of it:\n{losses}"));
+        note_lines(&format!("warning: the copy loses some metadata:\n{losses}"));
     }
     interrupt::watch(left_text(&arguments.destination))?;
     let destination = match existing {
@@ -84,20 +84,21 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let mut arrays = Vec::new();
     let written = write_chunks(&planned, &destination, losses, &mut arrays);
     written.map_err(|failure| with_left_chunks(failure, &arrays, &arguments.destination))?;
-    // After an interruption, other files must not hide from `clean` that chunks without arrays are in a hierarchy.
+    // `clean` removes chunks without arrays only next to groups or in a folder without other files, so groups
+    // come first.
     write_groups(&planned, &destination)?;
     others.copy(&**source.store(), &**destination.store())?;
     Ok(destination.publish_arrays(&arrays)?)
 }
 
-/// The message about what an interrupted copy leaves.
+/// The message about the files that an interrupted copy leaves.
 fn left_text(destination: &str) -> String {
     format!(
-        "chunks that were copied are left in `{destination}` without metadata; the same copy again replaces them"
+        "copied chunks remain in `{destination}` without metadata; run the same copy again to replace them"
     )
 }
 
-/// Adds to the failure of a copy that chunks are left, if any are.
+/// Adds a hint about remaining chunks to the failure of a copy.
 fn with_left_chunks(failure: Failure, arrays: &[Array], destination: &str) -> Failure {
     // A listing that fails does not replace the failure at hand.
     let has_chunks = |array: &Array| array.stored_chunks().is_ok_and(|chunks| !chunks.is_empty());
@@ -105,31 +106,31 @@ fn with_left_chunks(failure: Failure, arrays: &[Array], destination: &str) -> Fa
         return failure;
     }
     failure.with_hint(&format!(
-        "chunks that were copied before this are left in `{destination}` without metadata; `zarrctl clean` removes them"
+        "copied chunks remain in `{destination}` without metadata; `zarrctl clean` removes them"
     ))
 }
 
-/// What the copy is written with. Documents are always written strictly; the mode decides about names that others
-/// write.
+/// The context for writing. Documents are always written strictly; the mode only affects names that other
+/// programs wrote.
 fn writing_context(reading: &Reading) -> Result<Context, Failure> {
     let context = opening::context()?.with_mode(match reading.mode() {
         Mode::Strict => Mode::Strict,
         _ => Mode::default(),
     });
-    // Arrays of an unknown type are copied as they are.
+    // Arrays of unknown types are copied unchanged.
     Ok(match reading.use_fallback {
         true => context.with_fallback(FallbackPolicy::Allow).with_fallback_writing(),
         false => context,
     })
 }
 
-/// Prints what a copy would not say any more.
-fn tell(losses: &Losses) -> Result<(), Failure> {
+/// Prints what a copy would lose.
+fn print_losses(losses: &Losses) -> Result<(), Failure> {
     let text = if losses.is_empty() { "  nothing".to_owned() } else { losses.to_string() };
-    Ok(writeln!(stdout(), "the copy would not say:\n{text}")?)
+    Ok(writeln!(stdout(), "the copy would lose:\n{text}")?)
 }
 
-/// The entry point of the copy, if that is of the draft and new; and what of the source's it does not say.
+/// The entry point of a new copy in the v3 draft, and what is lost of the entry point of the source.
 fn entry_point(
     source: &Hierarchy,
     root: &NodePath,
@@ -161,15 +162,12 @@ fn entry_point(
     let after = copy.as_ref().unwrap_or(&new);
     if *encoding != after.metadata_encoding.identifier {
         let reason = &after.metadata_encoding.identifier;
-        losses.add(
-            root,
-            format!("`metadata_encoding`: encoding `{encoding}`; documents of the copy are in `{reason}`"),
-        );
+        losses.add(root, format!("`metadata_encoding`: encoding `{encoding}`; the copy uses `{reason}`"));
     }
     for (position, document) in before.extensions.iter().enumerate() {
         if !after.extensions.contains(document) {
             let name = &document.identifier;
-            let what = format!("extension `{name}` of the entry point; the copy is without it");
+            let what = format!("extension `{name}` of the entry point is not copied");
             losses.add(root, format!("`extensions[{position}]`: {what}"));
         }
     }
@@ -188,17 +186,17 @@ fn begin(
     }
 }
 
-/// A copy onto or into what is copied would never be one.
+/// Refuses to copy a hierarchy onto or into itself.
 fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Failure> {
     let from = source.store().location();
     let to = destination.location();
     let (Some(from), Some(to)) = (folder(&from), folder(&to)) else { return Ok(()) };
     if from == to {
-        return Err(Failure::fault(format!("SRC and DST are both `{}`", from.display())));
+        return Err(Failure::fault(format!("SRC and DST are the same folder `{}`", from.display())));
     }
     match to.starts_with(&from) {
         true => Err(Failure::fault(format!(
-            "DST `{}` is inside of SRC `{}`; copy to a place beside it",
+            "DST `{}` is inside SRC `{}`; choose a folder outside of SRC",
             to.display(),
             from.display()
         ))),
@@ -206,7 +204,7 @@ fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Fail
     }
 }
 
-/// The folder that a store is, without links on the way.
+/// The folder of a store, with symbolic links resolved.
 pub(crate) fn folder(location: &str) -> Option<PathBuf> {
     if !location.starts_with("file://") {
         return None;
@@ -222,7 +220,7 @@ pub(crate) fn folder(location: &str) -> Option<PathBuf> {
     })
 }
 
-/// Everything that is to be copied, and everything that cannot be.
+/// The nodes to copy, and the reasons why others cannot be copied.
 fn plan(
     source: &Hierarchy,
     nodes: &[NodeEntry],
@@ -242,7 +240,7 @@ fn plan(
     Ok((planned, refused))
 }
 
-/// An error that lists what cannot be copied, if there is anything.
+/// Fails with a list of nodes that cannot be copied, if there are any.
 fn refuse(refused: &[String]) -> Result<(), Failure> {
     if refused.is_empty() {
         return Ok(());
@@ -263,7 +261,7 @@ fn plan_node(
 ) -> Result<Option<Planned>, Failure> {
     let path = child.path.in_format(format).map_err(|error| Failure::Fault(error.into()))?;
     Ok(match source.node(&child.path)? {
-        // It comes with the nodes below it.
+        // It exists as soon as it has nodes.
         Node::Group(_) if child.kind == Kind::ImplicitGroup => None,
         Node::Group(group) => {
             lost_of_group(&group)?.iter().for_each(|what| losses.add(&child.path, what));
@@ -278,12 +276,12 @@ fn plan_node(
     })
 }
 
-/// What of a group is not copied.
+/// The metadata of a group that is not copied.
 fn lost_of_group(group: &Group) -> Result<Vec<String>, Failure> {
     let metadata = group.metadata();
     let ignored = metadata.ignored.keys();
     let mut lost: Vec<_> = ignored
-        .map(|name| format!("`{name}`: a member that readers may ignore; the copy is without it"))
+        .map(|name| format!("`{name}`: an unknown member that readers may ignore; it is not copied"))
         .collect();
     let has_copies = match metadata.format {
         Format::V2 => {
@@ -294,12 +292,12 @@ fn lost_of_group(group: &Group) -> Result<Vec<String>, Failure> {
         Format::V3Draft | Format::V3 => metadata.consolidated.is_some(),
     };
     if has_copies {
-        lost.push("consolidated metadata; `zarrctl consolidate` makes them anew".to_owned());
+        lost.push("consolidated metadata; recreate them with `zarrctl consolidate`".to_owned());
     }
     Ok(lost)
 }
 
-/// Writes all documents to memory: what goes wrong there would go wrong halfway, and is not copied.
+/// Writes all documents to memory first, to find errors before anything is copied.
 fn rehearse(
     planned: &[Planned],
     context: &Context,
@@ -342,7 +340,8 @@ fn rehearse_array(
     Ok(hierarchy.publish_array(&array)?)
 }
 
-/// Writes the chunks of all arrays, which do not have documents yet. Adds each array to `begun` before its first chunk.
+/// Writes the chunks of all arrays, which do not have documents yet. Adds each array to `begun` before its
+/// first chunk is written.
 fn write_chunks(
     planned: &[Planned],
     destination: &Hierarchy,
@@ -356,7 +355,7 @@ fn write_chunks(
     let total = arrays.clone().map(|(_, source, _)| slabs::size(source)).fold(0, u64::saturating_add);
     let progress = Progress::of_bytes(total, "copying");
     for (path, source, metadata) in arrays {
-        progress.say(&path.to_string());
+        progress.set_message(&path.to_string());
         let array = destination.prepare_array(path.to_string(), (**metadata).clone())?;
         begun.push(array.clone());
         transfer(source, &array, losses, &progress)?;
@@ -375,10 +374,10 @@ fn write_groups(planned: &[Planned], destination: &Hierarchy) -> Result<(), Fail
 
 fn write_group(destination: &Hierarchy, path: &NodePath, attributes: &Object) -> Result<(), Failure> {
     let text = path.to_string();
-    let is_there = destination.exists(&text)?;
-    // The root of a hierarchy of the draft is there without a document.
-    let is_implicit = is_there && destination.group(path)?.is_implicit();
-    match is_there && !is_implicit {
+    let exists = destination.exists(&text)?;
+    // The root of a hierarchy in the v3 draft exists without a document.
+    let is_implicit = exists && destination.group(path)?.is_implicit();
+    match exists && !is_implicit {
         false => drop(destination.create_group(&text, attributes.clone())?),
         true if attributes.is_empty() => {}
         true => destination.set_attributes(&text, attributes.clone())?,

@@ -1,17 +1,18 @@
-//! `create`: a new array.
+//! `create`: creates an array.
 
 use zarr_kit::metadata::DocumentError;
 use zarr_kit::metadata::draft::{EntryPoint, entry_point_document, parse_entry_point};
 use zarr_kit::spec::{Object, Reading, Value};
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Order, open_store};
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Mode, Order, open_store};
 
 use crate::arguments::Create;
 use crate::failure::Failure;
 use crate::hints::Before;
 use crate::opening::{self, context, existing_format};
+use crate::similar;
 use crate::values::{Codec, Member};
 
-/// Stands for no codec at all.
+/// Requests an array without codecs.
 const NO_CODEC: &str = "none";
 
 pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
@@ -22,19 +23,20 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
     let format = arguments.format.or(existing).unwrap_or(default);
     if entry_point.is_some() && format != Format::V3Draft {
         return Err(Failure::fault(format!(
-            "{format} has no metadata encodings and no extensions of a hierarchy: the v3 draft has them"
+            "{format} does not support --metadata-encoding and --hierarchy-extension; use --format v3-draft"
         )));
     }
     let store = arguments.store.clone();
     let path = arguments.path.clone();
+    let dtype = arguments.dtype.clone();
     let builder = builder(arguments);
-    // What cannot be created is refused before the hierarchy is begun.
-    let nowhere = open_store(context.registry(), "memory:")?;
+    // A trial in memory finds errors before the hierarchy is created.
+    let memory = open_store(context.registry(), "memory:")?;
     let tried = match &entry_point {
-        Some(entry_point) => Hierarchy::create_draft(nowhere, &context, entry_point)?,
-        None => Hierarchy::create(nowhere, &context, format)?,
+        Some(entry_point) => Hierarchy::create_draft(memory, &context, entry_point)?,
+        None => Hierarchy::create(memory, &context, format)?,
     };
-    tried.create_array(&path, &builder)?;
+    tried.create_array(&path, &builder).map_err(|error| with_data_type_hint(error, &dtype, &context))?;
     let hierarchy = match &entry_point {
         Some(entry_point) => opening::create_draft(&store, &context, entry_point)?,
         None => opening::create(&store, &context, Some(format), format)?,
@@ -44,7 +46,7 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
     before.print_removed()
 }
 
-/// The entry point of a hierarchy of the draft, where something about it is asked for.
+/// The entry point of a new hierarchy in the v3 draft, if an option describes it.
 fn asked_entry_point(arguments: &Create, context: &Context) -> Result<Option<EntryPoint>, Failure> {
     let name = &arguments.metadata_encoding;
     let extensions = &arguments.hierarchy_extensions;
@@ -96,7 +98,21 @@ fn builder(arguments: Create) -> ArrayBuilder {
     arguments.fallbacks.into_iter().fold(builder, ArrayBuilder::fallback)
 }
 
-/// With the codecs that were asked for; `none` alone asks for none rather than for those that are the default.
+/// Adds a suggestion to the failure if the data type has another name, or another case, in this framework.
+fn with_data_type_hint(error: Error, dtype: &Value, context: &Context) -> Failure {
+    let (Error::Invalid(_) | Error::DataType(_), Some(name)) = (&error, dtype.as_str()) else {
+        return error.into();
+    };
+    let lower = name.to_lowercase();
+    let names = context.registry().data_types().similar(&lower);
+    let other_case = names.into_iter().find(|found| lower != name && *found == lower).map(str::to_owned);
+    match similar::data_type(name).or(other_case) {
+        Some(found) => Failure::fault(format!("{error}; did you mean `{found}`?")),
+        None => error.into(),
+    }
+}
+
+/// Adds the codecs of the command line; `none` selects no codecs instead of the default ones.
 pub(crate) fn with_codecs(builder: ArrayBuilder, codecs: Vec<Codec>) -> ArrayBuilder {
     if codecs.iter().all(|codec| codec.name == NO_CODEC) && !codecs.is_empty() {
         return builder.uncompressed();

@@ -1,4 +1,4 @@
-//! `get`: elements of an array, in one of the forms.
+//! `get`: reads elements of an array.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
@@ -24,7 +24,7 @@ use crate::printer::{note, stdout};
 use crate::slabs;
 use crate::terminal::{Progress, size, warn};
 
-/// The name of a file that stands for standard output.
+/// The file name for standard output.
 const STANDARD: &str = "-";
 
 pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
         return write(&array, &along, &mut *writer, &mut standard_output());
     };
     let place = |error: Failure| error.while_at(&format!("writing `{}`", file.display()));
-    interrupt::watch(format!("`{}` is not written", file.display()))?;
+    interrupt::watch(format!("`{}` was not written", file.display()))?;
     if is_special(file) {
         let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
         return write(&array, &along, &mut *writer, &mut output).map_err(place);
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     write_to_file(&array, &along, form, &mut *writer, file).map_err(place)
 }
 
-/// Writes elements to an ordinary file: each chunk once if the form has elements at known places.
+/// Writes elements to a regular file. Formats with elements at fixed positions read each chunk once.
 fn write_to_file(
     array: &Array,
     along: &[DimensionSelection],
@@ -71,13 +71,13 @@ fn write_to_file(
     })
 }
 
-/// Whether elements go to a terminal, for a person to look at, and not everything was asked for.
+/// Whether a person sees the elements on a terminal and did not ask for all of them.
 fn is_looked_at(arguments: &Get) -> bool {
     let is_plain = arguments.output.is_none() && arguments.format.is_none() && !arguments.all;
     is_plain && io::stdout().is_terminal()
 }
 
-/// Shows the corners of what is selected.
+/// Prints the corners of a selection.
 fn show(array: &Array, along: &[DimensionSelection], shape: &[u64]) -> Result<(), Failure> {
     let summary = summarise(array, along)?;
     let mut output = stdout();
@@ -85,12 +85,12 @@ fn show(array: &Array, along: &[DimensionSelection], shape: &[u64]) -> Result<()
     output.flush()?;
     if summary.is_cut {
         let shape = describe::shape(shape);
-        note(&format!("{shape} elements; --all prints all of them, -o FILE writes them to a file"));
+        note(&format!("{shape} elements; use --all to print all, -o FILE to write them to a file"));
     }
     Ok(())
 }
 
-/// Standard output: a pipe gets elements as they are, a terminal gets no control characters.
+/// Standard output; unprintable characters are escaped on terminals only.
 fn standard_output() -> Box<dyn Write> {
     match io::stdout().is_terminal() {
         true => Box::new(BufWriter::with_capacity(1 << 16, stdout())),
@@ -98,27 +98,29 @@ fn standard_output() -> Box<dyn Write> {
     }
 }
 
-/// Bytes of elements that only those get who say what they want.
+/// The output size above which `--select` is required.
 const MOST_UNASKED: u64 = 1 << 40;
-/// Bytes that no file has: systems count them with signs.
+/// The largest output: file sizes are signed.
 const MOST: u64 = 1 << 63;
 
-/// Arrays that hold next to nothing can be huge, and what is not stored is written all the same.
+/// Refuses huge outputs: sparse arrays can be large without taking space.
 fn check_size(array: &Array, along: &[DimensionSelection], is_selected: bool) -> Result<(), Failure> {
     let elements = slabs::count(along).saturating_mul(slabs::element_size(array));
     if elements >= MOST {
-        return Err(Failure::fault("these are 2⁶³ bytes or more of elements: --select takes a part of them"));
+        return Err(Failure::fault(
+            "the output would exceed 8 EiB; use --select to read a part of the array",
+        ));
     }
     if elements > MOST_UNASKED && !is_selected {
         return Err(Failure::fault(format!(
-            "these are {} of elements: --select takes a part of them, or all with `...`",
+            "the output would have {}; use --select to read a part, or `--select ...` to read all of it",
             size(elements)
         )));
     }
     Ok(())
 }
 
-/// The form that a file is written in when none is asked for: by its ending, if it is an ordinary file.
+/// The default format: by the extension of a regular file.
 fn default_form(file: Option<&Path>) -> Result<Form, Failure> {
     let Some(file) = file else {
         return Ok(if io::stdout().is_terminal() { Form::Json } else { Form::Raw });
@@ -131,17 +133,17 @@ fn default_form(file: Option<&Path>) -> Result<Form, Failure> {
         Some("raw" | "bin") => Ok(Form::Raw),
         _ if is_special(file) => Ok(Form::Raw),
         Some(extension) => Err(Failure::fault(format!(
-            "`{}`: unknown ending `.{extension}`; give --format raw, npy, json or csv",
+            "`{}`: unknown extension `.{extension}`; use --format raw, npy, json or csv",
             file.display()
         ))),
         None => Err(Failure::fault(format!(
-            "`{}`: the name has no ending such as .npy; give --format raw, npy, json or csv",
+            "`{}` does not have an extension such as .npy; use --format raw, npy, json or csv",
             file.display()
         ))),
     }
 }
 
-/// Whether something is there that is not an ordinary file, such as a pipe.
+/// Whether the file exists and is not a regular file, such as a pipe.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
@@ -155,9 +157,10 @@ fn writer(form: Form, array: &Array, shape: &[u64]) -> Result<Box<dyn Writer>, F
     })
 }
 
-/// Writes to a temporary file and renames it, so that a file that is not complete never has the name.
+/// Writes to a temporary file and renames it, so that the target is never incomplete.
 fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Result<(), Failure> {
-    let nameless = || Failure::fault(format!("writing `{}`: it has no name", file.display()));
+    let nameless =
+        || Failure::fault(format!("writing `{}`: the path does not end in a file name", file.display()));
     let mut name = file.file_name().ok_or_else(nameless)?.to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = file.with_file_name(name);
@@ -170,13 +173,13 @@ fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Resu
         Ok(durable::sync_name(file)?)
     });
     if written.is_err() {
-        // The error at hand says more than one about what is left of it.
+        // The first error is more important than one about removing the file.
         let _left = std::fs::remove_file(&part);
     }
     written
 }
 
-/// Writes the elements after a header, each chunk once, to wherever its elements lie in the file.
+/// Writes a header, and then the elements to their positions in the file. Each chunk is read once.
 fn write_blocks(
     array: &Array,
     along: &[DimensionSelection],
@@ -218,8 +221,8 @@ fn write(
     let progress = Progress::of_bytes(slabs::count(along).saturating_mul(size), "reading");
     if slabs::cuts_chunks(array, along) {
         warn(
-            "chunks are decoded several times, because a row of them is larger than the memory for elements: raise \
-             `--memory`, or write to a .npy or .raw file with -o",
+            "chunks are decoded several times, because a row of chunks exceeds the memory for elements; raise \
+                 --memory, or write to a .npy or .raw file with -o",
         );
     }
     slabs::for_each(array, along, 1, &mut |selection| {

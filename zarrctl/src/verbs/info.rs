@@ -1,4 +1,4 @@
-//! `info`: everything about a node.
+//! `info`: shows one node.
 
 use std::io::{self, Write};
 
@@ -17,22 +17,22 @@ use crate::printer::stdout;
 use crate::salvage;
 use crate::terminal::{Progress, size};
 
-/// Where the second column begins.
+/// Width of the first column.
 const INDENT: usize = 18;
 
-/// Everything that is known about a node.
+/// The facts about a node.
 #[derive(Debug)]
 struct Known {
     path: String,
     kind: &'static str,
-    /// Of the root: what the entry point of the draft names.
+    /// Parts in the entry point of the v3 draft, for the root.
     hierarchy: Vec<Part>,
-    /// Of an array, as far as its document can be read.
+    /// For an array, as far as its document is readable.
     array: Option<ArrayFacts>,
-    /// The members of a document that is not what its format wants, as they stand in it, without the attributes.
+    /// The members of an unreadable document, without the attributes.
     document: Option<Object>,
     attributes: Option<Value>,
-    /// Why the node cannot be used.
+    /// Reasons why the node cannot be used.
     problems: Vec<String>,
 }
 
@@ -42,19 +42,19 @@ struct ArrayFacts {
     parts: Vec<Part>,
     dimension_names: Option<Vec<Option<String>>>,
     fallback: Option<String>,
-    /// If the chunk grid can be read.
+    /// `None` if the chunk grid is unreadable.
     chunks: Option<Chunks>,
 }
 
 #[derive(Debug)]
 struct Chunks {
     grid_shape: Vec<u64>,
-    /// Only where all chunks have the same.
+    /// `None` if chunks differ.
     chunk_shape: Option<Vec<u64>>,
-    /// The same in words, also where chunks differ.
+    /// The chunk shape in words, also if chunks differ.
     chunk_size: String,
     inner_chunk_shape: Option<Vec<u64>>,
-    /// Or why nothing can be said of that.
+    /// Or the reason why this is unknown.
     stored: Result<Stored, String>,
 }
 
@@ -240,7 +240,7 @@ fn write_array(array: &ArrayFacts, line: &mut Line<'_>) -> io::Result<()> {
 }
 
 fn fill_value(metadata: &ArrayMetadata) -> String {
-    // In v3 it is an element, of types that have it.
+    // In v3, null is an element of some types.
     match metadata.fill_value.is_null() && metadata.format != Format::V3 {
         true => "null (undefined)".to_owned(),
         false => metadata.fill_value.to_string(),
@@ -276,7 +276,8 @@ fn write_stored(stored: &Stored, line: &mut Line<'_>) -> io::Result<()> {
     line("stored size", &text)
 }
 
-/// A member of a document as the others are called: `data_type` is the data type. What could upset a terminal is escaped.
+/// Formats a member name like the other labels: `data_type` becomes "data type". Other names are quoted and
+/// escaped.
 fn as_label(member: &str) -> String {
     match member.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         true => member.replace('_', " "),
@@ -301,7 +302,7 @@ fn write_part(part: &Part, label: &str, depth: usize, line: &mut Line<'_>) -> io
     let mut text = format!("{:indent$}{}", "", part.identifier, indent = 2 * depth);
     let has_configuration = part.member != "data_type"
         && part.configuration.as_object().is_some_and(|members| !members.is_empty());
-    // What a shard holds follows line by line.
+    // The codecs of a shard follow on their own lines.
     if has_configuration && part.inner.is_empty() {
         text.push_str(&format!(" {}", part.configuration));
     }

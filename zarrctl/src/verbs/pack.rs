@@ -1,4 +1,4 @@
-//! `pack`: a hierarchy, or a part of it, as one zip archive.
+//! `pack`: writes a hierarchy or a part of it to one zip archive.
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::opening::open_documents;
 use crate::terminal::{Progress, size};
 use crate::verbs::copy::folder;
 
-/// What the names of files begin with until they are whole; a store of files does not show them.
+/// The prefix of incomplete files, which file stores do not list.
 const TEMPORARY: &str = ".zarr-tmp-";
 
 pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
@@ -24,21 +24,21 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     let comment = comment(&source.node(&arguments.path)?);
     if source.format() == Format::V3Draft && !root.is_root() {
         return Err(Failure::fault(
-            "a hierarchy of the v3 draft is packed as a whole: its keys begin at the root; `zarrctl copy --path` copies \
-             a part of it to a folder",
+            "--path is not supported for the v3 draft, whose keys begin at the root; copy the part to a folder \
+                 with `zarrctl copy --path` and pack the folder",
         ));
     }
-    let beside = free_place(&source.store().location(), &arguments.file)?;
+    let parent = free_place(&source.store().location(), &arguments.file)?;
     let mut shown = Shown { progress: Progress::unknown("listing keys"), values: None, bytes: 0 };
-    let mut told = |packed| shown.update(packed);
+    let mut show = |packed| shown.update(packed);
     let at = |error: std::io::Error| Failure::Io(error).while_at(&arguments.file.display().to_string());
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    interrupt::watch(format!("`{}` is not written", arguments.file.display()))?;
-    let file = builder.prefix(TEMPORARY).tempfile_in(beside).map_err(at)?;
+    interrupt::watch(format!("`{}` was not written", arguments.file.display()))?;
+    let file = builder.prefix(TEMPORARY).tempfile_in(parent).map_err(at)?;
     let _removed = Temporary::new(file.path());
-    pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut told)
+    pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut show)
         .map_err(zarr_kit::Error::from)?;
     file.as_file().sync_all().map_err(at)?;
     let _writing = interrupt::writing();
@@ -46,10 +46,10 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     durable::sync_name(&arguments.file).map_err(at)
 }
 
-/// Progress of packing, whose total is known when the keys are listed.
+/// Progress of packing. The total is known when the keys are listed.
 struct Shown {
     progress: Progress,
-    /// Values that were done the last time, once the total is known.
+    /// Values completed at the last update, once the total is known.
     values: Option<usize>,
     bytes: u64,
 }
@@ -62,39 +62,37 @@ impl Shown {
         let before = self.values.replace(packed.values).unwrap_or(0);
         self.bytes = self.bytes.saturating_add(packed.bytes);
         self.progress.add((packed.values - before) as u64);
-        self.progress.say(&format!("packing, {}", size(self.bytes)));
+        self.progress.set_message(&format!("packing, {}", size(self.bytes)));
     }
 }
 
-/// The folder that the archive is to be in, where nothing has its name, and which is not in what is packed.
+/// Returns the folder of the archive. The archive must not exist or be inside the packed folder.
 fn free_place(source: &str, file: &Path) -> Result<PathBuf, Failure> {
     let shown = printable_path(file);
     if file.to_str().is_some_and(|file| file.contains("://")) {
         return Err(Failure::fault(format!(
-            "`{shown}` is a URL, but an archive is written to a local file: give a path, and upload the file"
+            "`{shown}` is a URL, but archives are written to local files; give a path, and upload the file"
         )));
     }
     if file.symlink_metadata().is_ok() {
-        return Err(Failure::fault(format!(
-            "`{shown}` is there already; an archive is written where nothing is"
-        )));
+        return Err(Failure::fault(format!("`{shown}` already exists; remove it or choose another name")));
     }
     let Some(parent) = file.parent().filter(|_| file.file_name().is_some()) else {
-        return Err(Failure::fault(format!("`{shown}` is no name of a file")));
+        return Err(Failure::fault(format!("`{shown}` is not a file name")));
     };
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     let real =
         parent.canonicalize().map_err(|error| Failure::Io(error).while_at(&parent.display().to_string()))?;
     match folder(source) {
         Some(packed) if real.starts_with(&packed) => Err(Failure::fault(format!(
-            "`{shown}` would be inside of what is packed, `{}`; write it to a place beside that",
+            "`{shown}` is inside the packed folder `{}`; choose a folder outside of it",
             packed.display()
         ))),
         _ => Ok(real),
     }
 }
 
-/// What keys of a node, and of those below it, begin with.
+/// The prefix of the keys of a node and the nodes below it.
 fn prefix(root: &NodePath) -> Result<Prefix, Failure> {
     let prefix = match root.is_root() {
         true => Ok(Prefix::root()),
@@ -103,7 +101,7 @@ fn prefix(root: &NodePath) -> Result<Prefix, Failure> {
     prefix.map_err(|error| Failure::Fault(error.into()))
 }
 
-/// What RFC-9 of OME-Zarr wants to stand there: the version that the root says, if it is of OME-Zarr.
+/// The archive comment of RFC-9 (OME-Zarr): the version in the root's attributes, if it has one.
 fn comment(root: &Node) -> String {
     let Node::Group(group) = root else { return String::new() };
     let ome = group.attributes().get("ome").and_then(|ome| ome.as_object());

@@ -1,11 +1,11 @@
-//! `plugins`: everything that is registered, by extension point, and what is installed to be loaded.
+//! `plugins`: lists registered plugins, by extension point, and installed libraries.
 
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod dirs;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod install;
 mod new;
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
+#[cfg(all(feature = "conformance", feature = "dynamic", target_os = "linux"))]
 mod probe;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod remove;
@@ -24,9 +24,7 @@ use zarr_kit::spec::plugin::Kind;
 use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, printable, printable_path};
 use zarr_kit::{CATALOGUE, Format, Registry};
 
-#[cfg(all(feature = "dynamic", target_os = "linux"))]
-use crate::arguments::LoadedVerb;
-use crate::arguments::{Plugins, PluginsVerb};
+use crate::arguments::{LoadedVerb, Plugins, PluginsVerb};
 use crate::failure::Failure;
 use crate::printer::stdout;
 use crate::templates::NewPlugin;
@@ -37,33 +35,33 @@ use crate::terminal;
 struct Row {
     point: ExtensionPoint,
     name: String,
-    /// What the formats call it, in the order of [`Format::ALL`]; for a store the URL schemes come last.
+    /// The names in each format, in the order of [`Format::ALL`]; for a store, the URL schemes are last.
     identifiers: Vec<(&'static str, Vec<String>)>,
-    /// Those of a store are its name and schemes alone.
+    /// `None` for a store, which has only a name and schemes.
     own: Option<Identifiers>,
     about: About,
     origin: Origin,
-    /// The manifest of the library that it comes from, if it is not linked.
+    /// The manifest of its library, if it is not linked.
     library: Option<PathBuf>,
-    /// What that library needs, a line each.
+    /// The requirements of the library, a line each.
     needs: Vec<String>,
 }
 
-/// A library that is installed.
+/// An installed library.
 #[derive(Debug)]
 struct Library {
     name: String,
     version: String,
     manifest: PathBuf,
-    /// Why it is not used, if it is not.
+    /// The reason if it is not used.
     refusal: Option<String>,
-    /// Whether another version of it, or the same in another folder, is used.
+    /// Whether another version, or the same version in another folder, is used.
     is_shadowed: bool,
-    /// What it provides: kind, name and summary.
+    /// The provided plugins: kind, name and summary.
     provides: Vec<(ExtensionPoint, String, String)>,
 }
 
-/// All that can be said of plugins.
+/// Linked plugins and installed libraries.
 #[derive(Debug)]
 struct Known {
     registry: Registry,
@@ -72,7 +70,7 @@ struct Known {
 }
 
 impl Row {
-    /// What the umbrella says of it.
+    /// The entry in the catalogue of `zarr-kit`.
     fn catalogued(&self) -> Option<&'static CatalogueEntry> {
         let has_it = |entry: &&CatalogueEntry| {
             entry.point == self.point && entry.identifiers.contains(&self.name.as_str())
@@ -80,14 +78,14 @@ impl Row {
         CATALOGUE.iter().find(has_it)
     }
 
-    /// The name, or where that is a URI, what `plugins show` also knows it by.
+    /// The name; for a URI, the short name that `plugins show` accepts.
     fn short_name(&self) -> &str {
         let feature = self.catalogued().filter(|_| self.name.contains("://"));
         feature.map_or(&self.name, |entry| without_kind(entry.feature).unwrap_or(entry.feature))
     }
 }
 
-/// The name of a feature without the kind of plugin that it begins with.
+/// Removes the kind from the name of a feature.
 fn without_kind(feature: &str) -> Option<&str> {
     const KINDS: [&str; 9] = [
         "codec-",
@@ -110,7 +108,6 @@ pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
             let plugin = NewPlugin::new(*kind, name, uri.as_deref()).map_err(Failure::fault)?;
             new::run(&plugin, deps.as_ref(), folder.as_deref(), &mut output)?;
         }
-        #[cfg(all(feature = "dynamic", target_os = "linux"))]
         Some(PluginsVerb::Loaded(verb)) => run_loaded(verb, &mut output)?,
         Some(PluginsVerb::Show { id, schema, json }) => {
             let known = known(Some(id))?;
@@ -126,6 +123,14 @@ pub(crate) fn run(arguments: &Plugins) -> Result<(), Failure> {
     Ok(output.flush()?)
 }
 
+#[cfg(not(all(feature = "dynamic", target_os = "linux")))]
+fn run_loaded(_verb: &LoadedVerb, _to: &mut dyn Write) -> Result<(), Failure> {
+    match cfg!(target_os = "linux") {
+        true => Err(Failure::not_in_build("loading plugins at run time")),
+        false => Err(Failure::Usage("plugins are loaded at run time only on Linux".to_owned())),
+    }
+}
+
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn run_loaded(verb: &LoadedVerb, to: &mut dyn Write) -> Result<(), Failure> {
     match verb {
@@ -134,6 +139,7 @@ fn run_loaded(verb: &LoadedVerb, to: &mut dyn Write) -> Result<(), Failure> {
         LoadedVerb::Remove { name } => remove::run(name, to),
         LoadedVerb::Install { from } => install::install(from, to),
         LoadedVerb::Pack { library, output } => install::pack(library, output, to),
+        #[cfg(feature = "conformance")]
         LoadedVerb::Probe { plugin, time_limit, memory_limit, level, fixtures } => {
             let options = probe::Options {
                 time: *time_limit,
@@ -143,6 +149,9 @@ fn run_loaded(verb: &LoadedVerb, to: &mut dyn Write) -> Result<(), Failure> {
             };
             probe::run(plugin, options, to)
         }
+        #[cfg(not(feature = "conformance"))]
+        LoadedVerb::Probe(_) => Err(Failure::not_in_build("`plugins probe`")),
+        #[cfg(feature = "conformance")]
         LoadedVerb::ProbeHere { folder, fixtures } => probe::here(folder, fixtures.as_deref()),
         LoadedVerb::Dirs => dirs::run(to),
     }
@@ -166,7 +175,7 @@ fn list(long: bool, json: bool, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Everything that is linked and everything that is installed. Libraries that have `wanted` are opened.
+/// Finds all linked and installed plugins. Libraries that provide `wanted` are opened.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn known(wanted: Option<&str>) -> Result<Known, Failure> {
     let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
@@ -221,8 +230,8 @@ impl Library {
     }
 }
 
-/// Why this program does not use a plugin although it is trusted: what is built in comes first, and of a plugin all is used
-/// or nothing.
+/// The reason if a trusted plugin is not used: linked plugins take precedence, and a library is used
+/// completely or not at all.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Failure> {
     let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
@@ -231,20 +240,20 @@ fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Fai
     Ok(provided.find_map(|(kind, id)| {
         let row = rows.iter().find(|row| row.point == kind && has_identifier(row, id))?;
         Some(format!(
-            "{} is not used: {kind} `{id}` is built into this program ({})",
+            "{} is not used: this program has its own {kind} `{id}` ({})",
             manifest.name, row.origin
         ))
     }))
 }
 
-/// Whether a document may call it so.
+/// Whether a document may use this identifier.
 fn has_identifier(row: &Row, id: &str) -> bool {
     let own = row.own.iter().flat_map(|own| [own.name, own.uri, own.id]).flatten();
     let mut names = own.chain(row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str));
     !id.is_empty() && (row.name == id || names.any(|name| name == id))
 }
 
-/// Everything that is linked.
+/// Finds all linked plugins.
 #[cfg(not(all(feature = "dynamic", target_os = "linux")))]
 fn known(_wanted: Option<&str>) -> Result<Known, Failure> {
     let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
@@ -256,11 +265,12 @@ fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(writeln!(to, "{text}")?)
 }
 
-/// The kinds and names of the plugins that `id` stands for.
+/// The kinds and names of the plugins that `id` names.
 ///
 /// # Errors
 ///
-/// If there is none here: who has it, or similar names.
+/// For an unknown name, with the build that has it, or similar names.
+#[cfg(feature = "conformance")]
 pub(super) fn named(registry: &Registry, id: &str) -> Result<Vec<(ExtensionPoint, String)>, Failure> {
     let known = Known { registry: registry.clone(), rows: rows(registry), libraries: Vec::new() };
     let found = show::find(&known, id)?.rows;
@@ -319,7 +329,7 @@ fn add<K: Kind + ?Sized>(registry: &Registry, table: &Table<K>, rows: &mut Vec<R
     }
 }
 
-/// A heading for each extension point, and what `each` writes of its rows.
+/// Writes a heading for each extension point, and its rows with `each`.
 fn write(
     rows: &[Row],
     to: &mut dyn Write,
@@ -333,7 +343,7 @@ fn write(
     Ok(())
 }
 
-/// A line for each plugin: on a terminal no longer than that is wide, else as long as it is.
+/// Writes a line for each plugin, truncated to the width of a terminal.
 fn write_short(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
     let width = terminal::width();
     let longest = rows.iter().map(|row| row.short_name().chars().count()).max().unwrap_or(0);
@@ -345,7 +355,7 @@ fn write_short(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
     })
 }
 
-/// What fits in so many columns, with `…` at the end of what does not.
+/// Truncates a line to `width` columns, with `…` at the end.
 fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
@@ -354,7 +364,7 @@ fn cut(line: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Everything, whatever room it takes.
+/// Writes all names of each plugin.
 fn write_long(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
     rows.iter().try_for_each(|row| {
         writeln!(to, "  {}  ({})", row.name, row.origin)?;
@@ -386,7 +396,7 @@ fn value(row: &Row) -> Value {
     Value::Object(object)
 }
 
-/// What a library that is not used would provide.
+/// The plugins of a library that is not used.
 fn unused(library: &Library) -> impl Iterator<Item = Value> {
     let refusal = library.refusal.iter();
     refusal.flat_map(|refusal| library.provides.iter().map(move |provided| (refusal, provided))).map(
@@ -410,7 +420,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_at_the_width_and_say_so() {
+    fn long_lines_are_truncated_with_an_ellipsis() {
         assert_eq!(cut("  é is cut", 10), "  é is cut");
         assert_eq!(cut("  é is cut", 9), "  é is c…");
         assert_eq!(cut("  é is cut", 5), "  é…");

@@ -1,4 +1,4 @@
-//! `put`: elements from a file to an array.
+//! `put`: writes elements from a file to an array.
 
 mod input;
 mod stream;
@@ -15,6 +15,7 @@ use crate::blocks::{Block, Blocks, Layout};
 use crate::failure::Failure;
 use crate::forms::npy::{Header, to_c_order};
 use crate::forms::reorder;
+use crate::hints;
 use crate::interrupt;
 use crate::opening::open_to_change;
 use crate::slabs;
@@ -27,15 +28,12 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
     if arguments.write_fallback {
         options = options.fallback(FallbackPolicy::Warn).write_fallback(true);
     }
-    let array = hierarchy.array_with(hierarchy.path(&arguments.path)?, options)?;
+    let array = hierarchy.array_with(hierarchy.path(&arguments.path)?, options);
+    let array = array.map_err(|error| hints::of_node(error, &hierarchy))?;
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
-    interrupt::watch(format!(
-        "what was written before is left in {} of `{}`",
-        array.path(),
-        arguments.store
-    ))?;
+    interrupt::watch(format!("elements written before remain in {} of `{}`", array.path(), arguments.store))?;
     put(&array, &along, arguments, hierarchy.context().registry()).map_err(|failure| match failure {
-        // The store says for itself what it writes.
+        // Errors of the engine name the array and chunk.
         Failure::Fault(error) if error.is::<zarr_kit::Error>() => Failure::Fault(error),
         failure => failure.while_doing(&format!("`{}`", arguments.file.display())),
     })
@@ -57,7 +55,7 @@ fn put(
         header.check_type(&**array.data_type())?;
         if header.shape != shape {
             return Err(Failure::fault(format!(
-                "the file has shape {:?}, and what is to be written {shape:?}",
+                "the file has shape {:?}, but the selection has shape {shape:?}",
                 header.shape
             )));
         }
@@ -77,7 +75,7 @@ fn put(
     }
 }
 
-/// Elements of fixed size: where they are written to, and how they lie in the file.
+/// Elements of fixed size: the target, and the layout of the file.
 struct FixedElements<'a> {
     array: &'a Array,
     along: &'a [DimensionSelection],
@@ -91,7 +89,7 @@ impl FixedElements<'_> {
         let count = slabs::count(self.along);
         let size = self.layout.element_size;
         let too_large =
-            || Failure::fault(format!("{count} elements of {size} bytes are more than a file has"));
+            || Failure::fault(format!("{count} elements of {size} bytes exceed the largest file size"));
         count.checked_mul(size).ok_or_else(too_large)
     }
 
@@ -103,11 +101,11 @@ impl FixedElements<'_> {
             return Ok(());
         }
         Err(Failure::fault(format!(
-            "it holds {found} bytes of elements, and {count} elements of {size} bytes take {wanted}"
+            "found {found} bytes of elements, expected {wanted} ({count} elements of {size} bytes)"
         )))
     }
 
-    /// Writes each chunk once, from wherever its elements lie in the file.
+    /// Writes each chunk once, from the positions of its elements in the file.
     fn put_file(&self, mut file: File, size: u64) -> Result<(), Failure> {
         self.check_size(size.saturating_sub(self.layout.start))?;
         let progress = Progress::of_bytes(self.size()?, "writing");
@@ -122,7 +120,7 @@ impl FixedElements<'_> {
                 }
                 let read = (&mut file).take(run.size).read_to_end(&mut bytes)? as u64;
                 if read != run.size {
-                    return Err(Failure::fault("the file became shorter while it was read"));
+                    return Err(Failure::fault("the file was truncated while it was read"));
                 }
                 position = run.position + run.size;
                 Ok(())
@@ -132,7 +130,7 @@ impl FixedElements<'_> {
         })
     }
 
-    /// Writes the elements of a block, as they lie in the file.
+    /// Writes the elements of a block, in the order of the file.
     fn put_block(&self, block: &Block, mut bytes: Vec<u8>) -> Result<(), Failure> {
         let size = usize::try_from(self.layout.element_size).unwrap_or(usize::MAX);
         if self.layout.is_fortran {
@@ -145,7 +143,7 @@ impl FixedElements<'_> {
         Ok(self.array.write(block.selection(self.along), &bytes)?)
     }
 
-    /// The number of an element among all, from its number in a block.
+    /// Converts the number of an element in a block to its number in the selection.
     fn number(&self, block: &Block, mut number: u64) -> u64 {
         let mut position = 0;
         let mut stride = 1u64;
@@ -159,15 +157,15 @@ impl FixedElements<'_> {
     }
 }
 
-/// Refuses bytes that are not elements of the type: booleans other than 0 and 1, bytes that are not text. `number`
-/// returns the number that a message has for an element.
+/// Refuses bytes that are not valid elements: booleans other than 0 and 1, strings that are not UTF-8.
+/// `number` returns the number of an element in messages.
 fn check_elements<'e>(
     array: &Array,
     elements: impl Iterator<Item = &'e [u8]>,
     number: impl Fn(u64) -> u64,
 ) -> Result<(), Failure> {
     let data_type = array.data_type();
-    // Any bytes are a number.
+    // Every bit pattern is a valid number.
     if data_type.kind().is_some_and(|kind| kind != Kind::Bool) {
         return Ok(());
     }

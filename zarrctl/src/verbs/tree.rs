@@ -1,4 +1,4 @@
-//! `tree`: the nodes of a hierarchy.
+//! `tree`: lists the nodes of a hierarchy.
 
 use std::io::{self, Write};
 
@@ -32,10 +32,10 @@ pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
     Ok(output.flush()?)
 }
 
-/// Writes a line for each of the nodes, which are one with all below it.
+/// Writes a line for each node; the first is the root of all others.
 pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[NodeEntry], to: &mut dyn Write) -> Result<(), Failure> {
     let base = nodes.first().map_or(0, |node| node.path.names().len());
-    // Whether more siblings follow, for each level above the node at hand.
+    // Whether more siblings follow, for each level above the current node.
     let mut open: Vec<bool> = Vec::new();
     for (number, node) in nodes.iter().enumerate() {
         let depth = node.path.names().len() - base;
@@ -43,7 +43,7 @@ pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[NodeEntry], to: &mut dyn Wri
             writeln!(to, "{}{}", printable(&node.path), printable(label(hierarchy, node)))?;
             continue;
         }
-        let more = has_sibling_behind(&nodes[number + 1..], &node.path);
+        let more = has_later_sibling(&nodes[number + 1..], &node.path);
         open.truncate(depth - 1);
         let stems: String = open.iter().map(|&open| if open { "│  " } else { "   " }).collect();
         open.push(more);
@@ -54,13 +54,13 @@ pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[NodeEntry], to: &mut dyn Wri
     Ok(())
 }
 
-fn has_sibling_behind(nodes: &[NodeEntry], path: &NodePath) -> bool {
+fn has_later_sibling(nodes: &[NodeEntry], path: &NodePath) -> bool {
     let depth = path.names().len();
-    let behind = nodes.iter().find(|node| node.path.names().len() <= depth);
-    behind.is_some_and(|node| node.path.names().len() == depth)
+    let next = nodes.iter().find(|node| node.path.names().len() <= depth);
+    next.is_some_and(|node| node.path.names().len() == depth)
 }
 
-/// What follows a name, with the space between. One node that cannot be read does not hide the others.
+/// The text after a name. An unreadable node does not hide others.
 fn label(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
     let unreadable = |error: &zarr_kit::Error| format!(" unreadable: {}", problems(error).join("; "));
     match hierarchy.node(&child.path) {

@@ -1,4 +1,4 @@
-//! `{{name}}` on bytes that are known, and what it refuses.
+//! `{{name}}`: known bytes, and invalid configurations.
 
 use zarr_conformance::codecs::{decode, encode};
 use zarr_conformance::linked::create;
@@ -18,7 +18,7 @@ fn bytes_are_combined_with_the_key() {
 }
 
 #[test]
-fn a_key_is_a_byte() {
+fn keys_other_than_bytes_are_refused() {
     for configuration in ["{}", r#"{"key": 256}"#, r#"{"key": "a"}"#, r#"{"key": 1, "more": 2}"#] {
         let made = create(Format::V3, "{{name}}", configuration, Mode::Lenient, &BYTES);
         assert!(matches!(made, Err(CodecError::InvalidConfiguration(_))), "{configuration}");

@@ -1,4 +1,4 @@
-//! The codec `{{name}}`: each byte of a chunk, combined with a key by exclusive or.
+//! The codec `{{name}}`: combines each byte of a chunk with a key by exclusive or.
 //!
 //! Bytes to bytes. The encoded size is the decoded size.
 

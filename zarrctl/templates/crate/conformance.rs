@@ -1,3 +1,3 @@
-//! Holds the plugin to the rules of its kind.
+//! Runs the conformance suite for the plugin.
 
 zarr_conformance::conformance_tests!({{crate}});

@@ -1,4 +1,4 @@
-//! Tries the plugin with any bytes.
+//! Tests the plugin with random bytes.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Runs again what a fuzzer found, and what it begins with.
+//! Replays the inputs of the fuzzer's corpus.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use zarr_conformance::fuzz::Targets;
 use {{crate}} as _;
 
 #[test]
-fn what_a_fuzzer_found_is_mended() {
+fn the_corpus_does_not_crash_the_plugin() {
     let targets = Targets::of_package("{{package}}");
     let replayed = targets.replay(Path::new("fuzz/corpus/plugin")).unwrap();
     assert!(replayed > 0);

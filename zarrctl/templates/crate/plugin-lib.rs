@@ -1,4 +1,4 @@
-//! Exports what `{{package}}` registers over the C ABI.
+//! Exports the plugins of `{{package}}` over the C ABI.
 
 use {{crate}} as _;
 

@@ -1,4 +1,4 @@
-//! `{{name}}` with fill values that are known, and what it refuses.
+//! `{{name}}`: known fill values, and invalid ones.
 
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{ByteOrder, Format, Mode, Reading, Registry, Value};

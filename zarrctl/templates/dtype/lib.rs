@@ -1,6 +1,6 @@
-//! The data type `{{name}}`: unsigned numbers of 12 bits, from 0 to 4095.
+//! The data type `{{name}}`: unsigned 12-bit integers, from 0 to 4095.
 //!
-//! Two bytes in memory, which byte order applies to. Fill values are numbers.
+//! Elements have two bytes, with a byte order. Fill values are JSON numbers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +13,13 @@ use zarr_spec::{
     Identifiers, Invalid, Units, Value,
 };
 
-/// What final v3 calls it.
+/// The name in v3.
 const NAME: &str = "{{name}}";
 {{draft}}
-{{draft}}/// What the draft calls it.
+{{draft}}/// The URI in the v3 draft.
 {{draft}}const URI: &str = "{{uri}}";
 {{draft}}
-{{draft}}/// The data type of the draft whose elements have the same bytes.
+{{draft}}/// The core data type whose elements have the same bytes.
 {{draft}}const FALLBACK: &str = "uint16";
 
 /// The largest number.
@@ -46,7 +46,7 @@ const IDENTIFIERS: Identifiers = Identifiers {
 {{draft}}    Example::draft(r#"{"extension": "{{uri}}", "type": ">{{name}}", "fallback": ["uint16"]}"#),
 {{draft}}];
 
-/// Numbers of 12 bits, each in two bytes.
+/// 12-bit integers, each in two bytes.
 #[derive(Debug)]
 struct UInt12;
 
@@ -60,7 +60,7 @@ impl DataType for UInt12 {
     }
 
     fn kind(&self) -> Option<Kind> {
-        // Codecs that compute with numbers would leave the range.
+        // Codecs that compute with numbers could exceed the range.
         None
     }
 
@@ -80,7 +80,7 @@ impl DataType for UInt12 {
         let number = json.as_u64().and_then(|number| u16::try_from(number).ok());
         match number.filter(|number| *number <= LARGEST) {
             Some(number) => Ok(FillValue::new(number.to_ne_bytes())),
-            None => Err(DataTypeError::FillValue(format!("{json} is not 0 to {LARGEST}"))),
+            None => Err(DataTypeError::FillValue(format!("{json} is not in 0 to {LARGEST}"))),
         }
     }
 
@@ -98,7 +98,7 @@ impl DataType for UInt12 {
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         let mut numbers = numbers(elements).iter().map(|number| u16::from_ne_bytes(*number));
         match numbers.find(|number| *number > LARGEST) {
-            Some(number) => Err(Invalid::new(format!("{number} is not 0 to {LARGEST}"))),
+            Some(number) => Err(Invalid::new(format!("{number} is not in 0 to {LARGEST}"))),
             None => Ok(()),
         }
     }

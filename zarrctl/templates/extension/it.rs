@@ -1,4 +1,4 @@
-//! `{{name}}` on shapes that are known.
+//! `{{name}}` on known shapes.
 
 use zarr_conformance::creation;
 use zarr_spec::extension::ExtensionPlace;
@@ -6,7 +6,7 @@ use zarr_spec::{Format, Mode, Reading, Registry};
 use {{crate}} as _;
 
 #[test]
-fn dimensions_are_called_by_letters() {
+fn dimensions_are_named_with_letters() {
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.extensions().find(Format::V3Draft, "{{uri}}", &reading).unwrap();

@@ -1,4 +1,4 @@
-//! The extension `{{name}}` of arrays: their dimensions are called `a`, `b`, `c` and so on.
+//! The extension `{{name}}` for arrays: names their dimensions `a`, `b`, `c` and so on.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use zarr_spec::{Creation, Example, Identifiers, Invalid};
 zarr_spec::register!(
     ExtensionPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
-        .about("Calls the dimensions of an array by the letters of the alphabet.", EXAMPLES)
+        .about("Names the dimensions of an array with the letters of the alphabet.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
@@ -36,10 +36,10 @@ impl Extension for Letters {
 fn create(creation: &Creation<'_>, place: ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> {
     let NoConfiguration {} = creation.parse()?;
     let ExtensionPlace::Array(shape) = place else {
-        return Err(Invalid::new("letters are for the dimensions of an array"));
+        return Err(Invalid::new("only arrays have dimensions to name"));
     };
     if shape.len() > 26 {
-        return Err(Invalid::new("there are 26 letters"));
+        return Err(Invalid::new("more than 26 dimensions cannot be named with letters"));
     }
     let letters = ('a'..='z').map(|letter| Some(letter.to_string()));
     Ok(Arc::new(Letters(letters.take(shape.len()).collect())))

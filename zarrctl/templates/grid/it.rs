@@ -1,11 +1,11 @@
-//! `{{name}}` on shapes that are known.
+//! `{{name}}` on known shapes.
 
 use zarr_conformance::creation;
 use zarr_spec::{Format, Mode, Reading, Registry};
 use {{crate}} as _;
 
 #[test]
-fn each_dimension_has_two_chunks_where_it_has_two_elements() {
+fn dimensions_with_two_elements_have_two_chunks() {
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.chunk_grids().find(Format::V3, "{{name}}", &reading).unwrap();

@@ -25,7 +25,7 @@ struct Halves {
 impl Halves {
     fn length(&self, dimension: usize) -> Result<u64, GridError> {
         let length = self.array_shape.get(dimension).copied();
-        length.ok_or_else(|| GridError::OutOfBounds(format!("there is no dimension {dimension}")))
+        length.ok_or_else(|| GridError::OutOfBounds(format!("dimension {dimension} does not exist")))
     }
 }
 
@@ -40,7 +40,7 @@ impl ChunkGrid for Halves {
         match chunk {
             0 if length > 0 => Ok(0..middle),
             1 if length > 1 => Ok(middle..length),
-            _ => Err(GridError::OutOfBounds(format!("there is no chunk {chunk}"))),
+            _ => Err(GridError::OutOfBounds(format!("chunk {chunk} does not exist"))),
         }
     }
 
@@ -48,7 +48,7 @@ impl ChunkGrid for Halves {
         let length = self.length(dimension)?;
         match element < length {
             true => Ok(u64::from(element >= length.div_ceil(2))),
-            false => Err(GridError::OutOfBounds(format!("there is no element {element}"))),
+            false => Err(GridError::OutOfBounds(format!("element {element} does not exist"))),
         }
     }
 

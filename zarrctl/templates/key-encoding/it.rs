@@ -1,11 +1,11 @@
-//! `{{name}}` on keys that are known.
+//! `{{name}}` on known keys.
 
 use zarr_conformance::creation;
 use zarr_spec::{Format, Mode, Reading, Registry};
 use {{crate}} as _;
 
 #[test]
-fn keys_are_the_index_behind_a_letter() {
+fn keys_are_a_letter_and_the_chunk_index() {
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.chunk_key_encodings().find(Format::V3, "{{name}}", &reading).unwrap();

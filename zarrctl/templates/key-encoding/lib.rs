@@ -1,4 +1,4 @@
-//! The chunk key encoding `{{name}}`: the chunk (1, 23, 45) is stored as `k1-23-45`.
+//! The chunk key encoding `{{name}}`: chunk (1, 23, 45) has the key `k1-23-45`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid};
 zarr_spec::register!(
     ChunkKeyEncodingPlugin::new(Identifiers::name("{{name}}"), &create)
         .configuration::<NoConfiguration>()
-        .about("Names chunks by their index behind the letter k, such as k1-0.", EXAMPLES)
+        .about("Forms chunk keys from the letter k and the chunk index, such as k1-0.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(r#"{"name": "{{name}}"}"#)];

@@ -1,4 +1,4 @@
-//! `{{name}}` on ranks that are known.
+//! `{{name}}` for several numbers of dimensions.
 
 use zarr_conformance::creation;
 use zarr_spec::{Codec, Format, Mode, Reading, Registry};
@@ -11,7 +11,7 @@ fn the_first_dimension_becomes_the_last() {
     let plugin = registry.memory_layouts().find(Format::V3Draft, "{{uri}}", &reading).unwrap();
     for (rank, expected) in [(3, vec![1, 2, 0]), (1, vec![0]), (0, vec![])] {
         let made = creation(Format::V3Draft, "{{uri}}", "", Mode::Strict, |it| (plugin.create)(it, rank));
-        let Codec::Permutation(order) = made.unwrap() else { panic!("it is another kind of codec") };
+        let Codec::Permutation(order) = made.unwrap() else { panic!("expected a permutation") };
         assert_eq!(order, expected);
     }
 }

@@ -1,6 +1,6 @@
-//! The chunk memory layout `{{name}}`: the first dimension of a chunk goes to its end, the others stay in order.
+//! The chunk memory layout `{{name}}`: moves the first dimension of a chunk to the end.
 //!
-//! A chunk of shape (2, 3, 4) goes into the codecs as an array of shape (3, 4, 2).
+//! The codecs receive a chunk of shape (2, 3, 4) as an array of shape (3, 4, 2).
 
 use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::layout::MemoryLayoutPlugin;
@@ -22,7 +22,7 @@ const IDENTIFIERS: Identifiers = Identifiers {
 const EXAMPLES: &[Example] =
     &[Example::draft(r#"{"extension": "{{uri}}", "type": "rotated"}"#).with_shape(&[2, 3, 4])];
 
-/// A permutation is done by the engine, in one pass with everything else: that is all there is to say.
+/// The engine applies the permutation, in one pass with other conversions.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::Permutation((1..rank).chain((rank > 0).then_some(0)).collect()))

@@ -1,11 +1,11 @@
-//! `{{name}}` on a document that is known.
+//! `{{name}}` on a known document.
 
 use zarr_conformance::creation;
 use zarr_spec::{Format, Mode, Reading, Registry};
 use {{crate}} as _;
 
 #[test]
-fn documents_are_json_behind_a_line() {
+fn documents_are_json_after_a_first_line() {
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.metadata_encodings().find(Format::V3Draft, "{{uri}}", &reading).unwrap();

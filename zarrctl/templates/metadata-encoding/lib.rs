@@ -1,4 +1,4 @@
-//! The metadata encoding `{{name}}`: JSON behind a line that says so.
+//! The metadata encoding `{{name}}`: JSON after a first line that identifies the document.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Valu
 zarr_spec::register!(
     MetadataEncodingPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
-        .about("Writes metadata documents as JSON behind a line that says so.", EXAMPLES)
+        .about("Writes metadata documents as JSON after an identifying first line.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
@@ -27,7 +27,7 @@ const EXAMPLES: &[Example] = &[Example::draft(
 /// The first line of every document.
 const MARK: &[u8] = b"# Zarr metadata\n";
 
-/// JSON behind a line that says so.
+/// JSON after the first line.
 #[derive(Debug)]
 struct Marked;
 
@@ -35,9 +35,9 @@ impl MetadataEncoding for Marked {
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Value, BoxError> {
         let limit = reading.document_size();
         if bytes.len() > limit {
-            return Err(format!("has {} bytes, and the limit for documents is {limit}", bytes.len()).into());
+            return Err(format!("has {} bytes, but the limit for documents is {limit}", bytes.len()).into());
         }
-        let json = bytes.strip_prefix(MARK).ok_or("the first line is another one")?;
+        let json = bytes.strip_prefix(MARK).ok_or("the first line is not `# Zarr metadata`")?;
         Ok(parse_json(json, DocumentKind::V3, reading)?)
     }
 

@@ -5,7 +5,7 @@ use zarr_spec::{Key, Registry, json};
 use {{crate}} as _;
 
 #[test]
-fn a_value_is_there_until_it_is_erased() {
+fn a_value_exists_until_it_is_erased() {
     let registry = Registry::linked().unwrap();
     let store = open_described(&registry, &json!({"type": "{{name}}"})).unwrap();
     let key = Key::new("a/b").unwrap();

@@ -1,6 +1,6 @@
-//! The store `{{name}}`: keys and values in the memory of this process.
+//! The store `{{name}}`: values in the memory of this process.
 //!
-//! Opened as `{"type": "{{name}}"}`, which makes a new and empty store each time.
+//! Opened as `{"type": "{{name}}"}`, which creates a new, empty store each time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -15,7 +15,7 @@ use zarr_spec::{Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typ
 zarr_spec::register!(
     StorePlugin::new("{{name}}", &[], &without_a_url)
         .configuration::<ShelfConfiguration>()
-        .about("Keeps values in memory until it is closed.", EXAMPLES)
+        .about("Stores values in memory until it is closed.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "{{name}}"}"#)];
@@ -25,7 +25,7 @@ const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "{{name}}"}"#)];
 struct Shelf(RwLock<BTreeMap<Key, Bytes>>);
 
 impl Shelf {
-    // Each change is one step: what a panic of another thread left behind is sound.
+    // Each change is atomic, so the map is consistent even after a panic in another thread.
     fn values(&self) -> RwLockReadGuard<'_, BTreeMap<Key, Bytes>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,7 +91,7 @@ impl StoreConfiguration for ShelfConfiguration {
     }
 }
 
-/// No scheme leads here.
+/// This store does not have a URL scheme.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(Invalid::new(format!("`{url}`: this store is described in JSON")).into())
+    Err(Invalid::new(format!("`{url}`: this store does not have URLs; describe it in JSON")).into())
 }

@@ -1,4 +1,4 @@
-//! `{{name}}` on values that are known.
+//! `{{name}}` on known values.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn values_of_the_array_are_combined_with_the_key() {
     let made = creation(Format::V3Draft, "{{uri}}", r#"{"key": 255}"#, Mode::Strict, |it| {
         (plugin.create)(it, &[4])
     });
-    let StorageTransformer::Wrap(transformer) = made.unwrap() else { panic!("it is no wrapper") };
+    let StorageTransformer::Wrap(transformer) = made.unwrap() else { panic!("expected a wrapper") };
     let next: Arc<dyn Store> = Arc::new(MinimalStore::new(Capabilities::ALL));
     let store = transformer.wrap(Arc::clone(&next), &Prefix::new("a/").unwrap());
     for (key, stored) in [("a/c/0", [254, 253]), ("b/c/0", [1, 2])] {

@@ -1,4 +1,4 @@
-//! The storage transformer `{{name}}`: the bytes of all values of an array, combined with a key by exclusive or.
+//! The storage transformer `{{name}}`: combines each byte of an array's values with a key by exclusive or.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const EXAMPLES: &[Example] = &[Example::draft(
 )
 .with_shape(&[4, 6])];
 
-/// What each byte is combined with.
+/// The byte that each byte is combined with.
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Mask {
     key: u8,
@@ -39,7 +39,7 @@ impl WrappingTransformer for Mask {
     }
 }
 
-/// Another store, in which the values of one array are masked.
+/// Wraps a store and masks the values of one array.
 #[derive(Debug)]
 struct Masked {
     next: Arc<dyn Store>,
@@ -48,7 +48,7 @@ struct Masked {
 }
 
 impl Masked {
-    /// The bytes of a value as they are on the other side.
+    /// Converts between stored and plain bytes of a value.
     fn masked(&self, key: &Key, value: &[u8]) -> Vec<u8> {
         let is_inside = self.array.strip(key.as_str()).is_some();
         let mask = if is_inside { self.mask.key } else { 0 };

@@ -63,7 +63,7 @@ fn each_format_has_all_accesses_and_the_same_amplification() {
         let calls = numbers(&report, "chunk", "store_calls");
         assert_eq!(calls, numbers(&report, "chunk", "chunks_decoded"), "{format}");
         let sentence =
-            "a plane of dimension 1 decodes 32 × as many elements as it wants: chunks shorter than 32";
+            "reading a plane of dimension 1 decodes 32 × the requested elements: chunks shorter than 32";
         assert!(advice(&report).contains(sentence), "{format}: {report}");
     }
 }
@@ -82,7 +82,7 @@ fn a_table_fits_a_page_and_is_explained() {
         "\nchunk by chunk ",
         "\nrandom boxes ",
         "\ncopy     the rest",
-        "\n- a plane of dimension 0 decodes 64 × ",
+        "\n- reading a plane of dimension 0 decodes 64 × ",
     ] {
         assert!(table.contains(part), "{part} in {table}");
     }
@@ -108,7 +108,7 @@ fn elements_that_are_stored_as_they_are_are_fetched_in_parts() {
     // Rows are one run in their chunks, columns are not.
     assert_eq!(numbers(&report, "plane", "amplification"), ["1.0", "128.0"]);
     assert_eq!(numbers(&report, "plane", "chunks_decoded"), ["0", "0"]);
-    assert!(advice(&report).contains("a plane of dimension 1 fetches 128 ×"), "{report}");
+    assert!(advice(&report).contains("reading a plane of dimension 1 fetches 128 ×"), "{report}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn little_or_nothing_is_not_judged() {
     let place = Place::new();
     let store = create(&place, &["5", "--chunks", "2"], "...", 5);
     assert!(
-        text(&["bench", &store, "/a"]).ends_with("\n- there is too little to measure: 10 B of elements\n")
+        text(&["bench", &store, "/a"]).ends_with("\n- the array is too small to measure: 10 B of elements\n")
     );
     let new = |path: &str, shape: &str| {
         bytes(&["create", &store, path, "--shape", shape, "--dtype", "uint16", "--fill", "7"]);
@@ -145,7 +145,7 @@ fn little_or_nothing_is_not_judged() {
         ("/unwritten", "no chunk is stored, and all elements are the fill value"),
     ] {
         let report = measured(&store, path);
-        assert_eq!(advice(&report), format!("there is nothing to measure: {sentence}"), "{path}");
+        assert_eq!(advice(&report), format!("nothing to measure: {sentence}"), "{path}");
         assert!(member(&report, "accesses").as_array().unwrap().is_empty(), "{path}");
         assert!(text(&["bench", &store, path]).ends_with(&format!("{sentence}\n")), "{path}");
     }
@@ -196,8 +196,8 @@ fn measuring_writes_nothing_and_wants_an_array() {
     let before = place.files("store");
     measured(&store, "/a");
     assert_eq!(place.files("store"), before);
-    assert!(refused(&["bench", &store, "/"], 1).contains("`zarrctl tree` lists what there is"));
-    assert!(refused(&["bench", &store, "/b"], 1).contains("`zarrctl tree` lists what there is"));
+    assert!(refused(&["bench", &store, "/"], 1).contains("`zarrctl tree STORE` lists the nodes"));
+    assert!(refused(&["bench", &store, "/b"], 1).contains("`zarrctl tree STORE` lists the nodes"));
 }
 
 #[test]

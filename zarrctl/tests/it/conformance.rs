@@ -53,10 +53,14 @@ fn what_nobody_is_called_and_what_is_no_level_is_named() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("zstd"));
     let output = run(&["conformance", "plugin", "zstd", "--level", "L9"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("there are L0 to L4"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("L0 to L4"));
     let output = run(&["conformance", "plugin", "zstd", "gzip", "--badge", "unwritten", "--level", "L0"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("a badge is for one plugin, and these are 2"));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("--badge needs a single plugin, but 2 are selected")
+    );
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn a_store_is_held_to_the_rules_unless_anything_is_there() {
     place.file("taken/a/b", b"kept");
     let output = run(&["conformance", "store", &place.at("taken")]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("is not empty: there is `a/b`"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("is not empty (it contains `a/b`)"));
     assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");
 }
 
@@ -88,8 +92,8 @@ fn a_store_that_holds_something_is_held_to_the_rules_below_a_prefix_of_its_own()
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}{told}");
     assert!(said.contains(" 0 failed, 0 skipped"), "{said}");
-    assert!(told.starts_with("the rules are looked at below `zarr-conformance-"), "{told}");
-    assert!(told.ends_with("; of the 1 other values none is touched\n"), "{told}");
+    assert!(told.starts_with("checking below `zarr-conformance-"), "{told}");
+    assert!(told.ends_with("; its 1 other values are not changed\n"), "{told}");
     assert_eq!(place.files("taken"), ["a/b"]);
     assert_eq!(std::fs::read_dir(place.path("taken")).unwrap().count(), 1, "no empty folder stays");
     assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");

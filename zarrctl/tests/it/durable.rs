@@ -93,6 +93,6 @@ fn the_variable_is_a_default_that_must_be_understood() {
     let output = program().env("ZARR_KIT_DURABLE", "yes").args(["tree", "store"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("ZARR_KIT_DURABLE is `yes`, expected 1, true, 0 or false"), "{error}");
+    assert!(error.contains("ZARR_KIT_DURABLE is `yes`; expected 1, true, 0 or false"), "{error}");
     assert!(!synced(&place, program().env("ZARR_KIT_DURABLE", "0").arg("--durable"), &set).is_empty());
 }

@@ -134,7 +134,7 @@ fn items_of_variable_length_stand_behind_their_size() {
         assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), raw, "{format}");
         assert_eq!(text(&["get", &store, "/a", "--format", "json"]), "[\"ögr\\n\", \"\", \"a\\\"\"]\n");
         assert_eq!(text(&["get", &store, "/a", "--format", "csv"]), "\"ögr\n\"\r\n\"\"\r\n\"a\"\"\"\r\n");
-        assert!(refused(&["get", &store, "/a", "--format", "npy"], 1).contains("no fixed size"));
+        assert!(refused(&["get", &store, "/a", "--format", "npy"], 1).contains("variable size"));
         let short = place.file("short", b"\x05\0\0\0abc");
         assert!(refused(&["put", "--format", "raw", &store, "/a", &short], 1).contains("item 0 of 3"));
     }
@@ -212,7 +212,7 @@ fn csv_has_a_line_for_each_row() {
     let place = Place::new();
     let store = created(&place, "v3", "2,2,2", "int8");
     bytes(&["put", "--format", "raw", &store, "/a", &place.file("raw", &[1, 2, 3, 4, 251, 6, 7, 8])]);
-    assert!(refused(&["get", &store, "/a", "--format", "csv"], 1).contains("at most two dimensions"));
+    assert!(refused(&["get", &store, "/a", "--format", "csv"], 1).contains("limited to 2 dimensions"));
     assert_eq!(text(&["get", &store, "/a", "--select", "1", "--format", "csv"]), "-5,6\r\n7,8\r\n");
     assert_eq!(text(&["get", &store, "/a", "--select", "...,0,0", "--format", "csv"]), "1\r\n-5\r\n");
     assert_eq!(text(&["get", &store, "/a", "--select", "0,0,1", "--format", "csv"]), "2\r\n");
@@ -291,7 +291,7 @@ fn messages_recommend_only_forms_that_the_verb_has() {
     let message = refused(&["put", &store, "/a", &place.file("a.npy", &unhex(numpy::UNICODE))], 1);
     assert!(message.contains("--format raw") && !message.contains("json"), "{message}");
     let message = refused(&["get", &store, "/a", "--format", "npy"], 1);
-    assert!(message.contains("--format raw, json and csv"), "{message}");
+    assert!(message.contains("--format raw, json or csv"), "{message}");
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn what_fails_is_named_and_nothing_else() {
     assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
     assert!(!place.path("out.npy").exists());
     let message = refused(&["put", "--format", "raw", &store, "/a", &file, "--select", "0:2"], 1);
-    assert!(message.contains("it holds 4 bytes of elements, and 2 elements of 1 bytes take 2"), "{message}");
+    assert!(message.contains("found 4 bytes of elements, expected 2 (2 elements of 1 bytes)"), "{message}");
     let message =
         refused(&["put", "--format", "raw", &store, "/a", &place.file("one", &[1]), "--select", "0:1"], 1);
     assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
@@ -353,7 +353,7 @@ fn more_than_a_tebibyte_is_read_only_when_it_is_selected() {
         let refusal = |more: &[&str]| refused(&[&["get", &store], more, output].concat(), 1);
         assert!(refusal(&["/large"]).contains("--select"));
         for more in [&["/huge"][..], &["/huge", "--select", "..."]] {
-            assert!(refusal(more).contains("2⁶³ bytes or more"));
+            assert!(refusal(more).contains("8 EiB"));
         }
     }
     assert!(!place.path("file").exists());

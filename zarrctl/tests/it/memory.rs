@@ -92,7 +92,8 @@ fn what_is_no_size_is_refused_with_an_example() {
     let output = program().env("ZARR_KIT_MEMORY", "some").args(["tree", "nowhere"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(
-        output.status.code() == Some(1) && error.contains("the variable ZARR_KIT_MEMORY: `some`"),
+        output.status.code() == Some(1)
+            && error.contains("environment variable ZARR_KIT_MEMORY: invalid size `some`"),
         "{error}"
     );
 }

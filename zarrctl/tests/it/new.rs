@@ -122,7 +122,7 @@ fn where_the_crates_of_the_framework_come_from_can_be_said() {
         refused(&["plugins", "new", "codec", "a", "--deps", "git:x#"], 2).contains("nothing follows the `#`")
     );
     let no_tree = refused(&["plugins", "new", "codec", "a", "--deps", &format!("path:{}", place.at(""))], 1);
-    assert!(no_tree.contains("is no source tree of this framework"), "{no_tree}");
+    assert!(no_tree.contains("is not a source tree of this framework"), "{no_tree}");
 }
 
 /// Without the versions of the crates it depends on, cargo refuses to package a crate.
@@ -164,17 +164,14 @@ fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written
         refuses(&[kind, name], "is built into the programs of this framework (zarr-");
     }
     refuses(&["layout", "mine"], "a memory layout is named by a URI: --uri https://example.org/mine/1.0");
-    refuses(
-        &["store", "mine", "--uri", "https://example.org/mine/1.0"],
-        "--uri is for kinds that the draft names",
-    );
+    refuses(&["store", "mine", "--uri", "https://example.org/mine/1.0"], "--uri is not supported for a");
     for uri in ["https://example.org/mine", "mine/1.0", "https://example.org/\"/1.0", "https://example.org/1"]
     {
         refuses(&["codec", "mine", "--uri", uri], "is no URI that the draft has");
     }
     place.file("made/there", b"");
     let error = refused(&["plugins", "new", "codec", "mine", "--folder", &folder], 1);
-    assert!(error.contains("made is there already; --folder names another one"), "{error}");
+    assert!(error.contains("made already exists; choose another folder with --folder"), "{error}");
     assert!(refused(&["plugins", "new", "codecs", "mine"], 2).contains("codec"));
 }
 

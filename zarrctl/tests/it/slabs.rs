@@ -84,8 +84,7 @@ fn each_chunk_is_read_once_for_a_pipe() {
     let reads = |memory: &str| {
         let output = run(&["--memory", memory, "get", &store, "/a", "--format", "raw"]);
         assert_eq!(output.stdout.len() as u64, SIZE);
-        let warning =
-            "warning: chunks are decoded several times, because a row of them is larger than the memory";
+        let warning = "warning: chunks are decoded several times, because a row of chunks exceeds the memory";
         let is_warned = String::from_utf8_lossy(&output.stderr).contains(warning);
         (values(&output, "get") - values(&opening, "get"), is_warned)
     };

@@ -105,3 +105,22 @@ pub(crate) fn refused(arguments: &[&str], status: i32) -> String {
 pub(crate) fn unhex(digits: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
 }
+
+/// Compares a text with the file `name` in the folder `snapshots`. With the environment variable `UPDATE_SNAPSHOTS`,
+/// the file is rewritten.
+pub(crate) fn snapshot(name: &str, found: &str) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, found).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    let lines = expected.lines().zip(found.lines()).enumerate();
+    if let Some((number, (expected, found))) = lines.into_iter().find(|(_, (a, b))| a != b) {
+        panic!("{name}:{}: expected\n{expected}\nfound\n{found}\n{HINT}", number + 1);
+    }
+    assert!(expected == found, "{name} has {} bytes, expected {}\n{HINT}", expected.len(), found.len());
+}
+
+const HINT: &str = "to rewrite the file: UPDATE_SNAPSHOTS=1 cargo test -p zarrctl --all-features --test it";

@@ -199,7 +199,7 @@ mod run {
         ] {
             let Some(module) = module(&place, name, what) else { return };
             let said = refuses(&place, &["plugins", "probe", &module, "--level", "L1"]);
-            assert!(said.contains(told) && said.contains("does not pass: it breaks "), "{name}: {said}");
+            assert!(said.contains(told) && said.contains("fails: it violates "), "{name}: {said}");
         }
         assert!(!place.path("home/.config/zarr/plugins.quarantine").exists());
         let text = place.file("cut.wasm", EMPTY);

@@ -323,7 +323,7 @@ fn a_hierarchy_lies_in_a_file_of_sqlite() {
     let theirs = person.at("theirs.sqlite");
     expected(&python, &["sqlite", "write", &theirs]);
     let store = format!("sqlite:{theirs}");
-    let tree = person.trusts("the store behind `sqlite:`", &["tree", &store]);
+    let tree = person.trusts("the store for `sqlite:`", &["tree", &store]);
     assert!(String::from_utf8(tree).unwrap().contains("int16"));
     assert_eq!(person.get(&store, "/a", ":"), little_endian(0..24));
     person.zarrctl(&[

@@ -113,9 +113,9 @@ impl<K: Kind + ?Sized> Table<K> {
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
         let tables = [&self.names, &self.uris, &self.ids];
-        let is_of_another_format = tables.iter().any(|table| table.contains_key(identifier));
-        let known_elsewhere = if is_of_another_format {
-            Some("no identifier of this format, only of another".to_owned())
+        let of_another_format = tables.iter().find_map(|table| table.get(identifier));
+        let known_elsewhere = if let Some(&index) = of_another_format {
+            Some(self.names_by_format(index))
         } else if REFUSED.contains(&identifier) && self.missing.clause(identifier).is_none() {
             Some("refused for safety: reading a pickle can run arbitrary code".to_owned())
         } else {

@@ -1,24 +1,24 @@
-//! Which parts of an array are read: arithmetic alone.
+//! Chooses the parts of an array to read.
 
 use std::ops::Range;
 
 use zarr_kit::spec::ArraySubset;
 
-/// A way of going through an array.
+/// An access pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// All elements at one index of this dimension.
     Plane(usize),
-    /// A row of chunks, all of the array but for the first dimension.
+    /// A row of chunks along the first dimension, complete in all others.
     Slab,
-    /// Chunks, or inner chunks of shards, one by one.
+    /// Single chunks or inner chunks.
     Chunk,
-    /// Boxes of the shape of a chunk, anywhere.
+    /// Boxes with the shape of a chunk at random positions.
     Box,
 }
 
 impl Access {
-    /// All that make sense in so many dimensions.
+    /// The patterns for an array with `rank` dimensions.
     pub(super) fn all(rank: usize) -> Vec<Self> {
         let planes = (0..rank).map(Self::Plane);
         let slab = (rank > 1).then_some(Self::Slab);
@@ -26,7 +26,7 @@ impl Access {
         planes.chain(slab).chain([Self::Chunk]).chain(boxes).collect()
     }
 
-    /// What a table calls it.
+    /// The name in the table.
     pub(super) fn name(self) -> String {
         match self {
             Self::Plane(dimension) => format!("planes of dimension {dimension}"),
@@ -37,23 +37,23 @@ impl Access {
     }
 }
 
-/// What an array is made of, for those who choose parts of it.
+/// The shapes of an array.
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
-    /// Elements of the array per dimension; none of them 0.
+    /// Elements of the array per dimension; never 0.
     pub(super) shape: Vec<u64>,
     /// Elements of a chunk, or of an inner chunk of a shard.
     pub(super) chunk: Vec<u64>,
-    /// Bytes of an element, or a guess.
+    /// Bytes of an element; an estimate for variable size.
     pub(super) element: u64,
 }
 
-/// How much one read may touch.
+/// The limits of one read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     /// Chunks.
     pub(super) chunks: u64,
-    /// Bytes of these chunks, decoded.
+    /// Decoded bytes of these chunks.
     pub(super) bytes: u64,
 }
 
@@ -63,15 +63,14 @@ impl Geometry {
         self.chunk.iter().fold(self.element, |product, &length| product.saturating_mul(length.max(1)))
     }
 
-    /// Bytes of all chunks that a part has elements of, decoded.
+    /// Decoded bytes of all chunks that overlap a part.
     pub(super) fn touched_size(&self, part: &ArraySubset) -> u64 {
         let touched =
             part.ranges().iter().zip(&self.chunk).map(|(range, &length)| chunks_touched(range, length));
         touched.fold(self.chunk_size(), u64::saturating_mul)
     }
 
-    /// A part of the array that goes through `chunk`, which is a whole one, and touches no more than the budget, or
-    /// that chunk alone.
+    /// A part of the array that overlaps `chunk` and stays within the budget, or that chunk.
     pub(super) fn part(
         &self,
         access: Access,
@@ -107,7 +106,7 @@ impl Geometry {
         self.clipped(&wanted, &inside, budget)
     }
 
-    /// As large as a chunk, where the array is; its middle is in `inside`.
+    /// A box with the shape of a chunk, clipped to the array, with its center in `inside`.
     fn anywhere(&self, inside: &ArraySubset, random: &mut Random) -> ArraySubset {
         let lengths = self.shape.iter().zip(&self.chunk).zip(inside.ranges());
         let ranges = lengths.map(|((&all, &chunk), range)| {
@@ -119,7 +118,7 @@ impl Geometry {
         ArraySubset::new(ranges.collect())
     }
 
-    /// Half as long as a chunk, and in one of them: several large ones may be too much for memory.
+    /// A box of half the length inside one chunk, because several large chunks may exceed memory.
     fn corner(&self, inside: &ArraySubset, random: &mut Random) -> ArraySubset {
         let ranges = inside.ranges().iter().map(|range| {
             let all = range.end.saturating_sub(range.start);
@@ -130,7 +129,7 @@ impl Geometry {
         ArraySubset::new(ranges.collect())
     }
 
-    /// `wanted` about `chunk`, with fewer chunks where it has most until it fits.
+    /// Shrinks `wanted` around `chunk` along its longest dimensions until it fits the budget.
     fn clipped(&self, wanted: &[Range<u64>], chunk: &ArraySubset, budget: Budget) -> ArraySubset {
         let mut counts: Vec<u64> =
             wanted.iter().zip(&self.chunk).map(|(range, &length)| chunks_touched(range, length)).collect();
@@ -146,8 +145,8 @@ impl Geometry {
                 return range.clone();
             }
             let length = self.chunk[dimension].max(1);
-            let behind = inside.start.saturating_sub(range.start) / length;
-            let back = behind.min((count - 1) / 2);
+            let before_chunk = inside.start.saturating_sub(range.start) / length;
+            let back = before_chunk.min((count - 1) / 2);
             let start = inside.start - back * length;
             start..start.saturating_add(count.saturating_mul(length)).min(range.end)
         });
@@ -155,23 +154,23 @@ impl Geometry {
     }
 }
 
-/// Chunks of a length that a range has elements of.
+/// The number of chunks that overlap a range.
 fn chunks_touched(range: &Range<u64>, length: u64) -> u64 {
     let length = length.max(1);
     range.end.div_ceil(length).saturating_sub(range.start / length).max(1)
 }
 
-/// Numbers that look random, the same ones in each run: what is measured twice should be the same.
+/// Pseudo-random numbers, the same in each run, so that measurements are repeatable.
 #[derive(Debug)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// From the beginning.
+    /// Starts the sequence.
     pub(super) fn new() -> Self {
         Self(0)
     }
 
-    /// Below `limit`, or 0.
+    /// A number below `limit`, or 0.
     pub(super) fn below(&mut self, limit: u64) -> u64 {
         // SplitMix64, by Sebastiano Vigna.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_go_through_the_chunk() {
+    fn parts_overlap_the_chunk() {
         let mut random = Random::new();
         let mut part = |access| geometry().part(access, &chunk(), MUCH, &mut random);
         let plane = part(Access::Plane(1));
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_touch_no_more_than_they_may() {
+    fn parts_stay_within_the_budget() {
         let geometry = geometry();
         for chunks in [1, 2, 3, 7, 50, 1000] {
             for access in [Access::Plane(0), Access::Plane(1), Access::Plane(2), Access::Slab] {
@@ -240,7 +239,7 @@ mod tests {
                 assert!(!part.intersection(&chunk()).is_empty(), "{access:?} {chunks} {part:?}");
             }
         }
-        // One chunk is the least, whatever it takes.
+        // At least one chunk, regardless of the budget.
         let budget = Budget { chunks: 0, bytes: 0 };
         assert_eq!(geometry.part(Access::Slab, &chunk(), budget, &mut Random::new()), chunk());
     }

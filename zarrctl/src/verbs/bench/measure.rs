@@ -1,4 +1,4 @@
-//! Reading parts of an array several times, each time with less of the work left to do.
+//! Reads parts of an array repeatedly, each time with more of the work replayed from memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,47 +13,47 @@ use crate::failure::Failure;
 use crate::opening::Opened;
 use crate::slabs;
 
-/// Bytes of decoded chunks that are in memory, where a single chunk is not more.
+/// Decoded bytes in memory, unless a single chunk has more.
 const BYTES: u64 = 64 << 20;
-/// Chunks that one read touches at most.
+/// The most chunks per read.
 const CHUNKS: u64 = 4096;
-/// Reads of one kind at most.
+/// The most reads per access pattern.
 const READS: usize = 256;
-/// Times that everything is read at most.
+/// The most repetitions.
 const ROUNDS: usize = 50;
-/// Parts of the time of which one is for choosing what is read: each round reads it about four times.
+/// The fraction of the time for choosing parts: each round reads them about four times.
 const CHOOSING: u32 = 8;
 
-/// An array that is measured.
+/// The measured array.
 #[derive(Debug)]
 pub(super) struct Bench {
     pub(super) hierarchy: Opened,
-    /// What the hierarchy is in.
+    /// The store of the hierarchy.
     pub(super) tape: Arc<Tape>,
     pub(super) path: String,
     pub(super) geometry: Geometry,
     /// Whether chunks are shards.
     pub(super) has_shards: bool,
-    /// Whether elements are stored as they are.
+    /// Whether elements are stored without encoding.
     pub(super) is_raw: bool,
-    /// The chunks that are stored, where the store can list them; never empty.
+    /// The stored chunks, if the store can list; never empty.
     pub(super) stored: Option<Vec<Vec<u64>>>,
-    /// About how long one kind of access may take.
+    /// The approximate time per access pattern.
     pub(super) seconds: Duration,
 }
 
-/// What the first pass chose and read.
+/// The result of the first pass.
 #[derive(Debug, Default)]
 struct Chosen {
     parts: Vec<ArraySubset>,
     elements: u64,
     bytes: u64,
-    /// Of reading, while answers were kept.
+    /// Time of reading while responses were recorded.
     time: Duration,
 }
 
 impl Bench {
-    /// Reads in one way as long as it may, and at least once in each pass; `None` if no chunk for that was found.
+    /// Measures one access pattern, with at least one round; `None` if no suitable chunk was found.
     pub(super) fn measure(&self, access: Access) -> Result<Option<Measured>, Failure> {
         let start = Instant::now();
         let chosen = self.choose(access)?;
@@ -66,10 +66,10 @@ impl Bench {
         let elements_decoded = match (self.is_raw, slabs::fixed_size(&self.array()?)) {
             (true, _) => asked.bytes / self.geometry.element.max(1),
             (false, Some(size)) => decoded.bytes / size.max(1),
-            // Only how many elements a chunk has is known.
+            // Only the number of elements per chunk is known.
             (false, None) => decoded.chunks.saturating_mul(self.geometry.chunk.iter().product()),
         };
-        // The only element of an array without dimensions is never handed in.
+        // The element of a 0-dimensional array is never cached.
         let is_scalar = self.geometry.shape.is_empty() && !self.is_raw;
         let measured = Measured {
             access,
@@ -87,10 +87,9 @@ impl Bench {
         Ok(Some(measured))
     }
 
-    /// The shortest of all rounds: whatever else the machine does makes them longer.
+    /// The shortest times of all rounds, because other load only makes them longer.
     ///
-    /// `before` is how long it took while answers and decoded chunks were kept: no shorter, and all that there is time
-    /// for where chunks take long.
+    /// `before` are the times of the recording passes: upper bounds, and the only ones if chunks take long.
     fn times(
         &self,
         parts: &[ArraySubset],
@@ -122,7 +121,7 @@ impl Bench {
         Ok(start.elapsed())
     }
 
-    /// Reads with a handle of its own, which knows no index of a shard yet.
+    /// Reads with a new handle, which has not cached a shard index yet.
     fn read(&self, parts: &[ArraySubset], mode: Mode) -> Result<Duration, Failure> {
         let array = self.array()?;
         self.tape.turn_to(mode);
@@ -138,7 +137,7 @@ impl Bench {
         Ok(self.hierarchy.array(&self.path)?)
     }
 
-    /// Chooses parts and reads them, with a store that keeps its answers.
+    /// Chooses parts and reads them while the store records its responses.
     fn choose(&self, access: Access) -> Result<Chosen, Failure> {
         let limit = self.seconds / CHOOSING;
         let mut random = Random::new();
@@ -174,7 +173,7 @@ impl Bench {
         Ok(chosen)
     }
 
-    /// As many chunks as can be read in the time for choosing, by how long one takes.
+    /// The budget that can be read in the time for choosing, estimated from one chunk.
     fn budget(
         &self,
         access: Access,
@@ -195,7 +194,8 @@ impl Bench {
         Ok(Budget { chunks: chunks.clamp(1, CHUNKS), bytes: BYTES })
     }
 
-    /// One of the chunks, or inner chunks, that are stored; `None` if it has no elements, or that shard no inner chunk.
+    /// Picks a stored chunk or inner chunk; `None` if it does not have elements, or the shard does not have
+    /// inner chunks.
     fn chunk(&self, array: &Array, random: &mut Random) -> Result<Option<ArraySubset>, Failure> {
         let index = match &self.stored {
             Some(stored) => one_of(stored, random).cloned().unwrap_or_default(),

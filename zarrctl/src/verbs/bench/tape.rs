@@ -1,4 +1,4 @@
-//! A store around another one that can answer a second time what it was asked for, from memory.
+//! A store that records the responses of another store and replays them from memory.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,129 +11,128 @@ use zarr_kit::spec::store::{
 };
 use zarr_kit::spec::{Buffer, ByteRange, Bytes, Key, Output};
 
-/// What becomes of a request.
+/// How requests are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The other store answers.
+    /// By the wrapped store.
     Passing,
-    /// The same, and the answers are kept.
+    /// By the wrapped store, recording the responses.
     Recording,
-    /// Answers that are kept are given again.
+    /// By recorded responses.
     Replaying,
-    /// The same, and decoded chunks are counted and kept.
+    /// By recorded responses, counting and caching decoded chunks.
     Counting,
-    /// Decoded chunks that are kept are given again.
+    /// By cached decoded chunks.
     Copying,
 }
 
 const MODES: [Mode; 5] = [Mode::Passing, Mode::Recording, Mode::Replaying, Mode::Counting, Mode::Copying];
 
-/// The other store, and what it answered.
+/// A store and its recorded responses.
 #[derive(Debug)]
 pub(super) struct Tape {
     store: Arc<dyn Store>,
     mode: AtomicUsize,
-    kept: Mutex<Kept>,
+    recorded: Mutex<Recorded>,
     chunks: AtomicU64,
     size: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Recorded {
     answers: HashMap<(Key, ByteRange), Answer>,
-    /// What was asked for, by reads.
+    /// The requests of each read.
     reads: Vec<Vec<Call>>,
     decoded: HashMap<(Key, u64), Bytes>,
-    /// Bytes of answers and decoded chunks.
+    /// Bytes of responses and decoded chunks.
     size: u64,
 }
 
-/// Bytes, and those of the whole value; `None` for a missing key.
+/// Bytes, and the size of the whole value; `None` for a missing key.
 type Answer = Option<(Bytes, u64)>;
 
-/// One request, or many at once.
+/// A call of the store.
 #[derive(Debug, Clone)]
 enum Call {
     Get(Request),
     GetMany(Vec<Request>, usize),
 }
 
-/// What was asked of the store.
+/// Recorded requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Asked {
-    /// Values and parts of values.
+    /// Number of requests.
     pub(super) values: u64,
-    /// Bytes that came.
+    /// Bytes of the responses.
     pub(super) bytes: u64,
 }
 
-/// What was decoded.
+/// Decoded chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Decoded {
-    /// Chunks, or inner chunks of shards.
+    /// Number of chunks or inner chunks.
     pub(super) chunks: u64,
-    /// Bytes of them.
+    /// Bytes of the chunks.
     pub(super) bytes: u64,
 }
 
 impl Tape {
-    /// Around `store`; nothing is kept yet.
+    /// Wraps `store`; nothing is recorded yet.
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         let chunks = AtomicU64::new(0);
         let size = AtomicU64::new(0);
-        Self { store, mode: AtomicUsize::new(0), kept: Mutex::default(), chunks, size }
+        Self { store, mode: AtomicUsize::new(0), recorded: Mutex::default(), chunks, size }
     }
 
-    /// Deals with requests in another way from now on.
+    /// Changes how requests are answered.
     pub(super) fn turn_to(&self, mode: Mode) {
         let place = MODES.iter().position(|other| *other == mode).unwrap_or(0);
         self.mode.store(place, Ordering::SeqCst);
     }
 
-    /// Forgets everything.
+    /// Removes all records.
     pub(super) fn clear(&self) {
-        *self.kept() = Kept::default();
+        *self.recorded() = Recorded::default();
         self.chunks.store(0, Ordering::SeqCst);
         self.size.store(0, Ordering::SeqCst);
     }
 
     /// Bytes in memory.
     pub(super) fn size(&self) -> u64 {
-        self.kept().size
+        self.recorded().size
     }
 
-    /// What was asked for while answers were kept.
+    /// The requests while recording.
     pub(super) fn asked(&self) -> Asked {
-        let kept = self.kept();
-        let values = kept.reads.iter().flatten().map(|call| match call {
+        let recorded = self.recorded();
+        let values = recorded.reads.iter().flatten().map(|call| match call {
             Call::Get(_) => 1,
             Call::GetMany(requests, _) => requests.len() as u64,
         });
-        let requests = kept.reads.iter().flatten().flat_map(|call| match call {
+        let requests = recorded.reads.iter().flatten().flat_map(|call| match call {
             Call::Get(request) => std::slice::from_ref(request),
             Call::GetMany(requests, _) => requests.as_slice(),
         });
         let sizes = requests.filter_map(|request| {
-            let answer = kept.answers.get(&(request.key.clone(), request.options.range))?;
+            let answer = recorded.answers.get(&(request.key.clone(), request.options.range))?;
             answer.as_ref().map(|(bytes, _)| bytes.len() as u64)
         });
         Asked { values: values.sum(), bytes: sizes.sum() }
     }
 
-    /// What was decoded while that was counted.
+    /// The chunks that were decoded while counting.
     pub(super) fn decoded(&self) -> Decoded {
         Decoded { chunks: self.chunks.load(Ordering::SeqCst), bytes: self.size.load(Ordering::SeqCst) }
     }
 
-    /// What is kept from now on is of one read.
+    /// Starts recording a new read.
     pub(super) fn begin_read(&self) {
-        self.kept().reads.push(Vec::new());
+        self.recorded().reads.push(Vec::new());
     }
 
-    /// Asks the other store once more for all that is kept, read by read: what a read asked for at once is asked for at
-    /// once again.
+    /// Repeats all recorded requests to the wrapped store, read by read, with the same parallelism.
     pub(super) fn fetch_again(&self) -> Result<(), StoreError> {
-        let reads = self.kept().reads.clone();
+        let reads = self.recorded().reads.clone();
         reads.iter().try_for_each(|calls| {
             calls.par_iter().try_for_each_init(Buffer::new, |buffer, call| self.ask_again(call, buffer))
         })
@@ -156,21 +155,21 @@ impl Tape {
         MODES[self.mode.load(Ordering::SeqCst) % MODES.len()]
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep_call(&self, call: Call) {
-        if let Some(calls) = self.kept().reads.last_mut() {
+    fn record_call(&self, call: Call) {
+        if let Some(calls) = self.recorded().reads.last_mut() {
             calls.push(call);
         }
     }
 
-    fn keep_answer(&self, key: &Key, range: ByteRange, answer: Answer) {
-        let mut kept = self.kept();
+    fn record_response(&self, key: &Key, range: ByteRange, answer: Answer) {
+        let mut recorded = self.recorded();
         let size = answer.as_ref().map_or(0, |(bytes, _)| bytes.len() as u64);
-        if kept.answers.insert((key.clone(), range), answer).is_none() {
-            kept.size += size;
+        if recorded.answers.insert((key.clone(), range), answer).is_none() {
+            recorded.size += size;
         }
     }
 }
@@ -184,7 +183,7 @@ zarr_kit::spec::delegate_store! {
             self.store.capabilities().read_only()
         }
 
-        /// Lets the other store answer, keeps the answer if that is wanted, or gives it again.
+        /// Answers according to the mode.
         fn get(
             &self,
             key: &Key,
@@ -201,12 +200,12 @@ zarr_kit::spec::delegate_store! {
                         Contents::Shared(bytes) => (bytes.clone(), got.size),
                     });
                     let limit = answer.as_ref().map_or(0, |(bytes, _)| bytes.len());
-                    self.keep_call(Call::Get(Request::new(key.clone(), options, limit)));
-                    self.keep_answer(key, options.range, answer);
+                    self.record_call(Call::Get(Request::new(key.clone(), options, limit)));
+                    self.record_response(key, options.range, answer);
                     Ok(got)
                 }
                 Mode::Replaying | Mode::Counting | Mode::Copying => {
-                    let answer = self.kept().answers.get(&(key.clone(), options.range)).cloned();
+                    let answer = self.recorded().answers.get(&(key.clone(), options.range)).cloned();
                     match answer {
                         Some(answer) => Ok(answer
                             .map(|(bytes, size)| GetResult::new(Contents::Shared(bytes), size, None))),
@@ -220,12 +219,12 @@ zarr_kit::spec::delegate_store! {
             match self.mode() {
                 Mode::Passing => self.store.get_many(requests, budget),
                 Mode::Recording => {
-                    self.keep_call(Call::GetMany(requests.clone(), budget));
+                    self.record_call(Call::GetMany(requests.clone(), budget));
                     let responses = self.store.get_many(requests.clone(), budget);
                     Box::new(responses.inspect(move |(number, response)| {
                         if let (Some(request), Ok(response)) = (requests.get(*number), response) {
                             let answer = response.as_ref().map(|found| (found.bytes.clone(), found.size));
-                            self.keep_answer(&request.key, request.options.range, answer);
+                            self.record_response(&request.key, request.options.range, answer);
                         }
                     }))
                 }
@@ -242,7 +241,7 @@ zarr_kit::spec::delegate_store! {
         fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
             match self.mode() {
                 Mode::Passing => self.store.chunk_cache(),
-                // Chunks that another store caches are read all the same.
+                // The caches of other stores are bypassed.
                 Mode::Recording | Mode::Replaying => None,
                 Mode::Counting | Mode::Copying => Some(self),
             }
@@ -265,7 +264,7 @@ impl ChunkCache for Tape {
 
     fn get_chunk(&self, chunk: &ChunkId<'_>) -> Option<Bytes> {
         match self.mode() {
-            Mode::Copying => self.kept().decoded.get(&(chunk.key.clone(), chunk.number)).cloned(),
+            Mode::Copying => self.recorded().decoded.get(&(chunk.key.clone(), chunk.number)).cloned(),
             _ => None,
         }
     }
@@ -279,9 +278,9 @@ impl ChunkCache for Tape {
             self.chunks.fetch_add(1, Ordering::SeqCst);
             let size = decoded.len() as u64;
             self.size.fetch_add(size, Ordering::SeqCst);
-            let mut kept = self.kept();
-            if kept.decoded.insert((chunk.key.clone(), chunk.number), decoded).is_none() {
-                kept.size += size;
+            let mut recorded = self.recorded();
+            if recorded.decoded.insert((chunk.key.clone(), chunk.number), decoded).is_none() {
+                recorded.size += size;
             }
         }
         true

@@ -1,4 +1,4 @@
-//! `conformance format`: any program that reads Zarr, held to the stored examples.
+//! `conformance format`: checks any program that reads Zarr with the stored examples.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &ConformanceFormat) -> Result<(), Failure> {
         return list(&examples);
     }
     if !is_available() {
-        return Err(Failure::fault("commands are for `sh`, and there is none"));
+        return Err(Failure::fault("cannot find `sh`, which runs the reader"));
     }
     let known = known(arguments.expect.as_deref(), &examples)?;
     let temporary = tempfile::tempdir()?;
@@ -50,22 +50,22 @@ fn wanted(arguments: &ConformanceFormat) -> Result<Vec<&'static Example>, Failur
     let is_named = |example: &Example| {
         arguments.only.is_empty() || arguments.only.iter().any(|name| example.id.starts_with(name.as_str()))
     };
-    // A name in full means that example, and not those whose names go on.
+    // A complete name selects only that example, not those that it is a prefix of.
     let whole = |example: &Example| arguments.only.contains(&example.id);
     let mut examples: Vec<_> = all().iter().filter(|it| is_of(it) && is_named(it)).collect();
     if arguments.only.iter().all(|name| all().iter().any(|example| example.id == *name)) {
         examples.retain(|it| arguments.only.is_empty() || whole(it));
     }
     if examples.is_empty() {
-        return Err(Failure::fault("there is no such example; --list lists all"));
+        return Err(Failure::fault("no example matches; --list lists all examples"));
     }
     Ok(examples)
 }
 
-/// An example that is made up, and what of it lives as long as the program: examples are read by several threads.
+/// A generated example, and a copy with a static lifetime for the threads that read it.
 type Made = (Generated, &'static Example);
 
-/// The examples that are made up: so many of each format, or those that are named.
+/// The generated examples: `count` of each format, or the named ones.
 fn generated(arguments: &ConformanceFormat) -> Result<Vec<Made>, Failure> {
     let formats = FormatName::ALL.into_iter();
     let formats = formats.filter(|it| arguments.format.is_empty() || arguments.format.contains(it));
@@ -77,7 +77,7 @@ fn generated(arguments: &ConformanceFormat) -> Result<Vec<Made>, Failure> {
         None => arguments.only.iter().filter_map(|id| Generated::called(id)).collect(),
     };
     if all.is_empty() && arguments.generated.is_some() {
-        return Err(Failure::fault("there is no such example among those that are made up"));
+        return Err(Failure::fault("no generated example matches"));
     }
     let leaked = |it: Generated| {
         let example: &'static Example = Box::leak(Box::new(it.example.clone()));
@@ -121,7 +121,7 @@ fn known(file: Option<&Path>, examples: &[&Example]) -> Result<Known, Failure> {
     Known::parse(&text, &examples).map_err(|error| named(error.to_string()))
 }
 
-/// The folder, made if need be, by a path that does not depend on where a program is started.
+/// Creates the folder if necessary, and returns its absolute path.
 fn at(folder: &Path) -> Result<PathBuf, Failure> {
     let made = fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
     made.map_err(|error| Failure::from(error).while_at(&folder.display().to_string()))

@@ -1,4 +1,4 @@
-//! Hierarchies that are made up, written by this framework.
+//! Writes generated hierarchies.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Order, Selection, open_
 
 use crate::failure::Failure;
 
-/// Writes what is described to a folder; chunks that are missing stay so.
+/// Writes a generated hierarchy to a folder, without the missing chunks.
 pub(super) fn write(generated: &Generated, context: &Context, folder: &Path) -> Result<(), Failure> {
     let format = match generated.example.format {
         FormatName::V2 => Format::V2,

@@ -1,4 +1,4 @@
-//! `conformance store --inside`: the rules for stores below a prefix of a store that holds something already.
+//! `conformance store --inside`: checks a store below a new prefix.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -9,41 +9,43 @@ use zarr_kit::spec::store::{Store, StoreError};
 use zarr_kit::spec::{Key, Prefix};
 use zarr_kit::stores::PrefixStore;
 
-use super::run_and_tell;
+use super::run_and_report;
 use crate::arguments::ConformanceStore;
 use crate::failure::Failure;
 use crate::printer::note;
 
-/// Every value that is none of ours, and its size. What a store that breaks a rule did to them is found by that.
+/// All values outside of the prefix, and their sizes, to detect changes by the store.
 type Others = BTreeMap<Key, Option<u64>>;
 
 pub(super) fn run(arguments: &ConformanceStore, store: Arc<dyn Store>) -> Result<(), Failure> {
     let prefix = new_prefix(&*store)?;
     let before = others(&*store, &prefix).map_err(zarr_kit::Error::from)?;
     note(&format!(
-        "the rules are looked at below `{prefix}` of `{}`; of the {} other values none is touched",
+        "checking below `{prefix}` of `{}`; its {} other values are not changed",
         arguments.store,
         before.len()
     ));
     let below = Arc::new(PrefixStore::new(Arc::clone(&store), prefix.clone()));
     let suite = suite_of(&arguments.store, below);
-    let told =
-        run_and_tell(&[suite], &arguments.told, "Conformance of a Zarr store", "store {subject} --inside");
-    // Also where a rule is broken.
+    let reported = run_and_report(
+        &[suite],
+        &arguments.report,
+        "Conformance of a Zarr store",
+        "store {subject} --inside",
+    );
+    // Even if a rule is violated.
     let cleaned = cleaned(&*store, &prefix, &before);
-    told.and(cleaned)
+    reported.and(cleaned)
 }
 
-/// A prefix that nothing is below.
+/// Chooses an unused prefix.
 fn new_prefix(store: &dyn Store) -> Result<Prefix, Failure> {
     let number = RandomState::new().build_hasher().finish();
     let prefix = Prefix::new(format!("zarr-conformance-{number:016x}/"))
         .map_err(|error| Failure::fault(error.to_string()))?;
     match store.any_key(&prefix).map_err(zarr_kit::Error::from)? {
         None => Ok(prefix),
-        Some(key) => {
-            Err(Failure::fault(format!("nothing should be below a new prefix, and `{key}` is there")))
-        }
+        Some(key) => Err(Failure::fault(format!("the new prefix is not empty: it contains `{key}`"))),
     }
 }
 
@@ -62,16 +64,14 @@ fn others(store: &dyn Store, prefix: &Prefix) -> Result<Others, StoreError> {
 fn cleaned(store: &dyn Store, prefix: &Prefix, before: &Others) -> Result<(), Failure> {
     store.erase_prefix(prefix).map_err(zarr_kit::Error::from)?;
     if let Some(key) = store.any_key(prefix).map_err(zarr_kit::Error::from)? {
-        return Err(Failure::fault(format!(
-            "not all that the rules wrote could be erased: there is `{key}`"
-        )));
+        return Err(Failure::fault(format!("could not erase all values of the check: `{key}` remains")));
     }
     let after = others(store, prefix).map_err(zarr_kit::Error::from)?;
     let changed = before.iter().find(|(key, size)| after.get(*key) != Some(*size));
     match changed {
         None => Ok(()),
         Some((key, _)) => Err(Failure::fault(format!(
-            "`{key}` is not what it was: the store, or another program, has changed it meanwhile"
+            "`{key}` has changed during the check, by the store or another program"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! `plugins dirs`: where plugins are looked for, and which of that is refused.
+//! `plugins dirs`: lists the folders that are searched for plugins.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,20 +12,21 @@ pub(super) fn run(to: &mut dyn Write) -> Result<(), Failure> {
     let installed = Installed::find();
     writeln!(
         to,
-        "Plugins are looked for here. If two have the same name, the one in the first place is used:"
+        "Folders that are searched for plugins. If two plugins have the same name, the one in the first folder is \
+             used:"
     )?;
     for place in installed.search.places() {
         writeln!(to, "  {} ({}): {}", place.path.display(), why(place.source), state(place, &installed))?;
     }
     for path in installed.search.left_out() {
         let path = path.display();
-        writeln!(to, "  `{path}` (ZARR_PLUGIN_PATH): refused, since it is not absolute")?;
+        writeln!(to, "  `{path}` (ZARR_PLUGIN_PATH): ignored, because the path is not absolute")?;
     }
     if let Some(files) = LockFiles::from_environment() {
-        writeln!(to, "What you trust, written by `zarrctl plugins trust`:\n  {}", file(&files.lock))?;
+        writeln!(to, "Trusted plugins, written by `zarrctl plugins trust`:\n  {}", file(&files.lock))?;
         writeln!(
             to,
-            "What failed when it was tried, written by `zarrctl plugins probe`:\n  {}",
+            "Quarantined plugins, written by `zarrctl plugins probe`:\n  {}",
             file(&files.quarantine)
         )?;
     }
@@ -33,8 +34,8 @@ pub(super) fn run(to: &mut dyn Write) -> Result<(), Failure> {
         Some(user) => writeln!(to, "`zarrctl plugins install` writes to {}.", user.display())?,
         None => writeln!(
             to,
-            "There is no folder of your own: neither XDG_DATA_HOME nor HOME is set, or this program has more rights \
-             than its user and ignores them."
+            "No plugin folder for the user: neither XDG_DATA_HOME nor HOME is set, or they are ignored because \
+                 this program runs with elevated privileges."
         )?,
     }
     Ok(())
@@ -45,7 +46,7 @@ fn why(source: Source) -> &'static str {
         Source::Given => "given",
         Source::Variable => "ZARR_PLUGIN_PATH",
         Source::User => "your plugins",
-        Source::System => "the system's plugins",
+        Source::System => "system plugins",
     }
 }
 

@@ -1,4 +1,4 @@
-//! `plugins pack` and `plugins install`: a library with its manifest, and how it gets where plugins are looked for.
+//! `plugins pack` and `plugins install`: packages and installs libraries.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::terminal::warn;
 
 pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     let bytes = fs::read(library).map_err(|error| named(library, error))?;
-    // Its name is known only by what it says itself.
+    // Only the library knows the name of the plugin.
     let mut manifest = Manifest::of_library(&bytes, "").map_err(|refusal| {
         Failure::fault(format!("cannot use {} as a plugin: {refusal}", library.display()))
     })?;
@@ -24,14 +24,14 @@ pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<
     let path = folder.join(format!("{}.toml", manifest.name));
     if let Ok(text) = fs::read_to_string(&path) {
         let before = Manifest::parse(&text)
-            .map_err(|what| Failure::fault(format!("{}, which is there already: {what}", path.display())))?;
+            .map_err(|what| Failure::fault(format!("the existing manifest {}: {what}", path.display())))?;
         if before.version == manifest.version && before.provides == manifest.provides {
-            keep_other_machines(&mut manifest, before);
+            keep_other_platforms(&mut manifest, before);
         }
     }
     let written = Written { manifest: &manifest, path: &path, file: &file, library: &bytes };
     written.write(folder)?;
-    say(&manifest, "packed", &path, to)?;
+    print(&manifest, "packed", &path, to)?;
     for line in needs(&Needs::of_library(&bytes)?) {
         writeln!(to, "  needs {line}")?;
     }
@@ -42,7 +42,7 @@ pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<
     let path = path.display();
     writeln!(
         to,
-        "`zarrctl plugins probe {path}` tries it out, and `zarrctl plugins install {folder}` installs it."
+        "Check it with `zarrctl plugins probe {path}`, install it with `zarrctl plugins install {folder}`."
     )?;
     Ok(())
 }
@@ -54,41 +54,43 @@ pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
         return Err(Failure::fault(format!("{}: no such file", path.display())));
     };
     let mut manifest = candidate.manifest()?.clone();
-    // All that is to be said against the library is found out now.
+    // The library is checked before anything is written.
     let library = loader.check(candidate)?;
     manifest.library.retain(|machine, _| *machine == library.target);
     let file = rename(&mut manifest, &library.path)?;
 
     let search = Search::from_environment();
     let folder = search.user_folder().ok_or_else(|| {
-        Failure::fault("there is no folder for your plugins: neither XDG_DATA_HOME nor HOME is set, or this program has more rights than \
-             its user and ignores them")
+        Failure::fault(
+            "no plugin folder for the user: neither XDG_DATA_HOME nor HOME is set, or they are ignored \
+             because this program runs with elevated privileges",
+        )
     })?;
     let installed = folder.join(format!("{}-{}.toml", manifest.name, manifest.version));
     if let Some(before) = installed_before(&installed)? {
         is_same(&before, &manifest, &library)?;
-        keep_other_machines(&mut manifest, before);
+        keep_other_platforms(&mut manifest, before);
     }
     let written = Written { manifest: &manifest, path: &installed, file: &file, library: &library.bytes };
     written.write(folder)?;
-    say(&manifest, "installed", &installed, to)?;
+    print(&manifest, "installed", &installed, to)?;
     for line in needs(&library.needs) {
         writeln!(to, "  needs {line}")?;
     }
     if let Some(why) = built_in(&manifest)? {
         warn(&why);
     }
-    say_whether_trusted(&manifest, &library, to)
+    print_trust(&manifest, &library, to)
 }
 
-/// Keeps the libraries for other machines of a manifest that is there already.
-fn keep_other_machines(manifest: &mut Manifest, before: Manifest) {
+/// Keeps the libraries for other platforms of an existing manifest.
+fn keep_other_platforms(manifest: &mut Manifest, before: Manifest) {
     let others = before.library.into_iter().filter(|(machine, _)| !manifest.library.contains_key(machine));
     let others: Vec<_> = others.collect();
     manifest.library.extend(others);
 }
 
-/// The manifest of the same version that is installed already, if there is one.
+/// The installed manifest of the same version, if there is one.
 fn installed_before(path: &Path) -> Result<Option<Manifest>, Failure> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);
@@ -99,11 +101,11 @@ fn installed_before(path: &Path) -> Result<Option<Manifest>, Failure> {
         |candidate| candidate.manifest().cloned(),
     );
     manifest.map(Some).map_err(|refusal| {
-        Failure::fault(format!("{} is there already, and {refusal}; remove it first", path.display()))
+        Failure::fault(format!("{} already exists, but {refusal}; remove it first", path.display()))
     })
 }
 
-/// Whether nothing is lost when the plugin is installed over the one that is there.
+/// Refuses to replace an installed plugin with different contents.
 fn is_same(before: &Manifest, manifest: &Manifest, library: &Checked) -> Result<(), Failure> {
     let other = before.library.get(&library.target).filter(|file| file.sha256 != library.sha256);
     if other.is_none() && before.provides == manifest.provides {
@@ -112,12 +114,12 @@ fn is_same(before: &Manifest, manifest: &Manifest, library: &Checked) -> Result<
     let Manifest { name, version, .. } = manifest;
     let found = other.map_or(String::new(), |file| format!(" (SHA-256 {})", file.sha256));
     Err(Failure::fault(format!(
-        "{name} {version} is installed already with other contents{found}: give this one another version, or run \
-         `zarrctl plugins remove {name}@{version}` first"
+        "{name} {version} is already installed with different contents{found}; increase the version, or first run \
+             `zarrctl plugins remove {name}@{version}`"
     )))
 }
 
-fn say_whether_trusted(manifest: &Manifest, library: &Checked, to: &mut dyn Write) -> Result<(), Failure> {
+fn print_trust(manifest: &Manifest, library: &Checked, to: &mut dyn Write) -> Result<(), Failure> {
     let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
     let lock = lock.map_err(|error| Failure::Fault(error.into()))?;
     let name = &manifest.name;
@@ -129,16 +131,16 @@ fn say_whether_trusted(manifest: &Manifest, library: &Checked, to: &mut dyn Writ
     let others = lock.pins.iter().filter(|pin| pin.name == *name && pin.target == library.target);
     let others: Vec<_> = others.map(|pin| pin.version.as_str()).collect();
     if !others.is_empty() {
-        writeln!(to, "Trusted so far: {name} {}. What is trusted remains in use.", others.join(", "))?;
+        writeln!(to, "Already trusted: {name} {}. The trusted version remains in use.", others.join(", "))?;
     }
     writeln!(
         to,
-        "It is code that would run with your rights. If you trust it: zarrctl plugins trust {name}"
+        "It is not trusted yet; its code would run with your permissions. To trust it: zarrctl plugins trust {name}"
     )?;
     Ok(())
 }
 
-/// What a library needs, a line each.
+/// The requirements of a library, a line each.
 pub(super) fn needs(needs: &Needs) -> Vec<String> {
     let glibc = needs.glibc.iter().map(|version| format!("glibc {version} or newer"));
     let system = needs.system.join(", ");
@@ -149,7 +151,7 @@ pub(super) fn needs(needs: &Needs) -> Vec<String> {
     glibc.chain(system).chain(others).collect()
 }
 
-/// The manifest that is meant: the file itself, or the only one in a folder.
+/// The manifest at a path: the file itself, or the only one in a folder.
 pub(super) fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
     let is_manifest = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
     let shown = from.display();
@@ -157,8 +159,8 @@ pub(super) fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
         return match is_manifest(from) {
             true => Ok(from.to_owned()),
             false => Err(Failure::fault(format!(
-                "{shown} is no manifest: install the folder with its manifest, which `zarrctl plugins pack {shown}` makes of \
-                 a library that you have built"
+                "{shown} is not a manifest; if it is a library, package it with `zarrctl plugins pack {shown}` \
+                     and install the resulting folder"
             ))),
         };
     }
@@ -172,21 +174,21 @@ pub(super) fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
     match <[PathBuf; 1]>::try_from(manifests) {
         Ok([manifest]) => Ok(manifest),
         Err(none) if none.is_empty() => Err(Failure::fault(format!(
-            "{shown} has no manifest; `zarrctl plugins pack LIBRARY` makes one of a library that you have built"
+            "{shown} does not contain a manifest; package a library with `zarrctl plugins pack LIBRARY`"
         ))),
         Err(mut several) => {
             several.sort();
             let several: Vec<_> = several.iter().map(|path| path.display().to_string()).collect();
             Err(Failure::fault(format!(
-                "{shown} has several manifests; say which one: {}",
+                "{shown} contains several manifests; give one of them: {}",
                 several.join(", ")
             )))
         }
     }
 }
 
-/// Names the file of the one library that the manifest has, so that those of several plugins, versions and machines may lie
-/// in one folder.
+/// Sets the file name of the only library in the manifest, so that plugins, versions and platforms can share
+/// a folder.
 fn rename(manifest: &mut Manifest, library: &Path) -> Result<String, Failure> {
     let (machine, file) = manifest.library.iter_mut().next().ok_or_else(|| Refusal::Platform(platform()))?;
     let extension = library.extension().unwrap_or_default().to_string_lossy();
@@ -194,11 +196,11 @@ fn rename(manifest: &mut Manifest, library: &Path) -> Result<String, Failure> {
     Ok(file.path.clone())
 }
 
-/// A manifest and its library, which are written together.
+/// A manifest and its library, written together.
 struct Written<'w> {
     manifest: &'w Manifest,
     path: &'w Path,
-    /// The name of the library.
+    /// The file name of the library.
     file: &'w str,
     library: &'w [u8],
 }
@@ -212,7 +214,7 @@ impl Written<'_> {
     }
 }
 
-/// Writes a file that nobody else may write, whatever the user's mask is: otherwise it would be refused. All or nothing.
+/// Atomically writes a file that only the user can write: other permissions would be refused at loading.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(path);
     let written = || {
@@ -224,7 +226,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written().map(drop).map_err(|error| named(path, error))
 }
 
-/// Removes the libraries of a manifest in `folder`, but for those that are still used.
+/// Removes the libraries of a manifest in `folder` that are not used otherwise.
 pub(super) fn remove_libraries(
     manifest: &Manifest,
     is_used: impl Fn(&str) -> bool,
@@ -242,7 +244,7 @@ pub(super) fn remove_libraries(
     Ok(())
 }
 
-fn say(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Result<(), Failure> {
+fn print(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     writeln!(to, "{what} {} {}: {}", manifest.name, manifest.version, path.display())?;
     for (what, summary) in provided(manifest) {
         writeln!(to, "  {what}  {summary}")?;
@@ -253,7 +255,7 @@ fn say(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Resu
     Ok(())
 }
 
-/// With the file that fails.
+/// Adds the path to an error.
 fn named(path: &Path, error: io::Error) -> Failure {
     Failure::Io(error).while_at(&path.display().to_string())
 }

@@ -1,4 +1,4 @@
-//! `plugins new`: a repository of one's own with a plugin, made of the files in `templates`.
+//! `plugins new`: creates a repository with a plugin from the files in `templates`.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::templates::NewPlugin;
 use crate::terminal::warn;
 
-/// The files of a repository, by their path in it.
+/// The files of the repository, by path.
 fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
     macro_rules! of_crate {
         ($file:literal) => {
@@ -52,14 +52,14 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
     files.into_iter().map(|(path, text)| (path, plugin.fill(text, &package, &more))).collect()
 }
 
-/// The crate is called as documents call the plugin.
+/// The crate has the name of the plugin in documents.
 fn package(plugin: &NewPlugin) -> String {
     plugin.name.replace('.', "-")
 }
 
-/// What stands in a manifest for a crate of the framework, which lies in a folder of this name.
+/// The dependency in `Cargo.toml` on a crate of the framework, whose folder has this name.
 ///
-/// Each names a version as well: `cargo package` asks for it, and leaves the rest out of what is published.
+/// Each has a version as well: `cargo package` requires it and drops the rest.
 fn dependency(source: &Source, folder: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match source {
@@ -74,7 +74,7 @@ fn dependency(source: &Source, folder: &str) -> String {
     }
 }
 
-/// Where the guide of the framework is.
+/// The location of the plugin guide.
 fn guide(source: &Source) -> String {
     const PAGE: &str = "docs/plugins.md";
     match source {
@@ -91,12 +91,13 @@ fn about_dependencies(source: &Source) -> String {
     const CRATES: &str =
         "The crates `zarr-spec`, `zarr-plugin-kit`, `zarr-plugin` and `zarr-conformance` come from";
     match source {
-        Source::Registry => format!(
-            "{CRATES} the registry of crates. They are not published yet: until then this does not build."
-        ),
+        Source::Registry => {
+            format!("{CRATES} crates.io. They are not published yet, so this does not build until then.")
+        }
         Source::Path(root) => format!(
-            "{CRATES} a folder of one machine, `{}`: they are not published yet. Before anybody else builds this, their lines\n\
-             in the manifests name a repository (`git = …, rev = …`), or once they are published a version alone.",
+            "{CRATES} the local folder `{}`, because they are not published yet. To build this on another machine,\n\
+             replace their paths in the manifests with a repository (`git = …, rev = …`), or with a version once they \
+             are published.",
             root.display()
         ),
         Source::Git { url, rev: None } => {
@@ -123,7 +124,7 @@ pub(super) fn run(
     let named = |path: &Path, error| Failure::Io(error).while_at(&path.display().to_string());
     if folder.exists() {
         return Err(Failure::fault(format!(
-            "{} is there already; --folder names another one",
+            "{} already exists; choose another folder with --folder",
             folder.display()
         )));
     }
@@ -136,7 +137,13 @@ pub(super) fn run(
     let sources = files(plugin, &source).into_iter().map(|(path, _)| folder.join(path));
     format(sources.filter(|path| path.extension().is_some_and(|it| it == "rs")))?;
     let template = &plugin.template;
-    writeln!(to, "{}: the {} `{}`, an example to change", folder.display(), template.what, plugin.name)?;
+    writeln!(
+        to,
+        "Created {}: the {} `{}`, an example to change",
+        folder.display(),
+        template.what,
+        plugin.name
+    )?;
     writeln!(to, "  cd {}", folder.display())?;
     writeln!(to, "  cargo test")?;
     writeln!(to, "  cargo build --release -p {package}-plugin")?;
@@ -144,12 +151,15 @@ pub(super) fn run(
     match &source {
         Source::Path(root) => {
             let root = root.display();
-            writeln!(to, "The crates of the framework come from {root}: they are not published yet.")?;
+            writeln!(
+                to,
+                "The crates of the framework come from {root}, because they are not published yet."
+            )?;
         }
         Source::Registry => {
             writeln!(
                 to,
-                "The crates of the framework are not published yet: until then this does not build."
+                "The crates of the framework are not published yet, so this does not build until then."
             )?;
         }
         Source::Git { .. } => {}
@@ -157,7 +167,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Whether a program such as this one would use the plugin: what is built in comes first.
+/// Refuses the name of a linked plugin, which would take precedence.
 fn is_new(plugin: &NewPlugin) -> Result<(), Failure> {
     let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
     let what = plugin.template.what;
@@ -166,34 +176,34 @@ fn is_new(plugin: &NewPlugin) -> Result<(), Failure> {
     match built_in.find(|row| names().any(|name| has_identifier(row, name))) {
         None => Ok(()),
         Some(row) => Err(Failure::fault(format!(
-            "{what} `{}` is built into the programs of this framework ({}): a plugin of that name would not be used; take a \
-             name of your own, such as example.{}",
+            "{what} `{}` already exists in this framework ({}) and would take precedence; choose another name, \
+                 such as example.{}",
             row.name, row.origin, plugin.name
         ))),
     }
 }
 
-/// Formats the files: where lines break depends on the length of the names. Without rustfmt they stay as they are.
+/// Formats the files, because line breaks depend on the names. Without rustfmt they stay unformatted.
 fn format(sources: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     match Command::new("rustfmt").args(["--edition", "2024"]).args(sources).stdin(Stdio::null()).status() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Ok(status) if status.success() => Ok(()),
         Ok(status) => {
-            warn(&format!("the new files are not formatted: rustfmt failed ({status})"));
+            warn(&format!("the new files are not formatted, because rustfmt failed ({status})"));
             Ok(())
         }
         Err(error) => Err(Failure::Io(error).while_at("rustfmt")),
     }
 }
 
-/// The source tree that this program or the current folder lies in.
+/// The source tree that contains this program or the current folder.
 fn own_source_tree() -> Result<PathBuf, Failure> {
     let places = [std::env::current_exe()?, std::env::current_dir()?];
     let tree = places.iter().flat_map(|place| place.ancestors()).find(|folder| is_source_tree(folder));
     tree.map(Path::to_owned).ok_or_else(|| {
         Failure::fault(
-            "the crates of the framework are not published yet, and neither this program nor the current folder lies in \
-             their source tree: --deps path:FOLDER names a source tree, --deps git:URL a repository",
+            "cannot find the crates of the framework, which are not published yet: neither this program nor the \
+                 current folder is in their source tree; use --deps path:FOLDER for a source tree, --deps git:URL for a repository",
         )
     })
 }
@@ -202,12 +212,13 @@ fn is_source_tree(folder: &Path) -> bool {
     folder.join("zarr-spec/Cargo.toml").is_file()
 }
 
-/// The folder of a source tree of the framework, absolute.
+/// The absolute path of a source tree of the framework.
 fn source_tree(folder: &Path) -> Result<PathBuf, Failure> {
     let tree = folder.canonicalize().ok().filter(|tree| is_source_tree(tree));
     tree.ok_or_else(|| {
         Failure::fault(format!(
-            "{} is no source tree of this framework; --deps path:FOLDER names one, and --deps git:URL a repository",
+            "{} is not a source tree of this framework; use --deps path:FOLDER for a source tree, --deps git:URL \
+                 for a repository",
             folder.display()
         ))
     })

@@ -1,5 +1,4 @@
-//! `plugins probe`: a library is loaded and checked in processes that may crash or hang; after that it is not loaded any
-//! more.
+//! `plugins probe`: checks a library in separate processes, and quarantines it if it crashes or hangs.
 
 use std::fs;
 use std::io::{self, Write};
@@ -19,7 +18,7 @@ use crate::failure::Failure;
 use crate::loaded::{Installed, PluginId};
 use crate::verbs::conformance::fixtures_next_to;
 
-/// What the processes may use, and what is checked.
+/// Limits of the processes, and the rules to check.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) time: Duration,
@@ -29,13 +28,13 @@ pub(super) struct Options {
     pub(super) fixtures: Option<PathBuf>,
 }
 
-/// What is tried out.
+/// The library to check.
 #[derive(Debug)]
 struct Subject {
     name: String,
     library: Vec<u8>,
     manifest: Option<Manifest>,
-    /// The fixtures next to it.
+    /// The fixtures next to the library.
     fixtures: Option<PathBuf>,
 }
 
@@ -56,36 +55,34 @@ pub(super) fn run(plugin: &Path, options: Options, to: &mut dyn Write) -> Result
             write!(to, "{report}")?;
             match report.failures().count() {
                 0 => release(&subject, &files, to),
-                1 => Err(Failure::fault(format!("{} does not pass: it breaks a rule", subject.name))),
-                count => {
-                    Err(Failure::fault(format!("{} does not pass: it breaks {count} rules", subject.name)))
-                }
+                1 => Err(Failure::fault(format!("{} fails: it violates 1 rule", subject.name))),
+                count => Err(Failure::fault(format!("{} fails: it violates {count} rules", subject.name))),
             }
         }
-        Probed::Refused(why) => Err(Failure::fault(format!("{} does not pass: {why}", subject.name))),
+        Probed::Refused(why) => Err(Failure::fault(format!("{} fails: {why}", subject.name))),
         Probed::Crashed { crash, during } => quarantine(&subject, &files, &crash, &during, options.time),
     }
 }
 
-/// What came of a probe.
+/// The outcome of a probe.
 enum Probed {
     Report(Report),
-    /// The library has no plugins that could be checked.
+    /// The library has no plugins to check.
     Refused(String),
     Crashed {
         crash: Crash,
-        /// What the process was doing.
+        /// The activity of the process.
         during: String,
     },
 }
 
-/// Checks rule after rule up to the first crash.
+/// Checks one rule after another, up to the first crash.
 fn checked(folder: &Path, options: &Options) -> io::Result<Probed> {
     let workers = Workers::new(again(folder, options.fixtures.as_deref())?, options.workers());
     let listed = match workers.list() {
         Ok(listed) => listed,
         Err(Crash { end: End::Refused(why), .. }) => return Ok(Probed::Refused(why)),
-        Err(crash) => return Ok(Probed::Crashed { crash, during: "while it was loaded".to_owned() }),
+        Err(crash) => return Ok(Probed::Crashed { crash, during: "while loading it".to_owned() }),
     };
     let mut subjects = Vec::new();
     for (number, it) in listed.iter().enumerate() {
@@ -127,19 +124,19 @@ fn again(folder: &Path, fixtures: Option<&Path>) -> io::Result<Again> {
     Again::with(&arguments)
 }
 
-/// It passes: it may be loaded again if it could not be.
+/// Releases a passing library from quarantine.
 fn release(subject: &Subject, files: &LockFiles, to: &mut dyn Write) -> Result<(), Failure> {
     let failed = |error: LockError| Failure::Fault(error.into());
     let hash = sha256(&subject.library);
     let quarantine = Lock::read(&files.quarantine).map_err(failed)?;
-    // The file stays as it is if the library is not in it.
-    let was_there = quarantine.quarantined.iter().any(|found| found.sha256 == hash)
+    // The file is not rewritten if the library is not in it.
+    let was_quarantined = quarantine.quarantined.iter().any(|found| found.sha256 == hash)
         && Lock::update(&files.quarantine, |quarantine| quarantine.release(&hash)).map_err(failed)?;
-    let more = if was_there { " and is out of quarantine" } else { "" };
+    let more = if was_quarantined { " and is out of quarantine" } else { "" };
     Ok(writeln!(to, "{} passes{more}.", subject.name)?)
 }
 
-/// It crashed or hung: it is not loaded until it passes.
+/// Quarantines a library that crashed or hung: it is not loaded until it passes.
 fn quarantine(
     subject: &Subject,
     files: &LockFiles,
@@ -148,28 +145,28 @@ fn quarantine(
     time: Duration,
 ) -> Result<(), Failure> {
     let what = match &crash.end {
-        End::Late(_) => format!("it did not come to an end within {} s", time.as_secs()),
+        End::Late(_) => format!("it did not finish within {} s", time.as_secs()),
         end => end.to_string(),
     };
     let name = subject.name.clone();
     let sha256 = sha256(&subject.library);
-    let quarantined = Quarantined { name, sha256, reason: format!("when it was tried, {what}") };
+    let quarantined = Quarantined { name, sha256, reason: format!("in a probe, {what}") };
     Lock::update(&files.quarantine, |quarantine| quarantine.quarantine(quarantined))
         .map_err(|error| Failure::Fault(error.into()))?;
     Err(Failure::fault(format!(
-        "{}: {what}; it is in quarantine now ({}) and is not loaded until a probe passes; {during}",
+        "{}: {what}; it is quarantined ({}) and not loaded until a probe passes; {during}",
         subject.name,
         files.quarantine.display()
     )))
 }
 
-/// A library, what its manifest names, or what is installed by that name.
+/// Finds a library by its path, its manifest or the name of an installed plugin.
 fn subject(plugin: &Path) -> Result<Subject, Failure> {
     let named = |path: &Path, error| Failure::Io(error).while_at(&path.display().to_string());
     let installed = Installed::find();
     let path = match plugin.to_str().filter(|_| !plugin.exists()) {
         Some(name) if !PluginId::of(name).name.contains(['/', '.']) => {
-            installed.named(name).ok_or_else(|| installed.nobody_called(name))?.0.path.clone()
+            installed.named(name).ok_or_else(|| installed.no_plugin_named(name))?.0.path.clone()
         }
         _ if plugin.is_dir() => manifest_in(plugin)?,
         _ => plugin.to_owned(),
@@ -191,7 +188,7 @@ fn subject(plugin: &Path) -> Result<Subject, Failure> {
     Ok(Subject { name, library, manifest: None, fixtures: fixtures_next_to(&path) })
 }
 
-/// What the processes do: they load the library that lies in the folder, and check the rules that they are asked for.
+/// The process of a probe: loads the library in the folder and checks the requested rules.
 pub(super) fn here(folder: &Path, fixtures: Option<&Path>) -> Result<(), Failure> {
     let suites = suites(folder, fixtures).map_err(|failure| failure.message().unwrap_or_default());
     serve(suites).map_err(Failure::fault)
@@ -225,7 +222,7 @@ fn manifest_path(folder: &Path) -> PathBuf {
     folder.join("plugin.toml")
 }
 
-/// The manifest of what lies in the folder.
+/// Writes the manifest of the library in the folder.
 fn write_manifest(mut manifest: Manifest, folder: &Path) -> Result<(), Failure> {
     manifest.library.values_mut().for_each(|file| file.path = "plugin.so".to_owned());
     Ok(fs::write(manifest_path(folder), manifest.to_toml().map_err(Failure::fault)?)?)

@@ -1,4 +1,4 @@
-//! `plugins remove`: a plugin, or one version of it, is not trusted any more and is no longer in the user's folder.
+//! `plugins remove`: removes a plugin, or one version of it, from plugins.lock and from the user's folder.
 
 use std::fs;
 use std::io::Write;
@@ -20,13 +20,13 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let is_trusted = lock.pins.iter().any(is_meant);
     let mut found = installed.versions(name).peekable();
     if found.peek().is_none() && !is_trusted {
-        return Err(installed.nobody_called(name));
+        return Err(installed.no_plugin_named(name));
     }
-    // The pin is removed first: from then on no program loads the plugin.
+    // The pin is removed first, so that no program loads the plugin from then on.
     if is_trusted {
         Lock::update(&files.lock, |lock| lock.pins.retain(|pin| !is_meant(pin)))
             .map_err(|error| Failure::Fault(error.into()))?;
-        writeln!(to, "{name} is not trusted any more, as {} says.", files.lock.display())?;
+        writeln!(to, "{name} is no longer trusted; updated {}.", files.lock.display())?;
     }
     found.try_for_each(|(candidate, manifest)| remove(&installed, candidate, manifest, to))
 }
@@ -40,7 +40,7 @@ fn remove(
     let path = candidate.path.display();
     let is_here = |folder: &&Path| candidate.path.parent() == Some(*folder);
     let Some(folder) = installed.search.user_folder().filter(is_here) else {
-        writeln!(to, "{path} is left: it is not in your folder for plugins.")?;
+        writeln!(to, "{path} remains: it is not in your plugin folder.")?;
         return Ok(());
     };
     let others = installed

@@ -1,4 +1,4 @@
-//! `plugins show`: what one plugin does, what it is called, and how documents use it.
+//! `plugins show`: describes a plugin.
 
 use std::io::Write;
 
@@ -16,15 +16,15 @@ use crate::failure::Failure;
 /// The most characters of a line.
 const WIDTH: usize = 100;
 
-/// The plugins that an identifier stands for.
+/// The plugins with an identifier.
 #[derive(Debug)]
 pub(super) struct Found<'r> {
     pub(super) rows: Vec<&'r Row>,
-    /// What else it could stand for, in another build.
+    /// Plugins of other builds with the same name.
     elsewhere: Vec<String>,
 }
 
-/// Looks for what a document of some format, a manifest or a list of features calls `id`.
+/// Finds the plugins that a document of some format, a manifest or a list of features names `id`.
 ///
 /// # Errors
 ///
@@ -57,14 +57,14 @@ pub(super) fn is_called(row: &Row, id: &str) -> bool {
     !id.is_empty() && names.any(|name| name == id)
 }
 
-/// Whether the feature is called so but for its kind: what has a URI alone has no other short name.
+/// Whether `id` is the feature without its kind: the short name of plugins that only have a URI.
 fn is_for_short(row: &Row, id: &str) -> bool {
     let feature = row.catalogued().map_or("", |entry| entry.feature);
     without_kind(feature) == Some(id)
 }
 
-/// What readers understand by an identifier that nobody has to the letter: URIs of other minor versions, data types
-/// that follow a pattern, and typestrings.
+/// Plugins for an identifier without an exact match: URIs of other minor versions, patterns of data types,
+/// and typestrings.
 fn understood(registry: &Registry, id: &str) -> Vec<(ExtensionPoint, Identifiers)> {
     let reading = Reading::new(Mode::Lenient);
     let type_of = |format, document: &DataTypeDocument| {
@@ -93,7 +93,7 @@ fn of_table<K: Kind + ?Sized>(table: &Table<K>, id: &str) -> Option<(ExtensionPo
     Some((K::POINT, plugin.identifiers))
 }
 
-/// What a catalogue has of that name and this build has not.
+/// Entries of the catalogue that this build lacks.
 fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String> {
     let is_meant = |entry: &&CatalogueEntry| {
         entry.identifiers.contains(&id)
@@ -104,13 +104,13 @@ fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String
         rows.iter().any(|row| row.point == entry.point && entry.identifiers.contains(&row.name.as_str()))
     };
     let missing = catalogue.iter().filter(is_meant).filter(|entry| !is_here(entry));
-    let told = missing.map(|CatalogueEntry { point, feature, package, .. }| {
+    let lines = missing.map(|CatalogueEntry { point, feature, package, .. }| {
         format!("{point} `{id}` is not in this build; feature `{feature}` of crate `{package}` has it")
     });
-    told.collect()
+    lines.collect()
 }
 
-/// What a library has that is installed and not used.
+/// The message about an installed library that is not used.
 pub(super) fn not_used(library: &Library, id: &str) -> Option<String> {
     let Library { name, version, manifest, refusal, is_shadowed, provides } = library;
     let is_it = !is_shadowed && (name == id || provides.iter().any(|(_, provided, _)| provided == id));
@@ -140,20 +140,20 @@ fn unknown(registry: &Registry, rows: &[Row], id: &str) -> Failure {
     similar.dedup();
     let similar: Vec<String> = similar.into_iter().map(|name| format!("`{name}`")).collect();
     let hint = match similar.as_slice() {
-        [] => "`zarrctl plugins` lists all".to_owned(),
-        [name] => format!("there is {name}"),
-        names => format!("there are {}", names.join(", ")),
+        [] => "`zarrctl plugins` lists all plugins".to_owned(),
+        [name] => format!("did you mean {name}?"),
+        names => format!("did you mean {}?", names.join(" or ")),
     };
-    Failure::fault(format!("no plugin is called `{id}`; {hint}"))
+    Failure::fault(format!("unknown plugin `{id}`; {hint}"))
 }
 
-/// Where the repository says more of what only this project has.
+/// The page in the repository about a plugin of this project.
 fn page(row: &Row) -> Option<String> {
     let (kind_and_name, _version) = row.own?.uri?.strip_prefix(OWN_URI_BASE)?.rsplit_once('/')?;
     Some(format!("docs/spec/{}.md", kind_and_name.trim_start_matches('/').replace('/', "-")))
 }
 
-/// All of them in words; the JSON Schemas of their configurations as they are if `whole_schemas`.
+/// Writes all found plugins; with `whole_schemas`, the JSON Schemas of their configurations.
 pub(super) fn write(found: &Found<'_>, whole_schemas: bool, to: &mut dyn Write) -> Result<(), Failure> {
     for (number, row) in found.rows.iter().enumerate() {
         if number > 0 {
@@ -163,8 +163,8 @@ pub(super) fn write(found: &Found<'_>, whole_schemas: bool, to: &mut dyn Write) 
         write_configuration(row, whole_schemas, to)?;
         write_examples(row, to)?;
     }
-    for told in &found.elsewhere {
-        writeln!(to, "\n{told}")?;
+    for line in &found.elsewhere {
+        writeln!(to, "\n{line}")?;
     }
     Ok(())
 }
@@ -197,11 +197,11 @@ fn write_facts(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the formats take for its configuration: once if that is the same in all of them.
+/// Writes the configuration in each format, once if all are the same.
 fn write_configuration(row: &Row, whole_schemas: bool, to: &mut dyn Write) -> Result<(), Failure> {
     let schemas = schemas(row);
     if whole_schemas && schemas.is_empty() {
-        writeln!(to, "\n  no JSON Schema: it takes no configuration, or does not say which")?;
+        writeln!(to, "\n  no JSON Schema: it does not have a configuration, or does not describe it")?;
     }
     let mut different: Vec<(&Value, Vec<&str>)> = Vec::new();
     for (format, schema) in &schemas {
@@ -229,27 +229,27 @@ fn write_configuration(row: &Row, whole_schemas: bool, to: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// What the plugin says of its configuration in each format that has a name for it.
+/// The JSON Schemas of the configuration, for each format with a name.
 fn schemas(row: &Row) -> Vec<(Format, Value)> {
     let is_named = |format: &Format| match row.own {
         Some(own) => {
             let names = row.identifiers.iter().find(|(of, _)| *of == format.name());
             own.in_format(*format).is_some() && names.is_some_and(|(_, names)| !names.is_empty())
         }
-        // Descriptions of stores are the same in all formats.
+        // Descriptions of stores do not depend on the format.
         None => *format == Format::V3,
     };
     let schema = |format: Format| Some((format, row.about.configuration_schema(format)?));
     Format::ALL.into_iter().filter(is_named).filter_map(schema).collect()
 }
 
-/// The members of a configuration, and what each takes.
+/// The members of a configuration, with their descriptions.
 fn members(schema: &Value) -> Vec<(&str, String)> {
     let member_of = |name: &str| schema.as_object().and_then(|schema| schema.get(name));
     let required = member_of("required").and_then(Value::as_array).unwrap_or_default();
     let properties = member_of("properties").and_then(Value::as_object).into_iter().flat_map(Object::iter);
     let member = |(name, schema)| {
-        let what = schema::describe(schema).unwrap_or_else(|| "as the examples show".to_owned());
+        let what = schema::describe(schema).unwrap_or_else(|| "see the examples".to_owned());
         let is_required = required.iter().any(|required| required.as_str() == Some(name));
         (name, if is_required { format!("{what}; required") } else { what })
     };
@@ -280,13 +280,13 @@ fn write_example(example: &Example, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of an example.
+/// Parses the document of an example.
 fn document(example: &Example) -> Result<Value, Failure> {
     let parsed = json::parse(example.document.as_bytes(), &json::ParseOptions::default());
     Ok(parsed.map_err(|error| Failure::fault(error.to_string()))?.value)
 }
 
-/// JSON that begins in a column of a line with an indentation: each value on one line where it fits.
+/// Formats JSON that begins in a column of an indented line: each value on one line if it fits.
 fn laid_out(value: &Value, indent: usize, column: usize) -> String {
     let line = spaced(value);
     let (open, close, inside): (_, _, Vec<String>) = match value {
@@ -309,7 +309,7 @@ fn laid_out(value: &Value, indent: usize, column: usize) -> String {
     format!("{open}\n{inner}{}\n{outer}{close}", inside.join(&format!(",\n{inner}")))
 }
 
-/// JSON on one line, with blanks behind commas and colons.
+/// Formats JSON on one line, with spaces after commas and colons.
 fn spaced(value: &Value) -> String {
     match value {
         Value::Array(elements) => format!("[{}]", elements.iter().map(spaced).collect::<Vec<_>>().join(", ")),
@@ -321,21 +321,21 @@ fn spaced(value: &Value) -> String {
     }
 }
 
-/// What an example works with, and what it loses.
+/// The data types, shape and loss of an example.
 fn conditions(example: &Example) -> String {
     let types = Some(example.data_types).filter(|types| !types.is_empty());
     let types = types.map(|types| format!("for {}", types.join(", ")));
     let shape = Some(example.shape).filter(|shape| !shape.is_empty()).map(|shape| format!("shape {shape:?}"));
     let loss = match example.loss {
         Loss::Nothing => None,
-        Loss::Absolute(bound) => Some(format!("off by {bound} at most")),
-        Loss::Relative(bound) => Some(format!("off by {bound} of the number at most")),
-        Loss::Unbounded => Some("with losses".to_owned()),
+        Loss::Absolute(bound) => Some(format!("absolute error up to {bound}")),
+        Loss::Relative(bound) => Some(format!("relative error up to {bound}")),
+        Loss::Unbounded => Some("lossy".to_owned()),
     };
     [types, shape, loss].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// All of it as JSON.
+/// A plugin as JSON.
 pub(super) fn value(row: &Row) -> Value {
     let mut value = super::value(row);
     let Some(object) = value.as_object_mut() else { return value };
@@ -369,14 +369,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_build_has_is_told_with_its_feature() {
-        let told = |id: &str| elsewhere(CATALOGUE, &[], id);
+    fn plugins_of_other_builds_are_named_with_their_feature() {
+        let found = |id: &str| elsewhere(CATALOGUE, &[], id);
         let zstd = "codec `zstd` is not in this build; feature `codec-zstd` of crate `zarr-kit` has it";
-        assert_eq!(told("zstd"), [zstd]);
-        assert_eq!(told("codec-zstd").len(), 1);
-        assert_eq!(told("zarr-codec-zstd").len(), 1);
+        assert_eq!(found("zstd"), [zstd]);
+        assert_eq!(found("codec-zstd").len(), 1);
+        assert_eq!(found("zarr-codec-zstd").len(), 1);
         // A codec and a data type.
-        assert_eq!(told("bytes").len(), 2);
-        assert!(told("zsdt").is_empty());
+        assert_eq!(found("bytes").len(), 2);
+        assert!(found("zsdt").is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! `plugins trust`: the one verb that adds to `plugins.lock`.
+//! `plugins trust`: adds a plugin to `plugins.lock`.
 
 use std::io::Write;
 use std::time::SystemTime;
@@ -14,13 +14,13 @@ use crate::terminal::warn;
 pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let installed = Installed::find();
     let (candidate, manifest) =
-        installed.versions(name).next().ok_or_else(|| installed.nobody_called(name))?;
+        installed.versions(name).next().ok_or_else(|| installed.no_plugin_named(name))?;
     let files = files()?;
     let pin = installed.loader.pin(candidate, &today())?;
     let all = files.read().map_err(|error| Failure::Fault(error.into()))?;
     if let Some(found) = all.quarantined.iter().find(|found| found.sha256 == pin.sha256) {
         return Err(Failure::fault(format!(
-            "plugin `{name}` is in quarantine: {}; `zarrctl plugins probe {name}` lets it out when it passes",
+            "plugin `{name}` is quarantined: {}; run `zarrctl plugins probe {name}` to release it if it passes",
             found.reason
         )));
     }
@@ -30,26 +30,26 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
         writeln!(to, "has      {what}")?;
     }
     if before.is_some_and(|before| before.sha256 == pin.sha256 && before.needs == pin.needs) {
-        writeln!(to, "It was trusted already, in {}.", files.lock.display())?;
+        writeln!(to, "It is already trusted in {}.", files.lock.display())?;
         return Ok(());
     }
     let lock = files.lock.display();
     let others = other_versions(&all, &pin);
-    // Only what this file itself says is written back.
+    // Only entries of this file are written back.
     Lock::update(&files.lock, |lock| lock.trust(pin)).map_err(|error| Failure::Fault(error.into()))?;
     match built_in(manifest)? {
         None => {
-            writeln!(to, "It is trusted from now on, as {lock} says: its code runs when data needs it.")?;
+            writeln!(to, "It is now trusted in {lock}: its code runs when data needs it.")?;
         }
         Some(why) => {
             warn(&why);
-            writeln!(to, "It is trusted from now on, as {lock} says, but this program does not use it.")?;
+            writeln!(to, "It is now trusted in {lock}, but this program does not use it.")?;
         }
     }
     for version in others {
         writeln!(
             to,
-            "Version {version} is trusted as well; `zarrctl plugins remove {}@{version}` removes it.",
+            "Version {version} is also trusted; `zarrctl plugins remove {}@{version}` removes it.",
             manifest.name
         )?;
     }
@@ -69,21 +69,23 @@ fn write_pin(pin: &Pin, before: Option<&Pin>, to: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// The other versions of the plugin that are trusted on this machine.
+/// The other trusted versions of the plugin for this platform.
 pub(super) fn other_versions(lock: &Lock, pin: &Pin) -> Vec<String> {
     let is_other = |it: &&Pin| it.name == pin.name && it.target == pin.target && it.version != pin.version;
     lock.pins.iter().filter(is_other).map(|other| other.version.clone()).collect()
 }
 
-/// Where the user's decisions are written.
+/// The files that record the user's decisions.
 pub(super) fn files() -> Result<LockFiles, Failure> {
     LockFiles::from_environment().ok_or_else(|| {
-        Failure::fault("there is no folder for your configuration: neither XDG_CONFIG_HOME nor HOME is set, or this program has \
-             more rights than its user and ignores them")
+        Failure::fault(
+            "no configuration folder for the user: neither XDG_CONFIG_HOME nor HOME is set, or they \
+             are ignored because this program runs with elevated privileges",
+        )
     })
 }
 
-/// The day in UTC, such as `2026-11-22`.
+/// The date in UTC, such as `2026-11-22`.
 fn today() -> String {
     DateTime::<Utc>::from(SystemTime::now()).date_naive().to_string()
 }

@@ -1,4 +1,4 @@
-//! `plugins why`: where an identifier was looked for, and why each plugin that has it is used or not.
+//! `plugins why`: shows where an identifier was searched for, and why each plugin that has it is used or not.
 
 use std::io::Write;
 
@@ -12,9 +12,9 @@ pub(super) fn run(id: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let known = known(None)?;
     let installed = Installed::find();
     match installed.named(id) {
-        // Whoever names a plugin asks for all that it has.
+        // The name of a plugin stands for everything that it provides.
         Some((_, manifest)) => {
-            writeln!(to, "`{id}` is a plugin; what it provides:\n")?;
+            writeln!(to, "`{id}` is a plugin that provides:\n")?;
             for (number, identifier) in
                 manifest.provides.iter().filter_map(|it| it.identifiers().next()).enumerate()
             {
@@ -34,7 +34,7 @@ fn explain(known: &Known, installed: &Installed, id: &str, to: &mut dyn Write) -
     let rows = found.as_ref().map_or(&[][..], |found| &found.rows);
     write!(to, "{}", installed.loader.explain(id))?;
     for path in installed.search.left_out() {
-        writeln!(to, "  {} (ZARR_PLUGIN_PATH): not looked at, since it is not absolute", path.display())?;
+        writeln!(to, "  {} (ZARR_PLUGIN_PATH): ignored, because the path is not absolute", path.display())?;
     }
     for row in rows {
         let point = row.point;
@@ -42,28 +42,28 @@ fn explain(known: &Known, installed: &Installed, id: &str, to: &mut dyn Write) -
         let origin = row.origin;
         match &row.library {
             Some(_) => match unusable(installed, origin.package) {
-                None => writeln!(to, "so {point} `{name}` is that of plugin {origin}")?,
+                None => writeln!(to, "result: {point} `{name}` comes from plugin {origin}")?,
                 Some(refusal) => {
-                    writeln!(to, "so {point} `{name}` would be that of plugin {origin}, but {refusal}")?;
+                    writeln!(to, "result: {point} `{name}` would come from plugin {origin}, but {refusal}")?;
                 }
             },
             None => writeln!(
                 to,
-                "this build of zarrctl has {point} `{name}`, of {origin}, and no plugin replaces it"
+                "result: {point} `{name}` is built into zarrctl ({origin}), which takes precedence over plugins"
             )?,
         }
     }
     let Err(failure) = found else { return Ok(()) };
-    // The lines above say why each plugin that has it is not used.
+    // The lines above give the reason for each plugin that has it.
     if known.libraries.iter().any(|library| super::show::not_used(library, id).is_some()) {
-        writeln!(to, "so it is not used here")?;
+        writeln!(to, "result: not used")?;
     } else {
-        writeln!(to, "so it is not known here: {}", failure.message().unwrap_or_default())?;
+        writeln!(to, "result: not found: {}", failure.message().unwrap_or_default())?;
     }
     Ok(())
 }
 
-/// What only shows when the library is opened, as it is when data needs it.
+/// The reason that only appears when the library is opened for use.
 fn unusable(installed: &Installed, plugin: &str) -> Option<Refusal> {
     let (candidate, _) = installed.named(plugin)?;
     installed.loader.open(candidate).err()

@@ -1,4 +1,4 @@
-//! The file that `put` reads.
+//! The input of `put`.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -8,19 +8,19 @@ use crate::arguments::InputForm;
 use crate::failure::Failure;
 use crate::forms::npy::MAGIC;
 
-/// The name of a file that stands for standard input.
+/// The file name for standard input.
 const STANDARD: &str = "-";
 
-/// Bytes to read.
+/// A file or a stream.
 pub(super) enum Input {
-    /// An ordinary file, at its beginning, and its size in bytes.
+    /// A regular file, at its beginning, and its size in bytes.
     File { file: File, size: u64 },
-    /// Bytes that come one after another, such as those of standard input.
+    /// A stream, such as standard input.
     Stream(Box<dyn Read>),
 }
 
 impl Input {
-    /// Opens a file. Its form is the one that is asked for, or the one that its name or its first bytes tell.
+    /// Opens a file. Its format is `asked`, or follows from its name or its first bytes.
     pub(super) fn open(path: &Path, asked: Option<InputForm>) -> Result<(Self, InputForm), Failure> {
         let mut input = match path.as_os_str() == STANDARD {
             true => Self::Stream(Box::new(io::stdin())),
@@ -46,7 +46,7 @@ impl Input {
         Ok((input, form))
     }
 
-    /// Reads from where the input is.
+    /// Reads from the current position.
     pub(super) fn reader(&mut self) -> &mut dyn Read {
         match self {
             Self::File { file, .. } => file,
@@ -55,8 +55,7 @@ impl Input {
     }
 }
 
-/// Any bytes can be raw elements, so a file of another format would be written as if it were elements. Only standard
-/// input is raw without being asked for.
+/// The default format. Only standard input is raw by default: any file could be read as raw elements.
 fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     if begins_like_npy || ending.as_deref() == Some("npy") {
@@ -67,12 +66,12 @@ fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure
     }
     let found = match ending.as_deref().and_then(format_of) {
         Some(format) => format!("`put` does not read {format}; convert it to a NumPy file (.npy) first"),
-        None => "this is not a NumPy file (.npy)".to_owned(),
+        None => "not a NumPy file (.npy)".to_owned(),
     };
-    Err(Failure::fault(format!("{found}; --format raw takes the bytes of the file as elements")))
+    Err(Failure::fault(format!("{found}; use --format raw to write the bytes of the file as elements")))
 }
 
-/// The format that the ending of a file stands for, if `put` is often given such files.
+/// The format for a file extension that users often pass to `put`.
 fn format_of(ending: &str) -> Option<&'static str> {
     Some(match ending {
         "csv" | "tsv" | "txt" => "text",

@@ -1,6 +1,6 @@
-//! Elements that come one after another, such as those of standard input.
+//! Elements from a stream, such as standard input.
 //!
-//! A chunk whose elements do not lie one after another waits for its last one: a band of chunks is in memory.
+//! A chunk is written when its last element has arrived, so a band of chunks is in memory.
 
 use std::io::{BufReader, Read};
 
@@ -17,7 +17,7 @@ pub(super) fn put_fixed(elements: &FixedElements<'_>, stream: &mut dyn Read) -> 
     let all = elements.size()?;
     let element_size = elements.layout.element_size;
     let progress = Progress::of_bytes(all, "writing");
-    // In Fortran order, no chunk is complete before the last element.
+    // In Fortran order, chunks are complete only at the end.
     let budget = if elements.layout.is_fortran { u64::MAX } else { slabs::budget(elements.array) };
     let mut done = 0;
     Blocks::of_one_chunk(elements.array, elements.along).for_each_band(element_size, budget, &mut |band| {
@@ -28,7 +28,7 @@ pub(super) fn put_fixed(elements: &FixedElements<'_>, stream: &mut dyn Read) -> 
         if done == all {
             found += read(stream, 1)?.len() as u64;
         }
-        // A band that is complete is written; the size of the last one is checked before.
+        // Complete bands are written; the size is checked before the last one.
         if found != done {
             elements.check_size(found)?;
         }
@@ -42,9 +42,8 @@ fn read_band(stream: &mut dyn Read, wanted: u64, array: &Array) -> Result<Vec<u8
     let most = slabs::most(array);
     if wanted > most {
         return Err(Failure::fault(format!(
-            "a stream is written by whole chunks, and a row of them takes {} of memory, but elements may take {}: raise \
-             `--memory` (elements get a quarter of it), write to a file and put that, or put a part at a time with \
-             `--select`",
+            "a row of chunks takes {} of memory, but the limit for elements is {}: raise --memory (elements get a \
+                 quarter of it), put from a file instead of a stream, or put parts with --select",
             size(wanted),
             size(most)
         )));
@@ -77,7 +76,7 @@ pub(super) fn put_variable(
             done += band.shape().iter().product::<u64>();
             let items = read_items(&mut stream, first..done, all, slabs::most(array))?;
             if done == all && !read(&mut stream, 1)?.is_empty() {
-                return Err(Failure::fault(format!("it goes on after {all} items")));
+                return Err(Failure::fault(format!("found data after the last of {all} items")));
             }
             let items: Vec<&[u8]> = items.iter().collect();
             check_elements(array, items.iter().copied(), |number| first + number)?;

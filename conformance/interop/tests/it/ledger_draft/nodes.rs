@@ -109,11 +109,11 @@ fn a_hierarchy_is_a_tree_of_groups_with_arrays_as_leaves() {
     let before = keys(&**hierarchy.store());
     assert_eq!(
         message(hierarchy.create_array("/a", &small_array())),
-        "cannot create /a: an array is there already"
+        "cannot create /a: an array already exists"
     );
     assert_eq!(
         message(hierarchy.create_group("/b", Object::new())),
-        "cannot create /b: a group is there already"
+        "cannot create /b: a group already exists"
     );
     assert_eq!(keys(&**hierarchy.store()), before);
 }
@@ -134,7 +134,7 @@ fn names_that_differ_in_case_are_two_nodes_or_an_error() {
     let folding: Arc<dyn Store> = Arc::new(Folding(Arc::clone(&store)));
     let hierarchy = Hierarchy::create(folding, &context(), Format::V3Draft).unwrap();
     hierarchy.create_group("/foo", object(&json!({"case": "lower"}))).unwrap();
-    let there = "cannot create /FOO: a group is there already";
+    let there = "cannot create /FOO: a group already exists";
     assert_eq!(message(hierarchy.create_group("/FOO", Object::new())), there);
     assert_eq!(get_json(&*store, "meta/foo.group.json"), json!({"attributes": {"case": "lower"}}));
 }
@@ -210,7 +210,7 @@ fn where_there_are_two_documents_the_array_wins() {
     assert_eq!(message(hierarchy.group("/a")), "/a is an array, not a group");
 
     let hierarchy = open(&draft(&[("meta/a.array.json", array_document(json!({})))]), &context());
-    let there = "cannot create /a: an array is there already";
+    let there = "cannot create /a: an array already exists";
     assert_eq!(message(hierarchy.create_group("/a", Object::new())), there);
     assert_eq!(keys(&**hierarchy.store()), ["meta/a.array.json", "zarr.json"]);
 }

@@ -16,8 +16,7 @@ fn a_data_type_is_a_plain_name_without_byte_order() {
     for mode in [Stored::strictly as fn(Stored) -> Stored, |stored| stored] {
         let float = mode(stored(&json!({"data_type": "float64", "fill_value": 0.0})));
         assert_eq!(float.array().data_type().name(), "float64");
-        let refused =
-            [("<f8", "is unknown"), (">f8", "is unknown"), ("f8", "is no identifier of this format")];
+        let refused = [("<f8", "is unknown"), (">f8", "is unknown"), ("f8", "is not a name in this format")];
         for (wrong, reason) in refused {
             let error = mode(stored(&json!({"data_type": wrong, "fill_value": 0.0}))).error();
             assert!(error.contains(&format!("`data_type`: data type `{wrong}` {reason}")), "{error}");

@@ -233,7 +233,7 @@ fn names_that_the_file_system_cannot_tell_apart_or_cannot_have_are_errors_and_ov
     hierarchy.create_array("/image", &builder).unwrap();
     let before = stored.document("image/zarr.json");
     let error = hierarchy.create_array("/Image", &ArrayBuilder::new([9], "int8")).unwrap_err();
-    assert_eq!(error.to_string(), "cannot create /Image: an array is there already");
+    assert_eq!(error.to_string(), "cannot create /Image: an array already exists");
     let error = hierarchy.create_group("/IMAGE/g", Object::new()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,0 +1,139 @@
+//! Examples for help texts. The tests run each of them in a folder with the output of `zarrctl demo demo`.
+
+pub(super) const ALL: &str = "Examples:
+  zarrctl demo new
+  zarrctl tree new/v3
+  zarrctl info new/v3 image/mandelbrot
+  zarrctl copy new/v3 copy.zarr --format v2";
+
+pub(super) const DEMO: &str = "Examples:
+  zarrctl demo new";
+
+pub(super) const TREE: &str = "Examples:
+  zarrctl tree demo/v3
+  zarrctl tree demo/v3 weather --json";
+
+pub(super) const INFO: &str = "Examples:
+  zarrctl info demo/v3 image/mandelbrot
+  zarrctl info demo/v2 --json";
+
+pub(super) const GET: &str = "Examples:
+  zarrctl get demo/v3 image/mandelbrot --select 0:4,0:4 --format json
+  zarrctl get demo/v3 image/mandelbrot -o mandelbrot.npy
+  zarrctl get demo/v3 weather/stations -o stations.csv";
+
+pub(super) const BENCH: &str = "Examples:
+  zarrctl bench demo/v3 image/mandelbrot --seconds 0.1";
+
+pub(super) const CREATE: &str = r#"Examples:
+  zarrctl create new.zarr temperature --shape 365,180,360 --dtype float32
+  zarrctl create new.zarr mask --shape 100,100 --dtype bool --chunks 50,50 --codec zstd:'{"level":3}'
+  zarrctl create new.zarr elevation --shape 4096,4096 --dtype int16 --shards 1024,1024 --chunks 256,256"#;
+
+pub(super) const PUT: &str = "Examples:
+  zarrctl get demo/v3 image/mandelbrot -o mandelbrot.npy
+  zarrctl put demo/v2 image/mandelbrot mandelbrot.npy
+  zarrctl get demo/v3 image/mask --format raw | zarrctl put demo/v2 image/mask -";
+
+pub(super) const COPY: &str = "Examples:
+  zarrctl copy demo/v3 v2.zarr --format v2
+  zarrctl copy demo/v3 rechunked.zarr --path image --chunks 128,128
+  zarrctl copy demo/v3-draft v3.zarr --format v3 --dry-run";
+
+pub(super) const PACK: &str = "Examples:
+  zarrctl pack demo/v3 demo.zip
+  zarrctl tree demo.zip";
+
+pub(super) const ERASE: &str = "Examples:
+  zarrctl erase demo/v3 weather/stations";
+
+pub(super) const RESIZE: &str = "Examples:
+  zarrctl resize demo/v3 image/mandelbrot --shape 600,720";
+
+pub(super) const ATTRS: &str = r#"Examples:
+  zarrctl attrs demo/v3 weather/temperature
+  zarrctl attrs demo/v3 weather/temperature --set valid_max=60 --set 'source="formula"'"#;
+
+pub(super) const CONSOLIDATE: &str = "Examples:
+  zarrctl consolidate demo/v3";
+
+pub(super) const CLEAN: &str = "Examples:
+  zarrctl clean demo/v3 --dry-run
+  zarrctl clean demo/v3 --older-than 2h";
+
+pub(super) const PLUGINS: &str = "Examples:
+  zarrctl plugins
+  zarrctl plugins show zstd";
+
+pub(super) const PLUGINS_LIST: &str = "Examples:
+  zarrctl plugins list --long";
+
+pub(super) const PLUGINS_SHOW: &str = "Examples:
+  zarrctl plugins show zstd
+  zarrctl plugins show float32 --json";
+
+pub(super) const PLUGINS_NEW: &str = "Examples:
+  zarrctl plugins new codec example.invert
+  zarrctl plugins new layout example.spiral --uri https://example.org/layouts/spiral/1.0";
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(super) const PLUGINS_WHY: &str = "Examples:
+  zarrctl plugins why zstd";
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(super) const PLUGINS_PACK: &str = "Examples:
+  zarrctl plugins pack libxor.so
+  zarrctl plugins pack libxor.so -o packed";
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(super) const PLUGINS_INSTALL: &str = "Examples:
+  zarrctl plugins pack libxor.so
+  zarrctl plugins install dist";
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(super) const PLUGINS_TRUST: &str = "Examples:
+  zarrctl plugins pack libxor.so
+  zarrctl plugins install dist
+  zarrctl plugins trust xor-c";
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(super) const PLUGINS_REMOVE: &str = "Examples:
+  zarrctl plugins pack libxor.so
+  zarrctl plugins install dist
+  zarrctl plugins remove xor-c";
+
+#[cfg(all(feature = "conformance", feature = "dynamic", target_os = "linux"))]
+pub(super) const PLUGINS_PROBE: &str = "Examples:
+  zarrctl plugins probe libxor.so --level L1";
+
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+pub(super) const PLUGINS_DIRS: &str = "Examples:
+  zarrctl plugins dirs";
+
+#[cfg(feature = "conformance")]
+pub(super) const CONFORMANCE: &str = "Examples:
+  zarrctl conformance plugin zstd --level L1
+  zarrctl conformance store memory: --level L1";
+
+#[cfg(feature = "conformance")]
+pub(super) const CONFORMANCE_PLUGIN: &str = "Examples:
+  zarrctl conformance plugin zstd gzip --level L1
+  zarrctl conformance plugin crc32c --html report.html";
+
+#[cfg(feature = "conformance")]
+pub(super) const CONFORMANCE_STORE: &str = "Examples:
+  zarrctl conformance store empty --level L1
+  zarrctl conformance store demo/v3 --inside --level L1";
+
+#[cfg(feature = "conformance")]
+pub(super) const CONFORMANCE_FORMAT: &str = "Examples:
+  zarrctl conformance format --list
+  zarrctl conformance format --format v2 --generated 3 --reader 'zarrctl get {store} {array} --output {out} --format raw'";
+
+pub(super) const COMPLETIONS: &str = "Examples:
+  zarrctl completions bash > zarrctl.bash";
+
+/// For verbs that this build does not have.
+#[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
+pub(super) const FULL: &str = "Run a build with this verb in a clone of the repository:
+  cargo run --release -p zarrctl --features full -- --help";
