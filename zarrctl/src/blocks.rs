@@ -48,7 +48,11 @@ impl<'a> Blocks<'a> {
     }
 
     /// As [`Blocks::of_chunks`]; if a shard exceeds `budget`, its inner chunks count as chunks.
-    pub(crate) fn to_read(array: &'a Array, along: &'a [DimensionSelection], budget: u64) -> Result<Self, Failure> {
+    pub(crate) fn to_read(
+        array: &'a Array,
+        along: &'a [DimensionSelection],
+        budget: u64,
+    ) -> Result<Self, Failure> {
         let size = slabs::element_size(array);
         let shard = array.chunk_grid().largest_chunk().iter().fold(size, |size, &n| size.saturating_mul(n));
         let Some(inner) = array.inner_chunk_shape()?.filter(|_| shard > budget) else {

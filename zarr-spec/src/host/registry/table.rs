@@ -121,8 +121,16 @@ impl<K: Kind + ?Sized> Table<K> {
         } else {
             self.missing.clause(identifier)
         };
-        let feature = self.missing.feature(identifier).filter(|_| !is_of_another_format);
+        let feature = self.missing.feature(identifier).filter(|_| of_another_format.is_none());
         Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere, feature }
+    }
+
+    /// Returns the names of a plugin in each format, for an identifier that belongs to another format.
+    fn names_by_format(&self, index: usize) -> String {
+        let identifiers = self.plugins[index].identifiers;
+        let name = |format: Format| Some(format!("{format}: `{}`", identifiers.in_format(format)?));
+        let names: Vec<_> = Format::ALL.into_iter().filter_map(name).collect();
+        format!("not a name in this format ({})", names.join(", "))
     }
 
     /// Returns the names of plugins that are similar to `identifier`, sorted, as suggestions for typing errors.
