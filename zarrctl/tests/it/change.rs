@@ -316,10 +316,7 @@ fn bytes_without_an_order_are_little_endian() {
         assert!(refused(&create, 1).contains("variable size"));
         let create = ["create", &store, "/g", "--shape", "2", "--dtype", "int16", "--codec", "gzip"];
         let message = refused(&[&create[..], &["--codec", configuration]].concat(), 1);
-        assert!(
-            message.contains("`codecs[1]`: codec `bytes`") && message.contains("expected an array"),
-            "{message}"
-        );
+        assert!(message.contains("`codecs[1]`: codec `bytes`") && message.contains("an array"), "{message}");
     }
 }
 
