@@ -1,4 +1,4 @@
-//! Types of serde from values.
+//! Deserializes serde types from values.
 
 use std::fmt;
 use std::iter;
@@ -14,24 +14,24 @@ use serde::forward_to_deserialize_any;
 use super::{Number, Object, Value, inside, write_place};
 use crate::printable;
 
-/// The type `T` that `value` describes.
+/// Deserializes a `T`.
 ///
 /// An integer type takes integer texts only: `1.0` and `1e3` are errors. A float type takes every number
 /// in its range. Structs come from objects, enums from a string or from an object with one member.
 ///
 /// # Errors
 ///
-/// [`DeError`] with the place and the reason if `value` does not describe a `T`.
+/// [`DeError`] with the place and the reason if `value` is not a valid `T`.
 pub fn from_value<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, DeError> {
     T::deserialize(value)
 }
 
-/// Why a value does not describe the expected type, and where.
+/// The reason why a value is not valid for a type, and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeError {
     /// The JSON pointer of the value at fault.
     pub path: String,
-    /// What is wrong with it.
+    /// The reason.
     pub message: String,
     /// The same fault in a form that programs can match.
     pub fault: DeFault,
@@ -59,7 +59,7 @@ pub enum DeFault {
 }
 
 impl DeError {
-    /// The same error, seen from around the member or element `step`.
+    /// The same error outside of the member or element `step`.
     fn inside(self, step: &str) -> Self {
         Self { path: inside(step, &self.path), ..self }
     }
@@ -115,11 +115,11 @@ impl de::Error for DeError {
     }
 }
 
-/// The name under which a [`Value`] asks for itself. Our deserializer hands it each number as an enum:
-/// this variant with the text inside. Others call the visitor as for any type; they have no such variant.
+/// The name of the newtype that a [`Value`] requests. The deserializer of this crate passes each number as an
+/// enum with this variant and the text as its content. Other deserializers ignore the name.
 pub(crate) const EXACT_VALUE: &str = "zarr_json::Value";
 
-/// The same, of which only a number is taken.
+/// The name of the newtype that a [`Number`] requests.
 pub(crate) const EXACT_NUMBER: &str = "zarr_json::Number";
 
 impl<'de> Deserializer<'de> for &'de Value {
@@ -213,7 +213,7 @@ impl<'de> Deserializer<'de> for &'de Value {
     }
 }
 
-/// Integers as such, as far as there are types for them.
+/// Visits an integer of up to 128 bits as an integer, other numbers as floats.
 fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, DeError> {
     if let Some(value) = number.as_u64() {
         visitor.visit_u64(value)
@@ -228,7 +228,7 @@ fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::
     }
 }
 
-/// A finite value: no type that a document is read into may become infinite by accident.
+/// Visits a finite value. A number beyond the range of `f64` is an error.
 fn visit_float<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, DeError> {
     match number.as_f64().filter(|value| value.is_finite()) {
         Some(value) => visitor.visit_f64(value),
@@ -319,7 +319,7 @@ struct Variant<'de> {
 }
 
 impl<'de> Variant<'de> {
-    /// Hands the content to `read`, and errors that happen there get its place.
+    /// Passes the content to `read`, and adds its place to errors.
     fn read<T>(
         self,
         expected: &str,

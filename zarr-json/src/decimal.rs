@@ -1,11 +1,11 @@
-//! Exact decimal numbers, where a detour through a float would round.
+//! Exact decimal numbers, for comparisons that floats would round.
 
 use std::cmp::Ordering;
 
-/// The size of a finite number, `0.DIGITS` × 10^`exponent`; zero has no digits and the least exponent.
+/// The magnitude of a finite number, `0.DIGITS` × 10^`exponent`. Zero has no digits and the least exponent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
-    /// Neither the first nor the last is a zero.
+    /// The first and the last digit are not zero.
     digits: String,
     exponent: i128,
 }
@@ -26,14 +26,14 @@ impl Decimal {
         Some(Self { digits, exponent })
     }
 
-    /// Compares with the size of a float that is not zero and a multiple of 2^-140.
+    /// Compares with the magnitude of a float that is not zero and is a multiple of 2^-140.
     pub(super) fn compare(&self, float: f64) -> Option<Ordering> {
-        // A binary fraction of n places has n decimal ones.
+        // A binary fraction with n digits has n decimal digits.
         let other = Self::parse(&format!("{:.140}", float.abs()))?;
         Some(self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)))
     }
 
-    /// The integer that it is, if it is one below 2^127.
+    /// The integer, if it is an integer below 2^127.
     pub(super) fn integer(&self) -> Option<i128> {
         let Self { digits, exponent } = self;
         if digits.is_empty() {

@@ -41,8 +41,8 @@ pub use write::{WriteError, to_item, to_printable_pretty, to_vec, to_vec_pretty}
 
 /// Makes a [`Value`](crate::Value) from JSON syntax.
 ///
-/// Any expression that converts [`Into`] a value can be an element or the value of a member. The name of a member is a
-/// literal or an expression in parentheses.
+/// Any expression that converts [`Into`] a value can be an element or the value of a member. The name of a
+/// member is a literal or an expression in parentheses.
 ///
 /// ```
 /// let name = "level";
@@ -100,14 +100,15 @@ macro_rules! json {
     ($value:expr) => { $crate::Value::from($value) };
 }
 
-/// A JSON value: numbers kept as their text, members in their order.
+/// A JSON value. Numbers are stored as text, and members in document order.
 ///
-/// Two values are equal when they have the same text but for white space, escapes and the order of
-/// members, which carries no meaning. So `1` and `1.0` differ.
+/// Two values are equal if their texts are, except for white space, escapes and the order of members. So `1`
+/// and `1.0` differ.
 ///
-/// With serde, a value inside another type keeps the text of its numbers through [`from_value`] and
-/// [`to_value`]. Other formats, and serde's `flatten` and untagged enums, pass numbers as `u64`, `i64` or
-/// `f64`.
+/// [`from_value`] and [`to_value`] preserve the text of numbers in values inside other types. Other formats,
+/// and serde's `flatten` and untagged enums, pass numbers as integers or `f64`. An integer that a serializer
+/// cannot represent is an error. Other deserializers may round an integer beyond 64 bits before this crate
+/// receives it; [`parse()`] does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// `null`.
@@ -209,7 +210,7 @@ impl Value {
 
     /// The JSON pointer of the first bare `NaN`, `Infinity` or `-Infinity` in this value, if there is one.
     ///
-    /// Only [`ParseOptions::bare_non_finite`] lets them in.
+    /// Only [`ParseOptions::bare_non_finite`] accepts them.
     pub fn find_non_finite(&self) -> Option<String> {
         if !self.has_non_finite() {
             return None;
@@ -257,8 +258,8 @@ from_integer!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 /// Conversions of floats.
 macro_rules! from_float {
     ($($type:ty: $number:ident),*) => {$(
-        /// The shortest text that gives the same float again. What JSON has no number for becomes the strings
-        /// "NaN", "Infinity" and "-Infinity", as fill values have them; the payload of a NaN is lost.
+        /// The shortest text that parses to the same float. NaN and infinities become the strings "NaN",
+        /// "Infinity" and "-Infinity", as in fill values. The payload of a NaN is lost.
         impl From<$type> for Value {
             fn from(float: $type) -> Self {
                 match Number::$number(float) {
@@ -280,33 +281,33 @@ impl<T: Into<Value>> FromIterator<T> for Value {
     }
 }
 
-/// An object; of two members of one name, the last one stays.
+/// An object. If a name occurs twice, the last value replaces the first.
 impl<K: AsRef<str>, V: Into<Value>, const COUNT: usize> From<[(K, V); COUNT]> for Value {
     fn from(members: [(K, V); COUNT]) -> Self {
         Self::Object(members.into())
     }
 }
 
-/// An object; of two members of one name, the last one stays.
+/// An object. If a name occurs twice, the last value replaces the first.
 impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Value {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         Self::Object(members.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }
 
-/// The JSON pointer (RFC 6901) of what is at `path` in the member or element `step`.
+/// The JSON pointer (RFC 6901) of the value at `path` in the member or element `step`.
 ///
-/// Long names are cut, or a document could have a path of its own length for every remark.
+/// Long names are truncated. Otherwise each remark could have a path as long as the document.
 fn inside(step: &str, path: &str) -> String {
     let (step, rest) = step.split_at(step.floor_char_boundary(MAX_STEP));
     let cut = if rest.is_empty() { "" } else { "…" };
     format!("/{}{cut}{path}", step.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The most bytes of a name that stand in a path.
+/// The maximum length of a name in a path, in bytes.
 const MAX_STEP: usize = 200;
 
-/// "at /shape/0: " in front of a message; nothing for the whole document.
+/// Writes "at /shape/0: " before a message; nothing for the whole document.
 fn write_place(f: &mut std::fmt::Formatter<'_>, path: &str) -> std::fmt::Result {
     if path.is_empty() { Ok(()) } else { write!(f, "at {}: ", printable(path)) }
 }

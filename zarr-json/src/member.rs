@@ -1,21 +1,21 @@
-//! One member of a document, the rest of which is read and not kept.
+//! Parses one member of a document and discards the others.
 
 use std::borrow::Cow;
 
 use super::parse::{Fault, ParseOptions, Parser, Place, read};
 use super::{ParseError, Value};
 
-/// The member of a document, and whether [`parse()`](super::parse()) has no remarks on the document.
+/// A member of a document.
 #[derive(Debug)]
 pub struct Member {
-    /// `None` where the document has no such member, or is no object.
+    /// `None` if the document does not have the member or is not an object.
     pub value: Option<Value>,
-    /// Otherwise the value need not be the one that counts.
+    /// Whether [`parse()`](super::parse()) has no remarks on the document. If it has, it may return another value.
     pub is_plain: bool,
 }
 
-/// Reads a document as [`parse()`](super::parse()) does, but retains only its member `name`, which takes a fraction of
-/// the time.
+/// Reads a document as [`parse()`](super::parse()) does, but retains only its member `name`, which takes a
+/// fraction of the time.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> Result<
     Ok(Member { value, is_plain: remarks.is_empty() && !names.occur_twice })
 }
 
-/// Takes the value at the next character, inside of `depth` arrays and objects.
+/// Consumes the next value, inside of `depth` arrays and objects.
 fn skip<'t>(parser: &mut Parser<'t>, names: &mut Names<'t>, depth: usize) -> Result<(), Fault> {
     match parser.next() {
         Some(b'{') => {
@@ -71,19 +71,19 @@ fn skip_members<'t>(
     })
 }
 
-/// The names of the members so far of all objects that are not at their end.
+/// The names of the members of all open objects.
 #[derive(Default)]
 struct Names<'t> {
     open: Vec<Cow<'t, str>>,
-    /// Whether an object had two members of one name.
+    /// Whether an object had two members with the same name.
     occur_twice: bool,
 }
 
-/// Up to so many names, comparing each with each is faster than sorting.
+/// Up to this number of names, comparing all pairs is faster than sorting.
 const FEW: usize = 16;
 
 impl Names<'_> {
-    /// Forgets the names from `first` on, which are those of one object; how many these are.
+    /// Removes the names of the innermost object, which begin at `first`, and returns their number.
     fn close(&mut self, first: usize) -> usize {
         let closed = self.open.len() - first;
         let mut names = &mut self.open[first..];

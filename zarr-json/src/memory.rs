@@ -1,27 +1,28 @@
-//! Memory that the values of a document take.
+//! Counts the memory of the values of a document.
 
 use super::object::Object;
 use super::text::Text;
 use super::{Number, Value};
 
-/// Memory that a document may take for each byte of the largest one that is read.
+/// The memory limit of a document, per byte of the limit of its size.
 const RATIO: usize = 4;
-/// Memory that values may take, however small a document may be.
+/// The least memory limit of a document.
 const SMALLEST: usize = 1 << 20;
-/// What an allocator needs for itself and to round up, for each allocation.
+/// The overhead of an allocation: metadata of the allocator, and rounding.
 const OVERHEAD: usize = 16;
 
-/// Counts the memory that the values of one document take while it is read, and refuses more than a limit.
+/// Counts the memory of the values of one document while it is read, and fails at a limit.
 ///
-/// Values take more memory than their text: an element of an array 32 bytes, where `0,` has two. Whatever reads documents
-/// builds arrays and objects by these methods, so that their memory is bounded by a size that is not the sender's.
+/// Values need more memory than their text: an element of an array has 32 bytes, and `0,` has two. Readers of
+/// documents build arrays and objects with these methods, so that the sender of a document cannot determine
+/// their memory.
 #[derive(Debug)]
 pub struct ValueMemory {
     left: usize,
     limit: usize,
 }
 
-/// The values of a document take more memory than they may.
+/// The values of a document need more memory than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "its values take more than {limit} bytes of memory: the limit is four times the limit of a document's size"
@@ -32,7 +33,7 @@ pub struct TooMuchMemory {
 }
 
 impl ValueMemory {
-    /// Of documents that may have `size` bytes: four times as much, and 1 MiB.
+    /// For documents of at most `size` bytes: four times the size plus 1 MiB.
     #[must_use]
     pub fn of_documents(size: usize) -> Self {
         let limit = size.saturating_mul(RATIO).saturating_add(SMALLEST);
@@ -43,7 +44,7 @@ impl ValueMemory {
     ///
     /// # Errors
     ///
-    /// Past the limit.
+    /// If the limit is exceeded.
     pub fn string(&mut self, text: impl Into<String>) -> Result<Value, TooMuchMemory> {
         let text = text.into();
         self.take(allocated(text.capacity()))?;
@@ -54,17 +55,17 @@ impl ValueMemory {
     ///
     /// # Errors
     ///
-    /// Past the limit.
+    /// If the limit is exceeded.
     pub fn number(&mut self, number: Number) -> Result<Value, TooMuchMemory> {
         self.take(allocated(number.heap_size()))?;
         Ok(Value::Number(number))
     }
 
-    /// Appends an element to those of an array.
+    /// Appends an element to an array.
     ///
     /// # Errors
     ///
-    /// Past the limit.
+    /// If the limit is exceeded.
     pub fn push(&mut self, elements: &mut Vec<Value>, element: Value) -> Result<(), TooMuchMemory> {
         let before = elements.capacity();
         if elements.len() == before {
@@ -76,11 +77,11 @@ impl ValueMemory {
         Ok(())
     }
 
-    /// The value of an array whose elements were appended by [`ValueMemory::push`].
+    /// The value of an array with elements that [`ValueMemory::push`] appended.
     ///
     /// # Errors
     ///
-    /// Past the limit.
+    /// If the limit is exceeded.
     pub fn array(&mut self, mut elements: Vec<Value>) -> Result<Value, TooMuchMemory> {
         let spare = elements.capacity() - elements.len();
         elements.shrink_to_fit();
@@ -89,11 +90,11 @@ impl ValueMemory {
         Ok(Value::Array(elements))
     }
 
-    /// Adds a member whose name `object` does not have yet.
+    /// Adds a member with a new name.
     ///
     /// # Errors
     ///
-    /// Past the limit.
+    /// If the limit is exceeded.
     pub fn append(&mut self, object: &mut Object, name: &str, value: Value) -> Result<(), TooMuchMemory> {
         let before = object.heap_size();
         object.append(name, value);
@@ -101,11 +102,11 @@ impl ValueMemory {
         self.take(more.saturating_add(name.len()).saturating_add(allocated(Text::heap_size_of(name))))
     }
 
-    /// The value of an object whose members were added by [`ValueMemory::append`].
+    /// The value of an object with members that [`ValueMemory::append`] added.
     ///
     /// # Errors
     ///
-    /// Past the limit.
+    /// If the limit is exceeded.
     pub fn object(&mut self, mut object: Object) -> Result<Value, TooMuchMemory> {
         let before = object.heap_size();
         object.shrink_to_fit();
@@ -114,23 +115,23 @@ impl ValueMemory {
         Ok(Value::Object(object))
     }
 
-    /// Counts `size` bytes.
+    /// Adds `size` bytes.
     ///
     /// # Errors
     ///
-    /// Past the limit.
+    /// If the limit is exceeded.
     pub(super) fn take(&mut self, size: usize) -> Result<(), TooMuchMemory> {
         self.left = self.left.checked_sub(size).ok_or(TooMuchMemory { limit: self.limit })?;
         Ok(())
     }
 
-    /// Counts `size` bytes less.
+    /// Subtracts `size` bytes.
     pub(super) fn give(&mut self, size: usize) {
         self.left = self.left.saturating_add(size).min(self.limit);
     }
 }
 
-/// What an allocation of `size` bytes takes.
+/// The memory of an allocation of `size` bytes.
 fn allocated(size: usize) -> usize {
     if size == 0 { 0 } else { size.saturating_add(OVERHEAD) }
 }

@@ -8,18 +8,18 @@ use std::ops::Index;
 use super::Value;
 use super::text::Text;
 
-/// The members of a JSON object, in document order and each name once.
+/// The members of a JSON object, in document order. Names are unique.
 ///
-/// Two objects are equal when they have the same members, in whatever order.
+/// Two objects are equal if they have the same members in any order.
 #[derive(Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,
-    /// The position of every name, once there are too many members for a linear search.
+    /// The position of every name, if there are too many members for a linear search.
     #[expect(clippy::box_collection, reason = "few objects have one, and the box keeps every value small")]
     index: Option<Box<HashMap<Box<str>, usize>>>,
 }
 
-/// Up to this many members, a linear search is faster than a hash, and needs no memory.
+/// Up to this number of members, a linear search is faster than a hash and does not need memory.
 const MAX_UNINDEXED: usize = 32;
 
 impl Object {
@@ -34,31 +34,31 @@ impl Object {
         self.members.len()
     }
 
-    /// Whether there is no member.
+    /// Whether there are no members.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Whether there is a member of this name.
+    /// Whether there is a member with this name.
     #[inline]
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_some()
     }
 
-    /// The value of the member of this name.
+    /// The value of the member with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Value> {
         Some(&self.members[self.position(name)?].1)
     }
 
-    /// The value of the member of this name.
+    /// The value of the member with this name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let position = self.position(name)?;
         Some(&mut self.members[position].1)
     }
 
-    /// Sets a member: in its place if there is one of this name, whose value is returned, else at the end.
+    /// Sets a member. Replaces and returns the value of an existing member; appends a new one.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Value>) -> Option<Value> {
         let name = name.as_ref();
         let value = value.into();
@@ -69,7 +69,7 @@ impl Object {
         None
     }
 
-    /// Adds a member whose name is not there yet.
+    /// Adds a member with a new name.
     pub(super) fn append(&mut self, name: &str, value: Value) {
         if let Some(index) = &mut self.index {
             index.insert(name.into(), self.members.len());
@@ -84,23 +84,23 @@ impl Object {
         }
     }
 
-    /// Bytes that the members take outside of this, without those of their values and long names.
+    /// The size of the allocations of this object, without those of values and long names.
     #[inline]
     pub(super) fn heap_size(&self) -> usize {
-        /// Of the index, for each name that it has room for: the name's place, its position, and what marks it as taken.
+        /// The size of an entry of the index: the name, its position, and a control byte.
         const INDEXED: usize = 32;
-        /// Of the copy of a name there, besides the name.
+        /// The overhead of the copy of a name in the index.
         const NAME: usize = 16;
         let index = self.index.as_ref().map_or(0, |index| index.capacity() * INDEXED + index.len() * NAME);
         self.members.capacity() * size_of::<(Text, Value)>() + index
     }
 
-    /// Gives back memory for members that are not there.
+    /// Frees unused capacity.
     pub(super) fn shrink_to_fit(&mut self) {
         self.members.shrink_to_fit();
     }
 
-    /// Takes a member out and keeps the order of the others, in time linear in their number.
+    /// Removes a member and preserves the order of the others, in linear time.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let position = self.position(name)?;
         if let Some(index) = &mut self.index {
@@ -167,7 +167,7 @@ impl PartialEq for Object {
 
 impl Eq for Object {}
 
-/// The value of the member of this name, null if there is none.
+/// The value of the member with this name; null if there is none.
 impl Index<&str> for Object {
     type Output = Value;
 
@@ -177,7 +177,7 @@ impl Index<&str> for Object {
     }
 }
 
-/// If a name occurs twice, the last value replaces the first one.
+/// If a name occurs twice, the last value replaces the first.
 impl<K: AsRef<str>, V: Into<Value>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         let mut object = Self::new();
@@ -230,7 +230,7 @@ impl<'a> IntoIterator for &'a Object {
     }
 }
 
-/// The members of an [`Object`] that is used up, in order.
+/// The members of a consumed [`Object`] in order.
 #[derive(Debug)]
 pub struct IntoIter(std::vec::IntoIter<(Text, Value)>);
 

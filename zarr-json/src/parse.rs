@@ -1,4 +1,4 @@
-//! Values from JSON text.
+//! Parses JSON text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,16 +12,16 @@ use crate::printable;
 /// The deepest nesting of arrays and objects that any [`Limits`] allow.
 pub const MAX_DEPTH: usize = 512;
 
-/// The most remarks that a [`Parsed`] keeps: the first ones.
+/// The largest number of remarks of a [`Parsed`]. Further remarks are dropped.
 pub const MAX_REMARKS: usize = 100;
 
-/// What a document may take.
+/// The limits of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The length of the text in bytes; 16 MiB by default. The values may take four times as much memory, and 1 MiB:
-    /// [`ValueMemory`].
+    /// The length of the text in bytes; 16 MiB by default. The memory of the values is limited to four times as
+    /// much plus 1 MiB: [`ValueMemory`].
     pub bytes: usize,
-    /// The nesting of arrays and objects; 128 by default. Above [`MAX_DEPTH`] it counts as that.
+    /// The nesting of arrays and objects; 128 by default, at most [`MAX_DEPTH`].
     pub depth: usize,
 }
 
@@ -31,37 +31,37 @@ impl Default for Limits {
     }
 }
 
-/// How to read a document.
+/// Options of [`parse()`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ParseOptions {
-    /// What the document may take.
+    /// The limits.
     pub limits: Limits,
-    /// Whether `NaN`, `Infinity` and `-Infinity` may stand for a value, with a remark. False by default.
+    /// Whether `NaN`, `Infinity` and `-Infinity` are accepted as values, with a remark. False by default.
     pub bare_non_finite: bool,
 }
 
-/// A document and what is odd about it.
+/// A document and remarks on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     /// The value of the document.
     pub value: Value,
-    /// Oddities in the order they were seen, at most [`MAX_REMARKS`]. Where a bare `NaN` may stand here but
-    /// not there, ask [`Value::find_non_finite`] instead: it misses none.
+    /// Remarks in document order, at most [`MAX_REMARKS`]. [`Value::find_non_finite`] finds every bare `NaN`.
     pub remarks: Vec<Remark>,
 }
 
-/// Something about a document that a caller may refuse or let pass. Names above 200 bytes are cut in paths.
+/// Something about a document that a caller may refuse or accept. Names longer than 200 bytes are truncated in
+/// paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remark {
     /// The text starts with the byte order mark of UTF-8, which is skipped.
     ByteOrderMark,
-    /// An object has two members of one name, of which the last one is kept in the place of the first.
+    /// An object has two members with the same name. The last value replaces the first.
     DuplicateMember {
         /// The JSON pointer of the member.
         path: String,
     },
-    /// A value that JSON has no number for.
+    /// A value that is not a JSON number.
     BareNonFinite {
         /// The JSON pointer of the value.
         path: String,
@@ -82,19 +82,19 @@ impl fmt::Display for Remark {
     }
 }
 
-/// Reads a JSON document (RFC 8259, UTF-8).
+/// Parses a JSON document (RFC 8259, UTF-8) in linear time.
 ///
-/// A member that occurs twice keeps its last value, in the first place. Takes time linear in the length.
+/// If a member occurs twice, the last value replaces the first.
 ///
 /// # Errors
 ///
-/// [`ParseError`] for whatever is not JSON, for half surrogate pairs, and past the limits.
+/// [`ParseError`] for invalid JSON, lone surrogates, and exceeded limits.
 pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError> {
     let (value, remarks) = read(bytes, options, |parser| parser.value(Place::Document, 0))?;
     Ok(Parsed { value, remarks })
 }
 
-/// What `value` makes of the one value of a document, and the remarks on it.
+/// The result of `value` for the value of a document, and the remarks on the document.
 pub(super) fn read<'t, T>(
     bytes: &'t [u8],
     options: &ParseOptions,
@@ -114,7 +114,7 @@ pub(super) fn read<'t, T>(
     Ok((value, parser.remarks))
 }
 
-/// Bytes that mean something in a string: the quote, the backslash, control characters.
+/// Special bytes in a string: the quote, the backslash and control characters.
 static SPECIAL: [bool; 256] = {
     let mut special = [false; 256];
     let mut byte = 0;
@@ -127,7 +127,7 @@ static SPECIAL: [bool; 256] = {
     special
 };
 
-/// What is wrong, behind its offset in bytes.
+/// The offset of a fault in bytes, and the fault.
 pub(super) type Fault = (usize, ParseErrorKind);
 
 /// The byte order mark.
@@ -137,7 +137,7 @@ fn decode(bytes: &[u8], limit: usize) -> Result<&str, Fault> {
     if bytes.len() > limit {
         return Err((limit, ParseErrorKind::TooLong { size: bytes.len(), limit }));
     }
-    // JSON starts with an ASCII character, so a zero byte beside it is the rest of a wider one.
+    // JSON starts with an ASCII character. A zero byte next to it belongs to a wider encoding.
     if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
         return Err((0, ParseErrorKind::WideText));
     }
@@ -146,7 +146,7 @@ fn decode(bytes: &[u8], limit: usize) -> Result<&str, Fault> {
 
 pub(super) struct Parser<'t> {
     text: &'t str,
-    /// Bytes that are done; always a character boundary where a method returns.
+    /// The number of parsed bytes; a character boundary whenever a method returns.
     at: usize,
     max_depth: usize,
     bare_non_finite: bool,
@@ -154,7 +154,7 @@ pub(super) struct Parser<'t> {
     memory: ValueMemory,
 }
 
-/// Where a value stands: a list through the stack, so that only remarks pay for paths.
+/// The place of a value: a linked list on the stack, so that a path is built only for remarks.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'p> {
     Document,
@@ -207,7 +207,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What `count` gives, unless the values take too much memory with it.
+    /// The result of `count`, or a fault if the memory limit is exceeded.
     pub(super) fn counted<T>(
         &mut self,
         count: impl FnOnce(&mut ValueMemory) -> Result<T, TooMuchMemory>,
@@ -240,7 +240,7 @@ impl<'t> Parser<'t> {
         self.counted(|memory| memory.array(elements))
     }
 
-    /// Takes an object, of whose members `member` takes the values.
+    /// Consumes an object. `member` consumes the value of each member.
     pub(super) fn members(
         &mut self,
         depth: usize,
@@ -263,7 +263,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Takes an array, whose elements `element` takes.
+    /// Consumes an array. `element` consumes each element.
     pub(super) fn elements(
         &mut self,
         depth: usize,
@@ -278,7 +278,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Takes an opening bracket.
+    /// Consumes an opening bracket.
     fn open(&mut self, depth: usize) -> Result<(), Fault> {
         if depth > self.max_depth {
             return Err(self.fault(ParseErrorKind::TooDeep { limit: self.max_depth }));
@@ -287,7 +287,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Takes `bracket` if it is next; none may stand behind a comma, which was at `comma`.
+    /// Consumes `bracket` if it is next. It must not follow a comma, whose offset is `comma`.
     fn close(&mut self, bracket: u8, comma: Option<usize>) -> Result<bool, Fault> {
         if self.next() != Some(bracket) {
             return Ok(false);
@@ -299,7 +299,7 @@ impl<'t> Parser<'t> {
         Ok(true)
     }
 
-    /// Takes the comma behind an element or a member and returns its offset; leaves `bracket`.
+    /// Consumes the comma after an element or a member and returns its offset. Does not consume `bracket`.
     fn comma(&mut self, bracket: u8, expected: &'static str) -> Result<Option<usize>, Fault> {
         match self.next() {
             Some(b',') => {
@@ -362,7 +362,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A string, from quote to quote; borrowed where it has no escapes.
+    /// A string with its quotes; borrowed if it does not have escapes.
     pub(super) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.at += 1;
         let mut string = Cow::Borrowed(self.plain());
@@ -382,8 +382,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The characters of a string up to one that means something. None of those is a part of another one, so that none
-    /// is cut.
+    /// The characters of a string before the next special byte. Special bytes are ASCII, so that no character
+    /// is split.
     fn plain(&mut self) -> &'t str {
         let count = self.bytes().iter().take_while(|byte| !SPECIAL[usize::from(**byte)]).count();
         let plain = &self.rest()[..count];
@@ -391,7 +391,7 @@ impl<'t> Parser<'t> {
         plain
     }
 
-    /// The character of the escape whose backslash is next.
+    /// The character of the next escape.
     fn escape(&mut self) -> Result<char, Fault> {
         let start = self.at;
         let character = match self.bytes().get(1) {
@@ -432,7 +432,7 @@ impl<'t> Parser<'t> {
         Ok(unit)
     }
 
-    /// The first byte behind white space, which is taken.
+    /// Consumes white space and returns the next byte.
     pub(super) fn next(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
@@ -441,7 +441,7 @@ impl<'t> Parser<'t> {
         bytes.get(self.at).copied()
     }
 
-    /// Takes `expected` if it is next.
+    /// Consumes `expected` if it is next.
     fn eat(&mut self, expected: &str) -> bool {
         let found = self.bytes().starts_with(expected.as_bytes());
         if found {
@@ -468,18 +468,18 @@ impl<'t> Parser<'t> {
         (self.at, kind)
     }
 
-    /// The same of what is next, unless that is a comment: no token begins like one.
+    /// The fault `kind`, or a fault for a comment if a comment is next.
     fn misplaced(&self, kind: ParseErrorKind) -> Fault {
         let is_comment = matches!(self.bytes(), [b'/', b'/' | b'*', ..]);
         self.fault(if is_comment { ParseErrorKind::Comment } else { kind })
     }
 
-    /// The fault that no token that may be next is.
+    /// The fault for an unexpected token.
     fn no_token(&self, expected: &'static str) -> Fault {
         self.misplaced(self.unexpected(expected).1)
     }
 
-    /// The fault that something else, or nothing, stands where `expected` should.
+    /// The fault for a character other than `expected`, or for the end of the text.
     fn unexpected(&self, expected: &'static str) -> Fault {
         self.fault(match self.rest().chars().next() {
             Some(found) => ParseErrorKind::UnexpectedCharacter { found, expected },

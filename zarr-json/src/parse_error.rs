@@ -1,25 +1,25 @@
-//! Why a text is not JSON.
+//! Errors of the parser.
 
 use std::fmt;
 
 use super::memory::TooMuchMemory;
 use super::parse::MARK;
 
-/// Why a text is not a JSON document, and where.
+/// The reason why a text is not a JSON document, and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
-    /// Bytes before the fault.
+    /// The offset of the fault in bytes.
     pub offset: usize,
-    /// The line of the fault, from 1.
+    /// The line of the fault, starting at 1.
     pub line: usize,
-    /// The character of the line, from 1.
+    /// The character in the line, starting at 1.
     pub column: usize,
-    /// What is wrong.
+    /// The reason.
     pub kind: ParseErrorKind,
 }
 
 impl ParseError {
-    /// For a fault behind `offset` of `bytes`.
+    /// For a fault at `offset` in `bytes`.
     pub(super) fn at(bytes: &[u8], offset: usize, kind: ParseErrorKind) -> Self {
         let mut line = 1;
         let mut column = 1;
@@ -44,11 +44,11 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// What is wrong with a text that is not a JSON document.
+/// The reason why a text is not a JSON document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
-    /// There is nothing, or only white space.
+    /// The document has only white space, or nothing.
     #[error("the document is empty")]
     Empty,
     /// The text is longer than [`Limits::bytes`](super::Limits::bytes).
@@ -59,13 +59,13 @@ pub enum ParseErrorKind {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The text is in another encoding of Unicode than UTF-8.
+    /// The text has another Unicode encoding than UTF-8.
     #[error("the document is UTF-16 or UTF-32 text, not UTF-8")]
     WideText,
-    /// Bytes that are not UTF-8.
+    /// The bytes are not UTF-8.
     #[error("invalid UTF-8")]
     InvalidUtf8,
-    /// The values take more memory than [`ValueMemory`](super::ValueMemory) allows.
+    /// The values need more memory than [`ValueMemory`](super::ValueMemory) allows.
     #[error(transparent)]
     TooMuchMemory(TooMuchMemory),
     /// Arrays and objects are nested deeper than [`Limits::depth`](super::Limits::depth).
@@ -77,21 +77,21 @@ pub enum ParseErrorKind {
     /// The text ends inside a value.
     #[error("unexpected end, expected {expected}")]
     UnexpectedEnd {
-        /// What should stand here.
+        /// What is expected.
         expected: &'static str,
     },
-    /// Another character than JSON has here.
+    /// A character that is not valid here.
     #[error("unexpected character {found:?}, expected {expected}")]
     UnexpectedCharacter {
-        /// What stands here.
+        /// The character.
         found: char,
-        /// What should stand here.
+        /// What is expected.
         expected: &'static str,
     },
     /// A comma after the last element or member.
     #[error("trailing comma")]
     TrailingComma,
-    /// A comment, which JSON does not have.
+    /// A comment, which is not JSON.
     #[error("comment")]
     Comment,
     /// Something follows the document.
@@ -103,28 +103,28 @@ pub enum ParseErrorKind {
     /// A number starts with a plus sign.
     #[error("number with a plus sign")]
     PlusSign,
-    /// A bare `NaN`, `Infinity` or `-Infinity`, and the options do not allow it.
+    /// A bare `NaN`, `Infinity` or `-Infinity` that the options do not accept.
     #[error("{token} is not a JSON value")]
     BareNonFinite {
         /// The token.
         token: &'static str,
     },
-    /// A character below U+0020 in a string, which needs an escape.
+    /// An unescaped character below U+0020 in a string.
     #[error("control character {found:?} in a string")]
     ControlCharacter {
         /// The character.
         found: char,
     },
-    /// A backslash and no escape of JSON.
+    /// A backslash that does not begin a JSON escape.
     #[error("invalid escape in a string")]
     InvalidEscape,
-    /// One half of a surrogate pair, which is no character.
+    /// One half of a surrogate pair, which is not a character.
     #[error("lone surrogate in a string")]
     LoneSurrogate,
 }
 
 impl ParseErrorKind {
-    /// Whether no place of the text is to blame.
+    /// Whether the fault does not have a place in the text.
     fn concerns_the_whole(&self) -> bool {
         matches!(self, Self::Empty | Self::TooLong { .. } | Self::TooMuchMemory(_) | Self::WideText)
     }

@@ -1,4 +1,4 @@
-//! Values from types of serde.
+//! Serializes serde types to values.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,27 +12,27 @@ use super::de::EXACT_NUMBER;
 use super::{MAX_DEPTH, Number, Object, Value, inside, write_place};
 use crate::printable;
 
-/// The value that describes `value`: integers exactly, floats with the fewest digits that restore them.
+/// Serializes `value`: integers exactly, floats with the fewest digits that restore them.
 ///
 /// # Errors
 ///
-/// [`SerError`] for NaN and infinities, for member names that are no strings, integers or booleans, and
-/// past [`MAX_DEPTH`].
+/// [`SerError`] for NaN and infinities, for member names that are not strings, integers or booleans, and for
+/// nesting deeper than [`MAX_DEPTH`].
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, SerError> {
     value.serialize(Serializer { depth: 0 })
 }
 
-/// Why a type cannot be described by a [`Value`], and where.
+/// The reason why a type cannot be serialized to a [`Value`], and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SerError {
-    /// The JSON pointer of what is at fault.
+    /// The JSON pointer of the fault.
     pub path: String,
-    /// What is wrong with it.
+    /// The reason.
     pub message: String,
 }
 
 impl SerError {
-    /// The same error, seen from around the member or element `step`.
+    /// The same error outside of the member or element `step`.
     fn inside(self, step: &str) -> Self {
         Self { path: inside(step, &self.path), ..self }
     }
@@ -53,8 +53,8 @@ impl ser::Error for SerError {
     }
 }
 
-/// A number that serializes as an integer or a float the first time, as every other format asks for it, and as its
-/// text the second time, as [`to_value`] asks for it.
+/// A number that serializes as an integer or a float the first time, for other formats, and as its text the
+/// second time, for [`to_value`].
 struct ExactNumber<'a> {
     number: &'a Number,
     asked: Cell<bool>,
@@ -76,7 +76,7 @@ impl Serialize for ExactNumber<'_> {
     }
 }
 
-/// An integer is never rounded to a float: beyond 128 bits it is an error.
+/// An integer is never rounded to a float. Beyond 128 bits it is an error.
 fn serialize_integer<S: ser::Serializer>(number: &Number, serializer: S) -> Result<S::Ok, S::Error> {
     if let Some(value) = number.as_u64() {
         serializer.serialize_u64(value)
@@ -121,14 +121,14 @@ impl Serialize for Value {
     }
 }
 
-/// Makes a value that stands inside of `depth` arrays and objects.
+/// Serializes a value inside of `depth` arrays and objects.
 #[derive(Clone, Copy)]
 struct Serializer {
     depth: usize,
 }
 
 impl Serializer {
-    /// For what stands inside.
+    /// For the content of an array or object.
     fn deeper(self) -> Result<Self, SerError> {
         if self.depth == MAX_DEPTH {
             return Err(ser::Error::custom(format_args!("nested deeper than {MAX_DEPTH} levels")));
@@ -149,7 +149,7 @@ fn finite(number: Option<Number>) -> Result<Value, SerError> {
     number.map(Value::Number).ok_or_else(|| ser::Error::custom("JSON has no number that is not finite"))
 }
 
-/// An object of one member, as an enum stands in JSON; the content alone where there is no variant.
+/// An object with one member for a variant of an enum; the content itself without a variant.
 fn tagged(variant: Option<&str>, content: Value) -> Value {
     match variant {
         Some(variant) => Value::from_iter([(variant, content)]),
@@ -157,7 +157,7 @@ fn tagged(variant: Option<&str>, content: Value) -> Value {
     }
 }
 
-/// The methods that make a number of an integer.
+/// Methods that serialize integers.
 macro_rules! serialize_integer {
     ($($method:ident: $type:ty),*) => {$(
         fn $method(self, value: $type) -> Result<Value, SerError> {
@@ -238,7 +238,7 @@ impl ser::Serializer for Serializer {
         if name != EXACT_NUMBER {
             return value.serialize(self);
         }
-        // The first answer is a rounded number, or none; the second one is the text.
+        // The first result may be rounded or an error. The second one is the text.
         let _ = value.serialize(self);
         match value.serialize(self)? {
             Value::String(text) => finite(Number::parse(&text)),
@@ -298,7 +298,7 @@ impl ser::Serializer for Serializer {
     }
 }
 
-/// The elements of an array so far, which is the content of `variant` if there is one.
+/// The elements of an array in progress. It is the content of `variant` if there is one.
 struct Elements {
     inner: Serializer,
     variant: Option<&'static str>,
@@ -318,11 +318,11 @@ impl Elements {
     }
 }
 
-/// The members of an object so far, which is the content of `variant` if there is one.
+/// The members of an object in progress. It is the content of `variant` if there is one.
 struct Members {
     inner: Serializer,
     variant: Option<&'static str>,
-    /// The name of a member whose value comes next.
+    /// The name of the member whose value is next.
     name: Option<String>,
     members: Object,
 }
@@ -375,7 +375,7 @@ impl SerializeMap for Members {
     }
 }
 
-/// Implements the traits of serde that collect elements or members, by `push` and `finish`.
+/// Implements the serde traits that collect elements or members, with `push` and `finish`.
 macro_rules! collect {
     ($($trait:ident for $type:ty: $method:ident($($name:ident)?);)*) => {$(
         impl $trait for $type {

@@ -294,3 +294,15 @@ fn integers_beyond_64_bits_are_exact_or_refused_by_other_formats() {
     assert!(serde_json::to_string(&read("340282366920938463463374607431768211456")).is_err());
     assert_eq!(serde_json::to_value(read("18446744073709551615")).unwrap(), u64::MAX);
 }
+
+#[test]
+fn every_integer_of_serde_json_is_exact_in_both_directions() {
+    let number = 9_007_199_254_740_993_u64;
+    for text in ["18446744073709551615", "-9223372036854775808", "-1", &number.to_string()] {
+        let other: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(to_value(&other).unwrap(), read(text));
+        assert_eq!(serde_json::from_value::<Value>(other.clone()).unwrap(), read(text));
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), read(text));
+        assert_eq!(serde_json::to_value(read(text)).unwrap(), other);
+    }
+}

@@ -1,4 +1,4 @@
-//! JSON text from values.
+//! Writes values as JSON text.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use super::{Object, Value, write_place};
 use crate::printable::is_printable;
 
-/// The widest line that an array of scalars may stand on, in characters.
+/// The maximum width of a line with an array of scalars, in characters.
 const LINE_WIDTH: usize = 100;
 
-/// Bytes that most documents do not outgrow.
+/// The initial capacity. Most documents are shorter.
 const USUAL_SIZE: usize = 1 << 10;
 
-/// The value at `path` is a bare `NaN` or infinity, which JSON has no number for.
+/// A value is a bare `NaN` or infinity, which is not a JSON number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteError {
     /// The JSON pointer of the first such value.
@@ -28,7 +28,7 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// The document on one line, without white space.
+/// Writes a document on one line without white space.
 ///
 /// # Errors
 ///
@@ -40,8 +40,8 @@ pub fn to_vec(value: &Value) -> Result<Vec<u8>, WriteError> {
     Ok(text.into_bytes())
 }
 
-/// The value on one line, without white space. Bare `NaN` and infinities are written as they are: elements of JSON data
-/// types may hold them, documents may not.
+/// Writes a value on one line without white space, also bare `NaN` and infinities. Elements of JSON data types
+/// may have them, documents may not.
 #[must_use]
 pub fn to_item(value: &Value) -> String {
     let mut text = String::new();
@@ -49,8 +49,8 @@ pub fn to_item(value: &Value) -> String {
     text
 }
 
-/// The document with an indent of two spaces, and short arrays of scalars on one line. No newline at the
-/// end.
+/// Writes a document with an indent of two spaces, and short arrays of scalars on one line. There is no newline
+/// at the end.
 ///
 /// # Errors
 ///
@@ -62,8 +62,8 @@ pub fn to_vec_pretty(value: &Value) -> Result<Vec<u8>, WriteError> {
     Ok(text.into_bytes())
 }
 
-/// The document as [`to_vec_pretty`] writes it, for people: characters that [`is_printable`] does not accept are
-/// escaped, so that a terminal shows all of them and obeys none. It is the same document to a program.
+/// Writes a document like [`to_vec_pretty`], with escapes for characters that [`is_printable`] does not accept.
+/// A terminal shows all characters and interprets none. Programs read the same document.
 ///
 /// # Errors
 ///
@@ -75,8 +75,7 @@ pub fn to_printable_pretty(value: &Value) -> Result<String, WriteError> {
     Ok(escaped(text))
 }
 
-/// JSON text with an escape for each character that is not printable. Those are inside of strings, but for the newlines
-/// between lines, which stay.
+/// Escapes the characters that are not printable, which are in strings. Newlines between lines are not escaped.
 fn escaped(text: String) -> String {
     let is_plain = |character| character == '\n' || is_printable(character);
     if text.chars().all(is_plain) {
@@ -100,7 +99,7 @@ fn checked(value: &Value) -> Result<(), WriteError> {
     value.find_non_finite().map_or(Ok(()), |path| Err(WriteError { path }))
 }
 
-/// The value on one line, without white space. For messages: bare `NaN` and infinities are shown as they are, and
+/// The value on one line without white space, for messages. Bare `NaN` and infinities are written, and
 /// characters that [`is_printable`] does not accept are escaped.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -171,17 +170,17 @@ fn write_pretty(text: &mut String, value: &Value, depth: usize) {
     }
 }
 
-/// Writes the elements on the current line, if they are scalars and fit there.
+/// Writes the elements on the current line if they are scalars and fit.
 fn write_short_row(text: &mut String, elements: &[Value]) -> bool {
     let is_scalar = |element: &Value| !matches!(element, Value::Array(_) | Value::Object(_));
-    // A scalar and what separates it from the next take three characters at least.
+    // A scalar and its separator have at least three characters.
     if elements.len() > LINE_WIDTH / 3 || !elements.iter().all(is_scalar) {
         return false;
     }
     let start = text.len();
     write_row(text, elements, ", ");
     let line = text.bytes().rev().take_while(|byte| *byte != b'\n').count();
-    // A comma may follow. Only where there are that many bytes it matters how many characters they are.
+    // A comma may follow. Characters are counted only if there are too many bytes.
     let fits = line < LINE_WIDTH || text[text.len() - line..].chars().count() < LINE_WIDTH;
     if !fits {
         text.truncate(start);
@@ -217,7 +216,7 @@ fn write_line_start(text: &mut String, depth: usize) {
 fn write_string(text: &mut String, string: &str) {
     text.push('"');
     let mut rest = string;
-    // What is written otherwise is ASCII, so that no character is cut.
+    // Escaped bytes are ASCII, so that no character is split.
     while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..b' ')) {
         text.push_str(&rest[..at]);
         match rest.as_bytes()[at] {

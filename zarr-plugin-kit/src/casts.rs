@@ -1,13 +1,13 @@
-//! One number as another, as NumPy casts it.
+//! Casts between numbers, like NumPy.
 
 use crate::numbers::{Bit, Complex, bf16, f16};
 
-/// A number as another type, as NumPy casts it on most machines: integers wrap around, floats are cut off towards
-/// zero, everything but 0 is true, and a complex number loses its imaginary part.
+/// Casts a number to another type like NumPy on most machines: integers wrap around, floats are truncated
+/// towards zero, every number except 0 is true, and a complex number loses its imaginary part.
 ///
-/// What no integer can hold (NaN, infinities) becomes 0 or the integer whose highest bit alone is set, by its type.
+/// NaN and infinities become 0 or the integer with only its highest bit set, depending on its type.
 pub trait Cast<T> {
-    /// The other one.
+    /// The number in the other type.
     fn cast(self) -> T;
 }
 
@@ -88,7 +88,7 @@ floats! {
     f64, |value| value;
 }
 
-/// NumPy does not have it: only what codecs that know it need.
+/// NumPy does not have this type. Only the casts that codecs need are defined.
 macro_rules! bfloats {
     ($($type:ty)*) => {$(
         impl Cast<bf16> for $type {
@@ -109,7 +109,7 @@ impl Cast<f64> for bf16 {
     }
 }
 
-/// Towards zero. What no `int64` can hold becomes the smallest one, as NumPy has it on most machines.
+/// Truncates towards zero. A number out of range becomes the smallest `int64`, like NumPy on most machines.
 #[expect(clippy::cast_possible_truncation, reason = "it was checked that the value fits")]
 fn truncated(value: f64) -> i64 {
     if value >= i64::MIN as f64 && value < -(i64::MIN as f64) { value as i64 } else { i64::MIN }
@@ -124,9 +124,9 @@ fn truncated_unsigned(value: f64) -> u64 {
     if value >= above_signed { value as u64 } else { truncated(value) as u64 }
 }
 
-/// The `float32` that a smaller float is rounded from, so that it is rounded once: what lies between two of them becomes
-/// the one with an odd last bit, which is never half way between two smaller floats. [`f16::from_f64`] looks at the
-/// upper half of the bits alone.
+/// The `float32` from which a smaller float is rounded, so that the result is rounded once. A number between
+/// two of them becomes the one with an odd last bit, which is never half way between two smaller floats.
+/// [`f16::from_f64`] uses only the upper half of the bits.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "what is cut off is put back as the last bit")]
 fn rounded_to_odd(value: f64) -> f32 {
@@ -138,7 +138,7 @@ fn rounded_to_odd(value: f64) -> f32 {
     f32::from_bits((nearest.to_bits() - u32::from(is_too_large)) | 1)
 }
 
-/// Between real numbers and those that are not quite.
+/// Casts between real and other numbers.
 macro_rules! others {
     ($($real:ty)*) => {$(
         impl Cast<$real> for Bit {

@@ -1,4 +1,4 @@
-//! Configurations that several plugins have.
+//! Configurations of several plugins.
 
 use serde::{Deserialize, Serialize};
 

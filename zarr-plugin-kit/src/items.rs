@@ -1,6 +1,6 @@
-//! Elements of variable size, and their encoded form in `vlen-utf8` and `vlen-bytes`: each behind its length.
+//! Elements of variable size, and their encoded form in `vlen-utf8` and `vlen-bytes`: each follows its length.
 //!
-//! A count of the elements comes first. It and the lengths are u32, little endian; a length counts bytes.
+//! The number of elements precedes them. It and the lengths are u32, little endian. A length counts bytes.
 
 use zarr_spec::Creation;
 use zarr_spec::codec::CodecError;
@@ -9,14 +9,15 @@ use zarr_spec::representation::{ArrayRepresentation, Elements, Representation};
 
 use crate::{NoConfiguration, array};
 
-/// Bytes of a count, and of a length.
+/// The size of a count and of a length, in bytes.
 const WORD: usize = 4;
-/// Bytes of an offset in the decoded form.
+/// The size of an offset in the decoded form, in bytes.
 const OFFSET: usize = 8;
-/// Elements of at most so many bytes are copied as if they had just so many, which takes no loop and no call.
+/// Elements up to this size are copied as if they had exactly this size, without a loop or a call.
 const SHORT: usize = 32;
 
-/// The elements of a chunk as [`Elements::Variable`] has them: offsets that rise from 0 to the end of the payload.
+/// The elements of a chunk in the form of [`Elements::Variable`]: offsets increase from 0 to the end of the
+/// payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Items<'a> {
     offsets: &'a [u8],
@@ -24,11 +25,11 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// The elements that `decoded` holds, if it holds as many as `array` has.
+    /// The elements of `decoded`, if it has the number of elements of `array`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Encode`]; [`CodecError::Unsupported`] for more than this machine can address.
+    /// [`CodecError::Encode`]; [`CodecError::Unsupported`] for more elements than this machine can address.
     pub fn new(array: &ArrayRepresentation, decoded: &'a [u8]) -> Result<Self, CodecError> {
         Self::split(count(array)?, decoded).ok_or_else(|| {
             CodecError::encode("the elements are not an offset each and the bytes they point to")
@@ -40,26 +41,25 @@ impl<'a> Items<'a> {
         let (first, _) = offsets.split_first_chunk::<OFFSET>()?;
         let items = Self { offsets, payload };
         let mut last = 0;
-        // Without a way out of the loop, several are compared at once.
+        // The loop has no early exit, so that the compiler vectorizes it.
         let rising =
             items.ends().fold(true, |rising, end| rising & (std::mem::replace(&mut last, end) <= end));
         (*first == [0; OFFSET] && rising && last == payload.len()).then_some(items)
     }
 
-    /// One after the other.
+    /// The elements in order.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let payload = self.payload;
         let mut start = 0;
         self.ends().map(move |end| &payload[std::mem::replace(&mut start, end)..end])
     }
 
-    /// Whether each of them is UTF-8. `as_text` looks at the bytes of all at once, which is quicker than at one element
-    /// after the other.
+    /// Whether each element is UTF-8. `as_text` validates all bytes in one call, which is faster than each element.
     pub fn are_utf8(&self, as_text: impl FnOnce(&'a [u8]) -> Option<&'a str>) -> bool {
         as_text(self.payload).is_some_and(|text| self.ends().all(|end| text.is_char_boundary(end)))
     }
 
-    /// Where each element ends. An offset that this machine cannot address is past every payload.
+    /// The end of each element. An offset that this machine cannot address is past every payload.
     fn ends(&self) -> impl Iterator<Item = usize> + use<'a> {
         let (offsets, _) = self.offsets.as_chunks::<OFFSET>();
         let end = |&offset| usize::try_from(u64::from_ne_bytes(offset)).unwrap_or(usize::MAX);
@@ -67,7 +67,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Refuses arrays of another data type than the one called `name`.
+/// Refuses arrays of data types other than `name`.
 ///
 /// # Errors
 ///
@@ -80,12 +80,12 @@ pub fn check_type(array: &ArrayRepresentation, name: &str) -> Result<(), CodecEr
     Ok(())
 }
 
-/// Accepts a codec without configuration for an array of the data type called `name`.
+/// Accepts a codec without configuration for an array of data type `name`.
 ///
 /// # Errors
 ///
-/// [`CodecError::InvalidConfiguration`] for a configuration with members, [`CodecError::Unsupported`] for bytes and for
-/// other data types.
+/// [`CodecError::InvalidConfiguration`] for a configuration with members, [`CodecError::Unsupported`] for bytes
+/// and other data types.
 pub fn check_creation(
     creation: &Creation<'_>,
     decoded: &Representation,
@@ -95,11 +95,11 @@ pub fn check_creation(
     check_type(array(decoded)?, name)
 }
 
-/// Appends the encoded form of `decoded`, where `check` finds nothing wrong with the elements.
+/// Appends the encoded form of `decoded` if `check` accepts the elements.
 ///
 /// # Errors
 ///
-/// As [`Items::new`], and [`CodecError::Encode`] with what `check` says; [`CodecError::TooLarge`].
+/// As [`Items::new`]; [`CodecError::Encode`] with the error of `check`; [`CodecError::TooLarge`].
 pub fn encode(
     array: &ArrayRepresentation,
     decoded: &[u8],
@@ -128,12 +128,12 @@ pub fn encode(
     Ok(())
 }
 
-/// Appends the decoded form of `encoded`, where `check` finds nothing wrong with the elements.
+/// Appends the decoded form of `encoded` if `check` accepts the elements.
 ///
 /// # Errors
 ///
-/// [`CodecError::Corrupt`], also with what `check` says; [`CodecError::TooLarge`]; [`CodecError::Unsupported`] for
-/// more elements than this machine can address.
+/// [`CodecError::Corrupt`], also with the error of `check`; [`CodecError::TooLarge`];
+/// [`CodecError::Unsupported`] for more elements than this machine can address.
 pub fn decode(
     array: &ArrayRepresentation,
     encoded: &[u8],
@@ -146,7 +146,7 @@ pub fn decode(
     if number != count {
         return Err(CodecError::corrupt(format!("{number} elements in a chunk of {count}")));
     }
-    // How many bytes the lengths leave is known before any of them is believed.
+    // The total size of the elements is computed before a length is used.
     let size = count.checked_mul(WORD).and_then(|lengths| rest.len().checked_sub(lengths));
     let size = size.ok_or_else(|| CodecError::corrupt("it ends before the last element"))?;
     let table = (count + 1) * OFFSET;
@@ -173,20 +173,20 @@ fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
     count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }
 
-/// A little-endian number, and what follows it.
+/// A little-endian number and the bytes after it.
 fn word(encoded: &[u8]) -> Option<(usize, &[u8])> {
     let (number, rest) = encoded.split_first_chunk::<WORD>()?;
     Some((usize::try_from(u32::from_le_bytes(*number)).ok()?, rest))
 }
 
-/// The length of the next element, which is at most `left`, and its bytes with all that follows.
+/// The length of the next element, which is at most `left`, and its bytes with all following ones.
 #[inline]
 fn next_item(encoded: &[u8], left: usize) -> Result<(usize, &[u8]), CodecError> {
     let item = word(encoded).filter(|&(length, rest)| length <= left && length <= rest.len());
     item.ok_or_else(|| CodecError::corrupt("an element reaches past the end"))
 }
 
-/// Copies the first `size` bytes. What comes behind them in `to` is still to be written, and may change.
+/// Copies the first `size` bytes. It may change the bytes after them in `to`, which are written later.
 #[inline]
 fn copy(from: &[u8], to: &mut [u8], size: usize) {
     match (from.first_chunk::<SHORT>(), to.first_chunk_mut::<SHORT>()) {

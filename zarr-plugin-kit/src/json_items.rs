@@ -1,10 +1,11 @@
-//! What the object codecs of v2 have in common that write arbitrary items, as JSON or in a form like it.
+//! Helpers for the object codecs of v2 that write arbitrary items as JSON or in a similar form.
 //!
-//! A chunk is one document: the items as nested lists, one level for each dimension, and behind the last item of the
-//! outermost list the typestring `|O` and the shape. The item of an array without dimensions is in a list of its own.
+//! A chunk is one document: nested lists of items, one level for each dimension, and after the last item of the
+//! outermost list the typestring `|O` and the shape. The item of an array without dimensions is in its own
+//! list.
 //!
-//! An element of such an array is of variable size; its payload is the JSON text of the item. What Python's `json`
-//! writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`) may stand in it.
+//! An element of such an array has a variable size. Its payload is the JSON text of the item. It may contain
+//! the tokens that Python's `json` writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`).
 
 use zarr_json::{Limits, ParseError, ParseOptions, Value};
 
@@ -16,41 +17,42 @@ use zarr_spec::representation::{ArrayRepresentation, Elements};
 /// The name of the data type whose elements are items.
 pub const DATA_TYPE: &str = "zarr-kit.json";
 
-/// The most bytes of an encoded chunk that are read: its items take several times as much memory.
+/// The largest encoded chunk, in bytes. Its items need several times as much memory.
 pub const MAX_ENCODED_SIZE: usize = 64 << 20;
 
-/// How deep one item may nest.
+/// The maximum nesting of an item.
 pub const MAX_ITEM_DEPTH: usize = 128;
 
-/// Bytes of an offset in the decoded form.
+/// The size of an offset in the decoded form, in bytes.
 const OFFSET: usize = 8;
 
-/// The item that a payload stands for.
+/// The item of a payload.
 ///
 /// # Errors
 ///
-/// If it is no JSON, or nests deeper than [`MAX_ITEM_DEPTH`].
+/// If it is not JSON or nests deeper than [`MAX_ITEM_DEPTH`].
 pub fn item(payload: &[u8]) -> Result<Value, ParseError> {
     parse(payload, MAX_ITEM_DEPTH)
 }
 
-/// The document that JSON text stands for, of an array of `rank` dimensions.
+/// The document of an array with `rank` dimensions from its JSON text.
 ///
 /// # Errors
 ///
-/// [`CodecError::Corrupt`] if it is no JSON or nests too deep; [`CodecError::TooLarge`] past [`MAX_ENCODED_SIZE`].
+/// [`CodecError::Corrupt`] if it is not JSON or nests too deeply; [`CodecError::TooLarge`] past
+/// [`MAX_ENCODED_SIZE`].
 pub fn parse_document(encoded: &[u8], rank: usize) -> Result<Value, CodecError> {
     check_size(encoded)?;
     parse(encoded, max_depth(rank)).map_err(CodecError::corrupt)
 }
 
-/// How deep the document of an array of `rank` dimensions may nest.
+/// The maximum nesting of the document of an array with `rank` dimensions.
 #[must_use]
 pub fn max_depth(rank: usize) -> usize {
     rank.max(1).saturating_add(MAX_ITEM_DEPTH).min(zarr_json::MAX_DEPTH)
 }
 
-/// Refuses a chunk that is too large to be taken apart.
+/// Refuses a chunk that is too large to parse.
 ///
 /// # Errors
 ///
@@ -62,13 +64,13 @@ pub fn check_size(encoded: &[u8]) -> Result<(), CodecError> {
     }
 }
 
-/// The size that memory for the values of a chunk is counted by: see [`ValueMemory`](zarr_json::ValueMemory).
+/// The document size that limits the memory of the values of a chunk: see [`ValueMemory`](zarr_json::ValueMemory).
 #[must_use]
 pub fn counted_size(encoded: usize) -> usize {
     encoded.max(Limits::default().bytes)
 }
 
-/// Refuses arrays whose elements are no items.
+/// Refuses arrays whose elements are not items.
 ///
 /// # Errors
 ///
@@ -84,11 +86,11 @@ pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
     Ok(())
 }
 
-/// The document of a chunk: its items, the typestring and the shape.
+/// The document of a chunk: items, typestring and shape.
 ///
 /// # Errors
 ///
-/// [`CodecError::Unsupported`] as [`check_array`]; [`CodecError::Encode`] for elements that are no items.
+/// [`CodecError::Unsupported`] as [`check_array`]; [`CodecError::Encode`] for elements that are not items.
 pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, CodecError> {
     check_array(array)?;
     let shape = lengths(array)?;
@@ -104,9 +106,8 @@ pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, Co
     Ok(Value::Array(list))
 }
 
-/// The elements that a document holds, which must be the document of an array of that shape, or of the reverse shape:
-/// zarr-python writes the shape of a chunk in order F as that of the chunk in order C. Either way the items stand in
-/// stored order.
+/// The elements of a document. Its shape must be that of the array or the reverse: zarr-python writes the shape
+/// of a chunk in order F as that of the chunk in order C. In both cases the items are in stored order.
 ///
 /// # Errors
 ///
@@ -152,7 +153,7 @@ fn parse(text: &[u8], depth: usize) -> Result<Value, ParseError> {
     Ok(zarr_json::parse(text, &ParseOptions { limits, bare_non_finite: true })?.value)
 }
 
-/// The shape, if not even lists without an item in them are more than a document may have.
+/// The shape, if the number of lists does not exceed the limit of a document.
 fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
     let lists = array.shape.iter().take_while(|&&length| length > 0);
     let lists =
@@ -163,7 +164,7 @@ fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
         .ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }
 
-/// The items of one list of the outermost of the dimensions that are left.
+/// The items of a list of the outermost remaining dimension.
 fn nested(
     shape: &[usize],
     items: &mut impl Iterator<Item = Result<Value, CodecError>>,
@@ -193,7 +194,7 @@ fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -
     })
 }
 
-/// The value, or what kind it is of when it is long.
+/// The value, or its kind if it is long.
 fn shown(value: &Value) -> String {
     let is_short = |value: &Value| match value {
         Value::String(text) => text.len() < 100,

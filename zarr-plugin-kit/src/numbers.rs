@@ -1,14 +1,14 @@
-//! Numbers in memory: what codecs that compute with elements share.
+//! Numbers in memory, for codecs that compute with elements.
 //!
-//! Elements are in native byte order. [`with_number!`](crate::with_number) goes from a [`Number`] to the Rust type
-//! that it stands for; [`Cast`] converts as NumPy does.
+//! Elements are in native byte order. [`with_number!`](crate::with_number) maps a [`Number`] to its Rust type;
+//! [`Cast`] converts like NumPy.
 
 pub use half::{bf16, f16};
 
 use crate::casts::Cast;
 use zarr_spec::data_type::{DataType, Kind};
 
-/// How codecs calculate with a data type.
+/// The type with which codecs compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Number {
     /// [`Bit`].
@@ -41,7 +41,7 @@ pub enum Number {
     C128,
 }
 
-/// Whether elements are points in time or durations.
+/// Whether the elements are points in time or durations.
 #[must_use]
 pub fn is_time(data_type: &dyn DataType) -> bool {
     let name = data_type.name();
@@ -49,8 +49,8 @@ pub fn is_time(data_type: &dyn DataType) -> bool {
 }
 
 impl Number {
-    /// What elements of `data_type` are; `None` if they are no numbers, and for integers that do not use all bits of
-    /// their byte, such as `int4`: what is calculated might not fit.
+    /// The numbers of `data_type`; `None` if the elements are not numbers, and for integers that do not use all
+    /// bits of their byte, such as `int4`: the result of a computation might not fit.
     #[must_use]
     pub fn of(data_type: &dyn DataType) -> Option<Self> {
         Some(match (data_type.kind()?, data_type.elements().size()?) {
@@ -73,14 +73,14 @@ impl Number {
         })
     }
 
-    /// As [`Number::of`], and times are the `int64` that they count, so that "not a time" is one of them.
+    /// As [`Number::of`]. Times are `int64` counts, so that "not a time" is one of them.
     #[must_use]
     pub fn or_time(data_type: &dyn DataType) -> Option<Self> {
         let time = || (data_type.elements().size() == Some(8) && is_time(data_type)).then_some(Self::I64);
         Self::of(data_type).or_else(time)
     }
 
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     #[must_use]
     pub fn size(self) -> usize {
         match self {
@@ -92,7 +92,7 @@ impl Number {
         }
     }
 
-    /// Whether it is a signed or unsigned integer. A boolean is none.
+    /// Whether it is a signed or unsigned integer. A boolean is not.
     #[must_use]
     pub fn is_integer(self) -> bool {
         !matches!(self, Self::Bool) && !self.is_float() && !self.is_complex()
@@ -104,36 +104,36 @@ impl Number {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Whether it has two parts.
+    /// Whether it is a complex number.
     #[must_use]
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C64 | Self::C128)
     }
 }
 
-/// A number that codecs of Zarr's own calculate with, and those of NumPy do not.
+/// A number of the codecs of Zarr, including types that NumPy does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AnyNumber {
-    /// One that NumPy has, too.
+    /// A type that NumPy has.
     Number(Number),
-    /// An integer of so many bits in a byte, whose other bits repeat its sign or are 0.
+    /// An integer with this number of bits in a byte. The other bits repeat its sign or are 0.
     Narrow(Number, u32),
     /// [`struct@bf16`].
     BF16,
 }
 
 impl AnyNumber {
-    /// Bits that count, of an integer or float.
+    /// The number of significant bits of an integer or float.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
             Self::Narrow(_, bits) => bits,
-            // At most 16 bytes.
+            // It has at most 16 bytes.
             _ => u32::try_from(8 * self.size()).unwrap_or(u32::MAX),
         }
     }
 
-    /// Whether it is a signed or unsigned integer. A boolean is none.
+    /// Whether it is a signed or unsigned integer. A boolean is not.
     #[must_use]
     pub fn is_integer(self) -> bool {
         matches!(self, Self::Number(number) | Self::Narrow(number, _) if number.is_integer())
@@ -146,17 +146,17 @@ impl AnyNumber {
     }
 }
 
-/// What elements of a data type are, for [`Sides`](super::Sides).
+/// The kind of the elements of a data type, for [`Sides`](super::Sides).
 pub trait Operand: Copy + PartialEq {
-    /// `None` if they are none of these.
+    /// `None` if the elements are not of this kind.
     fn of(data_type: &dyn DataType) -> Option<Self>;
 
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     fn size(self) -> usize;
 }
 
 impl Operand for Number {
-    /// Times are the `int64` that they count.
+    /// Times are `int64` counts.
     fn of(data_type: &dyn DataType) -> Option<Self> {
         Self::or_time(data_type)
     }
@@ -167,10 +167,10 @@ impl Operand for Number {
 }
 
 impl Operand for AnyNumber {
-    /// Times are the `int64` that they count.
+    /// Times are `int64` counts.
     fn of(data_type: &dyn DataType) -> Option<Self> {
         let narrow = |number, is_signed| {
-            // Of a byte that does not count as a whole, the check knows which bits do; a sign is the last of them.
+            // The check of a narrow integer determines its significant bits. The sign is the last of them.
             let counting = (0..8u32).take_while(|bit| data_type.check(&[1 << bit]).is_ok());
             Some(Self::Narrow(number, counting.last()? + 1 + u32::from(is_signed)))
         };
@@ -191,8 +191,7 @@ impl Operand for AnyNumber {
     }
 }
 
-/// As [`with_number!`](crate::with_number), of an [`AnyNumber`]: narrow integers are of the type that they lie in memory
-/// as.
+/// As [`with_number!`](crate::with_number), for an [`AnyNumber`]. Narrow integers have their type in memory.
 #[macro_export]
 macro_rules! with_any_number {
     ($number:expr, $T:ident => {
@@ -210,9 +209,10 @@ macro_rules! with_any_number {
     };
 }
 
-/// Evaluates an expression with the type that a [`Number`] stands for.
+/// Evaluates an expression with the Rust type of a [`Number`].
 ///
-/// Either one expression for all of them, or one for integers, one for floats, and one without a type for the others.
+/// There is one expression for all types, or one for integers, one for floats, and one without a type for the
+/// others.
 ///
 /// ```
 /// use zarr_plugin_kit::numbers::Number;
@@ -287,25 +287,25 @@ macro_rules! with_number {
 
 /// A number in memory.
 pub trait Element: Copy {
-    /// From its bytes, which must be as many as it has.
+    /// From its bytes. The length must be its size.
     fn read(bytes: &[u8]) -> Self;
 
-    /// To its bytes, which must be as many as it has.
+    /// To its bytes. The length must be its size.
     fn write(self, bytes: &mut [u8]);
 }
 
-/// Writes to each element of `to` what `convert` makes of the element of `from` at the same place.
+/// Converts each element of `from` to the element of `to` at the same position.
 pub fn each<A: Element, B: Element>(from: &[u8], to: &mut [u8], convert: impl Fn(A) -> B) {
     for (from, to) in from.chunks_exact(size_of::<A>()).zip(to.chunks_exact_mut(size_of::<B>())) {
         convert(A::read(from)).write(to);
     }
 }
 
-/// As [`each`], until something cannot be converted.
+/// As [`each`], until an element cannot be converted.
 ///
 /// # Errors
 ///
-/// The first one of `convert`.
+/// The first error of `convert`.
 pub fn try_each<A: Element, B: Element, E>(
     from: &[u8],
     to: &mut [u8],
@@ -317,7 +317,7 @@ pub fn try_each<A: Element, B: Element, E>(
     Ok(())
 }
 
-/// Writes each element of `from` to `to`, as NumPy casts it.
+/// Casts each element of `from` to `to` like NumPy.
 pub fn cast_each(from: (Number, &[u8]), to: (Number, &mut [u8])) {
     with_number!(from.0, A => with_number!(to.0, B => each(from.1, to.1, |element: A| -> B { element.cast() })));
 }

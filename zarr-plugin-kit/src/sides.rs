@@ -1,4 +1,4 @@
-//! The two sides of a codec that leaves as many numbers as it was given.
+//! The two sides of a codec that maps each number to a number.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use zarr_spec::data_type::DataType;
 use zarr_spec::output::Output;
 use zarr_spec::representation::{ArrayRepresentation, ByteOrder, FillValue, Representation};
 
-/// The array that a codec wants to be given.
+/// The array that a codec expects as its input.
 ///
 /// # Errors
 ///
-/// [`CodecError::Unsupported`] if the codec before it leaves bytes.
+/// [`CodecError::Unsupported`] if the preceding codec produces bytes.
 pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
     match decoded {
         Representation::Array(array) => Ok(array),
@@ -22,27 +22,27 @@ pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecErro
     }
 }
 
-/// What the elements of both sides are: as many, in the same shape.
+/// The elements of both sides, which have the same shape.
 ///
-/// The procedures that it is given write all elements of a chunk, from the first slice to the second.
+/// Its functions write all elements of a chunk, from the first slice to the second.
 #[derive(Debug, Clone)]
 pub struct Sides<N = Number> {
-    /// What is encoded.
+    /// The decoded side.
     pub decoded: N,
-    /// What comes out.
+    /// The encoded side.
     pub encoded: N,
-    /// The data type of that.
+    /// The data type of the encoded side.
     pub encoded_type: Arc<dyn DataType>,
-    /// The byte order of that, where the configuration declares it: in v2.
+    /// The byte order of the encoded side, if the configuration declares it, as in v2.
     pub encoded_order: Option<ByteOrder>,
 }
 
 impl<N: Operand> Sides<N> {
-    /// Data type, fill value and byte order of the encoded side; the shape stays.
+    /// The data type, fill value and byte order of the encoded side. The shape is the same.
     ///
     /// # Errors
     ///
-    /// Those of `encode`, and [`CodecError::Unsupported`] if `decoded` holds something else.
+    /// Those of `encode`; [`CodecError::Unsupported`] if `decoded` has another data type.
     pub fn representation(
         &self,
         decoded: &ArrayRepresentation,
@@ -67,7 +67,7 @@ impl<N: Operand> Sides<N> {
     ///
     /// # Errors
     ///
-    /// Those of `encode`, and [`CodecError::Encode`] if `decoded` is not as many elements as `array` has.
+    /// Those of `encode`; [`CodecError::Encode`] if `decoded` does not have the number of elements of `array`.
     pub fn encode(
         &self,
         array: &ArrayRepresentation,
@@ -89,7 +89,7 @@ impl<N: Operand> Sides<N> {
     ///
     /// # Errors
     ///
-    /// Those of `decode`, and [`CodecError::Corrupt`] if `encoded` is not as many elements as `array` has.
+    /// Those of `decode`; [`CodecError::Corrupt`] if `encoded` does not have the number of elements of `array`.
     pub fn decode(
         &self,
         array: &ArrayRepresentation,
@@ -107,7 +107,7 @@ impl<N: Operand> Sides<N> {
         Ok(())
     }
 
-    /// The number of elements, when that is what `array` and both sides have.
+    /// The number of elements, if `array` has the data type of the decoded side.
     fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
         if N::of(&*array.data_type) != Some(self.decoded) {
             let name = array.data_type.name();

@@ -1,23 +1,24 @@
-//! The loops around libraries that encode and decode a stream piece by piece.
+//! Loops for libraries that encode and decode a stream in pieces.
 
 use zarr_spec::codec::CodecError;
 use zarr_spec::output::{LimitExceeded, Output};
 
-/// Memory asked for at least when it grows, in bytes.
+/// The least growth of the output, in bytes.
 const STEP: usize = 1 << 16;
 
-/// How far a stream has come since it began, as libraries count it.
+/// The progress of a stream, as libraries count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that the library has read.
+    /// The number of bytes that the library has read.
     pub read: u64,
-    /// Bytes that it has written.
+    /// The number of bytes that it has written.
     pub written: u64,
-    /// Whether that was the last.
+    /// Whether the stream has ended.
     pub is_end: bool,
 }
 
-/// Appends the stream that `step` writes for `decoded`. `step` is given what is left to read, and room to write to.
+/// Appends the stream that `step` writes for `decoded`. The arguments of `step` are the remaining input and
+/// memory for output.
 ///
 /// # Errors
 ///
@@ -40,13 +41,13 @@ pub fn encode(
     }
 }
 
-/// Appends what `step` makes of the stream that `encoded` starts with, and returns what follows the stream. `step` is
-/// given what is left to read, and room to write to.
+/// Decodes the stream at the start of `encoded` with `step`, and returns the bytes after the stream. The
+/// arguments of `step` are the remaining input and memory for output.
 ///
 /// # Errors
 ///
-/// Those of `step`; [`CodecError::Corrupt`] where the stream is cut off; [`CodecError::TooLarge`] when the result
-/// would pass the limit of `decoded`.
+/// Those of `step`; [`CodecError::Corrupt`] if the stream is truncated; [`CodecError::TooLarge`] if the result
+/// would exceed the limit of `decoded`.
 pub fn decode<'e>(
     encoded: &'e [u8],
     decoded: &mut Output<'_>,
@@ -55,7 +56,8 @@ pub fn decode<'e>(
     let mut read = 0;
     let mut written = 0;
     loop {
-        // A full output may still be followed by the end of the stream, which one byte of room lets through.
+        // The end of the stream may follow when the output is full. One more byte of memory lets the library
+        // read it.
         let mut beyond = [0];
         let full = decoded.remaining() == 0;
         let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(STEP))? };
@@ -76,7 +78,7 @@ pub fn decode<'e>(
     }
 }
 
-/// A count within a slice, which fits.
+/// A count of bytes in a slice, which fits.
 fn bytes(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

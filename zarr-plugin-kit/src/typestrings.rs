@@ -1,4 +1,4 @@
-//! Data types as the configurations of numcodecs name them.
+//! Data types in the configurations of numcodecs.
 
 use zarr_json::Value;
 
@@ -10,8 +10,8 @@ use zarr_spec::format::Format;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
 
-/// The data type that the member called `member` names by `text`: a typestring of v2, or one of NumPy's names, which
-/// final v3 has as well (EX-SEEN-03). v2 has only typestrings, so that names are tolerated there.
+/// The data type with the name `text` in the member `member`: a typestring of v2, or a name of NumPy, which
+/// final v3 also has (EX-SEEN-03). v2 has only typestrings, so that names are tolerated there.
 ///
 /// # Errors
 ///
@@ -49,16 +49,16 @@ const NAMES: [&str; 14] = [
     "complex128",
 ];
 
-/// Whether the byte orders of typestrings mean something: in v2, and for the filters of v2, by their names there, that
-/// the first generation of the draft hides among the attributes.
+/// Whether the byte orders of typestrings are significant: in v2, and for the filters of v2 that the first
+/// generation of the draft stores in the attributes.
 #[must_use]
 pub fn have_orders(creation: &Creation<'_>) -> bool {
     let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
     creation.format == Format::V2 || is_older_draft
 }
 
-/// Checks a member that says again what the array holds. v2 says the byte order twice as well, and with another one
-/// the codec would calculate with other numbers.
+/// Checks a member that repeats the data type of the array. In v2 it also repeats the byte order: with another
+/// one, the codec would compute with other numbers.
 ///
 /// # Errors
 ///
@@ -95,8 +95,8 @@ fn order_name(order: &ByteOrder) -> &'static str {
     }
 }
 
-/// The member called `name` of a document of `format`, for the data type of `side`. Only in v2 do the byte orders of
-/// typestrings mean something; elsewhere they are little.
+/// The member `name` of a document of `format`, for the data type of `side`. The byte order of a typestring is
+/// significant only in v2; otherwise it is little endian.
 ///
 /// # Errors
 ///

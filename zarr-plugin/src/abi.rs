@@ -2,10 +2,11 @@
 //!
 //! `include/zarr_plugin.h` is [`header()`]; a test compares them. Names in C begin with `zarr_`.
 //!
-//! A struct that begins with `struct_size` may get further members at its end in a minor version. A reader uses the smaller
-//! of its own size and the size that it finds, and reads members beyond that as zero. Code that fills a struct of the
-//! other side writes no more than the size that the other side has set. Structs without `struct_size` never change. An
-//! optional function that is NULL is absent. A table of functions, such as [`StoreVtable`], gets new functions at its end.
+//! A struct that begins with `struct_size` may get further members at its end in a minor version. A reader uses
+//! the smaller of its own size and the size that it finds, and reads members beyond that as zero. Code that
+//! fills a struct of the other side writes no more than the size that the other side has set. Structs without
+//! `struct_size` never change. An optional function that is NULL is absent. A table of functions, such as
+//! [`StoreVtable`], gets new functions at its end.
 
 mod bytes;
 mod codec;
@@ -65,16 +66,16 @@ abi_numbers! {
     CANCELLED: i32 = 6;
     /// Status: the plugin panicked. The host does not use the instance again.
     PANICKED: i32 = 7;
-    /// Status: any other failure. A codec that encodes cannot encode the elements; in all other calls the plugin is at fault
-    /// and nothing is known about the data. All other unknown statuses mean the same.
+    /// Status: any other failure. A codec that encodes cannot encode the elements; in all other calls the
+    /// plugin is at fault and nothing is known about the data. All other unknown statuses mean the same.
     INTERNAL: i32 = 8;
     /// Status: a store cannot hold this key.
     INVALID_KEY: i32 = 9;
-    /// Status: input or output failed because credentials are missing or do not permit the operation. Repeating it does not
-    /// help.
+    /// Status: input or output failed because credentials are missing or do not permit the operation. Repeating
+    /// it does not help.
     IO_NOT_PERMITTED: i32 = 16;
-    /// Status: input or output failed because the service received too many requests. Repeat the operation later, with fewer
-    /// requests in flight.
+    /// Status: input or output failed because the service received too many requests. Repeat the operation
+    /// later, with fewer requests in flight.
     IO_THROTTLED: i32 = 17;
     /// Status: input or output failed because no answer arrived in time. Repeating the operation may help.
     IO_TIMED_OUT: i32 = 18;
@@ -97,8 +98,8 @@ abi_numbers! {
     STORAGE_TRANSFORMER: u32 = 7;
     /// Kind of item: a generic extension of the draft, with a zarr_extension_vtable.
     GENERIC_EXTENSION: u32 = 8;
-    /// Kind of item: a store, with a zarr_store_vtable. Its aliases are the schemes of its URLs, each followed by `:`. The alias
-    /// `:` stands for paths.
+    /// Kind of item: a store, with a zarr_store_vtable. Its aliases are the schemes of its URLs, each followed
+    /// by `:`. The alias `:` stands for paths.
     STORE: u32 = 9;
 
     /// Format of a document: Zarr version 2.

@@ -1,8 +1,8 @@
 //! Both sides of the C ABI. All `unsafe` code of this crate is in this module.
 //!
-//! Each side trusts the other to follow the header: pointers have the documented targets, and functions access only the
-//! memory that they are given. It does not trust numbers: lengths are checked against the lent memory, and a struct is read
-//! no further than its declared size.
+//! Each side trusts the other to follow the header: pointers have the documented targets, and functions access
+//! only the memory that they are given. It does not trust numbers: lengths are checked against the lent memory,
+//! and a struct is read no further than its declared size.
 
 #![expect(unsafe_code, reason = "this module implements the C ABI")]
 #![cfg_attr(
@@ -10,14 +10,14 @@
     allow(dead_code, reason = "one half is used only by programs that load plugins")
 )]
 
-/// Defines functions of the ABI. Each returns a status; a failure or a panic also leaves a message in `err`, the last
-/// parameter of each.
+/// Defines functions of the ABI. Each returns a status; a failure or a panic also leaves a message in `err`,
+/// the last parameter of each.
 ///
 /// # Safety
 ///
-/// The caller follows the header: every pointer is valid for this call and has the documented size, and lent memory lives as
-/// long as the call and is not written by others. This library created `this` and it is not released. This library passed
-/// `context` to the caller together with the function.
+/// The caller follows the header: every pointer is valid for this call and has the documented size, and lent
+/// memory lives as long as the call and is not written by others. This library created `this` and it is not
+/// released. This library passed `context` to the caller together with the function.
 macro_rules! callbacks {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         $(#[$attribute])*
@@ -257,7 +257,8 @@ pub(crate) unsafe trait Growing: Copy {}
 
 macro_rules! sized {
     ($($name:ident),*) => {$(
-        // SAFETY: it is `repr(C)`, begins with `struct_size`, and has only integers, pointers and optional functions.
+        // SAFETY: it is `repr(C)`, begins with `struct_size`, and has only integers, pointers and optional
+        // functions.
         unsafe impl Growing for abi::$name {}
     )*};
 }
@@ -336,7 +337,8 @@ pub(crate) struct Instance<V> {
     panicked: AtomicBool,
 }
 
-// SAFETY: the ABI allows several threads to call functions of `this` at the same time, and any thread to call `destroy`.
+// SAFETY: the ABI allows several threads to call functions of `this` at the same time, and any thread to call
+// `destroy`.
 unsafe impl<V: Send> Send for Instance<V> {}
 // SAFETY: as above.
 unsafe impl<V: Sync> Sync for Instance<V> {}

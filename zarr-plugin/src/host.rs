@@ -1,7 +1,8 @@
-//! Loading plugins: where they are looked for, which of them are trusted, and what they bring to a registry.
+//! Loads plugins: searches for manifests, checks trust, and registers plugins.
 //!
-//! A [`Loader`] reads manifests alone. A library is opened, and its code runs, when something is created by one of its
-//! identifiers, and only if the [`Policy`] lets it. Metadata never names a library. What was opened stays open.
+//! A [`Loader`] reads only manifests. A library is opened, and its code runs, when an extension is created by
+//! one of its identifiers, and only if the [`Policy`] permits it. Metadata never names a library. Libraries are
+//! never closed.
 //!
 //! ```no_run
 //! use zarr_plugin::host::{Loader, Lock, Policy, Search};

@@ -1,7 +1,7 @@
-//! Zarr extensions in libraries that are loaded at run time, over a C ABI.
+//! Zarr extensions in libraries that are loaded at run time through a C ABI.
 //!
-//! A plugin crate is written as for a program that links it. A library of it is a crate of its own, with
-//! `crate-type = ["cdylib"]` and these lines:
+//! A plugin crate is written like one that a program links. Its library is another crate with `crate-type =
+//! ["cdylib"]` and these lines:
 //!
 //! ```no_run
 //! // use zarr_codec_xor as _;
@@ -9,13 +9,14 @@
 //! # fn main() {}
 //! ```
 //!
-//! That exports everything that the library links: codecs, memory layouts, data types, chunk grids, chunk key encodings,
-//! metadata encodings, storage transformers, generic extensions and stores. What a plugin finds in `Creation::registry` is
-//! what its own library links, and then what the host has; chains inside of a codec are run by the host. In other languages,
-//! `include/zarr_plugin.h` is all that is needed.
+//! It exports everything that the library links: codecs, memory layouts, data types, chunk grids, chunk key
+//! encodings, metadata encodings, storage transformers, generic extensions and stores. `Creation::registry` of
+//! a plugin has the plugins that its library links, and then those of the host. The host runs the chains of a
+//! codec. Plugins in other languages need only `include/zarr_plugin.h`.
 //!
-//! A program loads libraries with the feature `host`, on Linux so far: see the module `host`. A plugin is code with the
-//! rights of whoever runs the program; its hash says who it is, not that it is good.
+//! A program loads libraries with the feature `host`, which is available on Linux: see the module `host`. A
+//! plugin is code with the rights of the user of the program. Its hash identifies it, and does not tell whether
+//! it is safe.
 
 pub mod abi;
 mod failure;
@@ -27,11 +28,11 @@ pub use failure::Failure;
 #[doc(hidden)]
 pub use ffi::publish::publish;
 
-/// Exports everything that this library links, as `zarr_plugin_v2`. For the root of a crate of type `cdylib`.
+/// Exports everything that this library links as `zarr_plugin_v2`, in the root of a crate of type `cdylib`.
 ///
-/// Version and license of the plugin are those of that crate, and so is its name unless another one is given:
-/// `export_plugins!("example-xor")`. A panic in a plugin is caught at the boundary, which
-/// `panic = "abort"` would make impossible: it does not compile.
+/// The plugin has the version and the license of the crate. It also has its name, unless another one is given:
+/// `export_plugins!("example-xor")`. The library catches panics, so that a build with `panic = "abort"` does
+/// not compile.
 #[macro_export]
 macro_rules! export_plugins {
     () => {
@@ -47,7 +48,7 @@ macro_rules! export_plugins {
         ///
         /// # Safety
         ///
-        /// As `zarr_plugin.h` has it: `out` and `err` can be written to.
+        /// As in `zarr_plugin.h`: `out` and `err` are writable.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn zarr_plugin_v2(
             host: *const $crate::abi::Host,
@@ -55,7 +56,7 @@ macro_rules! export_plugins {
             err: *mut $crate::abi::Buf,
         ) -> i32 {
             let about = [$name, env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_LICENSE")];
-            // SAFETY: this function asks the same of its caller.
+            // SAFETY: this function has the same requirements.
             unsafe { $crate::publish(about, host, out, err) }
         }
     };

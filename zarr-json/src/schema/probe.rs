@@ -1,4 +1,4 @@
-//! A deserializer that gives no value away: it notes what a type asks for at one place, and ends there with an error.
+//! A deserializer that records what a type requests at one place, and then fails.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -9,13 +9,13 @@ use serde::de::{
 use crate::de::{EXACT_NUMBER, EXACT_VALUE};
 use crate::{DeError, DeFault, Value};
 
-/// What a type asks a deserializer for.
+/// What a type requests from a deserializer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     Anything,
     Null,
     Bool,
-    /// The least and the most that the type holds.
+    /// The smallest and the largest value of the type.
     Integer(i128, i128),
     Number,
     Char,
@@ -26,14 +26,14 @@ pub(super) enum Asked {
     Map,
     Struct(&'static [&'static str]),
     Enum(&'static [&'static str]),
-    /// A variant of an enum that has no content.
+    /// A variant of an enum without content.
     Unit,
 }
 
 /// One step into a type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
-    /// What an option has.
+    /// The content of an option.
     Some,
     /// An item of a list.
     Item,
@@ -43,18 +43,18 @@ pub(super) enum Step {
     Variant(&'static str),
 }
 
-/// What `T` asks for at the place `path`, if it comes there.
+/// What `T` requests at the place `path`; `None` if it does not reach the place.
 pub(super) fn ask<T: DeserializeOwned>(path: &[Step]) -> Option<Asked> {
     let mut asked = None;
-    // The result is an error by construction: only the question that serde asks is of interest.
+    // The result is always an error. Only the request is used.
     let _ended: Result<T, DeError> = T::deserialize(Probe { path, end: End::Ask(&mut asked) });
     asked
 }
 
-/// Whether `T` takes `value` at the place `path`, if it comes there.
+/// Whether `T` accepts `value` at the place `path`; `None` if it does not reach the place.
 pub(super) fn give<T: DeserializeOwned>(path: &[Step], value: &Value) -> Option<Result<(), DeFault>> {
     let mut taken = None;
-    // What stands around the place is missing, so that this is an error too, but for the place at the top.
+    // The values around the place are missing, so that the result is an error unless the path is empty.
     let result: Result<T, DeError> = T::deserialize(Probe { path, end: End::Give(value, &mut taken) });
     if path.is_empty() {
         refused_afterwards(&mut taken, &result);
@@ -62,7 +62,7 @@ pub(super) fn give<T: DeserializeOwned>(path: &[Step], value: &Value) -> Option<
     taken
 }
 
-/// What is done at the end of the path.
+/// The action at the end of the path.
 enum End<'de, 'p> {
     Ask(&'p mut Option<Asked>),
     Give(&'de Value, &'p mut Option<Result<(), DeFault>>),
@@ -74,7 +74,7 @@ struct Probe<'de, 'p> {
 }
 
 impl<'de, 'p> Probe<'de, 'p> {
-    /// At the end of the path: notes what is asked for, or gives the value by `give`.
+    /// At the end of the path: records the request, or passes the value to `give`.
     fn finish<V>(
         self,
         asked: Asked,
@@ -85,7 +85,7 @@ impl<'de, 'p> Probe<'de, 'p> {
             End::Ask(slot) => *slot = Some(asked),
             End::Give(value, slot) => {
                 let result = give(value);
-                // What is missing inside of a member is not missing here.
+                // A member that is missing in a nested struct is not missing here.
                 *slot = Some(match &result {
                     Ok(_) => Ok(()),
                     Err(error) if error.path.is_empty() => Err(error.fault.clone()),
@@ -97,7 +97,7 @@ impl<'de, 'p> Probe<'de, 'p> {
         Err(ended())
     }
 
-    /// Hands over what looks at the place one step further.
+    /// The deserializer for the next step of the path.
     fn step<V>(self, look: impl FnOnce(Probe<'de, '_>) -> Result<V, DeError>) -> Result<V, DeError> {
         let path = self.path.get(1..).unwrap_or_default();
         match self.end {
@@ -113,7 +113,7 @@ impl<'de, 'p> Probe<'de, 'p> {
     }
 }
 
-/// What serde's own type takes may be refused by what is made of it.
+/// A type that is converted from a serde type may refuse its values.
 fn refused_afterwards<V>(slot: &mut Option<Result<(), DeFault>>, result: &Result<V, DeError>) {
     if let (Some(taken @ Ok(())), Err(error)) = (slot, result) {
         *taken = Err(error.fault.clone());
@@ -155,7 +155,7 @@ impl<'de> Deserializer<'de> for Probe<'de, '_> {
         deserialize_bytes: Asked::Anything;
         deserialize_byte_buf: Asked::Anything;
         deserialize_map: Asked::Map;
-        // More than JSON's own integers in any other program.
+        // More than the integers of other JSON programs.
         deserialize_i128: Asked::Anything;
         deserialize_u128: Asked::Anything;
     }
@@ -246,7 +246,7 @@ impl<'de> Deserializer<'de> for Probe<'de, '_> {
     }
 }
 
-/// One item, member or variant: the one on the path.
+/// The item, member or variant on the path.
 struct One<'de, 'p> {
     name: Option<&'static str>,
     probe: Option<Probe<'de, 'p>>,

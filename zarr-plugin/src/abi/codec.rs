@@ -15,8 +15,8 @@ abi_struct! {
         threads: u32,
         /// Reserved for later versions.
         flags: u32,
-        /// Another thread may set it to a value other than 0 at any time: the call should then return ZARR_CANCELLED. Read it
-        /// as a volatile or atomic number. NULL if the call cannot be cancelled.
+        /// Another thread may set it to a value other than 0 at any time: the call should then return
+        /// ZARR_CANCELLED. Read it as a volatile or atomic number. NULL if the call cannot be cancelled.
         cancelled: *const i32,
         /// For ZARR_FORM_COMPOSITE: runs the chains of the codec.
         chains: *const Chains,
@@ -24,8 +24,8 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side. Its shape may
-    /// differ from that of the array that the chain was created for.
+    /// Runs the chains of a codec, on the thread of the call and one at a time. `array` is the decoded side.
+    /// Its shape may differ from that of the array that the chain was created for.
     Chains = "zarr_chains" {
         struct_size: usize,
         context: *mut c_void,
@@ -50,8 +50,8 @@ abi_struct! {
         n_chains: u32,
         /// Passed to the other functions. `destroy` is called unless it is NULL.
         this: *mut c_void,
-        /// JSON. For ZARR_FORM_VALUE: `{"permutation": [1, 0]}` or `{"binary": "little"}`. Instead of "little", there may be
-        /// "big", or a list with true for each unit that is big endian. For ZARR_FORM_SHARD:
+        /// JSON. For ZARR_FORM_VALUE: `{"permutation": [1, 0]}` or `{"binary": "little"}`. Instead of "little",
+        /// there may be "big", or a list with true for each unit that is big endian. For ZARR_FORM_SHARD:
         /// `{"inner_shape": [2, 3], "index_at_start": false}`.
         value: Buf,
         /// The functions of the codec. NULL: those of the vtable with `create`.
@@ -65,28 +65,29 @@ abi_struct! {
         struct_size: usize,
         create: fn(context: *const c_void, creation: *const Creation, decoded: *const Representation, out: *mut CodecInstance, err: *mut Buf) -> i32,
         destroy: fn(this: *mut c_void),
-        /// Array to array: describes the encoded array. `encoded_json` is
-        /// `{"shape": [2, 3], "fill_value": [0, 0], "byte_order": "little"}`, with the bytes of the fill value. `byte_order`
-        /// may also be a list with true for each unit that is big endian. If the data type differs, `data_type` is set to one
-        /// that the host releases; otherwise it stays unchanged.
+        /// Array to array: describes the encoded array. `encoded_json` is `{"shape": [2, 3], "fill_value": [0,
+        /// 0], "byte_order": "little"}`, with the bytes of the fill value. `byte_order` may also be a list with
+        /// true for each unit that is big endian. If the data type differs, `data_type` is set to one that the
+        /// host releases; otherwise it stays unchanged.
         encoded_array: fn(this: *const c_void, decoded: *const Array, encoded_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
         /// To bytes: returns the size of the encoded bytes.
         encoded_size: fn(this: *const c_void, decoded: *const Representation, out: *mut Size, err: *mut Buf) -> i32,
         /// `array` is the decoded side, which has at least one element; NULL for bytes. `decoded` may be empty.
         encode: fn(this: *const c_void, array: *const Array, decoded: Str, call: *const Call, encoded: *mut Output, err: *mut Buf) -> i32,
-        /// `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` comes from a store: it may
-        /// be empty or hold any bytes.
+        /// `array` is the decoded side, which has at least one element; NULL for bytes. `encoded` comes from a
+        /// store: it may be empty or hold any bytes.
         decode: fn(this: *const c_void, array: *const Array, encoded: Str, call: *const Call, decoded: *mut Output, err: *mut Buf) -> i32,
         /// Checksum: writes `checksum_size` bytes.
         checksum: fn(this: *const c_void, bytes: Str, checksum: *mut u8, err: *mut Buf) -> i32,
         /// Returns the configuration of the same codec in another format. NULL: it is the same.
         translate: fn(context: *const c_void, creation: *const Creation, decoded: *const Representation, format: u32, configuration_json: *mut Buf, err: *mut Buf) -> i32,
-        /// Bytes to bytes: decodes for a host that uses only the bytes from `start` to `end` of the result. It writes as many
-        /// bytes as `decode` does; those outside of the range may have any value. NULL: the host decodes all bytes.
+        /// Bytes to bytes: decodes for a host that uses only the bytes from `start` to `end` of the result. It
+        /// writes as many bytes as `decode` does; those outside of the range may have any value. NULL: the host
+        /// decodes all bytes.
         decode_range: fn(this: *const c_void, encoded: Str, start: usize, end: usize, call: *const Call, decoded: *mut Output, err: *mut Buf) -> i32,
-        /// Describes a chain that the host creates and runs: its codecs, as
-        /// `[{"identifier": "bytes", "configuration": {"endian": "little"}}]`, and the array that it is created for, in the
-        /// form of `encoded_array`. NULL if no codec has chains.
+        /// Describes a chain that the host creates and runs: its codecs, as `[{"identifier": "bytes",
+        /// "configuration": {"endian": "little"}}]`, and the array that it is created for, in the form of
+        /// `encoded_array`. NULL if no codec has chains.
         chain: fn(this: *const c_void, chain: usize, codecs_json: *mut Buf, array_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
     }
 }

@@ -36,8 +36,9 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// An array without its elements. The elements are in C order and in the byte order of the machine. Elements of variable
-    /// size are n + 1 offsets, each a uint64_t and the first one 0, followed by the payload that the offsets refer to.
+    /// An array without its elements. The elements are in C order and in the byte order of the machine.
+    /// Elements of variable size are n + 1 offsets, each a uint64_t and the first one 0, followed by the
+    /// payload that the offsets refer to.
     Array = "zarr_array" {
         struct_size: usize,
         /// The name of the data type in messages. Two types are equal if their names are.
@@ -77,8 +78,9 @@ abi_struct! {
         mode: u32,
         /// The identifier in the document.
         identifier: Str,
-        /// The configuration; `null` if there is none. In v2, it is the object without its `id`. It has no white space between
-        /// its parts. Members are in the order of the document, and numbers have the text that the document has.
+        /// The configuration; `null` if there is none. In v2, it is the object without its `id`. It has no
+        /// white space between its parts. Members are in the order of the document, and numbers have the text
+        /// that the document has.
         configuration_json: Str,
         /// The member `type` of an extension in the draft; `null` if there is none.
         type_name_json: Str,
@@ -93,13 +95,13 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// Finds codecs and data types of the host that a plugin does not have itself. `creation` names them, and its own
-    /// `lookup` is NULL.
+    /// Finds codecs and data types of the host that a plugin does not have itself. `creation` names them, and
+    /// its own `lookup` is NULL.
     Lookup = "zarr_lookup" {
         struct_size: usize,
         context: *mut c_void,
-        /// Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns it, also after the call. `out` is
-        /// filled as by `create` of a codec, and has a `vtable`.
+        /// Creates a codec for `decoded`, the output of the preceding codecs. The plugin owns it, also after
+        /// the call. `out` is filled as by `create` of a codec, and has a `vtable`.
         codec: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, out: *mut CodecInstance, err: *mut Buf) -> i32,
         /// Returns a codec in documents of `format`: `{"identifier": "zstd", "configuration": {"level": 3}}`.
         translate: fn(context: *mut c_void, creation: *const Creation, decoded: *const Representation, format: u32, document_json: *mut Buf, err: *mut Buf) -> i32,

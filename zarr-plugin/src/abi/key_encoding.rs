@@ -13,8 +13,8 @@ abi_struct! {
         destroy: fn(this: *mut c_void),
         /// Writes the last part of the key of the chunk at `index`.
         encode: fn(this: *const c_void, index: *const u64, rank: usize, key: *mut Output, err: *mut Buf) -> i32,
-        /// Returns the index of the chunk that a key names and sets `found` to 1; leaves `found` 0 if the key does not name a
-        /// chunk.
+        /// Returns the index of the chunk that a key names and sets `found` to 1; leaves `found` 0 if the key
+        /// does not name a chunk.
         decode: fn(this: *const c_void, key: Str, index: *mut u64, rank: usize, found: *mut u32, err: *mut Buf) -> i32,
     }
 }

@@ -25,8 +25,8 @@ abi_struct! {
         n_aliases: usize,
         /// What the extension does, in one sentence.
         summary: Str,
-        /// Examples: `[{"format": "v3", "document": {...}, "data_types": [], "shape": [], "loss": null}]`. `loss` is null,
-        /// "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`.
+        /// Examples: `[{"format": "v3", "document": {...}, "data_types": [], "shape": [], "loss": null}]`.
+        /// `loss` is null, "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`.
         examples_json: Str,
         vtable: *const c_void,
         /// The JSON Schemas (draft 2020-12) of the configuration, for each format that has one:
@@ -54,16 +54,16 @@ abi_struct! {
 }
 
 abi_struct! {
-    /// The program that loads a library. It stays valid as long as the program runs. Its functions may be called at any time
-    /// and by many threads at the same time.
+    /// The program that loads a library. It stays valid as long as the program runs. Its functions may be
+    /// called at any time and by many threads at the same time.
     Host = "zarr_host" {
         struct_size: usize,
         abi_major: u16,
         abi_minor: u16,
         reserved: u32,
         context: *mut c_void,
-        /// Reports a message to the user of the program: `level` is 1 for an error, 2 for a warning, 3 for information. NULL
-        /// if the program does not report messages.
+        /// Reports a message to the user of the program: `level` is 1 for an error, 2 for a warning, 3 for
+        /// information. NULL if the program does not report messages.
         log: fn(context: *mut c_void, level: i32, message: Str),
         /// Returns a service of a later version. NULL if there are none.
         get_interface: fn(context: *mut c_void, id: Str) -> *const c_void,

@@ -6,8 +6,8 @@ use super::describe::{self, CType, Described, Layout, abi_struct};
 use super::{Buf, Creation, Str};
 
 abi_struct! {
-    /// A metadata encoding of the draft. Documents are passed as JSON, which may also have the numbers NaN, Infinity and
-    /// -Infinity.
+    /// A metadata encoding of the draft. Documents are passed as JSON, which may also have the numbers NaN,
+    /// Infinity and -Infinity.
     MetadataEncodingVtable = "zarr_metadata_encoding_vtable" {
         struct_size: usize,
         /// `key_suffix` is the end of the keys of documents.

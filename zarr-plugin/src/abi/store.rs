@@ -28,10 +28,11 @@ abi_struct! {
     StoreRequest = "zarr_store_request" {
         key: Str,
         range: ByteRange,
-        /// The largest number of bytes that the caller accepts. The request fails with ZARR_LIMIT_EXCEEDED if there are
-        /// more.
+        /// The largest number of bytes that the caller accepts. The request fails with ZARR_LIMIT_EXCEEDED if
+        /// there are more.
         limit: usize,
-        /// The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it is unknown.
+        /// The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it
+        /// is unknown.
         expected: usize,
         /// ZARR_GET_UNCACHED or 0. Unknown flags are ignored.
         flags: u32,
@@ -71,8 +72,8 @@ abi_struct! {
     ListSink = "zarr_list_sink" {
         struct_size: usize,
         context: *mut c_void,
-        /// Adds a key if `is_prefix` is 0, and a prefix, which ends in `/`, if it is 1. After a result other than 0, the
-        /// store adds nothing more and returns ZARR_OK.
+        /// Adds a key if `is_prefix` is 0, and a prefix, which ends in `/`, if it is 1. After a result other
+        /// than 0, the store adds nothing more and returns ZARR_OK.
         add: fn(this: *mut ListSink, is_prefix: u32, text: Str) -> i32,
     }
 }
@@ -80,40 +81,42 @@ abi_struct! {
 abi_struct! {
     /// A store: of a plugin, or of a host that passes it to a plugin.
     ///
-    /// Functions fail with ZARR_UNSUPPORTED if the store does not have the operation, ZARR_INVALID_KEY for a key that it
-    /// cannot hold, ZARR_BAD_CONFIGURATION for another invalid request, ZARR_LIMIT_EXCEEDED if there are more bytes than the
-    /// caller accepts, and otherwise with ZARR_IO or a ZARR_IO number that tells what a program can do about it. A missing
-    /// key is not an error. Functions that take a batch or a listing are called by one thread at a time.
+    /// Functions fail with ZARR_UNSUPPORTED if the store does not have the operation, ZARR_INVALID_KEY for a
+    /// key that it cannot hold, ZARR_BAD_CONFIGURATION for another invalid request, ZARR_LIMIT_EXCEEDED if
+    /// there are more bytes than the caller accepts, and otherwise with ZARR_IO or a ZARR_IO number that tells
+    /// what a program can do about it. A missing key is not an error. Functions that take a batch or a listing
+    /// are called by one thread at a time.
     StoreVtable = "zarr_store_vtable" {
         struct_size: usize,
-        /// Opens the store at `location`, a URL or path. If `location` is empty, opens the store of `description_json`:
-        /// `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the description names as
-        /// `"store": {"type": "given"}`; the plugin owns it as soon as it is called. NULL in a store that is open.
+        /// Opens the store at `location`, a URL or path. If `location` is empty, opens the store of
+        /// `description_json`: `{"type": "its name", ...}`. If `inside` is not NULL, it is the store that the
+        /// description names as `"store": {"type": "given"}`; the plugin owns it as soon as it is called. NULL
+        /// in a store that is open.
         open: fn(context: *const c_void, location: Str, description_json: Str, inside: *const StoreHandle, this: *mut *mut c_void, err: *mut Buf) -> i32,
         release: fn(this: *mut c_void),
         /// `{"location": "memory:", "readable": true, "writeable": true, "listable": true, "erasable": true,
-        /// "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number of concurrent
-        /// requests that the store benefits from; 0 if a read does not wait. Two parts of a value are read with one request
-        /// if at most `coalesce_gap` bytes lie between them. `caches_values` is true if the store retains encoded values in
-        /// memory; the caller then does not need a cache of its own.
+        /// "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number
+        /// of concurrent requests that the store benefits from; 0 if a read does not wait. Two parts of a value
+        /// are read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true
+        /// if the store retains encoded values in memory; the caller then does not need a cache of its own.
         describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
         /// Reads as much of the range as exists. `flags` is ZARR_GET_UNCACHED or 0.
         get: fn(this: *const c_void, key: Str, range: *const ByteRange, flags: u32, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,
-        /// Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing. NULL: the
-        /// caller reads 0 bytes of the value.
+        /// Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing.
+        /// NULL: the caller reads 0 bytes of the value.
         size: fn(this: *const c_void, key: Str, size: *mut u64, found: *mut u32, err: *mut Buf) -> i32,
-        /// Begins to read parts of values. At most about `budget` bytes, but at least one request, are in flight or fetched
-        /// and not yet taken. NULL: the caller reads them one by one.
+        /// Begins to read parts of values. At most about `budget` bytes, but at least one request, are in
+        /// flight or fetched and not yet taken. NULL: the caller reads them one by one.
         begin_batch: fn(this: *const c_void, requests: *const StoreRequest, n_requests: usize, budget: usize, batch: *mut *mut c_void, err: *mut Buf) -> i32,
-        /// Waits for the next response, in any order, and sets `number` to the index of its request. Sets `number` to the
-        /// number of requests if all responses were taken. An error is that of the request.
+        /// Waits for the next response, in any order, and sets `number` to the index of its request. Sets
+        /// `number` to the number of requests if all responses were taken. An error is that of the request.
         next_response: fn(batch: *mut c_void, number: *mut usize, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,
         /// Ends a batch, always before the store is released. Cancels the requests whose responses were not taken.
         end_batch: fn(batch: *mut c_void),
         /// Replaces a value atomically: concurrent readers see the old value or the new one, never a mixture.
         set: fn(this: *const c_void, key: Str, value: Str, err: *mut Buf) -> i32,
-        /// Writes parts of values. A value grows as needed, with zeros in gaps. NULL: the caller reads and writes whole
-        /// values.
+        /// Writes parts of values. A value grows as needed, with zeros in gaps. NULL: the caller reads and
+        /// writes whole values.
         set_partial_values: fn(this: *const c_void, values: *const PartialValue, n_values: usize, err: *mut Buf) -> i32,
         /// Removes a value. It is not an error if the key is missing.
         erase: fn(this: *const c_void, key: Str, err: *mut Buf) -> i32,
@@ -121,16 +124,18 @@ abi_struct! {
         erase_values: fn(this: *const c_void, keys: *const Str, n_keys: usize, err: *mut Buf) -> i32,
         /// Removes every value whose key begins with `prefix`. NULL: the caller lists the keys and removes them.
         erase_prefix: fn(this: *const c_void, prefix: Str, err: *mut Buf) -> i32,
-        /// Begins to list the keys that begin with `prefix`, which is empty or ends in `/`. Keys that are set or erased
-        /// during the listing may be included or not; all others are. The caller may use the store during the listing.
+        /// Begins to list the keys that begin with `prefix`, which is empty or ends in `/`. Keys that are set
+        /// or erased during the listing may be included or not; all others are. The caller may use the store
+        /// during the listing.
         begin_listing: fn(this: *const c_void, prefix: Str, listing: *mut *mut c_void, err: *mut Buf) -> i32,
-        /// Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more. A call that
-        /// adds no key ends the listing. It needs no more memory for a long listing than for a short one.
+        /// Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more.
+        /// A call that adds no key ends the listing. It needs no more memory for a long listing than for a
+        /// short one.
         next_keys: fn(listing: *mut c_void, keys: *mut ListSink, err: *mut Buf) -> i32,
         /// Ends a listing, always before the store is released.
         end_listing: fn(listing: *mut c_void),
-        /// Adds the keys and prefixes directly below `prefix`. Prefixes of empty folders may be among them. NULL: the caller
-        /// lists all keys below `prefix`.
+        /// Adds the keys and prefixes directly below `prefix`. Prefixes of empty folders may be among them.
+        /// NULL: the caller lists all keys below `prefix`.
         list_dir: fn(this: *const c_void, prefix: Str, found: *mut ListSink, err: *mut Buf) -> i32,
     }
 }

@@ -74,8 +74,8 @@ pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
     })
 }
 
-/// The array that [`array_json`] describes. Missing members are those of `otherwise`. `None` if the fill value has another
-/// size than an element.
+/// The array that [`array_json`] describes. Missing members are those of `otherwise`. `None` if the fill value
+/// has another size than an element.
 pub(crate) fn array_of_json(
     json: &Value,
     data_type: Arc<dyn DataType>,

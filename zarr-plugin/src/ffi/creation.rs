@@ -95,8 +95,8 @@ unsafe extern "C" fn warn(context: *mut c_void, message: abi::Str) {
     });
 }
 
-/// Runs `body` with the creation that the other side lends, and reports warnings to it. Extensions that `registry` does not
-/// have are looked up in the other side.
+/// Runs `body` with the creation that the other side lends, and reports warnings to it. Extensions that
+/// `registry` does not have are looked up in the other side.
 ///
 /// # Safety
 ///

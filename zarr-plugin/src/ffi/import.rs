@@ -1,5 +1,5 @@
-//! Objects of the other side as implementations of the traits: extensions of a loaded library, and objects that a host
-//! passes to a plugin.
+//! Objects of the other side as implementations of the traits: extensions of a loaded library, and objects that
+//! a host passes to a plugin.
 
 mod batch;
 pub(crate) mod chains;

@@ -1,4 +1,5 @@
-//! Opens a library and reads its contents. A library is never closed: destructors of its threads may run at any time.
+//! Opens a library and reads its contents. A library is never closed: destructors of its threads may run at any
+//! time.
 
 use std::sync::Arc;
 

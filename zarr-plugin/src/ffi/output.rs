@@ -59,8 +59,8 @@ pub(crate) fn lend_output(
 
 /// `reserve` of what [`lend_output`] lends.
 unsafe extern "C" fn reserve(this: *mut abi::Output, more: usize) -> i32 {
-    // SAFETY: the other side calls it with the lent struct during the call: the first member of a `Lent` that no other code
-    // uses at the same time.
+    // SAFETY: the other side calls it with the lent struct during the call: the first member of a `Lent` that
+    // no other code uses at the same time.
     let lent = unsafe { &mut *this.cast::<Lent<'_, '_>>() };
     let wanted = lent.shown.len.checked_add(more);
     let Some(there) = wanted.and_then(|wanted| lent.output.spare(wanted).ok()) else {

@@ -14,7 +14,8 @@ pub(crate) fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// An environment variable. `None` if the program has more rights than the user who started it and chose the variable.
+/// An environment variable. `None` if the program has more rights than the user who started it and chose the
+/// variable.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     // SAFETY: the call has no preconditions. It returns 0 for a value that the kernel does not know.
     let is_privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
@@ -25,8 +26,8 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) library: Library,
-    /// It is not closed either: the dynamic loader identifies libraries by their path, so that its number must not become that
-    /// of another file.
+    /// It is not closed either: the dynamic loader identifies libraries by their path, so that its number must
+    /// not become that of another file.
     pub(crate) file: File,
 }
 
@@ -79,8 +80,8 @@ fn sealed(bytes: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The path of the library with this name that the process has loaded; `None` if it has not loaded one. The path is empty if
-/// the system does not report it.
+/// The path of the library with this name that the process has loaded; `None` if it has not loaded one. The
+/// path is empty if the system does not report it.
 pub(crate) fn loaded(name: &str) -> Option<PathBuf> {
     // SAFETY: no library is loaded, so no code runs.
     let library = unsafe { Library::open(Some(name), RTLD_LAZY | libc::RTLD_NOLOAD) }.ok()?;

@@ -1,5 +1,6 @@
-//! Both sides of the boundary in one program: what `export_plugins!` exports is called as if a library had it. Nothing is
-//! opened, so that Miri runs these, too: `cargo +nightly miri test -p zarr-plugin --features host --lib`.
+//! Both sides of the boundary in one program: what `export_plugins!` exports is called as if a library had it.
+//! Nothing is opened, so that Miri runs these, too: `cargo +nightly miri test -p zarr-plugin --features host
+//! --lib`.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 

@@ -1,7 +1,8 @@
 //! The headers of an ELF library: whether it is complete and for this machine, and which other libraries it needs.
 //!
-//! The system's loader maps what the headers name without checking the length of the file, and the program ends with a
-//! signal when a missing part is touched. For a library of another processor it reports that the file does not exist.
+//! The dynamic loader maps segments without checking the length of the file, and a signal ends the program when
+//! it accesses a missing part. For a library of another processor, the loader reports that the file does not
+//! exist.
 
 use object::Endianness;
 use object::elf;
@@ -15,7 +16,7 @@ type Header = elf::FileHeader32<Endianness>;
 type Segment = <Header as FileHeader>::ProgramHeader;
 type Dynamic = <Header as FileHeader>::Dyn;
 
-/// What the ELF standard calls this processor; `None` for one that is left to the system's loader.
+/// The ELF name of this processor; `None` for a processor that only the dynamic loader checks.
 const MACHINE: Option<elf::Machine> = if cfg!(target_arch = "x86_64") {
     Some(elf::EM_X86_64)
 } else if cfg!(target_arch = "aarch64") {
@@ -26,10 +27,10 @@ const MACHINE: Option<elf::Machine> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// The most entries of the table of versions that are looked at: each library that is needed has one.
+/// The largest number of entries of the version table that are read. Each needed library has one.
 const MAX_VERSIONS: usize = 1024;
 
-/// Why an ELF file cannot be opened here, if it cannot.
+/// Why an ELF file cannot be opened on this machine, if it cannot.
 pub(super) fn wrong(file: &[u8]) -> Option<String> {
     let why = if file.starts_with(b"\0asm") {
         "it is WebAssembly, which this program is not built to run"
@@ -54,25 +55,25 @@ fn is_for_another_machine(file: &[u8]) -> bool {
     machine.is_some_and(|machine| MACHINE.is_some_and(|here| here != machine))
 }
 
-/// The other libraries that the system's loader opens along with a library, and how it looks for them.
+/// The other libraries that the dynamic loader opens together with a library, and where it searches for them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
     /// The name by which other libraries need this one.
     pub(super) soname: Option<String>,
     /// The names of the libraries that it needs.
     pub(super) needed: Vec<String>,
-    /// `DT_RPATH` and `DT_RUNPATH`, by the names that tools print: folders that are searched for what it needs.
+    /// `DT_RPATH` and `DT_RUNPATH`, by the names that tools print: folders that are searched for needed libraries.
     pub(super) search_paths: Vec<(&'static str, String)>,
-    /// The newest version of the C library that it needs something of: `2.34`.
+    /// The newest version of the C library that it needs: `2.34`.
     pub(super) glibc: Option<String>,
 }
 
 impl Links {
-    /// Reads the dynamic section, as the system's loader finds it.
+    /// Reads the dynamic section.
     ///
     /// # Errors
     ///
-    /// A sentence, for a file that cannot be opened here or whose headers are damaged.
+    /// A sentence, if the file cannot be opened on this machine or its headers are damaged.
     pub(super) fn read(file: &[u8]) -> Result<Self, String> {
         if let Some(why) = wrong(file) {
             return Err(why);
@@ -98,7 +99,7 @@ impl Links {
     }
 }
 
-/// The header of a file and its segments, all of which are there.
+/// The header of a file and its segments. All segments are complete.
 struct Headers<'f> {
     file: &'f [u8],
     endian: Endianness,
@@ -120,7 +121,7 @@ impl<'f> Headers<'f> {
         Ok(Self { file, endian, header, segments })
     }
 
-    /// The entries of the dynamic section before its end mark.
+    /// The entries of the dynamic section before its terminator.
     fn dynamic(&self) -> Result<&'f [Dynamic], String> {
         let mut entries: &[Dynamic] = &[];
         for segment in self.segments {
@@ -131,7 +132,7 @@ impl<'f> Headers<'f> {
         Ok(&entries[..end.unwrap_or(entries.len())])
     }
 
-    /// The texts of the dynamic section. It names them by their address in memory.
+    /// The string table of the dynamic section, which refers to it by its address in memory.
     fn strings(&self, entries: &[Dynamic]) -> Result<StringTable<'f>, String> {
         let value = |tag| entries.iter().rev().find(|entry| entry.tag(self.endian) == tag);
         let value = |tag| value(tag).map(|entry| entry.val(self.endian));
@@ -140,11 +141,11 @@ impl<'f> Headers<'f> {
         };
         let mut loaded = self.segments.iter().filter(|it| it.p_type(self.endian) == elf::PT_LOAD);
         let texts = loaded.find_map(|it| it.data_range(self.endian, self.file, address, size).ok()?);
-        let texts = texts.ok_or("its dynamic section names texts that are not in the file")?;
+        let texts = texts.ok_or("its dynamic section refers to a string table that is not in the file")?;
         Ok(StringTable::new(texts, 0, texts.len() as u64))
     }
 
-    /// The newest version `GLIBC_…` that it needs. It is only shown: files without sections just do not have it.
+    /// The newest version `GLIBC_…` that it needs, for display. Files without sections do not have it.
     fn glibc(&self) -> Option<String> {
         let sections = self.header.sections(self.endian, self.file).ok()?;
         let (needs, link) = sections.gnu_verneed(self.endian, self.file).ok()??;

@@ -1,4 +1,4 @@
-//! Why an identifier is known, or is not.
+//! Explains why an identifier is known or unknown.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use zarr_spec::{printable, printable_path};
 use super::refusal::Refusal;
 use super::search::{Place, Source};
 
-/// A manifest that may provide an identifier, and why it is not used, if it is not.
+/// A manifest that may provide an identifier, and why it is not used, if so.
 pub type Verdict = (PathBuf, Result<(), Refusal>);
 
-/// Why an identifier is known, or is not.
+/// Why an identifier is known or unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// What was asked for.
+    /// The identifier.
     pub identifier: String,
-    /// Every place, in the order of the search.
+    /// All places, in the order of the search.
     pub places: Vec<Explained>,
 }
 
-/// What was found in one place.
+/// The manifests in one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// The number of manifests.
     pub manifests: usize,
-    /// Those that provide the identifier, and those that cannot be read.
+    /// The manifests that provide the identifier, and those that cannot be read.
     pub verdicts: Vec<Verdict>,
 }
 

@@ -1,4 +1,4 @@
-//! Manifests and libraries as files: which of them nobody else may write, and their bytes.
+//! Reads manifests and libraries, and checks that other users cannot write them.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
@@ -11,7 +11,7 @@ use super::manifest::{LibraryFile, Manifest};
 use super::refusal::Refusal;
 use crate::ffi::system::user;
 
-/// The manifests at a place, sorted: itself, or the files `*.toml` in it.
+/// The manifests of a place, sorted: the file itself, or the files `*.toml` in the folder.
 pub(super) fn manifests(place: &Path) -> Vec<PathBuf> {
     if place.is_file() {
         return vec![place.to_owned()];
@@ -48,7 +48,7 @@ pub(super) fn unreadable(path: &Path, error: &io::Error) -> Refusal {
     Refusal::Unreadable { path: path.to_owned(), message: error.to_string() }
 }
 
-/// The bytes of a regular file. Opening it does not wait for another process, which opening a FIFO does.
+/// The bytes of a regular file. Opening a FIFO does not block.
 pub(super) fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = file.metadata()?;
@@ -67,13 +67,13 @@ pub(super) fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The file, its folder or a folder above that others than the user and root may write, so that they could change what is read. A
-/// folder above may be open to all if it is sticky, as `/tmp` is: nobody can move what is in it then.
+/// The file, its folder or a folder above that users other than this one and root may write. A folder above may
+/// be writable by all if it is sticky, such as `/tmp`: others cannot move its contents.
 pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
     open_to_others(path, 2)
 }
 
-/// As [`writable_by_others`]; the `closed` lowest parts of the path may be written by nobody else at all.
+/// As [`writable_by_others`]; others must not write the lowest `closed` parts of the path in any case.
 fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     for (height, part) in path.ancestors().enumerate() {
@@ -92,12 +92,12 @@ fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
     None
 }
 
-/// Why no plugin of a folder is used, whatever is in it.
+/// Why no plugin of a folder is used.
 pub(super) fn refused_folder(folder: &Path) -> Option<Refusal> {
     open_to_others(folder, 1).map(Refusal::WritableByOthers)
 }
 
-/// Whether the path of a library leads below the folder of its manifest, as far as it says itself.
+/// Whether the path of a library is below the folder of its manifest. Links are not followed.
 pub(super) fn stays_inside(file: &LibraryFile) -> Result<(), Refusal> {
     let relative = Path::new(&file.path);
     let is_plain = |part| matches!(part, Component::Normal(_));
@@ -107,20 +107,20 @@ pub(super) fn stays_inside(file: &LibraryFile) -> Result<(), Refusal> {
     }
 }
 
-/// The library that a manifest names.
+/// The library of a manifest.
 #[derive(Debug)]
 pub(super) struct CheckedFile {
     /// Without links.
     pub(super) path: PathBuf,
-    /// They have the hash that the manifest has.
+    /// They have the hash in the manifest.
     pub(super) bytes: Vec<u8>,
 }
 
-/// Reads the library that a manifest names, and compares its hash with that of the manifest.
+/// Reads the library of a manifest and compares its hash.
 pub(super) fn checked_file(manifest: &Path, file: &LibraryFile) -> Result<CheckedFile, Refusal> {
     stays_inside(file)?;
     let relative = Path::new(&file.path);
-    // A name alone has an empty parent.
+    // The parent of a file name is empty.
     let folder = manifest.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
     let joined = folder.join(relative);

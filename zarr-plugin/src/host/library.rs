@@ -1,4 +1,4 @@
-//! What an open library has, and whether that is what its manifest says.
+//! The contents of an open library, compared with its manifest.
 
 use zarr_spec::host::registry::ExtensionPoint;
 use zarr_spec::{About, CodecPlugin, Identifiers};
@@ -10,42 +10,42 @@ use super::refusal::Refusal;
 use super::runtime::runtime;
 use crate::ffi::library::{Functions, OpenError, open};
 
-/// A library that was opened, and stays open.
+/// An open library. It is never closed.
 #[derive(Debug)]
 pub struct Library {
     contents: Contents,
-    /// For each entry of the manifest, which item it is.
+    /// The index of the item for each entry of the manifest.
     provided: Vec<usize>,
 }
 
 impl Library {
     /// # Errors
     ///
-    /// [`Refusal::Disagree`] for a library that is another plugin than the manifest says, or has something else.
+    /// [`Refusal::Disagree`] if the name, the version or an item differs from the manifest.
     pub(super) fn of(manifest: &Manifest, contents: Contents) -> Result<Self, Refusal> {
         let provided = agree(manifest, &contents)?;
         Ok(Self { contents, provided })
     }
 
-    /// Major and minor version of the ABI that it speaks.
+    /// The major and the minor version of the ABI that it uses.
     #[must_use]
     pub fn abi(&self) -> (u16, u16) {
         self.contents.abi
     }
 
-    /// Its license, as it says itself.
+    /// The license that the library reports.
     #[must_use]
     pub fn license(&self) -> &str {
         self.contents.license
     }
 
-    /// What it was built with, as it says itself.
+    /// The compiler or program that built the library, as the library reports it.
     #[must_use]
     pub fn build(&self) -> &str {
         self.contents.build
     }
 
-    /// Kind, identifiers, and sentence and examples of everything that its manifest names.
+    /// The kind, the identifiers and the description of each item in the manifest.
     pub fn items(&self) -> impl Iterator<Item = (ExtensionPoint, &Identifiers, &About)> {
         self.provided.iter().map(|&item| {
             let (identifiers, about, item) = &self.contents.items[item];
@@ -60,7 +60,7 @@ impl Library {
         }
     }
 
-    /// The codec of a library that a runtime has opened.
+    /// The codec of a library that a runtime opened.
     pub(super) fn run(&self, entry: usize) -> Option<&CodecPlugin> {
         match self.item(entry)? {
             Item::Native(_) => None,
@@ -73,7 +73,7 @@ impl Library {
     }
 }
 
-/// What an open library says it has, whatever runs it.
+/// The contents of an open library, native or run by a runtime.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) abi: (u16, u16),
@@ -87,7 +87,7 @@ pub(super) struct Contents {
 /// One extension of an open library.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// Over the C ABI.
+    /// Through the C ABI.
     Native(Functions),
     /// By a runtime.
     Run(CodecPlugin),
@@ -102,8 +102,8 @@ impl Item {
     }
 }
 
-/// What the library for `platform` has that these bytes are. Its code runs, and that of the libraries that it needs: those of
-/// `pins`, if there are any.
+/// Opens the library for `platform` and reads its contents. Its code runs, and that of the libraries that it
+/// needs, which are those of `pins` if there are any.
 pub(super) fn contents(platform: &str, library: &[u8], pins: Option<&[Needed]>) -> Result<Contents, Refusal> {
     if let Some(runtime) = runtime(platform) {
         let opened = (runtime.open)(library)?;
@@ -152,12 +152,12 @@ fn point_of(functions: &Functions) -> ExtensionPoint {
     }
 }
 
-/// Finds the item of each entry of the manifest, and refuses a library that is another plugin or has something else.
+/// The index of the item for each entry of the manifest.
 fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal> {
     let version = manifest.version.to_string();
     if (contents.name, contents.version) != (manifest.name.as_str(), version.as_str()) {
         return Err(Refusal::Disagree(format!(
-            "the library is {} {}, and the manifest {} {version}",
+            "the library is {} {}, but the manifest is for {} {version}",
             contents.name, contents.version, manifest.name
         )));
     }
@@ -173,7 +173,7 @@ fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal
         found.ok_or_else(|| {
             let names: Vec<_> = provides.identifiers().collect();
             Refusal::Disagree(format!(
-                "the library has no {} with just the identifiers {}",
+                "the library does not have a {} with exactly the identifiers {}",
                 provides.kind,
                 names.join(", ")
             ))

@@ -1,4 +1,4 @@
-//! Which plugins there are, which of them may be opened, and opening them.
+//! Finds plugins, checks whether they may be opened, and opens them.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -22,17 +22,17 @@ use super::runtime::{platform_of, platforms};
 use super::search::{Place, Search, Source};
 use crate::abi;
 
-/// Which libraries may be opened. Each lets in less than the next.
+/// Which libraries may be opened. Each policy permits less than the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Policy {
-    /// None.
+    /// No library.
     #[default]
     Off,
-    /// Those whose bytes are pinned in the lock file.
+    /// Libraries whose bytes are pinned in the lock file.
     Pinned,
-    /// Also all in folders that were named as trusted.
+    /// Also all libraries in trusted folders.
     TrustDirs,
-    /// All.
+    /// All libraries.
     Any,
 }
 
@@ -45,9 +45,9 @@ impl FromStr for Policy {
             "pinned" => Ok(Self::Pinned),
             "trust-dirs" => Ok(Self::TrustDirs),
             "any" => Ok(Self::Any),
-            _ => {
-                Err(Invalid::new(format!("`{text}` is no policy; there are off, pinned, trust-dirs and any")))
-            }
+            _ => Err(Invalid::new(format!(
+                "unknown policy `{text}` (expected off, pinned, trust-dirs or any)"
+            ))),
         }
     }
 }
@@ -55,12 +55,12 @@ impl FromStr for Policy {
 /// A manifest that was found.
 #[derive(Debug)]
 pub struct Candidate {
-    /// Why it was looked for there.
+    /// Why its place is searched.
     pub source: Source,
     /// The file.
     pub path: PathBuf,
     manifest: Result<Manifest, Refusal>,
-    /// Which place of the search led to it.
+    /// The index of its place in the search.
     place: usize,
     opened: OnceLock<Result<Library, Refusal>>,
 }
@@ -70,16 +70,16 @@ impl Candidate {
         Self { source, manifest: read_manifest(&path), path, place, opened: OnceLock::new() }
     }
 
-    /// What it says, if it can be read.
+    /// The manifest.
     ///
     /// # Errors
     ///
-    /// Why it cannot.
+    /// If it cannot be read.
     pub fn manifest(&self) -> Result<&Manifest, Refusal> {
         self.manifest.as_ref().map_err(Clone::clone)
     }
 
-    /// What an entry of the manifest says of itself, with its examples once the library is open.
+    /// The description of an entry of the manifest, with examples, if the library is open.
     pub(super) fn about(&self, entry: usize) -> Option<About> {
         let library = self.opened.get()?.as_ref().ok()?;
         Some(*library.items().nth(entry)?.2)
@@ -91,7 +91,7 @@ impl Candidate {
     }
 }
 
-/// Finds plugins and opens them. Clones share what is open, and the policy.
+/// Finds plugins and opens them. Clones share the open libraries and the policy.
 #[derive(Debug, Clone)]
 pub struct Loader(Arc<Inner>);
 
@@ -105,7 +105,7 @@ struct Inner {
 }
 
 impl Loader {
-    /// Reads the manifests that `search` leads to. No library is touched.
+    /// Reads the manifests of `search`. No library is read.
     #[must_use]
     pub fn new(search: &Search, policy: Policy, lock: Lock) -> Self {
         Self::trusting(search, policy, lock, &[])
@@ -133,11 +133,11 @@ impl Loader {
         }))
     }
 
-    /// One library, whoever trusts it, already open: for those who try it out. `file` is the library or its manifest.
+    /// Opens one library without checking trust, in order to test it. `file` is the library or its manifest.
     ///
     /// # Errors
     ///
-    /// Why it cannot be loaded.
+    /// If it cannot be loaded.
     pub fn of_one(file: &Path) -> Result<Self, Refusal> {
         fs::metadata(file).map_err(|error| unreadable(file, &error))?;
         let candidate = if file.extension().is_some_and(|extension| extension == "toml") {
@@ -168,49 +168,51 @@ impl Loader {
         Ok(loader)
     }
 
-    /// Which libraries may be opened from now on.
+    /// The policy for libraries that are not open yet.
     #[must_use]
     pub fn policy(&self) -> Policy {
         *self.0.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets in less than before. What is open stays so.
+    /// Replaces the policy by a stricter one. Open libraries stay open.
     ///
     /// # Errors
     ///
-    /// For a policy that lets in more.
+    /// If the policy permits more.
     pub fn tighten(&self, policy: Policy) -> Result<(), Invalid> {
         let mut now = self.0.policy.lock().unwrap_or_else(PoisonError::into_inner);
         if policy > *now {
-            return Err(Invalid::new(format!("policy {policy:?} would let in more than {now:?}")));
+            return Err(Invalid::new(format!(
+                "policy {policy:?} permits more than the present policy {now:?}"
+            )));
         }
         *now = policy;
         Ok(())
     }
 
-    /// Every manifest that was found, in the order of the search.
+    /// All manifests, in the order of the search.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.0.candidates
     }
 
-    /// Whether a plugin may be opened, as far as that can be said without reading its library.
+    /// Checks whether a plugin may be opened, without reading its library.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// If it may not be opened.
     pub fn judge(&self, candidate: &Candidate) -> Result<(), Refusal> {
         self.allowed(candidate).map(drop)
     }
 
-    /// The plugin of this name that is used: of those that may be opened the one in the first place, and there the newest
-    /// version.
+    /// The plugin that is used for this name: the newest version that may be opened, in the first place that
+    /// has one.
     #[must_use]
     pub fn in_use(&self, name: &str) -> Option<&Candidate> {
         self.named(name).into_iter().find(|candidate| self.permitted(candidate).is_ok())
     }
 
-    /// The plugins of this name, used or not: those of the first place first, and of one place the newest version first.
+    /// All plugins of this name, by place and then by version, the newest one first.
     #[must_use]
     pub fn named(&self, name: &str) -> Vec<&Candidate> {
         let is_named = |it: &Manifest| it.name == name;
@@ -229,7 +231,7 @@ impl Loader {
         }
     }
 
-    /// As [`Loader::allowed`], if there were no other plugin of the same name.
+    /// As [`Loader::allowed`], without other plugins of the same name.
     fn permitted<'c>(&'c self, candidate: &'c Candidate) -> Result<Permitted<'c>, Refusal> {
         let policy = self.policy();
         if policy == Policy::Off {
@@ -259,7 +261,8 @@ impl Loader {
         path.is_some_and(|path| self.0.trusted.iter().any(|folder| path.starts_with(folder)))
     }
 
-    /// What `zarrctl plugins trust` takes for a plugin: its name if that means this version, `NAME@VERSION` otherwise.
+    /// The argument of `zarrctl plugins trust` for a plugin: its name if that selects this version,
+    /// `NAME@VERSION` otherwise.
     fn shortest_name(&self, manifest: &Manifest) -> String {
         let first = self.named(&manifest.name).first().and_then(|first| first.manifest().ok());
         match first {
@@ -270,11 +273,11 @@ impl Loader {
         }
     }
 
-    /// Opens a plugin, if it is not open yet: its code runs.
+    /// Opens a plugin if it is not open yet. Its code runs.
     ///
     /// # Errors
     ///
-    /// Why it is not used.
+    /// If it is not used.
     pub fn open<'c>(&self, candidate: &'c Candidate) -> Result<&'c Library, Refusal> {
         let Permitted { manifest, platform, file, pin } = self.allowed(candidate)?;
         let opened = candidate.opened.get_or_init(|| {
@@ -285,11 +288,11 @@ impl Loader {
         opened.as_ref().map_err(Clone::clone)
     }
 
-    /// The library that would be opened, as it is now. Its code does not run.
+    /// Reads the library that would be opened. Its code does not run.
     ///
     /// # Errors
     ///
-    /// Why it could not be used even if it were trusted.
+    /// If it cannot be used even if it is trusted.
     pub fn check(&self, candidate: &Candidate) -> Result<Checked, Refusal> {
         let Chosen { platform, file } = Chosen::of(candidate.manifest()?)?;
         let CheckedFile { path, bytes } = checked_file(&candidate.path, file)?;
@@ -297,11 +300,11 @@ impl Loader {
         Ok(Checked { target: platform, path, sha256: file.sha256.clone(), bytes, needs })
     }
 
-    /// What the lock file has to say so that the library is trusted, as it is now. Its code does not run.
+    /// The entry of the lock file that trusts the present library. Its code does not run.
     ///
     /// # Errors
     ///
-    /// Why it could not be used even then.
+    /// If it cannot be used even if it is trusted.
     pub fn pin(&self, candidate: &Candidate, date: &str) -> Result<Pin, Refusal> {
         let manifest = candidate.manifest()?;
         let Checked { target, path, sha256, needs, .. } = self.check(candidate)?;
@@ -316,7 +319,7 @@ impl Loader {
         })
     }
 
-    /// Every place that was looked at for `identifier`, and why each plugin there is used or not.
+    /// All places that were searched for `identifier`, and why each plugin in them is used or not.
     #[must_use]
     pub fn explain(&self, identifier: &str) -> Explanation {
         let places = self.0.places.iter().enumerate().map(|(number, place)| {
@@ -335,7 +338,7 @@ impl Loader {
         let mut before = before.filter(|other| other.provides(identifier) && self.judge(other).is_ok());
         match before.next() {
             Some(first) => Err(Refusal::Claimed(format!(
-                "{} has `{identifier}`, too, and comes first",
+                "{} also has `{identifier}` and comes first",
                 printable_path(&first.path)
             ))),
             None => Ok(()),
@@ -343,18 +346,18 @@ impl Loader {
     }
 }
 
-/// The library of a plugin, as it was read.
+/// The library of a plugin.
 #[derive(Debug)]
 pub struct Checked {
-    /// The machine that it is for, as manifests have it.
+    /// The platform in manifests.
     pub target: String,
-    /// Where it is, without links.
+    /// The path without links.
     pub path: PathBuf,
     /// The SHA-256 of its bytes.
     pub sha256: String,
     /// The whole file.
     pub bytes: Vec<u8>,
-    /// What it needs to be opened.
+    /// The libraries that it needs.
     pub needs: Needs,
 }
 
@@ -364,11 +367,11 @@ struct Permitted<'c> {
     manifest: &'c Manifest,
     platform: String,
     file: &'c LibraryFile,
-    /// What trusts it; `None` where the policy asks for none.
+    /// The pin; `None` if the policy does not require one.
     pin: Option<&'c Pin>,
 }
 
-/// The library of a manifest that is used here: the one for this machine, or else one that a runtime is linked for.
+/// The library of a manifest that is used: the one for this machine, or one for a linked runtime.
 #[derive(Debug)]
 struct Chosen<'c> {
     platform: String,

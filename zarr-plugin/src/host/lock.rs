@@ -1,4 +1,4 @@
-//! `plugins.lock`: which libraries a person trusts, and which ones failed when they were tried.
+//! `plugins.lock`: the libraries that a user trusts, and those that failed a probe.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use crate::ffi::system::variable;
 /// The longest lock file, in bytes.
 const MAX_LOCK: u64 = 4 << 20;
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
@@ -28,7 +28,7 @@ pub struct Lock {
     pub quarantined: Vec<Quarantined>,
 }
 
-/// A library that a person trusts: there is one for each plugin, version and target.
+/// A trusted library: one for each plugin, version and target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
@@ -36,20 +36,20 @@ pub struct Pin {
     pub name: String,
     /// The version of the plugin.
     pub version: String,
-    /// The machine that the library is for, as manifests have it: `linux_amd64`, `wasm32`.
+    /// The platform of the library in manifests: `linux_amd64`, `wasm32`.
     pub target: String,
-    /// Where the library was.
+    /// The path of the library.
     pub path: PathBuf,
     /// SHA-256 of the library.
     pub sha256: String,
-    /// When it was trusted: `2026-11-22`.
+    /// The date when it was trusted: `2026-11-22`.
     pub date: String,
-    /// The libraries that it needs and that are trusted together with it.
+    /// The libraries that it needs, which are trusted together with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Needed>,
 }
 
-/// A library that crashed or hung when it was tried.
+/// A library that crashed or hung in a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quarantined {
@@ -65,32 +65,32 @@ pub struct Quarantined {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// The system says no.
+    /// The system failed.
     #[error("{}: {source}", printable_path(.path))]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
-    /// It is not as it was written.
+    /// The file is invalid.
     #[error("{}: {}", printable_path(.path), printable(.message))]
     Invalid {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         message: String,
     },
-    /// Whoever may write it could trust anything.
-    #[error("{} may be written by others than you and root; `chmod go-w` closes it", printable_path(.path))]
+    /// Other users could trust any library.
+    #[error("{} is writable by users other than you and root; `chmod go-w` fixes it", printable_path(.path))]
     WritableByOthers {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
     },
 }
 
-/// The two files of a user. What a person trusts is written by `zarrctl plugins trust` alone, and what failed when it was
-/// tried by `zarrctl plugins probe`: so they are apart.
+/// The two files of a user. Only `zarrctl plugins trust` writes trusted libraries, and only `zarrctl plugins
+/// probe` writes failed ones, so they are in separate files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockFiles {
     /// `plugins.lock`
@@ -100,14 +100,14 @@ pub struct LockFiles {
 }
 
 impl LockFiles {
-    /// In the folder for configuration of the user, if the environment says where that is. A program that runs with more
-    /// rights than the user who started it, such as a set-uid program, has none.
+    /// In the configuration folder of the user, if the environment defines it. `None` for a program with more
+    /// rights than the user who started it, such as a set-uid program.
     #[must_use]
     pub fn from_environment() -> Option<Self> {
         Self::from_variables(variable)
     }
 
-    /// As [`LockFiles::from_environment`], with variables from elsewhere.
+    /// As [`LockFiles::from_environment`], with other variables.
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -116,7 +116,7 @@ impl LockFiles {
         Some(Self { lock: folder.join("plugins.lock"), quarantine: folder.join("plugins.quarantine") })
     }
 
-    /// What both say.
+    /// Reads both files.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Lock {
             .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })
     }
 
-    /// Changes the file. Only one process at a time can do so: none overwrites what another one adds.
+    /// Changes the file. Only one process at a time does so, so that changes are not lost.
     ///
     /// # Errors
     ///
@@ -161,19 +161,19 @@ impl Lock {
         Ok(outcome)
     }
 
-    /// Trusts a library. It replaces the pin of the same plugin, version and target. A library in quarantine stays there.
+    /// Trusts a library. Replaces the pin of the same plugin, version and target. Does not end a quarantine.
     pub fn trust(&mut self, pin: Pin) {
         self.pins.retain(|other| !other.is_for(&pin.name, &pin.version, &pin.target));
         self.pins.push(pin);
     }
 
-    /// Keeps a library from being loaded.
+    /// Adds a library to the quarantine: it is not loaded.
     pub fn quarantine(&mut self, quarantined: Quarantined) {
         self.quarantined.retain(|other| other.sha256 != quarantined.sha256);
         self.quarantined.push(quarantined);
     }
 
-    /// Lets a library out of quarantine, and says whether it was there.
+    /// Removes a library from the quarantine. Returns whether it was there.
     pub fn release(&mut self, sha256: &str) -> bool {
         let before = self.quarantined.len();
         self.quarantined.retain(|found| found.sha256 != sha256);
@@ -186,7 +186,7 @@ impl Lock {
         self.pins.iter().find(|pin| pin.is_for(name, version, target))
     }
 
-    /// Writes the file, all or nothing, and the folder if there is none; others than the owner may not read them.
+    /// Writes the file atomically, and creates the folder. Only the owner may read them.
     ///
     /// # Errors
     ///
@@ -196,14 +196,14 @@ impl Lock {
         let text = toml::to_string(self)
             .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })?;
         create_folder(path).map_err(io)?;
-        let beside = path.with_extension(format!("new-{}", std::process::id()));
+        let temporary = path.with_extension(format!("new-{}", std::process::id()));
         let mut file =
-            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).map_err(io)?;
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary).map_err(io)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        let renamed = written.and_then(|()| fs::rename(&beside, path));
+        let renamed = written.and_then(|()| fs::rename(&temporary, path));
         renamed.map_err(|source| {
-            // What could not be put in place is of no use; that it may stay is no reason for another error.
-            let _removed = fs::remove_file(&beside);
+            // A temporary file that remains is not another error.
+            let _removed = fs::remove_file(&temporary);
             io(source)
         })
     }
@@ -219,7 +219,7 @@ fn create_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| fs::DirBuilder::new().recursive(true).mode(0o700).create(folder))
 }
 
-/// Waits until no other process changes the lock file at `path`. The file that is locked is another one, since writing
+/// Waits until no other process changes the lock file at `path`. A separate file is locked, because writing
 /// replaces the lock file.
 fn exclusive(path: &Path) -> io::Result<File> {
     create_folder(path)?;

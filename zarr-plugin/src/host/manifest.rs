@@ -1,4 +1,4 @@
-//! What stands beside a library: who it is and what it provides.
+//! Manifests: the name and the contents of a plugin.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::library::{Contents, contents};
 use super::refusal::Refusal;
 use super::runtime::platform_of;
 
-/// A manifest: `NAME.toml`. Members that it does not know are an error.
+/// A manifest: `NAME.toml`. Unknown members are an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -22,15 +22,15 @@ pub struct Manifest {
     pub name: String,
     /// The version of the plugin.
     pub version: Version,
-    /// Its license, as SPDX has it.
+    /// The SPDX expression of its license.
     pub license: String,
-    /// The version of the ABI that the library speaks.
+    /// The version of the ABI that the library uses.
     pub abi: Abi,
     /// The library, by [`platform`].
     pub library: BTreeMap<String, LibraryFile>,
-    /// What the library has.
+    /// The extensions of the library.
     pub provides: Vec<Provides>,
-    /// What conformance suite it has passed, as its author says.
+    /// The conformance suite that it passes, as its author declares.
     pub conformance: Option<Conformance>,
 }
 
@@ -38,9 +38,9 @@ pub struct Manifest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Abi {
-    /// The same as that of the program, or it cannot be loaded.
+    /// It must be that of the program.
     pub major: u16,
-    /// What is newer than the program is not used.
+    /// Features that are newer than the program are not used.
     pub minor: u16,
 }
 
@@ -48,7 +48,7 @@ pub struct Abi {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryFile {
-    /// Relative to the folder of the manifest, which it does not leave.
+    /// The path relative to the folder of the manifest. It does not leave the folder.
     pub path: String,
     /// SHA-256 of the file: 64 lower case hexadecimal digits.
     pub sha256: String,
@@ -62,22 +62,22 @@ pub struct Provides {
     /// `storage_transformer`, `extension` or `store`.
     #[serde(deserialize_with = "point", serialize_with = "kind")]
     pub kind: ExtensionPoint,
-    /// Its URI in the v3 draft.
+    /// The URI in the v3 draft.
     pub uri: Option<String>,
-    /// Its name in final v3.
+    /// The name in final v3.
     pub name: Option<String>,
-    /// Its id in v2.
+    /// The id in v2.
     pub id: Option<String>,
-    /// Further names and URIs that it is read by. Of a store, the schemes of its URLs, each with its `:`; a `:` alone stands
-    /// for paths.
+    /// Further names and URIs that are read. For a store, the schemes of its URLs, each followed by `:`; the
+    /// alias `:` stands for paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// One sentence: what it does.
+    /// What it does, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
 }
 
-/// What an author says of the tests that a plugin passes.
+/// The tests that a plugin passes, as its author declares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conformance {
@@ -104,7 +104,7 @@ fn point<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<ExtensionP
     let found = KINDS.into_iter().find(|(name, _)| *name == kind);
     found.map(|(_, point)| point).ok_or_else(|| {
         let names = KINDS.map(|(name, _)| name).join(", ");
-        serde::de::Error::custom(format!("kind `{kind}` is none that can be loaded; there are {names}"))
+        serde::de::Error::custom(format!("unknown kind `{kind}` (expected {names})"))
     })
 }
 
@@ -115,7 +115,7 @@ fn kind<S: Serializer>(point: &ExtensionPoint, serializer: S) -> Result<S::Ok, S
 }
 
 impl Provides {
-    /// All identifiers, in all formats.
+    /// The identifiers in all formats.
     pub fn identifiers(&self) -> impl Iterator<Item = &str> {
         let own = [&self.uri, &self.name, &self.id].into_iter().flatten();
         own.chain(&self.aliases).map(String::as_str)
@@ -127,9 +127,9 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong with it.
+    /// A sentence with the reason if it is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
-        /// Read first, since other versions may have other members.
+        /// Read first, because other versions may have other members.
         #[derive(Deserialize)]
         struct AnyVersion {
             manifest_version: u32,
@@ -137,25 +137,25 @@ impl Manifest {
         let toml = |error: toml::de::Error| error.to_string().trim_end().replace('\n', " ");
         let AnyVersion { manifest_version } = toml::from_str(text).map_err(toml)?;
         if manifest_version != 1 {
-            return Err(format!("manifest version {manifest_version} is not known; there is 1"));
+            return Err(format!("unknown manifest version {manifest_version} (expected 1)"));
         }
         let manifest: Self = toml::from_str(text).map_err(toml)?;
         manifest.check()?;
         Ok(manifest)
     }
 
-    /// The manifest of a library for this machine or for a runtime that is linked, as its author writes it: what the library says of itself. Its code runs.
-    /// `path` is where it will be, relative to the manifest.
+    /// The manifest of a library for this machine or for a linked runtime, with what the library reports. Its
+    /// code runs. `path` is the path of the library relative to the manifest.
     ///
     /// # Errors
     ///
-    /// Why it is no library that could be loaded.
+    /// If the library cannot be loaded.
     pub fn of_library(library: &[u8], path: &str) -> Result<Self, Refusal> {
         let platform = platform_of(library);
         Self::of_contents(&contents(&platform, library, None)?, platform, library, path)
     }
 
-    /// The same, of a library that is open.
+    /// The manifest of an open library.
     pub(super) fn of_contents(
         contents: &Contents,
         platform: String,
@@ -208,16 +208,16 @@ impl Manifest {
             ));
         }
         if self.provides.is_empty() {
-            return Err("it provides nothing".to_owned());
+            return Err("it does not provide an extension".to_owned());
         }
         for (number, provides) in self.provides.iter().enumerate() {
             if provides.uri.is_none() && provides.name.is_none() && provides.id.is_none() {
-                return Err(format!("provides[{number}] has neither uri, name nor id"));
+                return Err(format!("provides[{number}] does not have a uri, name or id"));
             }
             if let Some(wrong) =
                 provides.identifiers().find(|text| text.is_empty() || !text.chars().all(is_printable))
             {
-                return Err(format!("provides[{number}]: `{}` is no identifier", wrong.escape_debug()));
+                return Err(format!("provides[{number}]: `{}` is not an identifier", wrong.escape_debug()));
             }
             if !provides.summary.chars().all(is_printable) {
                 return Err(format!("provides[{number}]: its summary has characters that are not printable"));
@@ -227,7 +227,7 @@ impl Manifest {
                 && (provides.name.is_none() || !provides.aliases.iter().all(is_scheme))
             {
                 return Err(format!(
-                    "provides[{number}]: a store has a name, and its aliases are schemes with `:`"
+                    "provides[{number}]: a store must have a name, and aliases that are schemes followed by `:`"
                 ));
             }
         }
@@ -241,7 +241,7 @@ impl Manifest {
     }
 }
 
-/// What manifests call this machine: `linux_amd64`.
+/// The name of this machine in manifests: `linux_amd64`.
 #[must_use]
 pub fn platform() -> String {
     let architecture = match std::env::consts::ARCH {

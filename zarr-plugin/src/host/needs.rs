@@ -1,9 +1,9 @@
 //! The other libraries that a library needs.
 //!
-//! The system's loader opens them by their name, from folders that are not part of the plugin. So a library is refused if it
-//! brings folders to search (RPATH, RUNPATH). What it needs beyond the libraries of the system's C and C++ compilers is
-//! looked for in the folders of the system alone, hashed, and opened from a sealed copy before the library itself: the
-//! loader then takes what is open, since it knows open libraries by their SONAME.
+//! The dynamic loader opens them by name, from folders that are not part of the plugin. So a library with its
+//! own search folders (RPATH, RUNPATH) is refused. Needed libraries, except those of the C and C++ compilers of
+//! the system, are searched in the folders of the system only, hashed, and opened from a sealed copy before the
+//! library itself. The loader then uses the open copy, because it identifies open libraries by their SONAME.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use super::runtime::{platform_of, runtime};
 use crate::ffi::system::{is_sealed, loaded, open_sealed};
 
-/// The libraries of the system's C and C++ compilers, which are not pinned: each program uses them.
+/// The libraries of the C and C++ compilers of the system. They are not pinned: each program uses them.
 const SYSTEM: [&str; 7] = [
     "libc.so.6",
     "libdl.so.2",
@@ -26,17 +26,17 @@ const SYSTEM: [&str; 7] = [
     "libstdc++.so.6",
 ];
 
-/// The most libraries that a plugin may need.
+/// The largest number of libraries that a plugin may need.
 const MAX_NEEDED: usize = 64;
 
-/// What a library needs to be opened.
+/// The libraries that a library needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The newest version of the C library that it needs something of: `2.34`.
+    /// The newest version of the C library that it needs: `2.34`.
     pub glibc: Option<String>,
-    /// The libraries of the system's compilers that it needs.
+    /// The needed libraries of the compilers of the system.
     pub system: Vec<String>,
-    /// All others, and those that these need: each after what it needs itself.
+    /// All others, including indirect ones. Each follows the libraries that it needs.
     pub others: Vec<Needed>,
 }
 
@@ -46,18 +46,18 @@ pub struct Needs {
 pub struct Needed {
     /// Its SONAME.
     pub name: String,
-    /// Where it was found, without links.
+    /// The path without links.
     pub path: PathBuf,
     /// SHA-256 of the file.
     pub sha256: String,
 }
 
 impl Needs {
-    /// Finds what a library needs. No code runs.
+    /// Finds the libraries that a library needs. No code runs.
     ///
     /// # Errors
     ///
-    /// [`Refusal::Needs`] for a library that brings folders to search, or needs what cannot be found or pinned.
+    /// [`Refusal::Needs`] if the library has its own search folders, or a needed library cannot be found or pinned.
     pub fn of_library(library: &[u8]) -> Result<Self, Refusal> {
         if runtime(&platform_of(library)).is_some() {
             return Ok(Self::default());
@@ -66,8 +66,8 @@ impl Needs {
     }
 }
 
-/// Opens what a library needs, so that the system's loader takes just that. If there are `pins`, these are the files that
-/// may be used.
+/// Opens the libraries that a library needs, so that the dynamic loader uses exactly these. If there are
+/// `pins`, only these files may be used.
 pub(super) fn open_needed(library: &[u8], pins: Option<&[Needed]>) -> Result<(), Refusal> {
     for (needed, bytes) in Resolver::resolve(library, pins)?.files {
         let is_open = |path: &Path| pins.is_none() || is_copy(path, &needed.sha256);
@@ -79,7 +79,7 @@ pub(super) fn open_needed(library: &[u8], pins: Option<&[Needed]>) -> Result<(),
         let opened = open_sealed(&bytes).map_err(|error| {
             Refusal::Needs(format!("it needs {}, which cannot be opened: {error}", needed.path.display()))
         })?;
-        // It stays open as long as the program, as plugins do.
+        // Like a plugin, it is never closed.
         std::mem::forget((opened.library, opened.file));
         let now = loaded(&needed.name).unwrap_or_default();
         if !is_copy(&now, &needed.sha256) {
@@ -89,26 +89,26 @@ pub(super) fn open_needed(library: &[u8], pins: Option<&[Needed]>) -> Result<(),
     Ok(())
 }
 
-/// Whether a library that is loaded is the sealed copy of the file with this hash.
+/// Whether a loaded library is the sealed copy of the file with this hash.
 fn is_copy(path: &Path, hash: &str) -> bool {
     is_sealed(path) && read_library(path).is_ok_and(|bytes| sha256(&bytes) == hash)
 }
 
 fn in_use(name: &str, path: &Path) -> Refusal {
     Refusal::Needs(format!(
-        "it needs {name}, and this program has loaded another one already: {}",
+        "it needs {name}, but this program has already loaded another file: {}",
         path.display()
     ))
 }
 
-/// Finds what a library needs, and what that needs.
+/// Finds the libraries that a library needs, including indirect ones.
 #[derive(Debug)]
 struct Resolver<'p> {
     pins: Option<&'p [Needed]>,
     needs: Needs,
     /// The bytes of `needs.others`.
     files: Vec<(Needed, Vec<u8>)>,
-    /// Those whose needs are being looked at.
+    /// The libraries whose needs are being resolved.
     pending: Vec<String>,
 }
 
@@ -123,11 +123,11 @@ impl<'p> Resolver<'p> {
         Ok(resolver)
     }
 
-    /// Adds what a library needs. `whose` is what a person calls the library.
+    /// Adds the needs of a library. `whose` names the library in messages.
     fn add(&mut self, links: &Links, whose: &str) -> Result<(), Refusal> {
         if let Some((tag, folders)) = links.search_paths.first() {
             return Err(Refusal::Needs(format!(
-                "{whose} has {tag} `{folders}`, a list of folders to search: a file there could run that was never hashed; \
+                "{whose} has {tag} `{folders}`, a list of search folders: a file in them could run without having been hashed; \
                  `patchelf --remove-rpath` removes it"
             )));
         }
@@ -145,7 +145,7 @@ impl<'p> Resolver<'p> {
             return Ok(());
         }
         if self.pending.iter().any(|known| known == name) {
-            return Err(Refusal::Needs(format!("it needs {name}, which needs itself")));
+            return Err(Refusal::Needs(format!("it needs {name}, which depends on itself")));
         }
         if self.files.len() + self.pending.len() >= MAX_NEEDED {
             return Err(Refusal::Needs(format!("it needs more than {MAX_NEEDED} libraries")));
@@ -154,7 +154,7 @@ impl<'p> Resolver<'p> {
         let links = Links::read(&bytes).map_err(Refusal::Open)?;
         if links.soname.as_deref() != Some(name) {
             return Err(Refusal::Needs(format!(
-                "it needs {name}, and the SONAME of {} is {}",
+                "it needs {name}, but the SONAME of {} is {}",
                 needed.path.display(),
                 links.soname.as_deref().unwrap_or("missing")
             )));
@@ -166,7 +166,7 @@ impl<'p> Resolver<'p> {
         Ok(())
     }
 
-    /// The file of a library; `None` for one that the program itself has loaded and that is not pinned.
+    /// The file of a library; `None` if the program itself has loaded it and it is not pinned.
     fn found(&self, name: &str) -> Result<Option<(Needed, Vec<u8>)>, Refusal> {
         let Some(pins) = self.pins else { return in_system_folders(name) };
         let pin = pins.iter().find(|pin| pin.name == name);
@@ -194,7 +194,7 @@ fn is_of_system(name: &str) -> bool {
         || (name.starts_with("ld-linux") || name.starts_with("ld64.so")) && !name.contains('/')
 }
 
-/// Where the system has libraries, the first folder first.
+/// The folders of the libraries of the system, in the order of the search.
 fn system_folders() -> [String; 8] {
     let of_machine = |folder: &str| format!("{folder}/{}-linux-gnu", std::env::consts::ARCH);
     let folder = |folder: &str| folder.to_owned();
@@ -218,7 +218,7 @@ fn in_system_folders(name: &str) -> Result<Option<(Needed, Vec<u8>)>, Refusal> {
         Some(path) => read(name, &path).map(Some),
         None if is_name && loaded(name).is_some() => Ok(None),
         None => Err(Refusal::Needs(format!(
-            "it needs {name}, which is in none of the folders of the system: {}; link it statically, or install it there",
+            "it needs {name}, which is not in a folder of the system ({}); link it statically or install it there",
             folders.join(", ")
         ))),
     }

@@ -1,4 +1,4 @@
-//! Why plugins are not used.
+//! Reasons why plugins are not used.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::abi;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The policy lets no library in.
-    #[error("loading plugins is switched off (policy `off`)")]
+    /// The policy does not permit any library.
+    #[error("loading plugins is disabled (policy `off`)")]
     Off,
     /// The manifest cannot be read.
-    #[error("its manifest is not right: {}", printable(.0))]
+    #[error("its manifest is invalid: {}", printable(.0))]
     Manifest(String),
     /// Another major version of the ABI.
     #[error(
@@ -23,22 +23,22 @@ pub enum Refusal {
         expected = abi::ABI_MAJOR
     )]
     AbiMajor(u16),
-    /// No library for this machine.
-    #[error("it has no library for {}", printable(.0))]
+    /// The plugin does not have a library for this machine.
+    #[error("it does not have a library for {}", printable(.0))]
     Platform(String),
     /// The manifest names a file outside of its folder.
-    #[error("its manifest names `{}`, which leads out of its folder", printable(.0))]
+    #[error("its manifest names `{}`, which is outside of its folder", printable(.0))]
     LeadsOut(String),
     /// The library cannot be read.
     #[error("its library {} cannot be read: {}", printable_path(.path), printable(.message))]
     Unreadable {
         /// The library.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         message: String,
     },
-    /// Others could have changed it.
-    #[error("{} may be written by others than you and root; `chmod go-w` closes it", printable_path(.0))]
+    /// Other users can change it.
+    #[error("{} is writable by users other than you and root; `chmod go-w` fixes it", printable_path(.0))]
     WritableByOthers(PathBuf),
     /// A manifest of the same name was found before.
     #[error("{} comes first", printable_path(.0))]
@@ -46,12 +46,12 @@ pub enum Refusal {
     /// Another plugin has one of its identifiers.
     #[error("{}", printable(.0))]
     Claimed(String),
-    /// Nobody has trusted it.
-    #[error("it is not trusted yet; `zarrctl plugins trust {}` says that you trust it", printable(.0))]
+    /// It is not trusted.
+    #[error("it is not trusted yet; `zarrctl plugins trust {}` trusts it", printable(.0))]
     Untrusted(String),
     /// It is not the library that was trusted.
     #[error(
-        "its library is not the one that was trusted: SHA-256 is {found}, and plugins.lock has {}; \
+        "its library is not the one that was trusted: SHA-256 is {found}, but plugins.lock has {}; \
          `zarrctl plugins trust` trusts the new one",
         printable(.pinned)
     )]
@@ -63,7 +63,7 @@ pub enum Refusal {
     },
     /// The file is not the one that the manifest is for.
     #[error(
-        "its library is not the one that its manifest names: SHA-256 is {found}, and the manifest has {}; \
+        "its library is not the one in its manifest: SHA-256 is {found}, but the manifest has {}; \
          install it again",
         printable(.named)
     )]
@@ -73,22 +73,22 @@ pub enum Refusal {
         /// Of the file.
         found: String,
     },
-    /// It failed when it was tried.
-    #[error("it is in quarantine: {}; `zarrctl plugins probe` lets it out when it passes", printable(.0))]
+    /// It failed a probe.
+    #[error("it is in quarantine: {}; a `zarrctl plugins probe` that passes releases it", printable(.0))]
     Quarantined(String),
-    /// It brings folders to search, or needs other libraries that cannot be used.
+    /// It has its own search folders, or needs other libraries that cannot be used.
     #[error("{0}")]
     Needs(String),
     /// The system cannot open it.
     #[error("its library cannot be opened: {}", printable(.0))]
     Open(String),
-    /// It is no plugin.
-    #[error("its library has no symbol `{symbol}`", symbol = abi::ENTRY_SYMBOL)]
+    /// It is not a plugin.
+    #[error("its library does not have the symbol `{symbol}`", symbol = abi::ENTRY_SYMBOL)]
     NoSymbol,
-    /// It failed to say what it has.
+    /// It failed when it was opened.
     #[error("its library failed: {}", printable(.0))]
     Failed(String),
-    /// It has something else than its manifest says.
+    /// Its contents differ from its manifest.
     #[error("its library and its manifest do not agree: {}", printable(.0))]
     Disagree(String),
 }
@@ -105,8 +105,8 @@ fn abi_hint(found: u16) -> &'static str {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("plugin {} is not used: {refusal}", printable_path(.manifest))]
 pub struct PassedOver {
-    /// Where its manifest is.
+    /// The path of its manifest.
     pub manifest: PathBuf,
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
 }

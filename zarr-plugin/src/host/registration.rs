@@ -1,4 +1,4 @@
-//! Plugins of a registry that open their library when something is created.
+//! Plugins of a registry that open their library when an extension is created.
 
 use std::convert::identity;
 use std::sync::Arc;
@@ -25,11 +25,12 @@ use crate::ffi::import::Imported;
 use crate::ffi::library::Functions;
 
 impl Loader {
-    /// Adds all plugins that may be opened to `registry`, and says which ones may not. Their libraries are opened when
-    /// something is created by one of their identifiers. Of an identifier that a plugin of `registry` or an earlier one
-    /// has, the later plugin is passed over as a whole.
+    /// Adds all plugins that may be opened to `registry`, and returns the others. A library is opened when an
+    /// extension is created by one of its identifiers. A plugin is not added if `registry` or an earlier plugin
+    /// has one of its identifiers.
     ///
-    /// Examples are known of libraries that [`Loader::open`] has opened before. What is registered stays in memory as long as the program: some words per identifier.
+    /// Examples are available for libraries that [`Loader::open`] opened before. Registered plugins remain in
+    /// memory as long as the program: a few words per identifier.
     pub fn register(&self, registry: &mut Registry) -> Vec<PassedOver> {
         let mut passed_over = Vec::new();
         for (number, candidate) in self.candidates().iter().enumerate() {
@@ -56,7 +57,7 @@ impl Loader {
         let manifest = candidate.manifest()?;
         let origin =
             Origin { package: leaked(&manifest.name), version: leaked(&manifest.version.to_string()) };
-        // All of it or nothing.
+        // A plugin is added completely or not at all.
         let mut with_it = registry.clone();
         for (entry, provides) in manifest.provides.iter().enumerate() {
             let lazy = Lazy { loader: self.clone(), number, entry, name: format!("plugin {origin}").into() };
@@ -72,7 +73,7 @@ fn leaked(text: &str) -> &'static str {
     text.to_owned().leak()
 }
 
-/// One entry of a manifest, whose library is opened when it is needed.
+/// An entry of a manifest. Its library is opened when it is needed.
 #[derive(Debug, Clone)]
 struct Lazy {
     loader: Loader,
@@ -93,7 +94,7 @@ impl Lazy {
         functions.ok_or_else(|| Invalid::new(format!("{} does not have it", self.name)))
     }
 
-    /// The codec of the entry, if a runtime has it.
+    /// The codec of the entry, if a runtime runs it.
     fn run(&self) -> Result<Option<&CodecPlugin>, Invalid> {
         Ok(self.library()?.run(self.entry))
     }
@@ -113,7 +114,7 @@ impl Lazy {
         };
         let opened = self.loader.candidates()[self.number].about(self.entry);
         let about = opened.unwrap_or(About::new(leaked(&provides.summary), &[]));
-        // The kinds agree: a library whose items are of others than its manifest says is not opened.
+        // The kinds agree: a library whose items differ from its manifest is not opened.
         macro_rules! plugin {
             ($kind:ty, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {
                 registry.register(Plugin::<$kind> {
@@ -158,7 +159,7 @@ impl Lazy {
     }
 
     fn other_kind(&self) -> Invalid {
-        Invalid::new(format!("{} has another kind of it", self.name))
+        Invalid::new(format!("{} has an extension of another kind", self.name))
     }
 
     fn codec(self, identifiers: Identifiers, about: About, origin: Origin) -> CodecPlugin {
@@ -203,7 +204,7 @@ impl Lazy {
         }
     }
 
-    /// A store, whose schemes are among its identifiers.
+    /// A store. Its schemes are among its identifiers.
     fn store(self, identifiers: Identifiers, about: About, origin: Origin) -> StorePlugin {
         let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
         let schemes: Vec<&'static str> = schemes.collect();
@@ -226,7 +227,7 @@ impl Lazy {
     fn opens_stores(&self) -> Result<&Imported<StoreVtable>, Invalid> {
         match self.functions()? {
             Functions::Store(imported) => Ok(imported),
-            _ => Err(Invalid::new(format!("{} has no such store", self.name))),
+            _ => Err(Invalid::new(format!("{} does not have this store", self.name))),
         }
     }
 }

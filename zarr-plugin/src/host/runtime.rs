@@ -1,17 +1,17 @@
-//! Libraries that are no code of this machine, and what runs them.
+//! Runtimes for libraries that are not native code.
 
 use zarr_spec::CodecPlugin;
 
 use super::manifest::platform;
 use super::refusal::Refusal;
 
-/// Runs libraries of a platform that is none of this machine's. A crate that has one submits it to `inventory`, and
-/// every [`super::Loader`] of a program that links the crate knows it.
+/// Runs libraries of another platform. A crate submits it to `inventory`, and every [`super::Loader`] of a
+/// program that links the crate uses it.
 #[derive(Debug)]
 pub struct Runtime {
-    /// What manifests call the platform: `wasm32`.
+    /// The name of the platform in manifests: `wasm32`.
     pub platform: &'static str,
-    /// Whether a library is one for it.
+    /// Whether a library is for this platform.
     pub recognises: fn(library: &[u8]) -> bool,
     /// Opens a library. Its code runs.
     pub open: fn(library: &[u8]) -> Result<Opened, Refusal>,
@@ -19,20 +19,20 @@ pub struct Runtime {
 
 zarr_spec::inventory::collect!(Runtime);
 
-/// What a library has that a [`Runtime`] has opened. It stays as long as the program.
+/// The contents of a library that a [`Runtime`] opened. They live as long as the program.
 #[derive(Debug)]
 pub struct Opened {
-    /// Major and minor version of the ABI that it speaks.
+    /// The major and the minor version of the ABI that it uses.
     pub abi: (u16, u16),
-    /// Its name, as the library says itself.
+    /// The name that the library reports.
     pub name: &'static str,
     /// MAJOR.MINOR.PATCH.
     pub version: &'static str,
-    /// As SPDX has it.
+    /// The SPDX expression of its license.
     pub license: &'static str,
-    /// What it was built with.
+    /// The compiler or program that built it.
     pub build: &'static str,
-    /// Its codecs. Their origin is not looked at.
+    /// Its codecs. Their origin is ignored.
     pub codecs: Vec<CodecPlugin>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn runtime(platform: &str) -> Option<&'static Runtime> {
     runtimes().find(|runtime| runtime.platform == platform)
 }
 
-/// The platforms whose libraries this program can open, the best one first.
+/// The platforms whose libraries this program can open, in order of preference.
 pub(super) fn platforms() -> Vec<String> {
     let mut others: Vec<_> = runtimes().map(|runtime| runtime.platform.to_owned()).collect();
     others.sort();
@@ -49,7 +49,7 @@ pub(super) fn platforms() -> Vec<String> {
     others
 }
 
-/// The platform that a library is for.
+/// The platform of a library.
 pub(super) fn platform_of(library: &[u8]) -> String {
     let runtime = runtimes().find(|runtime| (runtime.recognises)(library));
     runtime.map_or_else(platform, |runtime| runtime.platform.to_owned())

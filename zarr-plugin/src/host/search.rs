@@ -1,4 +1,5 @@
-//! Where manifests are looked for. Never in the working directory, and never where the system looks for libraries.
+//! The places where manifests are searched. They never include the working directory or the library folders of
+//! the system.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,14 +8,14 @@ use super::files::refused_folder;
 use super::refusal::Refusal;
 use crate::ffi::system::variable;
 
-/// Why a place is looked at.
+/// Why a place is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// Whoever runs the program said so.
+    /// The user of the program named it.
     Given,
     /// The variable `ZARR_PLUGIN_PATH`.
     Variable,
-    /// The folder for data of the user.
+    /// The data folder of the user.
     User,
     /// A folder of the system.
     System,
@@ -23,13 +24,14 @@ pub enum Source {
 /// A folder with manifests, or one manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Why it is looked at.
+    /// Why it is searched.
     pub source: Source,
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
 }
 
-/// Places in the order in which they are looked at. If several have a plugin of one name, the one in the first place is used.
+/// Places in the order of the search. If several have a plugin of the same name, the one in the first place is
+/// used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
     places: Vec<Place>,
@@ -38,7 +40,7 @@ pub struct Search {
 }
 
 impl Place {
-    /// Why no plugin there is used, whatever is in it: others may write the folder.
+    /// Why no plugin in it is used, if other users may write the folder.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         refused_folder(&self.path)
@@ -46,7 +48,7 @@ impl Place {
 }
 
 impl Search {
-    /// Nowhere.
+    /// No place.
     #[must_use]
     pub fn nowhere() -> Self {
         Self::default()
@@ -54,15 +56,15 @@ impl Search {
 
     /// `ZARR_PLUGIN_PATH`, then the folder of the user, then those of the system.
     ///
-    /// A program that runs with more rights than the user who started it, such as a set-uid program, reads no variable: only
-    /// the folders of the system are searched.
+    /// A program with more rights than the user who started it, such as a set-uid program, does not read
+    /// variables: it searches only the folders of the system.
     #[must_use]
     pub fn from_environment() -> Self {
         Self::from_variables(variable)
     }
 
-    /// As [`Search::from_environment`], with variables from elsewhere. Paths that are not absolute are left out: they would
-    /// be in the working directory.
+    /// As [`Search::from_environment`], with other variables. Paths that are not absolute are left out: they
+    /// are relative to the working directory.
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut search = Self::nowhere();
@@ -84,7 +86,7 @@ impl Search {
         search
     }
 
-    /// Also at `path`, a folder or a manifest, before all that was not given.
+    /// Adds `path`, a folder or a manifest, before all places that are not given.
     #[must_use]
     pub fn given(mut self, path: impl AsRef<Path>) -> Self {
         let place = Place { source: Source::Given, path: path.as_ref().to_owned() };
@@ -93,20 +95,20 @@ impl Search {
         self
     }
 
-    /// The paths of `ZARR_PLUGIN_PATH` that are not absolute and so are not looked at.
+    /// The paths of `ZARR_PLUGIN_PATH` that are not absolute. They are not searched.
     #[must_use]
     pub fn left_out(&self) -> &[PathBuf] {
         &self.left_out
     }
 
-    /// The folder for plugins of the user, if the environment says where that is.
+    /// The plugin folder of the user, if the environment defines it.
     #[must_use]
     pub fn user_folder(&self) -> Option<&Path> {
         let user = self.places.iter().find(|place| place.source == Source::User);
         user.map(|place| place.path.as_path())
     }
 
-    /// The places, the first one first.
+    /// The places in order.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places

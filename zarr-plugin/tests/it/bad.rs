@@ -1,5 +1,5 @@
-//! The plugins of `docs/plugins-bad.md`: each is made, and what becomes of it is compared with its row. Those that take a
-//! process of their own are in the tests of `zarrctl`.
+//! The plugins of `docs/plugins-bad.md`: each is made, and what becomes of it is compared with its row. Those
+//! that take a process of their own are in the tests of `zarrctl`.
 
 use std::fmt::Display;
 use std::fs::{self, Permissions};
@@ -61,7 +61,7 @@ const CASES: &[(&str, Make)] = &[
     ("it is for another major version of the ABI, says its manifest", || {
         xor(&Installed::new(b"no library", &Manifest { major: 1, ..XOR_C }))
     }),
-    ("it has no library for this machine", || {
+    ("it does not have a library for this machine", || {
         of_manifest(|text| text.replace(&format!("[library.{}]", platform()), "[library.windows_amd64]"))
     }),
     ("it has WebAssembly alone, and the program has nothing that runs it", || {

@@ -18,8 +18,8 @@ fn the_header_is_generated_from_the_definitions() {
     assert!(stored == abi::header(), "include/zarr_plugin.h differs from src/abi.rs; see this test");
 }
 
-/// Version 2.0 on a machine with 64 bits. A struct that begins with `struct_size` may grow at its end in a minor version.
-/// Nothing else in this table may change.
+/// Version 2.0 on a machine with 64 bits. A struct that begins with `struct_size` may grow at its end in a
+/// minor version. Nothing else in this table may change.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn structs_have_the_layout_of_version_2_0() {

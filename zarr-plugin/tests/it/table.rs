@@ -1,8 +1,8 @@
-//! `docs/plugins-bad.md`, as the tests of this crate and of `zarrctl` read it.
+//! Reads `docs/plugins-bad.md` for the tests of this crate and of `zarrctl`.
 
 use std::fs;
 
-/// A plugin that does something wrong.
+/// A faulty plugin.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) wrong: String,
@@ -10,12 +10,12 @@ pub(crate) struct Row {
     pub(crate) message: String,
 }
 
-/// All rows, as they stand there.
+/// All rows of the tables.
 pub(crate) fn rows() -> Vec<Row> {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/plugins-bad.md")).unwrap();
     let lines = page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
     let rows: Vec<Row> = lines
-        .filter(|line| !line.starts_with("what is wrong"))
+        .filter(|line| !line.starts_with("fault |"))
         .map(|line| match line.split(" | ").collect::<Vec<_>>()[..] {
             [wrong, found_by, message] => {
                 let [wrong, found_by, message] = [wrong, found_by, message].map(ToOwned::to_owned);

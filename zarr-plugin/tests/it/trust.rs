@@ -80,14 +80,14 @@ fn a_policy_only_tightens() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let loader = installed.loader(Policy::Pinned);
     let error = loader.tighten(Policy::Any).unwrap_err().to_string();
-    assert_eq!(error, "policy Any would let in more than Pinned");
+    assert_eq!(error, "policy Any permits more than the present policy Pinned");
     // A plugin that was registered before is not opened after.
     let loader = installed.loader(Policy::Any);
     let mut registry = Registry::empty();
     assert_eq!(loader.register(&mut registry), []);
     loader.tighten(Policy::Off).unwrap();
     let error = create(&registry, "example.xor", &zarr_spec::json!({"key": 1})).unwrap_err().to_string();
-    assert_eq!(error, "plugin xor-c 1.2.0 is not used: loading plugins is switched off (policy `off`)");
+    assert_eq!(error, "plugin xor-c 1.2.0 is not used: loading plugins is disabled (policy `off`)");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn of_two_that_claim_one_identifier_the_later_one_is_passed_over_whole() {
     assert_eq!(names, [Some("example.xor")]);
     let why = loader.explain("example.xor").to_string();
     let comes_first =
-        format!("later.toml: {} has `example.xor`, too, and comes first", first.manifest().display());
+        format!("later.toml: {} also has `example.xor` and comes first", first.manifest().display());
     assert!(why.contains(&comes_first), "{why}");
 
     let mut registry = Registry::empty();
@@ -254,7 +254,7 @@ fn an_identifier_of_a_plugin_that_is_not_trusted_leads_to_what_to_do() {
         unknown,
         format!(
             "codec `example.xor` is in plugin xor-c 1.2.0 ({}), which is not used: it is not trusted yet; \
-             `zarrctl plugins trust xor-c` says that you trust it",
+             `zarrctl plugins trust xor-c` trusts it",
             installed.manifest().display()
         )
     );
@@ -271,7 +271,7 @@ fn every_place_and_every_candidate_is_explained() {
     let text = loader.explain("example.xor").to_string();
     let expected = format!(
         "`example.xor` was looked for at:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it uses \
-         version 7 of the plugin ABI, expected version 2; it needs a newer version of this program\n    zz.toml: its manifest is not right: manifest version 2 is \
+         version 7 of the plugin ABI, expected version 2; it needs a newer version of this program\n    zz.toml: its manifest is invalid: manifest version 2 is \
          not known; there is 1\n  {} (given)\n    xor-c.toml: provides it\n",
         wrong.folder.path().display(),
         right.manifest().display()
@@ -299,9 +299,9 @@ fn a_manifest_is_read_strictly() {
         ("'codec'", "'filter'", "kind `filter` is none that can be loaded"),
         ("'codec', name", "'store', aliases = ['a'], name", "its aliases are schemes with `:`"),
         ("'codec', name", "'store', id", "a store has a name"),
-        ("name = 'a' }", "aliases = ['a'] }", "provides[0] has neither uri, name nor id"),
-        ("name = 'a' }", "name = '' }", "provides[0]: `` is no identifier"),
-        ("provides = [{ kind = 'codec', name = 'a' }]", "provides = []", "it provides nothing"),
+        ("name = 'a' }", "aliases = ['a'] }", "provides[0] does not have a uri, name or id"),
+        ("name = 'a' }", "name = '' }", "provides[0]: `` is not an identifier"),
+        ("provides = [{ kind = 'codec', name = 'a' }]", "provides = []", "it does not provide an extension"),
         ("000'", "00G'", "sha256 is not 64 lower case"),
         ("level", "levels", "unknown field `levels`"),
     ] {

@@ -307,7 +307,7 @@ fn a_fifo_in_place_of_the_lock_file_or_a_manifest_does_not_block() {
     make_fifo(home.plugins().join("fifo.toml"));
     let list = home.says(&["plugins"]);
     assert!(
-        list.contains("fifo.toml: not used: its manifest is not right: it is not a regular file"),
+        list.contains("fifo.toml: not used: its manifest is invalid: it is not a regular file"),
         "{list}"
     );
     home.says(&["tree", "a.zarr"]);
@@ -370,7 +370,7 @@ fn why_tells_every_place_and_what_came_of_it() {
     fs::write(user.join("broken.toml"), "manifest_version = 2").unwrap();
     fs::remove_file(home.configuration("plugins.lock")).unwrap();
     let why = home.says(&["plugins", "why", "example.xor"]);
-    assert!(why.contains("broken.toml: its manifest is not right: manifest version 2 is not known"), "{why}");
+    assert!(why.contains("broken.toml: its manifest is invalid: unknown manifest version 2"), "{why}");
     assert!(why.contains("xor-c-1.2.0.toml: it is not trusted yet; `zarrctl plugins trust xor-c`"), "{why}");
 }
 

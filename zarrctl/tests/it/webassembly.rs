@@ -148,9 +148,7 @@ mod run {
             "--codec",
             r#"example.runs:{"width":1}"#,
         ];
-        assert!(
-            refuses(&place, &create).contains("`zarrctl plugins trust example-runs` says that you trust it")
-        );
+        assert!(refuses(&place, &create).contains("`zarrctl plugins trust example-runs` trusts it"));
         let trusted = says(&place, &["plugins", "trust", "example-runs"]);
         assert!(trusted.contains("example-runs-1.0.0-wasm32.wasm\n"), "{trusted}");
         assert_eq!(used(&place, "/a").trim(), "[7, 7, 7, 7, 1, 2]");

@@ -55,7 +55,8 @@ callbacks! {
 
 /// # Safety
 ///
-/// The pointers are those of one call. `context` is the [`Shown`] of a call that has not ended, and no other code uses it.
+/// The pointers are those of one call. `context` is the [`Shown`] of a call that has not ended, and no other
+/// code uses it.
 unsafe fn run_shown(
     direction: Direction,
     context: *mut c_void,

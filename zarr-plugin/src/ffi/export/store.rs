@@ -254,8 +254,8 @@ callbacks! {
         let requests: Vec<Request> = requests.collect::<Result<_, Failure>>()?;
         let store = Arc::clone(store(this));
         let responses = store.get_many(requests, budget);
-        // SAFETY: the batch owns the store and drops it after the responses, which borrow from it. An `Arc` does not move
-        // its content.
+        // SAFETY: the batch owns the store and drops it after the responses, which borrow from it. An `Arc`
+        // does not move its content.
         let responses = std::mem::transmute::<Responses<'_>, Responses<'static>>(responses);
         batch
             .write(Box::into_raw(Box::new(Batch { responses, count: n_requests, _store: store })).cast());
@@ -324,8 +324,8 @@ callbacks! {
     fn begin_listing(this: *const c_void, below: Str, listing: *mut *mut c_void) {
         let store = Arc::clone(store(this));
         let keys = store.list_prefix(&prefix(below)?).map_err(listing_failure)?;
-        // SAFETY: the listing owns the store and drops it after the keys, which borrow from it. An `Arc` does not move its
-        // content.
+        // SAFETY: the listing owns the store and drops it after the keys, which borrow from it. An `Arc` does
+        // not move its content.
         let keys = std::mem::transmute::<Keys<'_>, Keys<'static>>(keys);
         listing.write(Box::into_raw(Box::new(Listing { keys, _store: store })).cast());
         Ok(())

@@ -95,8 +95,8 @@ impl Imported<CodecVtable> {
 /// The largest number of chains of a codec.
 const MAX_CHAINS: u32 = 64;
 
-/// The error of a failed call: the chunk is at fault, or `origin` is. `origin` is the name of the plugin, or empty if a library
-/// calls its host.
+/// The error of a failed call: the chunk is at fault, or `origin` is. `origin` is the name of the plugin, or
+/// empty if a library calls its host.
 ///
 /// [`abi::INTERNAL`] means that a plugin cannot encode a chunk. During decoding, it is a fault of the plugin.
 pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) -> CodecError {

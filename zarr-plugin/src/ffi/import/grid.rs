@@ -138,7 +138,8 @@ impl ChunkGrid for LoadedGrid {
             Ok(unsafe { chunk_of(this, dimension, element, &mut chunk, err) })
         });
         called.map_err(|failure| self.error(&failure))?;
-        // The chunk must exist and have the element: later computations use it. A chunk that ends past 2^64 has no range.
+        // The chunk must exist and have the element: later computations use it. A chunk that ends past 2^64 has
+        // no range.
         Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
         if self.chunk_range(dimension, chunk).is_ok_and(|range| !range.contains(&element)) {
             let what = format!("element {element} along dimension {dimension} is not in chunk {chunk}");

@@ -165,7 +165,8 @@ fn receive(
 
 /// `add` of a sink.
 unsafe extern "C" fn add(this: *mut ListSink, is_prefix: u32, text: Str) -> i32 {
-    // SAFETY: the store calls it during the call that lends the sink, on one thread at a time; the context is a `Received`.
+    // SAFETY: the store calls it during the call that lends the sink, on one thread at a time; the context is a
+    // `Received`.
     let (received, text) = unsafe { (&mut *(*this).context.cast::<Received<'_>>(), borrowed_text(text)) };
     let added = match text {
         Ok(text) => received.add(is_prefix != 0, text),

@@ -46,8 +46,8 @@ impl Imported<StoreVtable> {
         // The other side owns it as soon as it is called.
         let given = given.map(|given| hand_over(Arc::clone(given)));
         let given = given.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: a function of the library, called with its own context and memory for its results. This side owns the
-        // store that it returns.
+        // SAFETY: a function of the library, called with its own context and memory for its results. This side
+        // owns the store that it returns.
         unsafe {
             let location = lend(location.as_bytes());
             let description = lend(description.as_bytes());

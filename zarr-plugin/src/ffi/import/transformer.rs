@@ -86,8 +86,8 @@ impl LoadedTransformer {
         self.instance.call(|vtable, this, err| {
             let wrap = required(vtable.wrap, "wrap")?;
             let next = hand_over(next);
-            // SAFETY: a function of the library, called with its object, a store that it owns as soon as it is called, and
-            // memory for its result.
+            // SAFETY: a function of the library, called with its object, a store that it owns as soon as it is
+            // called, and memory for its result.
             Ok(unsafe { wrap(this, &next, lend(array.as_str().as_bytes()), &mut wrapped, err) })
         })?;
         // SAFETY: the library passes the ownership.
