@@ -35,7 +35,7 @@ pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Erro
         }
         _ => match far_file(access, &location) {
             Some(reason) => reason,
-            None if names.is_some() => format!("the store is empty"),
+            None if names.is_some() => "the store is empty".to_owned(),
             None => looked_for.to_owned(),
         },
     };
