@@ -141,7 +141,7 @@ fn what_is_no_archive_says_so() {
     let archive = place.at("a.zip");
     text(&["pack", &store, &archive]);
     let whole = fs::read(&archive).unwrap();
-    assert!(tree(&place.file("cut.zip", &whole[..whole.len() - 30])).contains("cut short"));
+    assert!(tree(&place.file("cut.zip", &whole[..whole.len() - 30])).contains("truncated"));
     // A folder may be called so.
     fs::rename(&store, place.path("folder.zip")).unwrap();
     assert_eq!(bytes(&["get", &place.at("folder.zip"), "/g/a"]), [0, 1, 2, 3, 4, 5]);
