@@ -114,8 +114,7 @@ fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_
     assert!(packed.contains("install it with `zarrctl plugins install dist`"), "{packed}");
     let installed = home.says(&["plugins", "install", "dist"]);
     assert!(installed.ends_with("To trust it: zarrctl plugins trust xor-c\n"), "{installed}");
-    let untrusted =
-        "which is not used: it is not trusted yet; `zarrctl plugins trust xor-c` trusts it";
+    let untrusted = "which is not used: it is not trusted yet; `zarrctl plugins trust xor-c` trusts it";
     let refusal = home.refuses(&get);
     assert!(
         refusal.contains("codec `example.xor` is in plugin xor-c 1.2.0 (") && refusal.contains(untrusted),

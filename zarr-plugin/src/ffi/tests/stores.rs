@@ -48,7 +48,7 @@ impl Store for Counting {
         match key.as_str() {
             "there" => {
                 let part = options.range.within(3);
-                to.put(&b"123"[part.start as usize..part.end as usize]).unwrap();
+                to.put(&b"123"[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()]).unwrap();
                 Ok(Some(GetResult::new(Contents::Written, 3, Some(Version::new("v1")))))
             }
             _ => Err(StoreError::io("reading", key.as_str(), "it fails").with_kind(self.kind)),
@@ -68,7 +68,7 @@ impl Store for Counting {
         let prefix = prefix.as_str().to_owned();
         Ok(Box::new((0..KEYS).map(move |number| {
             self.listed.fetch_add(1, Ordering::Relaxed);
-            Ok(Key::new(&format!("{prefix}{number}"))?)
+            Ok(Key::new(format!("{prefix}{number}"))?)
         })))
     }
 }
