@@ -48,7 +48,8 @@ impl Store for Counting {
         match key.as_str() {
             "there" => {
                 let part = options.range.within(3);
-                to.put(&b"123"[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()]).unwrap();
+                to.put(&b"123"[usize::try_from(part.start).unwrap()..usize::try_from(part.end).unwrap()])
+                    .unwrap();
                 Ok(Some(GetResult::new(Contents::Written, 3, Some(Version::new("v1")))))
             }
             _ => Err(StoreError::io("reading", key.as_str(), "it fails").with_kind(self.kind)),
