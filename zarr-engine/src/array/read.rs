@@ -95,8 +95,9 @@ impl Array {
         T::collect(self.read(selection)?)
     }
 
-    /// Reads a selection as an `ndarray`. Chunks are decoded to its own memory, which is new: where that matters,
-    /// [`Array::read_values`] and [`Values::view`](crate::Values::view) are faster.
+    /// Reads a selection as an `ndarray`. Chunks are decoded to its memory, which is new: if that matters,
+    /// [`Array::read_values`] and [`Values::view`](crate::Values::view) are faster. A large array begins at a cache line of
+    /// its allocation, so that [`ndarray::ArrayBase::into_raw_vec_and_offset`] returns an offset.
     ///
     /// # Errors
     ///
@@ -108,9 +109,9 @@ impl Array {
     ) -> Result<ndarray::ArrayD<T>, Error> {
         type_matches::<T>(&**self.data_type())?;
         let located = selection.into().located(self.shape())?;
-        let mut values = crate::memory::zeroed_vec::<T>(located.count()?)?;
-        self.read_fixed(&located, size_of::<T>(), as_bytes_mut(&mut values), true)?;
-        crate::values::into_ndarray(&located.shape, values)
+        let mut values = crate::values::AlignedVec::<T>::zeroed(located.count()?)?;
+        self.read_fixed(&located, size_of::<T>(), as_bytes_mut(values.as_mut_slice()), true)?;
+        values.into_ndarray(&located.shape)
     }
 
     /// Reads many selections. A chunk, or inner chunk, that several of them want is fetched and decoded once.
