@@ -301,7 +301,7 @@ mod tests {
             assert_eq!(opened, format!("opened archive:{archive}"));
         }
         assert!(message(&format!("file://{}", at("c", b""))).contains("is a file, not a store"));
-        assert!(message(&at("zarr.json", b"{}")).contains("the store is the folder"));
+        assert!(message(&at("zarr.json", b"{}")).contains("give the folder of the hierarchy"));
     }
 
     #[test]

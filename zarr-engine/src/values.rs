@@ -115,7 +115,8 @@ impl<T: Element> AlignedVec<T> {
         let spare = Self::LINE.div_ceil(size);
         let values: Vec<T> = zeroed_vec(count.saturating_add(spare))?;
         // Elements of some sizes never begin with a cache line.
-        let start = Some(values.as_ptr().align_offset(Self::LINE)).filter(|&start| start <= spare).unwrap_or(0);
+        let start =
+            Some(values.as_ptr().align_offset(Self::LINE)).filter(|&start| start <= spare).unwrap_or(0);
         Ok(Self { values, used: start..start + count })
     }
 

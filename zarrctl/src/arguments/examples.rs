@@ -27,8 +27,8 @@ pub(super) const BENCH: &str = "Examples:
 
 pub(super) const CREATE: &str = r#"Examples:
   zarrctl create new.zarr temperature --shape 365,180,360 --dtype float32
-  zarrctl create new.zarr mask --shape 100,100 --dtype bool --chunks 50,50 --codec zstd:'{"level":3}'
-  zarrctl create new.zarr elevation --shape 4096,4096 --dtype int16 --shards 1024,1024 --chunks 256,256"#;
+  zarrctl create new.zarr mask --shape 9,9 --dtype bool --codec zstd:'{"level":3}'
+  zarrctl create new.zarr elevation --shape 64,64 --dtype int16 --shards 32,32 --chunks 8,8"#;
 
 pub(super) const PUT: &str = "Examples:
   zarrctl get demo/v3 image/mandelbrot -o mandelbrot.npy
@@ -128,7 +128,7 @@ pub(super) const CONFORMANCE_STORE: &str = "Examples:
 #[cfg(feature = "conformance")]
 pub(super) const CONFORMANCE_FORMAT: &str = "Examples:
   zarrctl conformance format --list
-  zarrctl conformance format --format v2 --generated 3 --reader 'zarrctl get {store} {array} --output {out} --format raw'";
+  zarrctl conformance format --format v2 --generated 3 --reader 'zarrctl get {store} {array} -o {out} --format raw'";
 
 pub(super) const COMPLETIONS: &str = "Examples:
   zarrctl completions bash > zarrctl.bash";

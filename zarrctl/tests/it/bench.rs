@@ -140,9 +140,9 @@ fn little_or_nothing_is_not_judged() {
     new("/empty", "3,0");
     new("/unwritten", "300,300");
     for (path, sentence) in [
-        ("/scalar", "no chunk is stored, and all elements are the fill value"),
+        ("/scalar", "no chunk is stored, so all elements are the fill value"),
         ("/empty", "the array has no elements"),
-        ("/unwritten", "no chunk is stored, and all elements are the fill value"),
+        ("/unwritten", "no chunk is stored, so all elements are the fill value"),
     ] {
         let report = measured(&store, path);
         assert_eq!(advice(&report), format!("nothing to measure: {sentence}"), "{path}");
@@ -197,7 +197,7 @@ fn measuring_writes_nothing_and_wants_an_array() {
     measured(&store, "/a");
     assert_eq!(place.files("store"), before);
     assert!(refused(&["bench", &store, "/"], 1).contains("`zarrctl tree STORE` lists the nodes"));
-    assert!(refused(&["bench", &store, "/b"], 1).contains("`zarrctl tree STORE` lists the nodes"));
+    assert!(refused(&["bench", &store, "/b"], 1).contains("there is no node at /b; did you mean /a?"));
 }
 
 #[test]

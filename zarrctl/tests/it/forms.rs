@@ -67,7 +67,7 @@ fn a_type_that_numpy_does_not_have_is_refused_in_one_sentence() {
     let store = created(&place, "v3", "2", "bfloat16");
     let message = refused(&["get", &store, "/a", "-o", &place.at("out.npy")], 1);
     let wanted = "NumPy does not have the type bfloat16; `float32` can represent all of its values; \
-                  --format raw, json and csv can write these elements";
+                  use --format raw, json or csv";
     assert!(message.contains(wanted) && message.matches("bfloat16").count() == 1, "{message}");
 }
 
@@ -82,7 +82,7 @@ fn files_that_do_not_fit_are_refused_before_anything_is_written() {
         ("short.npy", whole[..whole.len() - 1].to_vec(), "11 bytes"),
         ("long.npy", [whole.clone(), vec![0]].concat(), "13 bytes"),
         ("header.npy", whole[..60].to_vec(), "cut short"),
-        ("magic.npy", vec![0; 200], "no npy file"),
+        ("magic.npy", vec![0; 200], "not an npy file"),
         ("none.npy", Vec::new(), "too short"),
         ("raw", vec![0; 12], "--format raw"),
     ];
@@ -249,10 +249,10 @@ fn endings_that_are_not_known_need_a_format() {
     let place = Place::new();
     let store = created(&place, "v3", "2", "uint8");
     for (name, part) in [
-        ("a.nc", "unknown ending `.nc`; give --format"),
-        ("a.parquet", "unknown ending `.parquet`; give --format"),
-        ("a.txt", "unknown ending `.txt`; give --format"),
-        ("a", "no ending"),
+        ("a.nc", "unknown extension `.nc`; use --format"),
+        ("a.parquet", "unknown extension `.parquet`; use --format"),
+        ("a.txt", "unknown extension `.txt`; use --format"),
+        ("a", "does not have an extension"),
     ] {
         let file = place.at(name);
         let message = refused(&["get", &store, "/a", "-o", &file], 1);

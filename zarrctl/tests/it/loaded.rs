@@ -207,7 +207,7 @@ fn an_upgrade_leaves_the_trusted_version_in_use_until_the_new_one_is_trusted() {
     };
     assert!(plugin(&home).ends_with("xor-c 1.2.0"));
     let why = home.says(&["plugins", "why", "example.xor"]);
-    let untrusted = "xor-c-1.10.0.toml: it is not trusted yet; `zarrctl plugins trust xor-c` says";
+    let untrusted = "xor-c-1.10.0.toml: it is not trusted yet; `zarrctl plugins trust xor-c` trusts it";
     assert!(why.contains(untrusted) && why.contains("xor-c-1.2.0.toml: provides it"), "{why}");
 
     let trusted = home.says(&["plugins", "trust", "xor-c"]);
@@ -234,7 +234,7 @@ fn an_upgrade_leaves_the_trusted_version_in_use_until_the_new_one_is_trusted() {
 fn a_plugin_of_a_name_that_is_built_in_is_told_to_be_of_no_use() {
     let home = Home::new();
     let library = home.library_of("libzstd.so", "#define NAME \"zstd\"", "");
-    let warning = "warning: xor-c is not used: codec `zstd` is built into this program (zarr-codec-zstd ";
+    let warning = "warning: xor-c is not used: this program has its own codec `zstd` (zarr-codec-zstd ";
     for arguments in
         [["plugins", "pack", &*library], ["plugins", "install", "dist"], ["plugins", "trust", "xor-c"]]
     {
@@ -276,10 +276,7 @@ fn what_a_library_needs_is_shown_and_folders_to_search_are_refused() {
     let library = home.linked("search.so", &["-Wl,-rpath,$ORIGIN,--enable-new-dtags"]);
     for verb in ["pack", "probe"] {
         let refusal = home.refuses(&["plugins", verb, &library]);
-        assert!(
-            refusal.contains("its library has RUNPATH `$ORIGIN`, a list of folders to search"),
-            "{refusal}"
-        );
+        assert!(refusal.contains("its library has RUNPATH `$ORIGIN`, a list of search folders"), "{refusal}");
     }
 }
 
@@ -314,7 +311,7 @@ fn a_fifo_in_place_of_the_lock_file_or_a_manifest_does_not_block() {
     make_fifo(home.configuration("plugins.lock"));
     let output = home.run(&["tree", "a.zarr"]);
     let warning = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && warning.contains("no plugin is trusted: "), "{warning}");
+    assert!(output.status.success() && warning.contains("no plugins are trusted: "), "{warning}");
     assert!(home.refuses(&["plugins", "trust", "xor-c"]).contains("plugins.lock: it is not a regular file"));
 }
 
@@ -352,9 +349,9 @@ fn why_tells_every_place_and_what_came_of_it() {
     assert!(why.starts_with(&expected), "{why}");
     assert!(why.ends_with("result: codec `example.xor` comes from plugin xor-c 1.2.0\n"), "{why}");
     let by_name = home.says(&["plugins", "why", "xor-c"]);
-    assert_eq!(by_name, format!("`xor-c` is a plugin; what it provides:\n\n{why}"));
+    assert_eq!(by_name, format!("`xor-c` is a plugin that provides:\n\n{why}"));
     let linked = home.says(&["plugins", "why", "zstd"]);
-    assert!(linked.contains("this build of zarrctl has codec `zstd`, of zarr-codec-zstd"), "{linked}");
+    assert!(linked.contains("result: codec `zstd` is built into zarrctl (zarr-codec-zstd"), "{linked}");
     assert!(home.says(&["plugins", "why", "zsdt"]).contains("result: not found: unknown plugin `zsdt`"));
 
     // What is wrong with a library only shows when it is read.
@@ -362,7 +359,7 @@ fn why_tells_every_place_and_what_came_of_it() {
     let bytes = fs::read(&library).unwrap();
     fs::write(&library, [&bytes[..], b"more"].concat()).unwrap();
     let why = home.says(&["plugins", "why", "xor-c"]);
-    let changed = "so codec `example.xor` would be that of plugin xor-c 1.2.0, but its library is not the one that its manifest";
+    let changed = "codec `example.xor` would come from plugin xor-c 1.2.0, but its library is not the one that its manifest";
     assert!(why.contains(changed) && why.ends_with("; install it again\n"), "{why}");
     fs::write(&library, bytes).unwrap();
 
@@ -385,7 +382,7 @@ fn dirs_says_which_folders_there_are_and_which_are_refused() {
     let said = String::from_utf8(dirs.output().unwrap().stdout).unwrap();
     for line in [
         format!("  {} (ZARR_PLUGIN_PATH): refused: ", open.display()),
-        "may be written by others than you and root".to_owned(),
+        "is writable by users other than you and root".to_owned(),
         format!("  {} (your plugins): 1 manifest\n", home.plugins().display()),
         "  `relative` (ZARR_PLUGIN_PATH): ignored, because the path is not absolute\n".to_owned(),
         format!("\n  {}\n", home.configuration("plugins.lock").display()),
@@ -484,22 +481,28 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
     };
     refuses(&["pack", "text.so"], "text.so as a plugin: its library cannot be opened: not an ELF file");
     refuses(&["pack", "nowhere.so"], "nowhere.so: No such file or directory");
-    refuses(&["install", "empty"], "empty has no manifest; `zarrctl plugins pack LIBRARY` makes one");
+    refuses(
+        &["install", "empty"],
+        "empty does not contain a manifest; package a library with `zarrctl plugins pack LIBRARY`",
+    );
     home.0.file("several/b.toml", b"");
     home.0.file("several/a.toml", b"");
-    refuses(&["install", "several"], "several manifests; say which one: several/a.toml, several/b.toml");
-    refuses(&["install", "text.so"], "text.so is no manifest: install the folder with its manifest");
+    refuses(&["install", "several"], "several manifests; give one of them: several/a.toml, several/b.toml");
+    refuses(
+        &["install", "text.so"],
+        "text.so is not a manifest; if it is a library, package it with `zarrctl plugins pack text.so`",
+    );
     refuses(&["install", "nowhere"], "nowhere: No such file or directory");
-    refuses(&["trust", "text.so"], "that is a file; what `zarrctl plugins install` installs has a name");
-    refuses(&["probe", "empty"], "empty has no manifest");
-    refuses(&["trust", "nobody"], "no installed plugin is named `nobody`; none is installed");
+    refuses(&["trust", "text.so"], "that is a file; first install it with `zarrctl plugins install`");
+    refuses(&["probe", "empty"], "empty does not contain a manifest");
+    refuses(&["trust", "nobody"], "no installed plugin is named `nobody`; no plugins are installed");
     let library = home.library("libxor.so", "");
     home.says(&["plugins", "pack", &library]);
     fs::write(home.0.path(&format!("dist/xor-c-1.2.0-{MACHINE}.so")), "another").unwrap();
     refuses(&["install", "dist"], "its library is not the one that its manifest names");
     home.says(&["plugins", "pack", &library]);
     home.says(&["plugins", "install", "dist/xor-c.toml"]);
-    refuses(&["trust", "example.xor"], "plugin `xor-c` provides it");
+    refuses(&["trust", "example.xor"], "did you mean plugin `xor-c`, which provides it?");
 }
 
 #[test]
@@ -546,7 +549,9 @@ fn a_lock_file_that_cannot_be_believed_trusts_nothing_and_data_that_needs_none_i
         warning.contains("warning: no plugins are trusted: ") && warning.contains("chmod go-w"),
         "{warning}"
     );
-    assert!(home.refuses(&["plugins", "trust", "xor-c"]).contains("may be written by others"));
+    assert!(
+        home.refuses(&["plugins", "trust", "xor-c"]).contains("is writable by users other than you and root")
+    );
     assert!(Path::new(&lock).exists());
 }
 

@@ -425,7 +425,7 @@ fn a_key_that_cannot_be_told_is_an_error_where_chunks_are_listed_and_no_chunk_is
     array.write_values::<u8>(&Selection::parse(":2,:", &[4, 4]).unwrap(), &[1; 8]).unwrap();
     assert_eq!(array.stored_chunks().unwrap(), [[0, 0], [0, 1]]);
     array.write_values::<u8>(&Selection::All, &[1; 16]).unwrap();
-    let told = "key `a/c.1.0`: which chunk of /a it is of cannot be told: it is forgotten";
+    let told = "key `a/c.1.0`: cannot determine the chunk index in /a: it is forgotten";
     assert_eq!(array.stored_chunks().unwrap_err().to_string(), told);
     assert_eq!(array.resize(&[2, 4]).unwrap_err().to_string(), told);
     let erased = hierarchy.erase_keeping_other_formats("/a").unwrap_err().to_string();

@@ -172,7 +172,7 @@ fn the_parameters_of_a_typed_codec_are_in_the_document() {
     let start = ArrayBuilder::new([4], "int32").codec(Crc32c::at_start());
     let hierarchy = hierarchy(Format::V3);
     let error = hierarchy.create_array("/a", &start).unwrap_err().to_string();
-    assert!(error.contains("puts the checksum behind the bytes"), "{error}");
+    assert!(error.contains("cannot have the checksum before the bytes"), "{error}");
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn what_cannot_be_reached_is_an_error_that_says_what_to_do() {
     assert!(served.printed(&["tree", private], &[]).contains("chunked uint16"));
     assert!(tree(private, &[("AWS_SKIP_SIGNATURE", "true")]).contains("403 Forbidden"));
     assert!(tree("s3://typo/data.zarr", &[]).contains("the bucket does not exist"));
-    assert!(tree("s3://private/typo", &[]).contains("s3://private/typo holds no Zarr hierarchy"));
+    assert!(tree("s3://private/typo", &[]).contains("no Zarr hierarchy in s3://private/typo"));
     assert!(tree(private, &[("AWS_ALLOW_HTTP", "false")]).contains("AWS_ALLOW_HTTP=true"));
     assert!(tree(private, &[("AWS_ENDPOINT_URL", "")]).contains("endpoint ``: expected"));
     let http = format!("{}/data.zarr", served.url("http"));

@@ -67,7 +67,7 @@ fn archives_of_zarr_python_and_of_zipfile_are_read() {
     assert!(keys.iter().any(|key| key.as_str() == "é/ß") && !keys.iter().any(|key| key.as_str() == "empty/"));
 
     let nested = read(&at("nested.zip")).unwrap_err().to_string();
-    assert!(nested.contains("these folders hold hierarchies: `data.zarr/`"), "{nested}");
+    assert!(nested.contains("these subfolders are Zarr hierarchies: `data.zarr/`"), "{nested}");
     let inside =
         json!({"type": "prefix", "prefix": "data.zarr", "store": {"type": "zip", "path": at("nested.zip")}});
     assert_eq!(read(&inside.to_string()).unwrap(), elements());
@@ -75,7 +75,7 @@ fn archives_of_zarr_python_and_of_zipfile_are_read() {
     let bzip2 = read(&at("bzip2.zip")).unwrap_err().to_string();
     assert!(bzip2.contains("bzip2.zip/g/a/c/") && bzip2.contains("BZIP2 (method 12)"), "{bzip2}");
     let in_another = read(&at("in-another.zip")).unwrap_err().to_string();
-    assert!(in_another.contains("there are `nested.zip`"), "{in_another}");
+    assert!(in_another.contains("found `nested.zip`"), "{in_another}");
 }
 
 #[test]
