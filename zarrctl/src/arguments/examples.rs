@@ -127,8 +127,7 @@ pub(super) const CONFORMANCE_STORE: &str = "Examples:
 
 #[cfg(feature = "conformance")]
 pub(super) const CONFORMANCE_FORMAT: &str = "Examples:
-  zarrctl conformance format --list
-  zarrctl conformance format --format v2 --generated 3 --reader 'zarrctl get {store} {array} -o {out} --format raw'";
+  zarrctl conformance format --list";
 
 pub(super) const COMPLETIONS: &str = "Examples:
   zarrctl completions bash > zarrctl.bash";
