@@ -141,6 +141,6 @@ mod tests {
             assert_eq!(parse(text), Ok(is_on), "{text}");
         }
         let error = parse("yes").unwrap_err();
-        assert!(error.contains("ZARR_KIT_DURABLE is `yes`, expected 1, true, 0 or false"), "{error}");
+        assert!(error.contains("ZARR_KIT_DURABLE is `yes`; expected 1, true, 0 or false"), "{error}");
     }
 }
