@@ -33,7 +33,7 @@ fn a_fifo_or_a_device_in_place_of_a_library_is_refused() {
         fs::remove_file(installed.library()).unwrap();
         let refused = if device {
             std::os::unix::fs::symlink("/dev/zero", installed.library()).unwrap();
-            "leads out of its folder"
+            "which is outside of its folder"
         } else {
             make_fifo(&installed.library());
             "cannot be read: it is not a regular file"

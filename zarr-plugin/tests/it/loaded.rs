@@ -126,7 +126,7 @@ fn what_a_plugin_says_of_a_configuration_comes_with_its_name_and_version() {
     assert!(matches!(error, CodecError::InvalidConfiguration(_)));
     assert_eq!(
         error.to_string(),
-        "invalid configuration: plugin example-extensions 1.2.0: unknown member `more`; there are key"
+        "invalid configuration: plugin example-extensions 1.2.0: unknown member `more` (expected key)"
     );
 }
 

@@ -104,7 +104,7 @@ fn two_needed_libraries_of_one_name_cannot_both_be_used() {
     let mut pin = second.pin.clone();
     pin.needs[0].sha256 = sha256(&fs::read(path).unwrap());
     let refusal = second.refusal(pin);
-    assert!(refusal.contains("this program has loaded another one already"), "{refusal}");
+    assert!(refusal.contains("but this program has already loaded another file"), "{refusal}");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_library_that_brings_folders_to_search_is_refused_whatever_they_are() {
     ];
     for (argument, shown) in linked {
         let plugin = compiled("xor.c", &[], &[argument]);
-        let expected = format!("its library has {shown}, a list of folders to search");
+        let expected = format!("its library has {shown}, a list of search folders");
         let installed = Installed::new(&plugin, &XOR_C);
         let loader = installed.loader(Policy::Any);
         let refusals = [

@@ -270,9 +270,9 @@ fn every_place_and_every_candidate_is_explained() {
     let loader = Loader::new(&search, Policy::Any, Lock::default());
     let text = loader.explain("example.xor").to_string();
     let expected = format!(
-        "`example.xor` was looked for at:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it uses \
-         version 7 of the plugin ABI, expected version 2; it needs a newer version of this program\n    zz.toml: its manifest is invalid: manifest version 2 is \
-         not known; there is 1\n  {} (given)\n    xor-c.toml: provides it\n",
+        "`example.xor` was searched for in:\n  /nowhere/at/all (given): no manifest\n  {} (given)\n    wrong.toml: it uses \
+         version 7 of the plugin ABI, expected version 2; it needs a newer version of this program\n    zz.toml: its manifest is invalid: unknown manifest \
+         version 2 (expected 1)\n  {} (given)\n    xor-c.toml: provides it\n",
         wrong.folder.path().display(),
         right.manifest().display()
     );
@@ -296,9 +296,9 @@ fn a_manifest_is_read_strictly() {
         ("name = 'a'\nversion", "version", "missing field `name`"),
         ("name = 'a'\nversion", "name = '../a'\nversion", "name `../a` is not"),
         ("'1.0.0'", "'1'", "version"),
-        ("'codec'", "'filter'", "kind `filter` is none that can be loaded"),
-        ("'codec', name", "'store', aliases = ['a'], name", "its aliases are schemes with `:`"),
-        ("'codec', name", "'store', id", "a store has a name"),
+        ("'codec'", "'filter'", "unknown kind `filter` (expected codec"),
+        ("'codec', name", "'store', aliases = ['a'], name", "a store must have a name, and aliases that are schemes"),
+        ("'codec', name", "'store', id", "a store must have a name"),
         ("name = 'a' }", "aliases = ['a'] }", "provides[0] does not have a uri, name or id"),
         ("name = 'a' }", "name = '' }", "provides[0]: `` is not an identifier"),
         ("provides = [{ kind = 'codec', name = 'a' }]", "provides = []", "it does not provide an extension"),

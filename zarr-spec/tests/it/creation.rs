@@ -92,7 +92,7 @@ fn an_error_names_the_member_the_value_and_what_is_expected() {
         v3(r#"{"size": 1, "filters": [{"level": 1, "more": 2}]}"#),
         "unknown member `configuration.filters[0].more` (expected level)"
     );
-    assert_eq!(v3(r#"{"size": 1, "more": 2}"#), "unknown member `more`; there are size, location, filters");
+    assert_eq!(v3(r#"{"size": 1, "more": 2}"#), "unknown member `more` (expected size, location, filters)");
     assert_eq!(v3("7"), "`configuration` is a number; expected an object");
 }
 
