@@ -297,7 +297,11 @@ fn a_manifest_is_read_strictly() {
         ("name = 'a'\nversion", "name = '../a'\nversion", "name `../a` is not"),
         ("'1.0.0'", "'1'", "version"),
         ("'codec'", "'filter'", "unknown kind `filter` (expected codec"),
-        ("'codec', name", "'store', aliases = ['a'], name", "a store must have a name, and aliases that are schemes"),
+        (
+            "'codec', name",
+            "'store', aliases = ['a'], name",
+            "a store must have a name, and aliases that are schemes",
+        ),
         ("'codec', name", "'store', id", "a store must have a name"),
         ("name = 'a' }", "aliases = ['a'] }", "provides[0] does not have a uri, name or id"),
         ("name = 'a' }", "name = '' }", "provides[0]: `` is not an identifier"),

@@ -100,7 +100,9 @@ fn builder(arguments: Create) -> ArrayBuilder {
 
 /// Adds a suggestion to the failure if the data type has another name, or another case, in this framework.
 fn with_data_type_hint(error: Error, dtype: &Value, context: &Context) -> Failure {
-    let (Error::Invalid(_) | Error::DataType(_), Some(name)) = (&error, dtype.as_str()) else {
+    let (Error::Invalid(_) | Error::DataType(_) | Error::MissingPlugins { .. }, Some(name)) =
+        (&error, dtype.as_str())
+    else {
         return error.into();
     };
     let lower = name.to_lowercase();

@@ -141,7 +141,7 @@ fn little_or_nothing_is_not_judged() {
     new("/unwritten", "300,300");
     for (path, sentence) in [
         ("/scalar", "no chunk is stored, so all elements are the fill value"),
-        ("/empty", "the array has no elements"),
+        ("/empty", "the array does not have elements"),
         ("/unwritten", "no chunk is stored, so all elements are the fill value"),
     ] {
         let report = measured(&store, path);

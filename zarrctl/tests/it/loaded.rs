@@ -211,7 +211,7 @@ fn an_upgrade_leaves_the_trusted_version_in_use_until_the_new_one_is_trusted() {
     assert!(why.contains(untrusted) && why.contains("xor-c-1.2.0.toml: provides it"), "{why}");
 
     let trusted = home.says(&["plugins", "trust", "xor-c"]);
-    let as_well = "Version 1.2.0 is trusted as well; `zarrctl plugins remove xor-c@1.2.0` removes it.\n";
+    let as_well = "Version 1.2.0 is also trusted; `zarrctl plugins remove xor-c@1.2.0` removes it.\n";
     assert!(trusted.starts_with("plugin   xor-c 1.10.0\n") && trusted.ends_with(as_well), "{trusted}");
     assert!(plugin(&home).ends_with("xor-c 1.10.0"));
     // The older one says why it is not used, and nothing contradicts that.
@@ -359,7 +359,7 @@ fn why_tells_every_place_and_what_came_of_it() {
     let bytes = fs::read(&library).unwrap();
     fs::write(&library, [&bytes[..], b"more"].concat()).unwrap();
     let why = home.says(&["plugins", "why", "xor-c"]);
-    let changed = "codec `example.xor` would come from plugin xor-c 1.2.0, but its library is not the one that its manifest";
+    let changed = "codec `example.xor` would come from plugin xor-c 1.2.0, but its library is not the one in its manifest";
     assert!(why.contains(changed) && why.ends_with("; install it again\n"), "{why}");
     fs::write(&library, bytes).unwrap();
 
@@ -499,7 +499,7 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
     let library = home.library("libxor.so", "");
     home.says(&["plugins", "pack", &library]);
     fs::write(home.0.path(&format!("dist/xor-c-1.2.0-{MACHINE}.so")), "another").unwrap();
-    refuses(&["install", "dist"], "its library is not the one that its manifest names");
+    refuses(&["install", "dist"], "its library is not the one in its manifest");
     home.says(&["plugins", "pack", &library]);
     home.says(&["plugins", "install", "dist/xor-c.toml"]);
     refuses(&["trust", "example.xor"], "did you mean plugin `xor-c`, which provides it?");

@@ -155,19 +155,19 @@ fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written
         assert!(!place.path("made").exists());
     };
     for name in ["Example", "1st", "a/b", "a b", "", "a."] {
-        refuses(&["codec", name], "it is 1 to 60 lower case letters");
+        refuses(&["codec", name], "expected 1 to 60 lower case letters");
     }
     for name in ["fn", "type", "std", "self", "zarr-spec", "serde"] {
-        refuses(&["codec", name], "cannot be a name: no crate can be called");
+        refuses(&["codec", name], "is reserved; add a prefix, such as example.");
     }
     for (kind, name) in [("codec", "zstd"), ("dtype", "uint8"), ("grid", "regular"), ("store", "memory")] {
         refuses(&[kind, name], "is built into the programs of this framework (zarr-");
     }
-    refuses(&["layout", "mine"], "a memory layout is named by a URI: --uri https://example.org/mine/1.0");
+    refuses(&["layout", "mine"], "a memory layout needs a URI: --uri https://example.org/mine/1.0");
     refuses(&["store", "mine", "--uri", "https://example.org/mine/1.0"], "--uri is not supported for a");
     for uri in ["https://example.org/mine", "mine/1.0", "https://example.org/\"/1.0", "https://example.org/1"]
     {
-        refuses(&["codec", "mine", "--uri", uri], "is no URI that the draft has");
+        refuses(&["codec", "mine", "--uri", uri], "expected https://…/MAJOR.MINOR");
     }
     place.file("made/there", b"");
     let error = refused(&["plugins", "new", "codec", "mine", "--folder", &folder], 1);
