@@ -160,7 +160,7 @@ mod run {
         let installed = place.path("home/.local/share/zarr/plugins/example-runs-1.0.0-wasm32.wasm");
         fs::write(&installed, EMPTY).unwrap();
         let refusal = refuses(&place, &["get", "a.zarr", "/a"]);
-        assert!(refusal.contains("its library is not the one that its manifest names"), "{refusal}");
+        assert!(refusal.contains("its library is not the one in its manifest"), "{refusal}");
     }
 
     /// Both may lie in one folder, and what is for the machine goes before.
