@@ -161,7 +161,7 @@ fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written
         refuses(&["codec", name], "is reserved; add a prefix, such as example.");
     }
     for (kind, name) in [("codec", "zstd"), ("dtype", "uint8"), ("grid", "regular"), ("store", "memory")] {
-        refuses(&[kind, name], "is built into the programs of this framework (zarr-");
+        refuses(&[kind, name], "already exists in this framework (zarr-");
     }
     refuses(&["layout", "mine"], "a memory layout needs a URI: --uri https://example.org/mine/1.0");
     refuses(&["store", "mine", "--uri", "https://example.org/mine/1.0"], "--uri is not supported for a");
