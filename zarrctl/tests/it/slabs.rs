@@ -104,6 +104,7 @@ fn a_stream_whose_rows_of_chunks_do_not_fit_into_memory_is_refused() {
     let output = command.output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    let part = "a row of chunks takes 154.5 MiB of memory, but the limit for elements is 128.0 MiB: raise --memory";
+    let part =
+        "a row of chunks takes 154.5 MiB of memory, but the limit for elements is 128.0 MiB: raise --memory";
     assert!(message.contains(part), "{message}");
 }
