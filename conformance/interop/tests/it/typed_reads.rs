@@ -41,7 +41,9 @@ fn values_are_those_that_were_written_as_a_slice_as_a_vec_and_as_an_ndarray() {
         assert_eq!((view.shape(), view[[5, 7]]), (&[700, 700][..], 5.0 * 700.0 + 7.0));
         assert_eq!(view.as_ptr(), values.as_ptr());
         let copy = values.to_ndarray().unwrap();
-        assert!(copy == array.read_ndarray::<f32>(&Selection::All).unwrap());
+        let ndarray = array.read_ndarray::<f32>(&Selection::All).unwrap();
+        assert!(copy == ndarray && ndarray.is_standard_layout());
+        assert_eq!(ndarray.as_ptr().addr() % 64, 0, "a large array begins at a cache line");
         assert!(copy == array.read(&Selection::All).unwrap().to_ndarray::<f32>().unwrap());
         assert!(copy == values.view().unwrap());
         assert!(values.into_vec() == written());
