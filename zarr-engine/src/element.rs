@@ -16,7 +16,7 @@ use crate::error::Error;
 /// [`bool`], text, bytes and options are not, but [`ReadElement`](crate::ReadElement) and
 /// [`WriteElement`](crate::WriteElement) have them. Raw bits are arrays of bytes. Times are [`i64`].
 ///
-/// A program implements it for structures of its own:
+/// Programs can implement the trait for their own structures:
 ///
 /// ```
 /// use zarr_engine::Element;

@@ -143,7 +143,7 @@ impl Group {
         self.hierarchy.open_or_create_array(self.below(name)?, builder)
     }
 
-    /// Opens the group called `name` below it, or creates it if there is no node.
+    /// Opens the child group `name`, or creates it if there is no node.
     ///
     /// # Errors
     ///

@@ -134,7 +134,7 @@ pub(crate) fn text_or_json(text: &str) -> Result<Value, String> {
     Ok(json(text).unwrap_or_else(|_| Value::from(text)))
 }
 
-/// Parses `NAME` or `NAME:{…}`; a URI has colons of its own.
+/// Parses `NAME` or `NAME:{…}`. A name may be a URI, which contains colons.
 pub(crate) fn codec(text: &str) -> Result<Codec, String> {
     if text.trim_start().starts_with('{') {
         return Err(

@@ -54,7 +54,7 @@ impl Write<'_> {
     }
 }
 
-/// What encoding and storing threads share.
+/// The state that encoding and storing threads share.
 struct FarWrite<'f> {
     array: &'f StoredArray,
     encode_on: EncodeOn,
