@@ -72,7 +72,7 @@ impl Drop for Holding {
 }
 
 impl MemoryBudget {
-    /// A budget of `size` bytes.
+    /// Returns a budget of `size` bytes.
     pub(crate) fn new(size: u64) -> Self {
         Self {
             size,
@@ -112,7 +112,7 @@ impl MemoryBudget {
         self.acquire(least)
     }
 
-    /// Whether a thread waits for memory.
+    /// Returns whether a thread waits for memory.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
     }
@@ -205,7 +205,7 @@ impl fmt::Debug for MemoryBudget {
 }
 
 impl<'b> Permit<'b> {
-    /// The bytes it is for.
+    /// Returns the bytes it is for.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }

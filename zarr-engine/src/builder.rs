@@ -85,9 +85,9 @@ pub struct ArrayBuilder {
 }
 
 impl ArrayBuilder {
-    /// An array of `shape`, in elements per dimension. The data type is a name such as `float32`, a
-    /// typestring such as `<f4`, a list of fields as in v2, an object as in v3 or the draft, or what messages
-    /// call the type, such as `numpy.datetime64[10us]`.
+    /// Returns an array of `shape`, in elements per dimension. The data type is a name such as `float32`, a typestring
+    /// such as `<f4`, a list of fields as in v2, an object as in v3 or the draft, or what messages call the type, such
+    /// as `numpy.datetime64[10us]`.
     pub fn new(shape: impl Into<Vec<u64>>, data_type: impl Into<Value>) -> Self {
         Self {
             shape: shape.into(),
@@ -142,13 +142,13 @@ impl ArrayBuilder {
         Self { codecs: Some(Vec::new()), ..self }
     }
 
-    /// The order of the elements of a chunk.
+    /// Returns the order of the elements of a chunk.
     #[must_use]
     pub fn order(self, order: Order) -> Self {
         Self { order, ..self }
     }
 
-    /// The attributes, a JSON object: `json!({"units": "K"})` or `[("units", "K")]`.
+    /// Returns the attributes, a JSON object: `json!({"units": "K"})` or `[("units", "K")]`.
     #[must_use]
     pub fn attributes(self, attributes: impl Into<Value>) -> Self {
         Self { attributes: attributes.into(), ..self }
@@ -168,19 +168,19 @@ impl ArrayBuilder {
         Self { separator: Some(separator.into()), ..self }
     }
 
-    /// A chunk grid as a document of the format has it, instead of the regular one.
+    /// Returns a chunk grid as a document of the format has it, instead of the regular one.
     #[must_use]
     pub fn chunk_grid(self, grid: impl Into<Value>) -> Self {
         Self { chunk_grid: Some(grid.into()), ..self }
     }
 
-    /// A chunk key encoding as a document of v3 has it.
+    /// Returns a chunk key encoding as a document of v3 has it.
     #[must_use]
     pub fn chunk_key_encoding(self, encoding: impl Into<Value>) -> Self {
         Self { chunk_key_encoding: Some(encoding.into()), ..self }
     }
 
-    /// A chunk memory layout as a document of the draft has it.
+    /// Returns a chunk memory layout as a document of the draft has it.
     #[must_use]
     pub fn memory_layout(self, layout: impl Into<Value>) -> Self {
         Self { memory_layout: Some(layout.into()), ..self }
@@ -213,7 +213,7 @@ impl ArrayBuilder {
         self.attributes.as_object().is_some_and(Object::is_empty) && self == other
     }
 
-    /// The metadata of the array in `format`.
+    /// Returns the metadata of the array in `format`.
     ///
     /// # Errors
     ///

@@ -60,7 +60,7 @@ impl ArrayOptions {
         Self { fallback: Some(fallback), ..self }
     }
 
-    /// Whether elements may be written as those of a fallback: see [`Context::with_fallback_writing`].
+    /// Returns whether elements may be written as those of a fallback: see [`Context::with_fallback_writing`].
     #[must_use]
     pub fn write_fallback(self, write_fallback: bool) -> Self {
         Self { write_fallback: Some(write_fallback), ..self }
@@ -144,7 +144,7 @@ fn has_global_pool() -> bool {
     *GLOBAL_POOL.get_or_init(|| could_start(rayon::ThreadPoolBuilder::new().build_global()))
 }
 
-/// Whether there is a pool: the one that was made now or an earlier one.
+/// Returns whether there is a pool: the one that was made now or an earlier one.
 fn could_start(built: Result<(), rayon::ThreadPoolBuildError>) -> bool {
     // The only error with a source is that of the system. The other one is that there is a pool already.
     built.err().is_none_or(|error| error.source().is_none())
@@ -227,7 +227,7 @@ impl Context {
         Self { limits, budget: Arc::new(MemoryBudget::new(limits.memory)), ..self }
     }
 
-    /// The limits.
+    /// Returns the limits.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
@@ -260,7 +260,7 @@ impl Context {
         Self { buffer_pool: Arc::new(BufferPool::new(size)), ..self }
     }
 
-    /// The plugins.
+    /// Returns the plugins.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
@@ -284,8 +284,8 @@ impl Context {
         }
     }
 
-    /// The same context for work that is done under the lock of a node. A thread that waits for rayon may run any other
-    /// job of its caller, which may want the same lock: so the work uses threads of its own.
+    /// Returns the same context for work that is done under the lock of a node. A thread that waits for rayon may run
+    /// any other job of its caller, which may want the same lock: so the work uses threads of its own.
     pub(crate) fn under_lock(&self) -> Self {
         let threads = match self.threads() {
             Threads::Caller => Threads::Caller,
@@ -300,7 +300,7 @@ impl Context {
         self.group_changes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The number of such changes.
+    /// Returns the number of such changes.
     pub(crate) fn group_changes(&self) -> u64 {
         self.group_changes.load(Ordering::SeqCst)
     }
@@ -346,7 +346,7 @@ impl Context {
         self.in_place_scope(|scope| work(&|| (0..others).for_each(|_| scope.spawn(|_| help()))))
     }
 
-    /// As [`rayon::in_place_scope`], of the threads of this context.
+    /// Like [`rayon::in_place_scope`], of the threads of this context.
     pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon::Scope<'s>) -> R) -> R {
         match &self.threads {
             Threads::Pool(pool) => pool.in_place_scope(work),

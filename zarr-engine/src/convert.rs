@@ -38,8 +38,7 @@ pub(crate) use recipe::{
 };
 pub(crate) use sharding::{little_endian, sharding};
 
-/// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
-/// be.
+/// Returns the metadata that an array of `target` has to have to hold the same elements, as near to `source` as can be.
 ///
 /// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept, and a chunk grid that
 /// `target` knows too. Shards of the draft are shards of v3, and the other way round where their index is plain and at
@@ -179,7 +178,7 @@ impl Conversion<'_> {
         self.source.format == Format::V3 || !self.source.fill_value.is_null()
     }
 
-    /// A chunk of the source.
+    /// Returns a chunk of the source.
     fn chunk(&self) -> Result<ArrayRepresentation, Error> {
         let source = self.source;
         let created = self.registry.data_type(source.format, &source.data_type, self.reading);
@@ -255,7 +254,7 @@ impl Conversion<'_> {
         Some(given.unwrap_or(default).to_owned())
     }
 
-    /// The names that the source has, in its document or by an extension of the draft.
+    /// Returns the names that the source has, in its document or by an extension of the draft.
     fn dimension_names(&self) -> Result<Option<Vec<Option<String>>>, Error> {
         let mut names = self.source.dimension_names.clone();
         for (position, document) in self.source.extensions.iter().enumerate() {
@@ -265,7 +264,7 @@ impl Conversion<'_> {
         Ok(names)
     }
 
-    /// The names that an extension of the draft brings. One that readers must understand has to.
+    /// Returns the names that an extension of the draft brings. One that readers must understand has to.
     fn names_by(
         &self,
         position: usize,

@@ -16,8 +16,8 @@ pub(crate) struct CopiedBox {
 }
 
 impl CopiedBox {
-    /// A copy from the chunk to memory. `memory_stride` returns the bytes of memory from one element to the next, per
-    /// dimension of the chunk.
+    /// Returns a copy from the chunk to memory. `memory_stride` returns the bytes of memory from one element to the
+    /// next, per dimension of the chunk.
     pub(crate) fn from_chunk(
         strided_box: &StridedBox,
         layout: &Layout,
@@ -46,7 +46,7 @@ impl CopiedBox {
         copied
     }
 
-    /// As [`Self::from_chunk`], from memory to the chunk.
+    /// Like [`Self::from_chunk`], from memory to the chunk.
     pub(crate) fn to_chunk(
         strided_box: &StridedBox,
         layout: &Layout,

@@ -95,7 +95,7 @@ impl<'a> Shared<'a> {
         Self { size: bytes.len(), start: NonNull::from(bytes).cast(), bytes: PhantomData }
     }
 
-    /// The bytes of `range` as a slice, for what writes one contiguous run.
+    /// Returns the bytes of `range` as a slice, for what writes one contiguous run.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ use crate::error::Error;
 ///
 /// The type has no padding, and any bytes of its size are a value of it.
 pub unsafe trait Element: Copy + Send + Sync + 'static {
-    /// Whether the elements of `data_type` have the meaning of this type. Their size is compared by the caller.
+    /// Returns whether the elements of `data_type` have the meaning of this type. Their size is compared by the caller.
     fn fits(data_type: &dyn DataType) -> bool;
 }
 
@@ -83,7 +83,7 @@ unsafe impl<const N: usize> Element for [u8; N] {
     }
 }
 
-/// Whether elements of `data_type` are values of `T`.
+/// Returns whether elements of `data_type` are values of `T`.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), E
     Err(Error::Elements(format!("elements are {name}, which are not read or written as `{wanted}`")))
 }
 
-/// Whether elements are truth values, one byte each.
+/// Returns whether elements are truth values, one byte each.
 ///
 /// # Errors
 ///
@@ -112,19 +112,19 @@ pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
     Err(Error::Elements(format!("elements are {name}, which are not read or written as `bool`")))
 }
 
-/// The bytes of values.
+/// Returns the bytes of values.
 pub(crate) fn as_bytes<T: Element>(values: &[T]) -> &[u8] {
     // SAFETY: types that are elements have no padding; any initialised memory is bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// The bytes of truth values: 0 and 1.
+/// Returns the bytes of truth values: 0 and 1.
 pub(crate) fn bools_as_bytes(values: &[bool]) -> &[u8] {
     // SAFETY: a `bool` is one byte, without padding.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 
-/// The bytes of values, to be overwritten.
+/// Returns the bytes of values, to be overwritten.
 pub(crate) fn as_bytes_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: types that are elements have no padding, and any bytes are a value of them.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }

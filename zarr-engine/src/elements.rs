@@ -62,7 +62,7 @@ impl ElementArray {
         &self.shape
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     #[must_use]
     pub fn data_type(&self) -> &dyn DataType {
         &*self.data_type
@@ -74,7 +74,7 @@ impl ElementArray {
         self.count
     }
 
-    /// The bytes of all elements: one after another, or, for elements of variable size, `n + 1` native `u64`
+    /// Returns the bytes of all elements: one after another, or, for elements of variable size, `n + 1` native `u64`
     /// offsets into the payload and then the payload.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -84,7 +84,7 @@ impl ElementArray {
         }
     }
 
-    /// The bytes of one element, by its position in C order.
+    /// Returns the bytes of one element, by its position in C order.
     ///
     /// # Panics
     ///
@@ -114,7 +114,7 @@ impl ElementArray {
         (0..self.count).map(|position| self.element(position))
     }
 
-    /// The elements as values of a Rust type.
+    /// Returns the elements as values of a Rust type.
     ///
     /// # Errors
     ///
@@ -124,7 +124,8 @@ impl ElementArray {
         Ok(cast_slice(self.bytes()))
     }
 
-    /// The elements as values of a Rust type. [`Values`] of an [`Element`] own the same memory: nothing is copied.
+    /// Returns the elements as values of a Rust type. [`Values`] of an [`Element`] own the same memory: nothing is
+    /// copied.
     ///
     /// # Errors
     ///
@@ -141,7 +142,7 @@ impl ElementArray {
         }
     }
 
-    /// The elements as text, if they have a variable size: those of a fixed size are text in other ways, which
+    /// Returns the elements as text, if they have a variable size: those of a fixed size are text in other ways, which
     /// [`ElementArray::print`] knows.
     ///
     /// # Errors
@@ -169,7 +170,7 @@ impl ElementArray {
             .collect()
     }
 
-    /// The element at a position in C order, as people read it.
+    /// Returns the element at a position in C order, as people read it.
     ///
     /// # Errors
     ///
@@ -193,7 +194,7 @@ impl ElementArray {
 
 #[cfg(feature = "ndarray")]
 impl ElementArray {
-    /// The elements as an `ndarray`: copied, on all threads of the context that they were read with.
+    /// Returns the elements as an `ndarray`: copied, on all threads of the context that they were read with.
     /// [`Array::read_ndarray`](crate::Array::read_ndarray) reads without that copy, and [`Values::view`] needs none.
     ///
     /// # Errors

@@ -186,7 +186,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An error of a chunk, with the inner chunk that it comes from.
+    /// Returns an error of a chunk, with the inner chunk that it comes from.
     pub(crate) fn in_inner_chunk(mut self, position: impl FnOnce() -> Vec<u64>) -> Self {
         if let Self::Chunk { inner: inner @ None, .. } = &mut self {
             *inner = Some(position().into());
@@ -194,7 +194,7 @@ impl Error {
         self
     }
 
-    /// A document that is not what its format wants.
+    /// Returns a document that is not what its format wants.
     pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
         Self::Document { key: key.to_string(), source }
     }
@@ -202,7 +202,8 @@ impl Error {
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// The words for the memory that a chunk needs. It is rounded up, because it exceeds a budget that is rounded down.
+/// Returns the words for the memory that a chunk needs. It is rounded up, because it exceeds a budget that is rounded
+/// down.
 fn more_memory(needed: Option<u64>) -> String {
     match needed {
         Some(needed) if needed < MEBIBYTE => format!("{needed} bytes of memory, more"),
@@ -214,7 +215,7 @@ fn more_memory(needed: Option<u64>) -> String {
     }
 }
 
-/// A number of bytes, rounded down.
+/// Returns a number of bytes, rounded down.
 fn in_mebibytes(size: u64) -> String {
     match size / MEBIBYTE {
         0 => format!("{size} bytes"),

@@ -83,7 +83,7 @@ fn ended<E>(stop: Option<Stop<E>>) -> Result<(), E> {
 ///
 /// # Errors
 ///
-/// As [`each`].
+/// Same as [`each`].
 pub(crate) fn map<T: Sync, R: Send, E: Send>(
     items: &[T],
     threads: usize,

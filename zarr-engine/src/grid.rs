@@ -61,12 +61,12 @@ impl Extent {
     /// An extent that stands for none.
     pub(crate) const EMPTY: Self = Self { start: 0, end: 0, before: 0 };
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub(crate) fn length(&self) -> u64 {
         (self.end - self.start).saturating_add(self.before)
     }
 
-    /// The number of elements that lie in an array of `whole` elements.
+    /// Returns the number of elements that lie in an array of `whole` elements.
     pub(crate) fn length_inside(&self, whole: u64) -> u64 {
         self.end.min(whole).saturating_sub(self.start)
     }
@@ -77,7 +77,7 @@ impl Extent {
         self.start.wrapping_sub(self.before)
     }
 
-    /// Whether the cell has this element of the array.
+    /// Returns whether the cell has this element of the array.
     pub(crate) fn contains(&self, element: u64) -> bool {
         (self.start..self.end).contains(&element)
     }
@@ -94,13 +94,13 @@ impl Even {
         self.length
     }
 
-    /// The cell that has `element`.
+    /// Returns the cell that has `element`.
     pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
         let number = self.cell_of(element)?;
         Ok(Cell { number, extent: self.extent(number)? })
     }
 
-    /// The number of the cell that has `element`.
+    /// Returns the number of the cell that has `element`.
     pub(crate) fn cell_of(&self, element: u64) -> Result<u64, GridError> {
         if element >= self.whole || self.length == 0 {
             return Err(GridError::OutOfBounds(format!("element {element} of {}", self.whole)));
@@ -109,7 +109,7 @@ impl Even {
         Ok((element + self.before) / self.length)
     }
 
-    /// The elements of the cell number `cell`.
+    /// Returns the elements of the cell number `cell`.
     pub(crate) fn extent(&self, cell: u64) -> Result<Extent, GridError> {
         let start = cell.checked_mul(self.length);
         let end = start.and_then(|start| start.checked_add(self.length));
@@ -121,7 +121,7 @@ impl Even {
         Ok(Extent { start: start.saturating_sub(self.before), end: end - self.before, before })
     }
 
-    /// The number of cells; `None` if they cannot be counted.
+    /// Returns the number of cells; `None` if they cannot be counted.
     fn count(&self) -> Option<u64> {
         match self.whole {
             0 => Some(0),
@@ -146,7 +146,7 @@ impl Axis<'_> {
         Self::Even(Even::new(length, whole))
     }
 
-    /// The cell that has `element`.
+    /// Returns the cell that has `element`.
     pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
         match self {
             Self::Even(even) => even.cell_with(element),
@@ -156,7 +156,7 @@ impl Axis<'_> {
 }
 
 impl Grid {
-    /// The grid of an array of `array_shape`, which messages call `name`.
+    /// Returns the grid of an array of `array_shape`, which messages call `name`.
     ///
     /// # Errors
     ///
@@ -175,7 +175,8 @@ impl Grid {
         Ok(checked)
     }
 
-    /// The dimensions of a grid that says the shape of its chunks. It has to mean what the first and the last chunk say.
+    /// Returns the dimensions of a grid that says the shape of its chunks. It has to mean what the first and the last
+    /// chunk say.
     fn evenly_divided(&self) -> Result<Option<Vec<Even>>, GridError> {
         let Some(lengths) = self.grid.chunk_shape() else { return Ok(None) };
         if lengths.len() != self.array_shape.len() {
@@ -224,7 +225,7 @@ impl Grid {
         }
     }
 
-    /// The elements of one chunk along `dimension`.
+    /// Returns the elements of one chunk along `dimension`.
     ///
     /// # Errors
     ///
@@ -237,7 +238,7 @@ impl Grid {
         }
     }
 
-    /// The elements of one chunk, per dimension.
+    /// Returns the elements of one chunk, per dimension.
     ///
     /// # Errors
     ///
@@ -256,17 +257,17 @@ impl Grid {
         Ok(extents)
     }
 
-    /// The elements of one chunk in the array and past its end.
+    /// Returns the elements of one chunk in the array and past its end.
     ///
     /// # Errors
     ///
-    /// As [`Grid::extents`].
+    /// Same as [`Grid::extents`].
     pub(crate) fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, GridError> {
         let extents = self.extents(index)?;
         Ok(ArraySubset::new(extents.iter().map(|extent| extent.start..extent.end).collect()))
     }
 
-    /// An error that names the grid.
+    /// Returns an error that names the grid.
     fn contradiction(&self, dimension: usize, what: impl fmt::Display) -> GridError {
         let name = &self.name;
         GridError::OutOfBounds(format!("{name} contradicts itself along dimension {dimension}: {what}"))
@@ -295,7 +296,7 @@ pub(crate) struct UnevenAxis<'a> {
 }
 
 impl UnevenAxis<'_> {
-    /// The chunk that has `element`, as the grid says now.
+    /// Returns the chunk that has `element`, as the grid says now.
     pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
         let cell = self.cell(self.grid.chunk_of(self.dimension, element)?)?;
         let Cell { number, extent: Extent { start, end, .. } } = cell;
@@ -306,7 +307,7 @@ impl UnevenAxis<'_> {
         Err(self.contradiction(what))
     }
 
-    /// The chunk after `cell`, as the grid says now; it begins where `cell` ends.
+    /// Returns the chunk after `cell`, as the grid says now; it begins where `cell` ends.
     pub(crate) fn cell_after(&self, cell: Cell) -> Result<Cell, GridError> {
         let number = cell.number.saturating_add(1);
         if number >= self.grid.grid_shape[self.dimension] {
@@ -336,7 +337,7 @@ impl UnevenAxis<'_> {
         Ok(Cell { number, extent: Extent { start, end, before } })
     }
 
-    /// An error for chunks that overlap, or between which elements are missing.
+    /// Returns an error for chunks that overlap, or between which elements are missing.
     pub(crate) fn not_neighbours(&self, a: Cell, b: Cell) -> GridError {
         self.contradiction(format_args!(
             "chunk {} is {}..{} and chunk {} is {}..{}; chunks must follow one another without gap and overlap",
@@ -344,7 +345,7 @@ impl UnevenAxis<'_> {
         ))
     }
 
-    /// An error that names the grid.
+    /// Returns an error that names the grid.
     fn contradiction(&self, what: impl fmt::Display) -> GridError {
         self.grid.contradiction(self.dimension, what)
     }

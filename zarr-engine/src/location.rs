@@ -170,7 +170,7 @@ fn scheme(registry: &Registry, location: &str) -> String {
     if is_scheme && (rest.starts_with("//") || is_known()) { scheme } else { String::new() }
 }
 
-/// The message for a location with a scheme that no store of this build has.
+/// Returns the message for a location with a scheme that no store of this build has.
 fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
     let schemes = registry.stores().iter().flat_map(|plugin| plugin.schemes);
     let name = |scheme: &&str| if scheme.is_empty() { "paths".to_owned() } else { format!("`{scheme}:`") };
@@ -184,7 +184,7 @@ fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
     }
 }
 
-/// The message for a path that is a file, which no store of this build recognizes.
+/// Returns the message for a path that is a file, which no store of this build recognizes.
 fn refused_file(registry: &Registry, path: &Path) -> Option<String> {
     if !path.is_file() {
         return None;

@@ -58,7 +58,7 @@ impl ChunkLocks {
     }
 }
 
-/// The number of the lock of the chunk with this hash.
+/// Returns the number of the lock of the chunk with this hash.
 fn number(hash: u64) -> usize {
     // The remainder is below the number of locks.
     usize::try_from(hash % LOCKS as u64).unwrap_or(0)

@@ -82,14 +82,14 @@ impl Memory {
         Self::at(if size >= HUGE_PAGE { Place::Mapped } else { Place::Aligned }, size)
     }
 
-    /// The same; all its pages are there.
+    /// Returns the same; all its pages are there.
     fn populated(size: usize) -> Result<Self, OutOfMemory> {
         let mut memory = Self::zeroed(size)?;
         fresh::populate(&mut memory);
         Ok(memory)
     }
 
-    /// The same without a rule for where it starts.
+    /// Returns the same without a rule for where it starts.
     fn packed(size: usize) -> Result<Self, OutOfMemory> {
         let mut memory = Self::at(Place::Anywhere, size)?;
         fresh::populate(&mut memory);
@@ -105,13 +105,13 @@ impl Memory {
         Ok(Self { start: start.ok_or(OutOfMemory { size })?, size, capacity: size, place, home: None })
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.size
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.size == 0

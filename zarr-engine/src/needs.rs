@@ -39,7 +39,7 @@ pub(crate) fn encoding(pipeline: &Pipeline, unknown: u64) -> u64 {
     buffers.total().saturating_add(nested)
 }
 
-/// The number of buffers of unknown size that decoding takes at most.
+/// Returns the number of buffers of unknown size that decoding takes at most.
 pub(crate) fn unknown_buffers(pipeline: &Pipeline) -> u64 {
     let of_step = |step: &Step| {
         let own = u64::from(step.decoded_limit().is_none());

@@ -49,9 +49,9 @@ impl StepError {
         Self { codec: None, source: CodecError::corrupt(what.into()) }
     }
 
-    /// The error of the codec around this step: `wrapped` makes it of a text that names the codec of this step, after
-    /// `place`. Errors of size and memory stay what they are, and so does a fault of a plugin, since it says nothing about
-    /// the chunk.
+    /// Returns the error of the codec around this step: `wrapped` makes it of a text that names the codec of this step,
+    /// after `place`. Errors of size and memory stay what they are, and so does a fault of a plugin, since it says
+    /// nothing about the chunk.
     pub(crate) fn within(self, place: &str, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
         let Some(codec) = self.codec else { return self.source };
         match self.source {
@@ -67,13 +67,13 @@ impl StepError {
         Self { codec: Some(step.name.clone()), source }
     }
 
-    /// As [`StepError::at`], of a step that decodes.
+    /// Like [`StepError::at`], of a step that decodes.
     fn decoding(step: &Step, source: CodecError) -> Self {
         let too_large = step.intermediate_too_large(&source);
         Self::at(step, too_large.map_or(source, CodecError::corrupt))
     }
 
-    /// As [`StepError::at`], of a step that encodes to what `next` decodes to.
+    /// Like [`StepError::at`], of a step that encodes to what `next` decodes to.
     fn encoding(step: &Step, next: Option<&Step>, source: CodecError) -> Self {
         let too_large = next.and_then(|next| next.intermediate_too_large(&source));
         Self::at(step, too_large.map_or(source, CodecError::encode))
@@ -189,7 +189,7 @@ pub(crate) fn decode(
     run(pipeline, encoded, stages, destination.map_or(Goal::Elements, Goal::Destination), bounds)
 }
 
-/// As [`decode`] to elements, of which only the bytes of `range` are looked at: those beside it may be anything.
+/// Like [`decode`] to elements, of which only the bytes of `range` are looked at: those beside it may be anything.
 ///
 /// # Errors
 ///
@@ -318,7 +318,7 @@ fn decode_step(
     }
 }
 
-/// The bytes beside a checksum that is right.
+/// Returns the bytes beside a checksum that is right.
 fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Range<usize>, CodecError> {
     let size = checksum.size();
     let Some(rest) = bytes.len().checked_sub(size) else {
@@ -356,7 +356,7 @@ pub(crate) fn encode(
     encode_from(&pipeline.steps, Place { buffer: Some(0), range: 0..size }, stages, bounds)
 }
 
-/// The most bytes that a step may encode to if `next` takes them: no more than decoding lets through.
+/// Returns the most bytes that a step may encode to if `next` takes them: no more than decoding lets through.
 fn encoded_limit(next: Option<&Step>, bounds: Bounds) -> usize {
     let limit = next.and_then(Step::decoded_limit).map_or(bounds.value, |limit| limit.min(bounds.value));
     usize::try_from(limit).unwrap_or(usize::MAX)

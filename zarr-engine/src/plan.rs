@@ -83,7 +83,7 @@ impl<'a> Plan<'a> {
         self.len
     }
 
-    /// The cell number `number`, in C order.
+    /// Returns the cell number `number`, in C order.
     pub(crate) fn piece(&self, number: usize) -> Result<Piece<'_>, GridError> {
         let rank = self.cells.rank();
         let mut cell = PerDimension::new(rank, 0);
@@ -132,7 +132,7 @@ impl<'p> Piece<'p> {
     ///
     /// # Errors
     ///
-    /// As [`Plan::piece`].
+    /// Same as [`Plan::piece`].
     pub(crate) fn extents(&self) -> Result<PerDimension<Extent>, GridError> {
         let mut extents = PerDimension::new(self.cell.len(), Extent::EMPTY);
         match self.cells {
@@ -152,11 +152,11 @@ impl<'p> Piece<'p> {
         Ok(extents)
     }
 
-    /// The inner chunks of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
+    /// Returns the inner chunks of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
     ///
     /// # Errors
     ///
-    /// As [`Plan::new`].
+    /// Same as [`Plan::new`].
     pub(crate) fn divided<'s>(
         &self,
         order: &[usize],
@@ -172,7 +172,7 @@ impl<'p> Piece<'p> {
         }
     }
 
-    /// The only combination of runs, if there is just one.
+    /// Returns the only combination of runs, if there is just one.
     pub(crate) fn only(&self) -> Option<StridedBox> {
         let mut only = StridedBox::new(self.cell.len());
         let is_only = match &self.elements {
@@ -220,7 +220,7 @@ impl<'p> Piece<'p> {
         Ok(())
     }
 
-    /// Whether every element of a cell of `shape` is wanted, one after another.
+    /// Returns whether every element of a cell of `shape` is wanted, one after another.
     pub(crate) fn covers(&self, mut shape: impl Iterator<Item = u64>) -> bool {
         let is_whole = |run: &Run, length| {
             run.start == 0 && run.count as u64 == length && (length == 1 || run.step == 1)
@@ -247,7 +247,7 @@ impl StridedBox {
         Self { runs: PerDimension::new(rank, Run::ONE) }
     }
 
-    /// The run of each dimension.
+    /// Returns the run of each dimension.
     pub(crate) fn runs(&self) -> &[Run] {
         &self.runs
     }

@@ -164,7 +164,7 @@ impl<'r> Read<'r> {
         self.array.put(chunk.index, &pipeline, &decoded, chunk.requests).map(|()| true)
     }
 
-    /// A lower bound of the bytes that decoding a chunk yields; 0 if nothing is decoded.
+    /// Returns a lower bound of the bytes that decoding a chunk yields; 0 if nothing is decoded.
     fn least_work(&self) -> Result<usize, Error> {
         let Some(mut pipeline) = self.chunks.first_pipeline(self.array)? else { return Ok(0) };
         while let Some(shard) = pipeline.shard() {
@@ -241,7 +241,7 @@ impl<'r> Read<'r> {
         Ok(())
     }
 
-    /// The jobs that jobs of one generation yield.
+    /// Returns the jobs that jobs of one generation yield.
     fn yielded(&self, jobs: &[Job<'r>], outcomes: Vec<(usize, Outcome)>) -> Result<Vec<Job<'r>>, Error> {
         let yielded = Mutex::new(Vec::new());
         let outcomes: Vec<_> =
@@ -263,7 +263,7 @@ impl<'r> Read<'r> {
     }
 }
 
-/// The plan of elements of one chunk of this shape.
+/// Returns the plan of elements of one chunk of this shape.
 pub(crate) fn whole_plan<'p>(shape: &[u64], wanted: &'p ElementSelection) -> Result<Plan<'p>, Error> {
     let axes = shape.iter().map(|&length| Axis::even(length, length));
     Ok(match wanted {

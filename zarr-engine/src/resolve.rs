@@ -174,8 +174,8 @@ impl<'a> Resolving<'a> {
         Some(CreatedType { fallback, ..created })
     }
 
-    /// The first type of a list that is known. A type that is not known may have fallbacks of its own, which come
-    /// before the next of the list.
+    /// Returns the first type of a list that is known. A type that is not known may have fallbacks of its own, which
+    /// come before the next of the list.
     fn first_known(&self, fallback: &[DataTypeDocument]) -> Option<CreatedType> {
         let known =
             |one: &DataTypeDocument| self.try_type(one).ok().or_else(|| self.first_known(&one.fallback));
@@ -192,7 +192,7 @@ impl<'a> Resolving<'a> {
         Ok(CreatedType { data_type, byte_order, fallback: None })
     }
 
-    /// A fallback must have the size of the type it stands in for, where both are known (D3-DTX-09).
+    /// Returns a fallback must have the size of the type it stands in for, where both are known (D3-DTX-09).
     fn check_fallback_sizes(
         &self,
         document: &DataTypeDocument,
@@ -248,7 +248,7 @@ impl<'a> Resolving<'a> {
         self.note("chunk_grid", grid)
     }
 
-    /// A grid that `plugin` made, held to what it says.
+    /// Returns a grid that `plugin` made, held to what it says.
     fn checked(&self, grid: Arc<dyn ChunkGrid>, plugin: &ChunkGridPlugin) -> Result<Arc<Grid>, String> {
         let ChunkGridPlugin { origin, .. } = plugin;
         let name = format!("chunk grid `{}` of {origin}", self.metadata.chunk_grid.identifier);
@@ -279,7 +279,7 @@ impl<'a> Resolving<'a> {
         self.note(place, layout)
     }
 
-    /// The store that the array uses, and what puts its chunks into shards.
+    /// Returns the store that the array uses, and what puts its chunks into shards.
     fn transformers(
         &mut self,
         mut store: Arc<dyn Store>,
@@ -308,7 +308,7 @@ impl<'a> Resolving<'a> {
         (store, sharding)
     }
 
-    /// The grid of the shards, a shard, and the chain that turns one into a value.
+    /// Returns the grid of the shards, a shard, and the chain that turns one into a value.
     fn shards(
         &mut self,
         grid: &Grid,
@@ -329,7 +329,7 @@ impl<'a> Resolving<'a> {
         (Some(grid), Some(shard), chain)
     }
 
-    /// The same kind of grid, with chunks that are so many times longer.
+    /// Returns the same kind of grid, with chunks that are so many times longer.
     fn grid_of_shards(&self, grid: &Grid, chunks_per_shard: &[u64]) -> Result<Arc<Grid>, String> {
         let Some(chunk_shape) = grid.chunk_shape() else {
             return Err("only a grid whose chunks have one shape can be sharded".to_owned());

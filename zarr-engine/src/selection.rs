@@ -80,7 +80,7 @@ impl Selection {
         }
     }
 
-    /// The shape of the result, in elements, for an array of `shape`.
+    /// Returns the shape of the result, in elements, for an array of `shape`.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Selection {
         Ok(self.located(shape)?.shape)
     }
 
-    /// The selection, checked against the shape of the array.
+    /// Returns the selection, checked against the shape of the array.
     pub(crate) fn located(&self, shape: &[u64]) -> Result<LocatedSelection, Error> {
         match self {
             Self::All => {
@@ -201,7 +201,7 @@ fn locate(along: &DimensionSelection, length: u64) -> Result<Vec<Run>, String> {
     }
 }
 
-/// A list as runs: as long as neighbours of it are evenly spaced.
+/// Returns a list as runs: as long as neighbours of it are evenly spaced.
 fn runs_of(list: &[u64]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (out, &index) in list.iter().enumerate() {

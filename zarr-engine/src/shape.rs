@@ -17,7 +17,7 @@ pub(crate) fn c_strides(shape: &[u64]) -> Result<Vec<usize>, CodecError> {
     Ok(strides)
 }
 
-/// The number of what is at `index`, in a grid whose lengths have a product that this machine can address.
+/// Returns the number of what is at `index`, in a grid whose lengths have a product that this machine can address.
 pub(crate) fn position(index: &[u64], shape: &[u64]) -> usize {
     let position = index
         .iter()

@@ -97,12 +97,12 @@ impl StoredArray {
         &self.context
     }
 
-    /// The memory budget of the context.
+    /// Returns the memory budget of the context.
     pub(crate) fn budget(&self) -> &MemoryBudget {
         &self.context.budget
     }
 
-    /// Whether a request to the store is a round trip, so that many requests should be in flight.
+    /// Returns whether a request to the store is a round trip, so that many requests should be in flight.
     pub(crate) fn is_far(&self) -> bool {
         self.resolved.store.read_hints().max_concurrency > 0
     }
@@ -138,14 +138,14 @@ impl StoredArray {
         Ok(())
     }
 
-    /// Whether chunks that hold only the fill value are stored: if the context asks for it, or if other programs may
-    /// use another fill value.
+    /// Returns whether chunks that hold only the fill value are stored: if the context asks for it, or if other
+    /// programs may use another fill value.
     pub(crate) fn stores_fill_values(&self) -> bool {
         let is_unsure = self.resolved.fill_is_undefined || self.resolved.fallback.is_some();
         self.context.store_empty_chunks || is_unsure
     }
 
-    /// The fill value for a missing chunk.
+    /// Returns the fill value for a missing chunk.
     ///
     /// # Errors
     ///
@@ -170,7 +170,8 @@ impl StoredArray {
         }
     }
 
-    /// The largest encoded value to accept: its size where the codecs fix it, and never more than the memory budget.
+    /// Returns the largest encoded value to accept: its size where the codecs fix it, and never more than the memory
+    /// budget.
     pub(crate) fn value_limit(&self, exact: Option<u64>) -> usize {
         let limit = self.budget().size();
         // One byte more: a value that is too long is an error of the chunk, not of the store.

@@ -44,8 +44,8 @@ impl<T: Element> Values<T> {
         &self.shape
     }
 
-    /// The same values in a `Vec`. A `Vec` cannot own the memory of a context: the values are copied, on all threads of
-    /// the context that they were read with.
+    /// Returns the same values in a `Vec`. A `Vec` cannot own the memory of a context: the values are copied, on all
+    /// threads of the context that they were read with.
     ///
     /// Like every `Vec` that grows, it ends the program if there is no memory for the copy.
     #[must_use]
@@ -55,7 +55,7 @@ impl<T: Element> Values<T> {
         })
     }
 
-    /// The values as an `ndarray`, without a copy.
+    /// Returns the values as an `ndarray`, without a copy.
     ///
     /// # Errors
     ///
@@ -66,25 +66,25 @@ impl<T: Element> Values<T> {
         ndarray::ArrayViewD::from_shape(shape, self).map_err(|error| Error::Elements(error.to_string()))
     }
 
-    /// The values as an `ndarray`, copied as [`Values::into_vec`] copies.
+    /// Returns the values as an `ndarray`, copied as [`Values::into_vec`] copies.
     ///
     /// # Errors
     ///
-    /// As [`Values::view`]; [`Error::Memory`] if there is no memory for the copy.
+    /// Same as [`Values::view`]; [`Error::Memory`] if there is no memory for the copy.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray(&self) -> Result<ndarray::ArrayD<T>, Error> {
         into_ndarray(&self.shape, copy_of(self, &self.threads)?)
     }
 }
 
-/// A copy of `values`, made on `threads`.
+/// Returns a copy of `values`, made on `threads`.
 pub(crate) fn copy_of<T: Element>(values: &[T], threads: &Threads) -> Result<Vec<T>, OutOfMemory> {
     let mut copy = zeroed_vec(values.len())?;
     threads.copy(as_bytes(values), as_bytes_mut(&mut copy));
     Ok(copy)
 }
 
-/// A `Vec` with the shape of a selection.
+/// Returns a `Vec` with the shape of a selection.
 #[cfg(feature = "ndarray")]
 pub(crate) fn into_ndarray<T>(shape: &[u64], values: Vec<T>) -> Result<ndarray::ArrayD<T>, Error> {
     ndarray::ArrayD::from_shape_vec(ndarray_shape(shape)?, values)

@@ -16,7 +16,7 @@ pub(crate) struct Variable<'a> {
 }
 
 impl<'a> Variable<'a> {
-    /// The elements of `array` in `bytes`.
+    /// Returns the elements of `array` in `bytes`.
     ///
     /// # Errors
     ///
@@ -71,12 +71,12 @@ impl<'a> Variable<'a> {
         self.offsets.len() + self.payload.len()
     }
 
-    /// The element at this position.
+    /// Returns the element at this position.
     pub(crate) fn element(&self, position: usize) -> &'a [u8] {
         &self.payload[self.offset(position)..self.offset(position + 1)]
     }
 
-    /// The bytes of elements that follow one another, and where they begin in the payload.
+    /// Returns the bytes of elements that follow one another, and where they begin in the payload.
     fn run(&self, from: usize, count: usize) -> (usize, &'a [u8]) {
         let start = self.offset(from);
         (start, &self.payload[start..self.offset(from + count)])
@@ -175,7 +175,7 @@ fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
     format!("offsets of {count} elements do not rise")
 }
 
-/// The offsets of elements of these sizes, in memory that has room for the elements.
+/// Returns the offsets of elements of these sizes, in memory that has room for the elements.
 ///
 /// # Errors
 ///
@@ -215,13 +215,13 @@ pub(crate) struct Assembly {
 const FILL: (usize, usize) = (usize::MAX, usize::MAX);
 
 impl Assembly {
-    /// An assembly for the elements of `array`.
+    /// Returns an assembly for the elements of `array`.
     pub(crate) fn new(array: &ArrayRepresentation) -> Result<Self, CodecError> {
         let count = array.element_count().ok_or_else(|| CodecError::corrupt("too many elements"))?;
         Self::with_count(count, array.fill_value.bytes())
     }
 
-    /// An assembly for `count` elements.
+    /// Returns an assembly for `count` elements.
     pub(crate) fn with_count(count: usize, fill: &[u8]) -> Result<Self, CodecError> {
         let mut places = Vec::new();
         places.try_reserve_exact(count).map_err(CodecError::corrupt)?;
@@ -254,7 +254,7 @@ impl Assembly {
         self.places[position..position + count].fill(FILL);
     }
 
-    /// The element at a position, as it is now.
+    /// Returns the element at a position, as it is now.
     pub(crate) fn element(&self, position: usize) -> &[u8] {
         self.bytes(self.places[position])
     }

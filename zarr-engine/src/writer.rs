@@ -52,7 +52,7 @@ impl StoredArray {
         }
     }
 
-    /// The value of a whole chunk of this shape, given all its elements; `None` if it is not to be stored.
+    /// Returns the value of a whole chunk of this shape, given all its elements; `None` if it is not to be stored.
     pub(crate) fn encode_value(
         &self,
         index: &[u64],

@@ -48,8 +48,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::read`]; [`Error::Elements`] if `destination` has not the size of the selection, or elements have no
-    /// fixed size.
+    /// Same as [`Array::read`]; [`Error::Elements`] if `destination` has not the size of the selection, or elements
+    /// have no fixed size.
     pub fn read_into(&self, selection: impl Into<Selection>, destination: &mut [u8]) -> Result<(), Error> {
         self.read_selection_into(&selection.into(), destination)
     }
@@ -73,7 +73,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::read_into`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::read_into`]; [`Error::Elements`] if the array holds another type.
     pub fn read_values_into<T: Element>(
         &self,
         selection: impl Into<Selection>,
@@ -89,7 +89,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::read`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::read`]; [`Error::Elements`] if the array holds another type.
     pub fn read_values<T: ReadElement>(&self, selection: impl Into<Selection>) -> Result<T::Values, Error> {
         T::check(&**self.data_type())?;
         T::collect(self.read(selection)?)
@@ -101,7 +101,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::read_values`].
+    /// Same as [`Array::read_values`].
     #[cfg(feature = "ndarray")]
     pub fn read_ndarray<T: Element>(
         &self,
@@ -118,7 +118,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::read`].
+    /// Same as [`Array::read`].
     pub fn read_many(&self, selections: &[Selection]) -> Result<Vec<ElementArray>, Error> {
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
             return selections.iter().map(|selection| self.read_selection(selection)).collect();
@@ -156,7 +156,7 @@ impl Array {
         self.whole_chunk(index, |shape, region| self.stored.read_chunk(index, shape, region))
     }
 
-    /// The elements of a whole chunk, which `read` places, given the shape of the chunk.
+    /// Returns the elements of a whole chunk, which `read` places, given the shape of the chunk.
     pub(super) fn whole_chunk(
         &self,
         index: &[u64],
@@ -228,7 +228,7 @@ impl Array {
         finish(assembly)
     }
 
-    /// An assembly for elements of variable size. Initially, all elements hold the fill value.
+    /// Returns an assembly for elements of variable size. Initially, all elements hold the fill value.
     fn assembly(&self, count: usize) -> Result<Mutex<Assembly>, Error> {
         let assembly = Assembly::with_count(count, self.fill_value().bytes());
         assembly.map(Mutex::new).map_err(no_elements)
@@ -247,7 +247,7 @@ fn finish(assembly: Mutex<Assembly>) -> Result<Vec<u8>, Error> {
     assembly.into_inner().unwrap_or_else(PoisonError::into_inner).finish().map_err(no_elements)
 }
 
-/// The error for elements of variable size for which there is no memory.
+/// Returns the error for elements of variable size for which there is no memory.
 fn no_elements(error: CodecError) -> Error {
     Error::Elements(error.to_string())
 }

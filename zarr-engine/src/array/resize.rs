@@ -63,7 +63,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::resize`]; [`Error::NotSupported`] if the chunk grid cannot begin elsewhere.
+    /// Same as [`Array::resize`]; [`Error::NotSupported`] if the chunk grid cannot begin elsewhere.
     pub fn resize_at(&mut self, start: &[i64], shape: &[u64]) -> Result<(), Error> {
         self.stored.check_writable()?;
         let hierarchy = self.hierarchy.clone();
@@ -88,7 +88,7 @@ impl Array {
         erased
     }
 
-    /// The metadata with another first element and shape.
+    /// Returns the metadata with another first element and shape.
     fn resized(&self, start: &[i64], shape: &[u64]) -> Result<ArrayMetadata, Error> {
         let rank = self.shape().len();
         for given in [start.len(), shape.len()] {
@@ -142,7 +142,7 @@ impl Array {
         self.trim(&border.iter().flat_map(ChunkBox::chunks).collect::<Vec<_>>(), &old)
     }
 
-    /// The same for chunks that a listing has.
+    /// Returns the same for chunks that a listing has.
     fn clear_listed(&self, old: &Old) -> Result<(), Error> {
         let stored = &self.stored;
         let mut added = Vec::new();
@@ -201,7 +201,7 @@ impl Array {
         }
     }
 
-    /// The elements of a chunk that are inside of this array and were not in `old`, as boxes that share none.
+    /// Returns the elements of a chunk that are inside of this array and were not in `old`, as boxes that share none.
     fn boxes_to_trim(&self, chunk: &[u64], old: &Old) -> Result<Vec<Selection>, Error> {
         let extents = self.stored.resolved.grid.extents(chunk)?;
         let inside = extents.iter().zip(self.shape());
@@ -275,7 +275,8 @@ impl Outside {
     }
 }
 
-/// The elements of an array of the shape `old` that one of the shape `new` has, which begins `start` elements later.
+/// Returns the elements of an array of the shape `old` that one of the shape `new` has, which begins `start` elements
+/// later.
 fn kept(old: &[u64], new: &[u64], start: &[i64]) -> Vec<Range<u64>> {
     let lengths = old.iter().zip(new).zip(start);
     let kept = lengths.map(|((&old, &new), &start)| {

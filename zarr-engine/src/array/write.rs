@@ -37,7 +37,7 @@ impl Array {
         self.stored.write_elements(&located.what, source)
     }
 
-    /// The elements in `bytes`, if they are as many, and are elements.
+    /// Returns the elements in `bytes`, if they are as many, and are elements.
     pub(super) fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         let source = self.source(bytes, count)?;
         // Codecs for elements of variable size look themselves.
@@ -47,7 +47,7 @@ impl Array {
         Ok(source)
     }
 
-    /// The elements in `bytes`, if they are as many.
+    /// Returns the elements in `bytes`, if they are as many.
     fn source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         match self.data_type().elements() {
             Elements::Fixed { size, .. } if count.checked_mul(size) == Some(bytes.len()) => {
@@ -72,7 +72,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::write`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::write`]; [`Error::Elements`] if the array holds another type.
     pub fn write_values<T: WriteElement>(
         &self,
         selection: impl Into<Selection>,
@@ -81,7 +81,7 @@ impl Array {
         self.write(selection, &self.bytes_of(values)?)
     }
 
-    /// The bytes of values, or offsets and payload where elements have a variable size.
+    /// Returns the bytes of values, or offsets and payload where elements have a variable size.
     fn bytes_of<'v, T: WriteElement>(&self, values: &'v [T]) -> Result<Cow<'v, [u8]>, Error> {
         T::check(&**self.data_type())?;
         if let Some(bytes) = T::as_bytes(values) {
@@ -94,7 +94,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::write_values`]; [`Error::Elements`] for another shape.
+    /// Same as [`Array::write_values`]; [`Error::Elements`] for another shape.
     #[cfg(feature = "ndarray")]
     pub fn write_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
@@ -124,13 +124,13 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::resize`] and [`Array::write`]. For bytes that are no whole number of rows, or no elements, nothing
-    /// is changed. When writing fails, the array keeps its shape.
+    /// Same as [`Array::resize`] and [`Array::write`]. For bytes that are no whole number of rows, or no elements,
+    /// nothing is changed. When writing fails, the array keeps its shape.
     pub fn append(&mut self, dimension: usize, bytes: &[u8]) -> Result<(), Error> {
         self.append_if(dimension, bytes, |_| Ok(()))
     }
 
-    /// As [`Array::append`], if `check` accepts the shape that the array has now.
+    /// Like [`Array::append`], if `check` accepts the shape that the array has now.
     fn append_if(
         &mut self,
         dimension: usize,
@@ -162,21 +162,21 @@ impl Array {
         written
     }
 
-    /// As [`Array::append`], from values that [`Array::write_values`] takes.
+    /// Like [`Array::append`], from values that [`Array::write_values`] takes.
     ///
     /// # Errors
     ///
-    /// As [`Array::append`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::append`]; [`Error::Elements`] if the array holds another type.
     pub fn append_values<T: WriteElement>(&mut self, dimension: usize, values: &[T]) -> Result<(), Error> {
         let bytes = self.bytes_of(values)?;
         self.append(dimension, &bytes)
     }
 
-    /// As [`Array::append`], from an `ndarray` that has the lengths of the array along all other dimensions.
+    /// Like [`Array::append`], from an `ndarray` that has the lengths of the array along all other dimensions.
     ///
     /// # Errors
     ///
-    /// As [`Array::append_values`]; [`Error::Elements`] for another shape.
+    /// Same as [`Array::append_values`]; [`Error::Elements`] for another shape.
     #[cfg(feature = "ndarray")]
     pub fn append_ndarray<T: Element, D: ndarray::Dimension>(
         &mut self,
@@ -219,7 +219,7 @@ impl Array {
         })
     }
 
-    /// The length along `dimension` as it is, and as it is with `count` more elements.
+    /// Returns the length along `dimension` as it is, and as it is with `count` more elements.
     fn rows_to_append(&self, dimension: usize, count: usize) -> Result<(u64, u64), Error> {
         let shape = self.shape();
         let count = count as u64;

@@ -49,7 +49,7 @@ impl MemoryBudget {
         self.with_scratch_and_permit(need, 0, work).0
     }
 
-    /// The same, and a permit for `more` bytes that lasts longer; both are taken in one step.
+    /// Returns the same, and a permit for `more` bytes that lasts longer; both are taken in one step.
     pub(crate) fn with_scratch_and_permit<R>(
         &self,
         need: u64,
@@ -63,7 +63,7 @@ impl MemoryBudget {
         (work(&mut self.in_use(counted).counted.scratch), permit)
     }
 
-    /// As [`Self::with_scratch`] if the memory is free; `None` if it is not.
+    /// Like [`Self::with_scratch`] if the memory is free; `None` if it is not.
     pub(crate) fn try_with_scratch<R>(&self, need: u64, work: impl FnOnce(&mut Scratch) -> R) -> Option<R> {
         let mut counted = self.idle.take();
         let more = need.saturating_sub(counted.size);
@@ -75,7 +75,7 @@ impl MemoryBudget {
         Some(work(&mut self.in_use(counted).counted.scratch))
     }
 
-    /// As [`Self::with_scratch`], of a thread whose memory is counted elsewhere.
+    /// Like [`Self::with_scratch`], of a thread whose memory is counted elsewhere.
     pub(crate) fn with_paid_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
         work(&mut self.in_use(self.idle.take()).counted.scratch)
     }
@@ -173,7 +173,7 @@ impl Place {
     }
 }
 
-/// The place of this thread. Stacks lie apart, usually one after another. Only speed depends on it.
+/// Returns the place of this thread. Stacks lie apart, usually one after another. Only speed depends on it.
 fn place_of_thread() -> usize {
     /// Bytes of a stack, as the standard library asks for them.
     const STACK: usize = 2 << 20;

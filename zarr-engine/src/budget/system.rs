@@ -12,7 +12,7 @@ pub(crate) fn usable_memory() -> u64 {
     usable_below(Path::new("/")).unwrap_or(UNKNOWN)
 }
 
-/// The same, of a system whose files are below `root`.
+/// Returns the same, of a system whose files are below `root`.
 fn usable_below(root: &Path) -> Option<u64> {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let physical = physical_memory(&read("proc/meminfo"));
@@ -29,7 +29,7 @@ fn physical_memory(text: &str) -> Option<u64> {
     number.checked_mul(1024)
 }
 
-/// The soft limit of the address space in `/proc/self/limits`; `None` if it is unlimited.
+/// Returns the soft limit of the address space in `/proc/self/limits`; `None` if it is unlimited.
 fn address_space(text: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     rest.split_whitespace().next()?.parse().ok()
@@ -47,7 +47,7 @@ struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// The smallest limit of the group and those above it.
+    /// Returns the smallest limit of the group and those above it.
     fn limit(&self, root: &Path) -> Option<u64> {
         let mount = root.join(self.mount.strip_prefix("/").unwrap_or(&self.mount));
         let folders = self.folder.ancestors().map(|folder| mount.join(folder).join(self.file));
@@ -56,7 +56,7 @@ impl ControlGroup {
     }
 }
 
-/// The groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`.
+/// Returns the groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`.
 fn control_groups(groups: &str, mounts: &str) -> Vec<ControlGroup> {
     let mut found = Vec::new();
     for line in groups.lines() {
@@ -100,7 +100,7 @@ impl<'m> Mount<'m> {
         Some(Self { root, place, kind, options: after.nth(1)? })
     }
 
-    /// Whether it shows the groups of version 2, or of version 1 those of this controller.
+    /// Returns whether it shows the groups of version 2, or of version 1 those of this controller.
     fn is_of(&self, controller: Option<&str>) -> bool {
         match controller {
             None => self.kind == "cgroup2",
@@ -119,7 +119,7 @@ mod tests {
         35 31 0:32 /docker/1f /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
         41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:4 - cgroup2 cgroup2 rw\n";
 
-    /// A folder that looks like the root of a system.
+    /// Returns a folder that looks like the root of a system.
     fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

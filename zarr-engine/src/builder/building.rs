@@ -132,7 +132,7 @@ impl Building<'_> {
         ranks.into_iter().filter_map(wrong).collect()
     }
 
-    /// The formats in the order in which something given is tried to be understood.
+    /// Returns the formats in the order in which something given is tried to be understood.
     pub(super) fn formats(&self) -> impl Iterator<Item = Format> {
         let others = [Format::V3, Format::V2, Format::V3Draft];
         let first = self.format;
@@ -237,7 +237,7 @@ impl Building<'_> {
         }
     }
 
-    /// The grid, the shape of what codecs see as a chunk, and the separator that is part of the draft's grid.
+    /// Returns the grid, the shape of what codecs see as a chunk, and the separator that is part of the draft's grid.
     pub(super) fn grid(
         &self,
         data_type: &dyn DataType,
@@ -345,7 +345,7 @@ impl Building<'_> {
     }
 }
 
-/// The error for an identifier that no plugin of `table` has, with similar identifiers.
+/// Returns the error for an identifier that no plugin of `table` has, with similar identifiers.
 pub(super) fn unknown<K: Kind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
@@ -376,7 +376,7 @@ fn guess(shape: &[u64], element_size: u64) -> Vec<u64> {
     chunks
 }
 
-/// The largest divisor of `shard` that is not above `wanted`, which is at least 1.
+/// Returns the largest divisor of `shard` that is not above `wanted`, which is at least 1.
 fn divisor(shard: u64, wanted: u64) -> u64 {
     (1..=wanted.min(shard)).rev().find(|&length| shard.is_multiple_of(length)).unwrap_or(1)
 }

@@ -55,8 +55,8 @@ impl Building<'_> {
         }
     }
 
-    /// The draft has `gzip` in its text; elsewhere `zstd` is better and known everywhere. What is stored does not depend
-    /// on the other codecs of a program: without this one, the caller has to choose.
+    /// Returns the draft has `gzip` in its text; elsewhere `zstd` is better and known everywhere. What is stored does
+    /// not depend on the other codecs of a program: without this one, the caller has to choose.
     fn default_compression(&self) -> Result<CodecEntry, Error> {
         let (identifier, level) = if self.format == Format::V3Draft { ("gzip", 5) } else { ("zstd", 3) };
         if let Err(unknown) = self.registry.codecs().find(Format::V2, identifier, self.reading) {
@@ -106,7 +106,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// Whether a request names what turns elements into bytes and does not say their order: then it is that of
+    /// Returns whether a request names what turns elements into bytes and does not say their order: then it is that of
     /// the data type, little endian where that has none.
     fn is_plain_bytes(&self, request: &CodecEntry) -> bool {
         let is_silent = match &request.configuration {
@@ -122,7 +122,7 @@ impl Building<'_> {
                 .is_some_and(|plugin| plugin.identifiers.name == Some(BYTES))
     }
 
-    /// The codec that a request means: in the words of the format itself, or of another one.
+    /// Returns the codec that a request means: in the words of the format itself, or of another one.
     fn understand(
         &self,
         member: &str,
@@ -207,7 +207,7 @@ fn wants_an_array(member: &str, request: &CodecEntry) -> Error {
     invalid(member, format!("codec `{name}` expects an array, but the preceding codec produces bytes"))
 }
 
-/// The codec for elements of variable size, which the data type of v2 names.
+/// Returns the codec for elements of variable size, which the data type of v2 names.
 fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
     let document = array.data_type.document(Format::V2, &ByteOrder::Little);
     let identifier =
@@ -222,7 +222,7 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
     Ok(identifier.into())
 }
 
-/// The chain of v3 that puts inner chunks into shards.
+/// Returns the chain of v3 that puts inner chunks into shards.
 pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {
     let index_codecs = [convert::little_endian(), ExtensionDocument::new("crc32c", Value::Null)];
     convert::sharding(chunk_shape, inner, &index_codecs)

@@ -6,7 +6,7 @@ use zarr_spec::{Format, Object, Value};
 use crate::convert::invalid;
 use crate::error::Error;
 
-/// An entry as a document of `format` has it: a name, an object with `name` in v3, one with `extension` and
+/// Returns an entry as a document of `format` has it: a name, an object with `name` in v3, one with `extension` and
 /// `type` in the draft.
 pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<ExtensionDocument, Error> {
     let members = match json {
@@ -42,7 +42,7 @@ pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<Extens
     })
 }
 
-/// A chunk grid. The regular one of the draft has no configuration of its own, and the separator in it.
+/// Returns a chunk grid. The regular one of the draft has no configuration of its own, and the separator in it.
 pub(super) fn chunk_grid(json: &Value, format: Format) -> Result<(ExtensionDocument, Option<String>), Error> {
     const MEMBER: &str = "chunk_grid";
     let members =

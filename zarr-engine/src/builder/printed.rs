@@ -5,7 +5,7 @@ use zarr_spec::Value;
 /// Structures inside of structures.
 const MAX_DEPTH: usize = 16;
 
-/// The document of v3 for a name that messages use, if it is not a document by itself.
+/// Returns the document of v3 for a name that messages use, if it is not a document by itself.
 pub(super) fn printed_document(text: &str) -> Option<Value> {
     if text.starts_with(STRUCTURE) { structure(text, MAX_DEPTH) } else { with_parameter(text) }
 }
@@ -13,7 +13,7 @@ pub(super) fn printed_document(text: &str) -> Option<Value> {
 /// How the name of a structure begins.
 const STRUCTURE: &str = "struct{";
 
-/// A name and a size or a unit: `raw_bytes[3]`.
+/// Returns a name and a size or a unit: `raw_bytes[3]`.
 fn with_parameter(text: &str) -> Option<Value> {
     let (name, parameter) = text.strip_suffix(']')?.split_once('[')?;
     let digits = parameter.bytes().take_while(u8::is_ascii_digit).count();
@@ -54,7 +54,7 @@ fn document(name: &str, configuration: Value) -> Value {
     [("name", Value::from(name)), ("configuration", configuration)].into_iter().collect()
 }
 
-/// The text between quotes that `text` begins with, and what follows.
+/// Returns the text between quotes that `text` begins with, and what follows.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut characters = text.strip_prefix('"')?.chars();

@@ -13,7 +13,7 @@ use crate::creation::creation;
 use crate::error::Error;
 
 impl Conversion<'_> {
-    /// The grid of the source.
+    /// Returns the grid of the source.
     pub(super) fn grid(&self) -> Result<Arc<dyn ChunkGrid>, Error> {
         let document = &self.source.chunk_grid;
         let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
@@ -28,7 +28,7 @@ impl Conversion<'_> {
         Ok(self.grid()?.largest_chunk().iter().map(|&length| length.max(1)).collect())
     }
 
-    /// The same grid in the words of the target, if it has any. Every format has the regular one.
+    /// Returns the same grid in the words of the target, if it has any. Every format has the regular one.
     pub(super) fn kept_grid(&self) -> Option<ExtensionDocument> {
         let Self { source, target, registry, reading } = *self;
         let document = &source.chunk_grid;

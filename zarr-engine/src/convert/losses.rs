@@ -240,7 +240,7 @@ fn ignored_members<'a>(before: &'a Object, after: &Object) -> Vec<&'a str> {
     before.keys().filter(|name| !after.contains(name)).collect()
 }
 
-/// The order of dimensions in chunks.
+/// Returns the order of dimensions in chunks.
 fn permutation(conversion: &Conversion<'_>) -> Option<Vec<usize>> {
     let chunk = conversion.chunk().ok()?;
     let chain = conversion.chain(&chunk).ok()?;
@@ -248,7 +248,7 @@ fn permutation(conversion: &Conversion<'_>) -> Option<Vec<usize>> {
     Some(permutation_of(chunk.shape.len(), &steps))
 }
 
-/// Whether chunks hold chunks.
+/// Returns whether chunks hold chunks.
 fn has_shards(conversion: &Conversion<'_>) -> bool {
     if conversion.chunks_per_shard().is_ok_and(|counts| counts.is_some()) {
         return true;

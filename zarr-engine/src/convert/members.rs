@@ -17,17 +17,17 @@ pub(super) const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
 /// The extension of the draft that has names of dimensions.
 const NAMES_EXTENSION: &str = "https://zarr-kit.example/spec/extensions/dimension-names/1.0";
 
-/// A member that makes no sense.
+/// Returns a member that makes no sense.
 pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
     Invalid::new(format!("`{member}`: {reason}")).into()
 }
 
-/// A member that names plugins that this program does not have.
+/// Returns a member that names plugins that this program does not have.
 pub(crate) fn missing_plugins(member: &str, missing: Vec<Unknown>, reason: impl Display) -> Error {
     Error::MissingPlugins { message: format!("`{member}`: {reason}"), missing }
 }
 
-/// A member that names one plugin that this program does not have.
+/// Returns a member that names one plugin that this program does not have.
 pub(crate) fn unknown(member: &str, unknown: Unknown) -> Error {
     missing_plugins(member, vec![unknown.clone()], unknown)
 }
@@ -51,13 +51,13 @@ pub(crate) fn data_type_document(
     })
 }
 
-/// The grid that every format has.
+/// Returns the grid that every format has.
 pub(crate) fn regular_grid(chunk_shape: &[u64]) -> ExtensionDocument {
     let chunk_shape: Value = chunk_shape.iter().copied().collect();
     ExtensionDocument::new("regular", [("chunk_shape", chunk_shape)].into_iter().collect())
 }
 
-/// The usual chunk keys of a format, with this separator or its own.
+/// Returns the usual chunk keys of a format, with this separator or its own.
 pub(crate) fn key_encoding(format: Format, separator: Option<&str>) -> ExtensionDocument {
     let (identifier, default) = match format {
         Format::V2 => ("v2", "."),

@@ -125,7 +125,7 @@ fn changed(reason: String) -> ConversionLoss {
     ConversionLoss { member: "fill_value".to_owned(), reason }
 }
 
-/// Whether elements of this value are missing in any case.
+/// Returns whether elements of this value are missing in any case.
 fn is_missing_itself(value: &Value) -> bool {
     matches!(value.as_str(), Some("NaN" | "NaT"))
 }
@@ -154,12 +154,12 @@ impl Elements {
     }
 }
 
-/// The name of a data type of v3.
+/// Returns the name of a data type of v3.
 fn type_name(array: &ArrayMetadata) -> &str {
     &array.data_type.identifier
 }
 
-/// The attribute of v3 for a value that stands in a document; `None` if xarray has no form of it.
+/// Returns the attribute of v3 for a value that stands in a document; `None` if xarray has no form of it.
 fn encoded(data_type: &str, value: &Value) -> Option<Value> {
     match data_type {
         "bool" => value.as_bool().map(Value::from),
@@ -171,7 +171,7 @@ fn encoded(data_type: &str, value: &Value) -> Option<Value> {
     }
 }
 
-/// The value that an attribute of v3 stands for, as documents have it.
+/// Returns the value that an attribute of v3 stands for, as documents have it.
 fn decoded(data_type: &str, attribute: &Value) -> Option<Value> {
     match data_type {
         "bool" => attribute.as_bool().map(Value::from),
@@ -195,7 +195,7 @@ fn parts(value: &Value, part: impl Fn(&Value) -> Option<Value>) -> Option<Value>
     }
 }
 
-/// The nearest float of its type, as `float64` in little endian.
+/// Returns the nearest float of its type, as `float64` in little endian.
 fn float_in_base64(data_type: &str, value: &Value) -> Option<Value> {
     let float = match value {
         Value::Number(number) => match data_type {

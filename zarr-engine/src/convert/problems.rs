@@ -16,7 +16,7 @@ pub fn conversion_problems(source: &ArrayMetadata, target: Format, registry: &Re
     with_each_once(first, conversion.problems())
 }
 
-/// The first problem that was found and all the others, those that say the same once.
+/// Returns the first problem that was found and all the others, those that say the same once.
 pub(crate) fn with_each_once(first: Error, all: Vec<Error>) -> Vec<Error> {
     let mut problems = vec![first];
     for problem in all {

@@ -280,7 +280,7 @@ fn leading(steps: &[Step]) -> usize {
     steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count()
 }
 
-/// The order in which `rank` dimensions of a chunk lie: one permutation for all that come first.
+/// Returns the order in which `rank` dimensions of a chunk lie: one permutation for all that come first.
 pub(crate) fn permutation_of(rank: usize, steps: &[Step]) -> Vec<usize> {
     combined(rank, &steps[..leading(steps)])
 }
@@ -319,7 +319,7 @@ fn transposition(
     Ok(Some(ExtensionDocument::new(identifier(target, registry, TRANSPOSE)?, configuration)))
 }
 
-/// The codec for a byte order; the draft needs none for its default.
+/// Returns the codec for a byte order; the draft needs none for its default.
 fn binary(
     target: Format,
     registry: &Registry,
@@ -347,7 +347,7 @@ fn identifier(target: Format, registry: &Registry, name: &str) -> Result<String,
     Ok(identifier.to_owned())
 }
 
-/// Whether byte order makes a difference to elements.
+/// Returns whether byte order makes a difference to elements.
 fn concerns(data_type: &dyn DataType) -> bool {
     match data_type.elements() {
         Elements::Fixed { units, .. } => has_byte_order(&units),

@@ -15,7 +15,7 @@ const TRANSFORMER: &str = "https://purl.org/zarr/spec/storage_transformers/shard
 /// The codec of v3.
 const CODEC: &str = "sharding_indexed";
 
-/// The entry of v3 that puts inner chunks into shards, with the index at the end.
+/// Returns the entry of v3 that puts inner chunks into shards, with the index at the end.
 pub(crate) fn sharding(
     chunk_shape: &[u64],
     codecs: &[ExtensionDocument],
@@ -40,12 +40,12 @@ pub(crate) fn sharding(
     ExtensionDocument::new(CODEC, Value::Object(configuration))
 }
 
-/// The codec that writes numbers in little endian.
+/// Returns the codec that writes numbers in little endian.
 pub(crate) fn little_endian() -> ExtensionDocument {
     ExtensionDocument::new(BYTES, [("endian", "little")].into_iter().collect())
 }
 
-/// The draft's transformer with so many chunks in a shard.
+/// Returns the draft's transformer with so many chunks in a shard.
 pub(super) fn transformer(chunks_per_shard: &[u64]) -> ExtensionDocument {
     let counts: Value = chunks_per_shard.iter().copied().collect();
     let configuration = [("chunks_per_shard", counts)].into_iter().collect();
@@ -93,7 +93,7 @@ impl Conversion<'_> {
         Ok(None)
     }
 
-    /// Whether a transformer of the source makes shards.
+    /// Returns whether a transformer of the source makes shards.
     pub(super) fn shards_by(&self, document: &ExtensionDocument) -> bool {
         let table = self.registry.storage_transformers();
         let found = table.find(self.source.format, &document.identifier, self.reading);

@@ -124,7 +124,7 @@ unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimensi
     });
 }
 
-/// Whether `bytes` is `element` over and over, bit for bit; true when there are no bytes.
+/// Returns whether `bytes` is `element` over and over, bit for bit; true when there are no bytes.
 ///
 /// NaNs with other bits and zeros with another sign are other elements. Runs at the speed of memory, and
 /// ends at the first difference.

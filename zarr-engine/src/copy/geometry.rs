@@ -62,7 +62,7 @@ impl Geometry {
         Ok(())
     }
 
-    /// The innermost dimension, and the others from the inside out. A single element is a row of one.
+    /// Returns the innermost dimension, and the others from the inside out. A single element is a row of one.
     pub(super) fn split(&self) -> (Dimension, &[Dimension]) {
         if let Some((inner, outer)) = self.dimensions[..self.rank].split_first() {
             return (*inner, outer);

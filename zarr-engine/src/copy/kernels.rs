@@ -34,13 +34,14 @@ fn vector_rows(_: Level, _: Purpose) -> Option<Kernel> {
     None
 }
 
-/// The kernel that transposes a whole tile of elements of `element_size` bytes. `None` leaves it to portable code.
+/// Returns the kernel that transposes a whole tile of elements of `element_size` bytes. `None` leaves it to portable
+/// code.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> {
     super::x86::transpose(level, element_size)
 }
 
-/// The kernel that transposes a whole tile. `None` leaves it to portable code.
+/// Returns the kernel that transposes a whole tile. `None` leaves it to portable code.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn transpose(_: Level, _: usize) -> Option<Transpose> {
     None

@@ -18,7 +18,7 @@ pub(super) enum Level {
 
 #[cfg(target_arch = "x86_64")]
 impl Level {
-    /// The best this machine has. The standard library remembers what it found.
+    /// Returns the best this machine has. The standard library remembers what it found.
     pub(super) fn detect() -> Self {
         if cfg!(miri) {
             Level::Portable // Miri has no streaming stores.
@@ -44,7 +44,7 @@ impl Level {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Level {
-    /// The best this machine has.
+    /// Returns the best this machine has.
     pub(super) fn detect() -> Self {
         Level::Portable
     }

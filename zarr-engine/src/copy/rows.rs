@@ -61,7 +61,7 @@ impl Rows<'_> {
     }
 }
 
-/// The kernel in plain Rust.
+/// Returns the kernel in plain Rust.
 pub(super) fn portable(swap: Swap<'_>, bytes: usize) -> Kernel {
     match (swap, bytes) {
         (Swap::None, 1) => fixed::<1>,

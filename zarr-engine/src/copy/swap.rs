@@ -27,7 +27,7 @@ impl<'a> From<&'a pipeline::Swap> for Swap<'a> {
 }
 
 impl<'a> Swap<'a> {
-    /// The same in its simplest form. An error if a unit reaches out of the element.
+    /// Returns the same in its simplest form. An error if a unit reaches out of the element.
     pub(super) fn checked(self, element_size: usize) -> Result<Self, OutOfBounds> {
         match self {
             Swap::Uniform(unit) if unit > 1 && !element_size.is_multiple_of(unit) => Err(OutOfBounds),
@@ -62,7 +62,7 @@ impl<'a> Swap<'a> {
         }
     }
 
-    /// The swap as a permutation of 16 bytes, if it repeats that often.
+    /// Returns the swap as a permutation of 16 bytes, if it repeats that often.
     pub(super) fn pattern(self, element_size: usize) -> Option<Pattern> {
         let period = match self {
             Swap::None => return None,

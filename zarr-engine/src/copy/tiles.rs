@@ -42,8 +42,8 @@ pub(super) unsafe fn copy(
     });
 }
 
-/// The outer dimension along which the source is nearest to contiguous, if it is nearer than `inner`
-/// (else simply the next one), and the others.
+/// Returns the outer dimension along which the source is nearest to contiguous, if it is nearer than `inner` (else
+/// simply the next one), and the others.
 fn take_shortest(inner: Dimension, outer: &[Dimension]) -> (Dimension, [Dimension; MAX_RANK], usize) {
     let mut others = [Dimension::ONE; MAX_RANK];
     let Some((&next, _)) = outer.split_first() else { return (Dimension::ONE, others, 0) };

@@ -11,7 +11,7 @@ use super::swap::Pattern;
 /// How many rows before they are written to their first and last lines are asked for.
 const AHEAD: isize = 4;
 
-/// The row kernel for `purpose` with the instructions of `level`.
+/// Returns the row kernel for `purpose` with the instructions of `level`.
 pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
     Some(match (level, purpose) {
         (Level::Portable, _) => return None,
@@ -27,7 +27,7 @@ pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
     })
 }
 
-/// The kernel for whole tiles with the instructions of `level`.
+/// Returns the kernel for whole tiles with the instructions of `level`.
 pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> {
     match element_size {
         _ if level == Level::Portable => None,

@@ -48,7 +48,7 @@ pub trait ReadElement: WriteElement {
     ///
     /// # Errors
     ///
-    /// As [`ReadElement::from_bytes`].
+    /// Same as [`ReadElement::from_bytes`].
     fn collect(elements: ElementArray) -> Result<Self::Values, Error>;
 }
 

@@ -74,7 +74,7 @@ impl NodeLocks {
     }
 }
 
-/// The number of the lock of this hash among `count`.
+/// Returns the number of the lock of this hash among `count`.
 fn number(hash: u64, count: usize) -> usize {
     // The remainder is below the number of locks.
     usize::try_from(hash % (count.max(1) as u64)).unwrap_or(0)

@@ -41,7 +41,7 @@ impl Fresh {
         Some(Self::Small(bytes))
     }
 
-    /// The same bytes, shared.
+    /// Returns the same bytes, shared.
     pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Self::Large(memory) => Bytes::from_owner(memory),

@@ -41,7 +41,7 @@ pub(super) unsafe fn free(start: NonNull<u8>, size: usize) {
     }
 }
 
-/// A whole number of huge pages, so that the last one can be huge too.
+/// Returns a whole number of huge pages, so that the last one can be huge too.
 fn rounded(size: usize) -> Option<usize> {
     size.checked_next_multiple_of(HUGE_PAGE).filter(|size| isize::try_from(*size).is_ok())
 }

@@ -32,7 +32,7 @@ impl Pages {
     ///
     /// # Errors
     ///
-    /// As [`Memory::zeroed`].
+    /// Same as [`Memory::zeroed`].
     pub(super) fn get(&self, size: usize) -> Result<Memory, OutOfMemory> {
         if !IS_MAPPED {
             return Memory::zeroed(size);
@@ -45,7 +45,7 @@ impl Pages {
         Ok(memory)
     }
 
-    /// Whether the next pages are huge: the faster kind, or the other one now and then.
+    /// Returns whether the next pages are huge: the faster kind, or the other one now and then.
     fn are_huge_next(&self) -> bool {
         let is_again = self.asked.fetch_add(1, Ordering::Relaxed) % AGAIN == AGAIN - 1;
         (self.huge.get() <= self.small.get()) != is_again

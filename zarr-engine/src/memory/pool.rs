@@ -31,7 +31,7 @@ impl BufferPool {
     ///
     /// # Errors
     ///
-    /// As [`Memory::zeroed`].
+    /// Same as [`Memory::zeroed`].
     pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         // At least half of a piece is filled.
         let largest = size.saturating_mul(2).saturating_add(1);
@@ -40,12 +40,12 @@ impl BufferPool {
         self.get_or(size, fits, || Memory::zeroed(size))
     }
 
-    /// The same for what is kept for long: hardly larger than it must be, with all pages there, and perhaps in huge
-    /// ones where these hold little else.
+    /// Returns the same for what is kept for long: hardly larger than it must be, with all pages there, and perhaps in
+    /// huge ones where these hold little else.
     ///
     /// # Errors
     ///
-    /// As [`Memory::zeroed`].
+    /// Same as [`Memory::zeroed`].
     pub(super) fn get_packed(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         let little = size / 16;
         let fits = |piece: &Memory| (size..=size.saturating_add(little)).contains(&piece.capacity);
@@ -77,7 +77,7 @@ impl BufferPool {
         Ok((memory, is_zero))
     }
 
-    /// The smallest piece that fits, and of equals the one that was used last.
+    /// Returns the smallest piece that fits, and of equals the one that was used last.
     fn fitting(&self, fits: impl Fn(&Memory) -> bool) -> Option<Memory> {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
         let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| fits(piece));

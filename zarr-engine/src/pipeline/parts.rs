@@ -9,8 +9,8 @@ use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, encode
 /// Takes a part that begins at so many bytes.
 pub(super) type WritePart<'w> = dyn FnMut(usize, &[u8]) -> Result<(), CodecError> + 'w;
 
-/// As [`decode`], handing all bytes to `write` if the last step does so in parts of whole elements (`None`): each with
-/// where it begins, one after another.
+/// Like [`decode`], handing all bytes to `write` if the last step does so in parts of whole elements (`None`): each
+/// with where it begins, one after another.
 ///
 /// # Errors
 ///
@@ -25,12 +25,12 @@ pub(crate) fn decode_parts(
     run(pipeline, encoded, stages, Goal::Parts(write), bounds)
 }
 
-/// Whether the last step may decode in parts of whole elements.
+/// Returns whether the last step may decode in parts of whole elements.
 pub(crate) fn decodes_parts(pipeline: &Pipeline) -> bool {
     pipeline.steps.first().is_some_and(|step| in_parts(pipeline, step).is_some())
 }
 
-/// Whether the first step takes the elements of a chunk in parts of whole ones.
+/// Returns whether the first step takes the elements of a chunk in parts of whole ones.
 pub(crate) fn encodes_parts(pipeline: &Pipeline) -> bool {
     let in_parts = pipeline.steps.first().and_then(|step| in_parts(pipeline, step));
     in_parts.is_some_and(|(codec, size, element)| {
@@ -38,7 +38,7 @@ pub(crate) fn encodes_parts(pipeline: &Pipeline) -> bool {
     })
 }
 
-/// As [`encode`], of elements that the first step asks for; only where [`encodes_parts`].
+/// Like [`encode`], of elements that the first step asks for; only where [`encodes_parts`].
 ///
 /// # Errors
 ///
@@ -110,8 +110,8 @@ impl PartTarget for CheckedParts<'_, '_> {
     }
 }
 
-/// The codec of a step between the elements of a chunk, as bytes, and others, if it works in parts; the bytes of all
-/// elements, and of one.
+/// Returns the codec of a step between the elements of a chunk, as bytes, and others, if it works in parts; the bytes
+/// of all elements, and of one.
 fn in_parts<'s>(pipeline: &Pipeline, step: &'s Step) -> Option<(&'s dyn InParts, usize, usize)> {
     let Step { work: Work::BytesToBytes(codec), decoded_size: Size::Exact(size), .. } = step else {
         return None;

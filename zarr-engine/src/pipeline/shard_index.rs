@@ -18,12 +18,12 @@ pub(crate) struct ShardIndex {
 }
 
 impl ShardIndex {
-    /// The index of a shard without inner chunks.
+    /// Returns the index of a shard without inner chunks.
     pub(crate) fn empty(shard: &ShardPipeline) -> Result<Self, CodecError> {
         Ok(Self { entries: vec![(MISSING, MISSING); inner_count(shard)?] })
     }
 
-    /// The part of the value of a shard that is the index.
+    /// Returns the part of the value of a shard that is the index.
     pub(crate) fn range_in_value(shard: &ShardPipeline) -> ByteRange {
         match shard.index_at_start {
             true => ByteRange::Range { offset: 0, size: shard.index_size },
@@ -98,17 +98,17 @@ impl ShardIndex {
         }
     }
 
-    /// Whether no inner chunk is stored.
+    /// Returns whether no inner chunk is stored.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.iter().all(|&(offset, _)| offset == MISSING)
     }
 
-    /// The memory that the index takes, in bytes.
+    /// Returns the memory that the index takes, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.entries.len() * ENTRY
     }
 
-    /// The encoded index.
+    /// Returns the encoded index.
     pub(crate) fn encode(&self, shard: &ShardPipeline, stages: &mut Stages) -> Result<Vec<u8>, CodecError> {
         let native: Vec<u8> = self
             .entries
@@ -131,7 +131,7 @@ fn read_entry(entry: &[u8]) -> (u64, u64) {
     (number(offset), number(size))
 }
 
-/// Whether an inner chunk is missing, empty, or inside the payload.
+/// Returns whether an inner chunk is missing, empty, or inside the payload.
 fn is_inside(entry: (u64, u64), payload: &Range<u64>) -> bool {
     let (offset, size) = entry;
     match (offset == MISSING, size == MISSING) {

@@ -28,18 +28,19 @@ impl Run {
         self.start.wrapping_add_signed(self.step.wrapping_mul(number as i64))
     }
 
-    /// Whether it leaves out no cell between its first and its last one, where no cell has less elements than `shortest`.
+    /// Returns whether it leaves out no cell between its first and its last one, where no cell has less elements than
+    /// `shortest`.
     fn is_dense(&self, shortest: u64) -> bool {
         self.count > 0 && self.step > 0 && self.step.unsigned_abs() <= shortest
     }
 
-    /// The part of the run from element number `from` to before `to`, relative to `origin`.
+    /// Returns the part of the run from element number `from` to before `to`, relative to `origin`.
     fn part(&self, from: usize, to: usize, origin: u64) -> Self {
         let start = self.element(from).wrapping_sub(origin);
         Self { start, count: to - from, step: self.step, out: self.out + from }
     }
 
-    /// The part of a run that goes forward that lies in a cell.
+    /// Returns the part of a run that goes forward that lies in a cell.
     fn part_in(&self, cell: &Cell) -> Self {
         let step = self.step.unsigned_abs();
         let before = |element: u64| element.saturating_sub(self.start).div_ceil(step).min(self.count as u64);
@@ -125,7 +126,7 @@ impl DimensionPlan {
         }
     }
 
-    /// The cell number `number` of this plan, and what is wanted of it.
+    /// Returns the cell number `number` of this plan, and what is wanted of it.
     pub(super) fn piece(&self, number: usize) -> Result<(u64, Runs<'_>), GridError> {
         match self {
             Self::Even { run, .. } | Self::Uneven { run, .. } => {
@@ -139,7 +140,7 @@ impl DimensionPlan {
         }
     }
 
-    /// The cell number `number` of this plan.
+    /// Returns the cell number `number` of this plan.
     pub(super) fn cell(&self, number: usize) -> Result<Cell, GridError> {
         match self {
             Self::Even { even, first, .. } => {

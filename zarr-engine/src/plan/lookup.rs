@@ -20,7 +20,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// The chunks that hold the elements from `from` to `to`, both included.
+    /// Returns the chunks that hold the elements from `from` to `to`, both included.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Bounds {
         Ok(Self { first, before, bounds })
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         self.bounds.len() - 1
     }
@@ -62,7 +62,7 @@ impl<'a> ChunkLookup<'a> {
         Self { axis, cells: BTreeMap::new() }
     }
 
-    /// The cell that has `element`.
+    /// Returns the cell that has `element`.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl<'a> ChunkLookup<'a> {
         Ok(cell)
     }
 
-    /// The cell that has `element`, which was asked for before.
+    /// Returns the cell that has `element`, which was asked for before.
     ///
     /// # Errors
     ///

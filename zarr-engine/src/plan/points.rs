@@ -40,12 +40,12 @@ impl Elements<'_> {
 }
 
 impl Points<'_> {
-    /// The coordinate of an element in its chunk.
+    /// Returns the coordinate of an element in its chunk.
     fn coordinate(&self, number: usize, dimension: usize) -> u64 {
         self.elements.coordinate(number, dimension).wrapping_sub(self.origin[dimension])
     }
 
-    /// Whether all elements were taken.
+    /// Returns whether all elements were taken.
     pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
@@ -71,7 +71,7 @@ impl Points<'_> {
         true
     }
 
-    /// Whether `next` is `by` elements after `first`.
+    /// Returns whether `next` is `by` elements after `first`.
     fn follows(&self, first: usize, next: usize, by: usize) -> bool {
         let rank = self.elements.rank;
         self.elements.output(next) == self.elements.output(first) + by
@@ -94,14 +94,15 @@ pub(super) struct PointsPlan<'a> {
 }
 
 impl<'a> PointsPlan<'a> {
-    /// The chunks of all elements in a list of coordinates, which has one coordinate per axis for each element.
+    /// Returns the chunks of all elements in a list of coordinates, which has one coordinate per axis for each element.
     pub(super) fn of_list(axes: Vec<Axis<'a>>, coordinates: &'a [u64]) -> Result<Self, GridError> {
         let rank = axes.len();
         let elements = Elements { rank, coordinates: Cow::Borrowed(coordinates), outputs: None };
         Self::sorted(axes, elements, coordinates.len() / rank.max(1))
     }
 
-    /// The inner chunks of elements of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
+    /// Returns the inner chunks of elements of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of
+    /// the shard.
     pub(super) fn of_points(
         axes: Vec<Axis<'a>>,
         points: &Points<'_>,
@@ -160,7 +161,7 @@ impl<'a> PointsPlan<'a> {
         Ok(Points { elements: &self.elements, numbers: &self.numbers[start..end], origin })
     }
 
-    /// A chunk along one dimension.
+    /// Returns a chunk along one dimension.
     pub(super) fn cell(&self, number: usize, dimension: usize) -> Result<Cell, GridError> {
         let element = self.elements.coordinate(self.numbers[self.starts[number]], dimension);
         self.axes[dimension].known_cell_with(element)

@@ -47,7 +47,7 @@ struct JobRequest {
 type Response = Result<Option<GetResult>, StoreError>;
 
 impl<'r> Read<'r> {
-    /// The next chunks to read together.
+    /// Returns the next chunks to read together.
     pub(super) fn next_batch(&self, start: usize) -> Result<Range<usize>, Error> {
         let mut end = start;
         let mut size = 0usize;
@@ -137,7 +137,7 @@ impl<'r> Read<'r> {
         Ok(outcomes)
     }
 
-    /// The cache entries of the chunks that are not shards, as they are before anything is fetched.
+    /// Returns the cache entries of the chunks that are not shards, as they are before anything is fetched.
     fn cached_values(
         &self,
         jobs: &[Job<'r>],
@@ -153,7 +153,7 @@ impl<'r> Read<'r> {
         requested.iter().map(value).collect()
     }
 
-    /// The request for the bytes of a job.
+    /// Returns the request for the bytes of a job.
     fn request(&self, job: &Job<'r>) -> Result<JobRequest, Error> {
         let array = self.array;
         match job {
@@ -266,7 +266,7 @@ impl<'r> Read<'r> {
 }
 
 impl StoredArray {
-    /// The memory in bytes that decoding a chunk takes besides its encoded value, if it fits into the budget.
+    /// Returns the memory in bytes that decoding a chunk takes besides its encoded value, if it fits into the budget.
     fn scratch_size(&self, chunk: &[u64], pipeline: &Pipeline, encoded: u64) -> Result<u64, Error> {
         let scratch = needs::decoding(pipeline, false, self.first_unknown(pipeline, encoded));
         self.check_need(chunk, scratch.saturating_add(encoded))?;
@@ -323,7 +323,7 @@ impl StoredArray {
         }
     }
 
-    /// The error for a store that violates its contract.
+    /// Returns the error for a store that violates its contract.
     fn wrong_response(&self, what: String) -> Error {
         Error::Store(StoreError::io("reading", self.place.chunks.to_string(), what))
     }
@@ -372,7 +372,7 @@ impl<'b> Share<'b> {
     }
 }
 
-/// The bytes of a response, which the store does not write to an output.
+/// Returns the bytes of a response, which the store does not write to an output.
 fn shared_bytes(got: &GetResult) -> &[u8] {
     match &got.contents {
         Contents::Shared(bytes) => bytes,
@@ -380,12 +380,12 @@ fn shared_bytes(got: &GetResult) -> &[u8] {
     }
 }
 
-/// The number of bytes by which a response is larger than expected.
+/// Returns the number of bytes by which a response is larger than expected.
 fn beyond(largest: u64, got: &GetResult) -> u64 {
     (shared_bytes(got).len() as u64).saturating_sub(largest)
 }
 
-/// The expected size of the response to a request in bytes.
+/// Returns the expected size of the response to a request in bytes.
 fn expected_size(request: &Request) -> u64 {
     match request.options.range {
         ByteRange::Range { size, .. } | ByteRange::Last(size) => size,

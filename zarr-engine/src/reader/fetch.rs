@@ -116,7 +116,8 @@ impl<'r> Read<'r> {
         }
     }
 
-    /// Whether uncompressed elements are copied from byte ranges of the value, without a buffer for the whole chunk.
+    /// Returns whether uncompressed elements are copied from byte ranges of the value, without a buffer for the whole
+    /// chunk.
     fn reads_raw(&self, pipeline: &Pipeline, cache: Option<&CachedValue<'_>>) -> bool {
         // With a far store, each byte range is a round trip: they are used only if the budget is too small for the chunk.
         let fits = exact_size(pipeline).is_none_or(|size| size <= self.array.budget().size());
@@ -180,7 +181,7 @@ impl StoredArray {
         })
     }
 
-    /// The memory in bytes that decoding a chunk takes, including its encoded value.
+    /// Returns the memory in bytes that decoding a chunk takes, including its encoded value.
     pub(super) fn need_of_decoding(
         &self,
         pipeline: &Pipeline,

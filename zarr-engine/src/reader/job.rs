@@ -103,7 +103,7 @@ pub(super) struct OpenShard<'r> {
 }
 
 impl Job<'_> {
-    /// The number of the chunk in the read.
+    /// Returns the number of the chunk in the read.
     pub(super) fn chunk(&self) -> usize {
         match self {
             Self::Chunk(number) => *number,
@@ -112,7 +112,7 @@ impl Job<'_> {
         }
     }
 
-    /// The size of the decoded elements in bytes; an upper bound where it depends on the elements.
+    /// Returns the size of the decoded elements in bytes; an upper bound where it depends on the elements.
     pub(super) fn decoded_size(&self) -> usize {
         match self {
             Self::Chunk(_) => usize::MAX,
@@ -143,7 +143,7 @@ impl<'r> ShardValue<'r> {
         self.is_current.store(false, Ordering::Relaxed);
     }
 
-    /// Whether everything that was read is of one state of the value.
+    /// Returns whether everything that was read is of one state of the value.
     pub(super) fn is_of_one_state(&self) -> bool {
         self.is_current.load(Ordering::Relaxed)
             && self.cache.as_ref().is_none_or(CachedValue::is_of_one_state)
@@ -151,13 +151,13 @@ impl<'r> ShardValue<'r> {
 }
 
 impl ShardRead<'_> {
-    /// An upper bound of the size of decoded inner chunks in bytes.
+    /// Returns an upper bound of the size of decoded inner chunks in bytes.
     pub(super) fn decoded_size(&self, count: usize) -> usize {
         let chunk_size = self.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
         count.saturating_mul(chunk_size.unwrap_or(usize::MAX))
     }
 
-    /// The expected size of the value, for a small shard that has at most `gap` bytes that are not needed.
+    /// Returns the expected size of the value, for a small shard that has at most `gap` bytes that are not needed.
     pub(super) fn expected_size(&self, gap: u64) -> Option<usize> {
         let Self { shard, requests, inner, .. } = self;
         let size = shard.array.size().limit()?.checked_add(shard.index_size)?;
@@ -176,14 +176,14 @@ impl ShardRead<'_> {
         ByteRange::Range { offset: self.start + range.start, size: range.end - range.start }
     }
 
-    /// Whether the shard is an inner chunk of another shard.
+    /// Returns whether the shard is an inner chunk of another shard.
     pub(super) fn is_inner(&self) -> bool {
         self.outer.is_some()
     }
 }
 
 impl<'r> OpenShard<'r> {
-    /// The requests of the only inner chunk of a group; without any for several inner chunks.
+    /// Returns the requests of the only inner chunk of a group; without any for several inner chunks.
     pub(super) fn with_requests<R>(
         &self,
         group: &Range<usize>,

@@ -89,8 +89,8 @@ impl<'a> OutputRegion<'a> {
 }
 
 impl<'r> ChunkRequest<'_, 'r> {
-    /// The bytes of the output that a whole chunk fills in one run, if elements need no reordering or swapping. No other
-    /// thread writes to them while the slice exists.
+    /// Returns the bytes of the output that a whole chunk fills in one run, if elements need no reordering or swapping.
+    /// No other thread writes to them while the slice exists.
     pub(super) fn slice(&self, pipeline: &Pipeline) -> Result<Option<&'r mut [u8]>, Error> {
         let (Destination::Bytes(destination), Some(range)) =
             (&self.region.destination, self.only_run(pipeline))
@@ -102,7 +102,7 @@ impl<'r> ChunkRequest<'_, 'r> {
         unsafe { destination.slice_mut(range) }.map(Some).map_err(outside)
     }
 
-    /// Whether [`Self::slice`] returns bytes.
+    /// Returns whether [`Self::slice`] returns bytes.
     pub(super) fn is_one_run(&self, pipeline: &Pipeline) -> bool {
         matches!(self.region.destination, Destination::Bytes(_)) && self.only_run(pipeline).is_some()
     }
@@ -209,7 +209,7 @@ impl<'r> ChunkRequest<'_, 'r> {
     }
 }
 
-/// The error for a grid or a data type that contradicts itself.
+/// Returns the error for a grid or a data type that contradicts itself.
 fn outside(error: OutOfBounds) -> Error {
     Error::Elements(error.to_string())
 }

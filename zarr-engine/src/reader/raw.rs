@@ -36,17 +36,17 @@ struct Rows {
 }
 
 impl Rows {
-    /// The number of rows of a slab.
+    /// Returns the number of rows of a slab.
     fn per_slab(&self) -> usize {
         (SLAB / self.size.max(1)).max(1)
     }
 
-    /// The size of a slab in bytes.
+    /// Returns the size of a slab in bytes.
     fn slab_size(&self) -> usize {
         self.size.saturating_mul(self.per_slab())
     }
 
-    /// Whether the rows are all `expected` bytes of the chunk.
+    /// Returns whether the rows are all `expected` bytes of the chunk.
     fn are_all(&self, expected: u64) -> bool {
         self.step == 1 && (self.run.count as u64).checked_mul(self.size as u64) == Some(expected)
     }
@@ -102,7 +102,7 @@ impl RawChunk<'_, '_> {
         }
     }
 
-    /// The rows to read slab by slab; `None` if they are in reverse order, or there is only one.
+    /// Returns the rows to read slab by slab; `None` if they are in reverse order, or there is only one.
     fn rows(&self) -> Option<Rows> {
         let shape = &self.pipeline.array.shape;
         let strides = &self.pipeline.layout.strides;

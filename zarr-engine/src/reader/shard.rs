@@ -67,7 +67,7 @@ impl<'r> Read<'r> {
         Ok((value, vec![job]))
     }
 
-    /// The jobs that a job yields.
+    /// Returns the jobs that a job yields.
     pub(super) fn next(&self, job: &Job<'r>, outcome: Outcome) -> Result<Vec<Job<'r>>, Error> {
         let (Job::Index(shard) | Job::Shard { shard, .. }) = job else {
             if let (Job::InnerChunks { shard, .. }, Outcome::Stale) = (job, outcome) {
@@ -122,7 +122,7 @@ impl<'r> Read<'r> {
         Ok(jobs)
     }
 
-    /// As [`Self::start_shard`], for an inner chunk that is a shard and of which only parts are needed.
+    /// Like [`Self::start_shard`], for an inner chunk that is a shard and of which only parts are needed.
     fn start_inner_shard(
         &self,
         outer: &Arc<OpenShard<'r>>,

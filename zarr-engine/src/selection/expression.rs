@@ -140,7 +140,7 @@ impl FromStr for Selection {
     }
 }
 
-/// The text inside of brackets around a whole selection. `[0:2, 3]` and `[...]` have them; `[0, 3]` is a list.
+/// Returns the text inside of brackets around a whole selection. `[0:2, 3]` and `[...]` have them; `[0, 3]` is a list.
 fn without_brackets(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     let mut depth = 0i32;

@@ -53,11 +53,12 @@ impl StoredArray {
         Ok(self.with_memory_and_permit(chunk, need, 0, work)?.0)
     }
 
-    /// As [`Self::with_memory`], with a permit for `more` bytes that outlives `work`. All memory is acquired in one step.
+    /// Like [`Self::with_memory`], with a permit for `more` bytes that outlives `work`. All memory is acquired in one
+    /// step.
     ///
     /// # Errors
     ///
-    /// As [`Self::with_memory`].
+    /// Same as [`Self::with_memory`].
     pub(crate) fn with_memory_and_permit<R>(
         &self,
         chunk: Needing<'_>,
@@ -96,25 +97,25 @@ impl StoredArray {
         Err(self.over_budget(chunk, Some(needed)))
     }
 
-    /// The error for a chunk that needs more than the whole budget.
+    /// Returns the error for a chunk that needs more than the whole budget.
     fn over_budget(&self, chunk: &[u64], needed: Option<u64>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let budget = self.budget().size();
         Error::OverBudget { path: self.path.clone(), index: chunk.to_vec(), key, needed, budget }
     }
 
-    /// The first limit of buffers of unknown size.
+    /// Returns the first limit of buffers of unknown size.
     pub(crate) fn first_unknown(&self, pipeline: &Pipeline, encoded: u64) -> u64 {
         // Writing takes several such buffers.
         UNKNOWN.min(self.most_unknown(pipeline, encoded) / 16)
     }
 
-    /// The largest limit of buffers of unknown size.
+    /// Returns the largest limit of buffers of unknown size.
     fn most_unknown(&self, pipeline: &Pipeline, encoded: u64) -> u64 {
         self.budget().size().saturating_sub(encoded) / needs::unknown_buffers(pipeline).max(1)
     }
 
-    /// The first allowance of a chunk.
+    /// Returns the first allowance of a chunk.
     pub(crate) fn first_allowance(&self, chunk: Needing<'_>) -> Result<Allowance, Error> {
         let encoded = match chunk.encoded {
             Some(encoded) => encoded,
@@ -123,8 +124,8 @@ impl StoredArray {
         Ok(Allowance { encoded, unknown: self.first_unknown(chunk.pipeline, encoded) })
     }
 
-    /// The expected size of the value of a chunk in bytes. The store is asked for the size of a large value if that takes no
-    /// round trip, or if the budget is smaller: the chunk may be missing.
+    /// Returns the expected size of the value of a chunk in bytes. The store is asked for the size of a large value if
+    /// that takes no round trip, or if the budget is smaller: the chunk may be missing.
     pub(crate) fn expected_value(&self, chunk: &[u64], pipeline: &Pipeline) -> Result<u64, Error> {
         let bound = pipeline.encoded_size.limit();
         match bound {
@@ -137,7 +138,7 @@ impl StoredArray {
         }
     }
 
-    /// The next allowance, after `now` was too small, which caused `error`. The caller holds no memory.
+    /// Returns the next allowance, after `now` was too small, which caused `error`. The caller holds no memory.
     pub(crate) fn larger_allowance(
         &self,
         chunk: Needing<'_>,
@@ -163,13 +164,13 @@ impl StoredArray {
         Ok(Allowance { unknown: now.unknown.saturating_mul(MORE).min(most), ..now })
     }
 
-    /// Whether an error is about more bytes than the whole budget.
+    /// Returns whether an error is about more bytes than the whole budget.
     fn is_over_budget(&self, error: &Error) -> bool {
         let Error::Chunk { source, .. } = error else { return false };
         matches!(**source, CodecError::TooLarge(limit) if limit.limit as u64 >= self.budget().size())
     }
 
-    /// The size of the stored value of a chunk in bytes.
+    /// Returns the size of the stored value of a chunk in bytes.
     pub(crate) fn stored_size(&self, chunk: &[u64]) -> Result<Option<u64>, Error> {
         for key in self.keys(chunk)? {
             if let Some(size) = self.resolved.store.size(&key)? {
@@ -179,13 +180,13 @@ impl StoredArray {
         Ok(None)
     }
 
-    /// The limits of buffers for decoding and encoding a chunk.
+    /// Returns the limits of buffers for decoding and encoding a chunk.
     pub(crate) fn bounds(&self, unknown: u64) -> Bounds {
         Bounds { chunk: unknown, value: self.budget().size() }
     }
 }
 
-/// Whether an error is about a value or a buffer that exceeded its limit.
+/// Returns whether an error is about a value or a buffer that exceeded its limit.
 pub(crate) fn is_too_large(error: &Error) -> bool {
     matches!(error, Error::Chunk { source, .. } if matches!(**source, CodecError::TooLarge(_)))
 }

@@ -44,7 +44,7 @@ impl ChunkBox {
         self.0.iter().map(Along::count).product()
     }
 
-    /// The indices of all of its chunks.
+    /// Returns the indices of all of its chunks.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
         (0..self.count()).map(|number| {
             let mut rest = number;
@@ -58,8 +58,8 @@ impl ChunkBox {
     }
 }
 
-/// The chunks of `old` that `new`, another grid of the same array, has, per dimension. `None` if more than [`ERASED`] are
-/// missing along a dimension.
+/// Returns the chunks of `old` that `new`, another grid of the same array, has, per dimension. `None` if more than
+/// [`ERASED`] are missing along a dimension.
 pub(crate) fn chunks_that_stay(
     old: &dyn ChunkGrid,
     new: &dyn ChunkGrid,
@@ -93,8 +93,8 @@ pub(crate) fn boxes_outside(all: &[u64], stay: &[Range<u64>]) -> Option<Vec<Chun
     boxes_between(&all, stay)
 }
 
-/// The chunks of the box `all` except those of the box `stay` inside of it, as disjoint boxes. `None` if there are more
-/// than [`ERASED`].
+/// Returns the chunks of the box `all` except those of the box `stay` inside of it, as disjoint boxes. `None` if there
+/// are more than [`ERASED`].
 pub(crate) fn boxes_between(all: &[Range<u64>], stay: &[Range<u64>]) -> Option<Vec<ChunkBox>> {
     if all.iter().any(Range::is_empty) {
         return Some(Vec::new());

@@ -18,12 +18,12 @@ const INDEX_CACHE_SIZE: usize = 16 << 20;
 pub(super) struct IndexCache(OnceLock<Box<Mutex<Indexes>>>);
 
 impl IndexCache {
-    /// The indexes, if there was one before.
+    /// Returns the indexes, if there was one before.
     fn known(&self) -> Option<MutexGuard<'_, Indexes>> {
         self.0.get().map(|indexes| indexes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The indexes, to keep one more.
+    /// Returns the indexes, to keep one more.
     fn lock(&self) -> MutexGuard<'_, Indexes> {
         self.0.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,17 +54,17 @@ impl CachedIndex {
         Self { index, version: got.version.clone(), size: got.size, changes, nested: Mutex::default() }
     }
 
-    /// Whether nothing has changed the value since, there being so many changes now.
+    /// Returns whether nothing has changed the value since, there being so many changes now.
     pub(crate) fn is_after(&self, changes: ChangeCount) -> bool {
         self.changes == Some(changes)
     }
 
-    /// Whether the value is still the one that the index is of.
+    /// Returns whether the value is still the one that the index is of.
     pub(crate) fn is_of(&self, got: &GetResult) -> bool {
         self.version == got.version && self.size == got.size
     }
 
-    /// The index of an inner chunk that is a shard.
+    /// Returns the index of an inner chunk that is a shard.
     pub(crate) fn nested(&self, position: usize) -> Option<Arc<Self>> {
         self.lock_nested().get(&position).map(Arc::clone)
     }
@@ -79,7 +79,7 @@ impl CachedIndex {
 }
 
 impl StoredArray {
-    /// The index of the shard at `index`, if it is cached.
+    /// Returns the index of the shard at `index`, if it is cached.
     pub(crate) fn cached_index(&self, index: &[u64]) -> Option<Arc<CachedIndex>> {
         self.indexes.known()?.indexes.get(index).map(Arc::clone)
     }

@@ -17,14 +17,14 @@ use crate::locks::hash;
 const KEY_CAPACITY: usize = 48;
 
 impl StoredArray {
-    /// The chunk at `index`, as an array.
+    /// Returns the chunk at `index`, as an array.
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
         let extents = self.resolved.grid.extents(index)?;
         let shape = extents.iter().map(Extent::length).collect();
         Ok(ArrayRepresentation { shape, ..self.resolved.chunk.clone() })
     }
 
-    /// The key that a chunk is written to.
+    /// Returns the key that a chunk is written to.
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
         // Enough capacity for most keys: one allocation.
         self.key_in(String::with_capacity(self.place.chunks.as_str().len() + KEY_CAPACITY), index)
@@ -44,7 +44,7 @@ impl StoredArray {
         })
     }
 
-    /// As [`Self::key`], in this memory.
+    /// Like [`Self::key`], in this memory.
     fn key_in(&self, mut memory: String, index: &[u64]) -> Result<Key, Error> {
         memory.clear();
         memory.push_str(self.place.chunks.as_str());
@@ -52,7 +52,7 @@ impl StoredArray {
         Ok(Key::new(memory).map_err(StoreError::from)?)
     }
 
-    /// As [`key_indices`], without allocating a list for few dimensions.
+    /// Like [`key_indices`], without allocating a list for few dimensions.
     fn with_key_indices<R>(&self, index: &[u64], work: impl FnOnce(&[u64]) -> R) -> Result<R, GridError> {
         let grid = &**self.resolved.grid;
         let mut indices = [0; MAX_RANK];
@@ -65,7 +65,7 @@ impl StoredArray {
         Ok(work(indices))
     }
 
-    /// The keys that a chunk may be read from, in the order in which they are tried.
+    /// Returns the keys that a chunk may be read from, in the order in which they are tried.
     pub(crate) fn keys(&self, index: &[u64]) -> Result<impl Iterator<Item = Key> + use<>, Error> {
         let key = self.key(index)?;
         let (before, after) = match self.place.scalar_key.filter(|_| index.is_empty()) {
@@ -78,8 +78,8 @@ impl StoredArray {
         Ok(before.into_iter().chain([key]).chain(after))
     }
 
-    /// The index of the chunk of `grid` that a key belongs to; `Some(None)` if the grid does not have the chunk, `None` if
-    /// the key is not a chunk key.
+    /// Returns the index of the chunk of `grid` that a key belongs to; `Some(None)` if the grid does not have the
+    /// chunk, `None` if the key is not a chunk key.
     pub(crate) fn chunk_in(
         &self,
         grid: &dyn ChunkGrid,
@@ -92,7 +92,7 @@ impl StoredArray {
         chunk.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })
     }
 
-    /// The indices in a chunk key, given its part after the prefix of the array.
+    /// Returns the indices in a chunk key, given its part after the prefix of the array.
     pub(super) fn indices_in(&self, key: &Key, rest: &str) -> Result<Option<Vec<u64>>, Error> {
         let indices = self.resolved.key_encoding.decode(rest, self.metadata.shape.len());
         indices.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })

@@ -39,11 +39,11 @@ impl StoredArray {
         })
     }
 
-    /// The pipeline of the chunk at `index`, of which `piece` is a part.
+    /// Returns the pipeline of the chunk at `index`, of which `piece` is a part.
     ///
     /// # Errors
     ///
-    /// As [`StoredArray::pipeline`].
+    /// Same as [`StoredArray::pipeline`].
     pub(crate) fn pipeline_of(&self, index: &[u64], piece: &Piece<'_>) -> Result<Arc<Pipeline>, Error> {
         let extents = piece.extents()?;
         let mut shape = PerDimension::new(extents.len(), 0);
@@ -53,7 +53,7 @@ impl StoredArray {
         self.pipeline(index, &shape)
     }
 
-    /// The pipeline of the chunk at `index`, which has this shape.
+    /// Returns the pipeline of the chunk at `index`, which has this shape.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ fn described(document: &ExtensionDocument) -> Value {
     [identifier.as_str().into(), configuration.clone(), type_name].into_iter().collect()
 }
 
-/// A hash that distinguishes the plugins of registries that have the same names.
+/// Returns a hash that distinguishes the plugins of registries that have the same names.
 fn plugins(registry: &Registry) -> u64 {
     let mut hasher = DefaultHasher::new();
     registry.codecs().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));

@@ -33,7 +33,7 @@ impl StoredArray {
         })
     }
 
-    /// Whether several threads pay for `count` pieces of work on `total` bytes.
+    /// Returns whether several threads pay for `count` pieces of work on `total` bytes.
     pub(crate) fn is_parallel(&self, count: usize, total: usize) -> bool {
         count > 1 && total >= PARALLEL && !matches!(self.context().threads(), Threads::Caller)
     }

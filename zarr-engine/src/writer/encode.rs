@@ -12,7 +12,7 @@ use crate::scratch::Scratch;
 use crate::stored::{Allowance, StoredArray};
 
 impl StoredArray {
-    /// A job that runs on one thread.
+    /// Returns a job that runs on one thread.
     pub(super) fn job<'j>(
         &self,
         elements: &'j ChunkElements<'j>,
@@ -24,8 +24,8 @@ impl StoredArray {
         Ok(Job { chunk: elements.piece.cell(), pipeline, elements, is_whole, parallel: None })
     }
 
-    /// The new value of a chunk of which `old` is stored; `None` if it is not to be stored. If the whole chunk is written,
-    /// `old` is not used.
+    /// Returns the new value of a chunk of which `old` is stored; `None` if it is not to be stored. If the whole chunk
+    /// is written, `old` is not used.
     pub(super) fn encoded_value<'w>(
         &self,
         job: &Job<'_>,
@@ -65,7 +65,7 @@ impl StoredArray {
         Ok(encoded.map(|encoded| written.bytes(&encoded, &[])))
     }
 
-    /// The memory in bytes that writing a chunk takes, including its stored value.
+    /// Returns the memory in bytes that writing a chunk takes, including its stored value.
     pub(super) fn need_of_writing(&self, job: &Job<'_>, allowance: Allowance) -> u64 {
         let Allowance { encoded, unknown } = allowance;
         let Job { pipeline, is_whole, elements, .. } = *job;
@@ -109,7 +109,7 @@ impl StoredArray {
         encoded.map(Some).map_err(|error| self.chunk_error(chunk, error))
     }
 
-    /// As [`Self::encode_elements`], for a chunk that is gathered and encoded part by part.
+    /// Like [`Self::encode_elements`], for a chunk that is gathered and encoded part by part.
     fn encode_slabs(
         &self,
         pipeline: &Pipeline,

@@ -124,7 +124,8 @@ impl<'f> FarWrite<'f> {
         array.store(chunk, value.as_deref())
     }
 
-    /// The new value of a chunk of which a part is written. The caller holds the lock of the chunk, and memory for it.
+    /// Returns the new value of a chunk of which a part is written. The caller holds the lock of the chunk, and memory
+    /// for it.
     fn modified_value(&self, job: &Job<'_>, allowance: Allowance) -> Result<Option<Memory>, Error> {
         let Self { array, .. } = *self;
         array.budget().with_paid_scratch(|scratch| {

@@ -60,7 +60,7 @@ impl ChunkElements<'_> {
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
-    /// The elements of a whole chunk, of which each run can be gathered independently.
+    /// Returns the elements of a whole chunk, of which each run can be gathered independently.
     pub(super) fn in_slabs<'s>(&'s self, pipeline: &'s Pipeline) -> Option<GatheredSlabs<'s>> {
         let Source::Fixed(source) = self.source else { return None };
         let slabs = Slabs::new(pipeline, self.piece)?;
@@ -126,8 +126,8 @@ impl ChunkElements<'_> {
         Ok(Some(bytes.len()))
     }
 
-    /// The starts and lengths of runs of the source, if they are all elements of the chunk in the order in which they are
-    /// stored.
+    /// Returns the starts and lengths of runs of the source, if they are all elements of the chunk in the order in
+    /// which they are stored.
     fn runs_of_all(&self, pipeline: &Pipeline, count: usize) -> Option<Vec<(usize, usize)>> {
         let strided_box = self.piece.only()?;
         let mut runs = Vec::new();
@@ -151,7 +151,7 @@ pub(super) struct GatheredSlabs<'s> {
 }
 
 impl GatheredSlabs<'_> {
-    /// Whether all elements are the fill value. Gathers little beyond the first one that is not.
+    /// Returns whether all elements are the fill value. Gathers little beyond the first one that is not.
     pub(super) fn are_fill(&mut self, stages: &mut Stages) -> Result<bool, CodecError> {
         let all = self.slabs.size();
         let element = self.slabs.element();
@@ -186,7 +186,7 @@ impl PartSource for GatheredSlabs<'_> {
     }
 }
 
-/// The size in bytes of a chunk of fill values, which [`ChunkElements::gather`] left in `stages`.
+/// Returns the size in bytes of a chunk of fill values, which [`ChunkElements::gather`] left in `stages`.
 pub(super) fn fill_value_size(pipeline: &Pipeline, stages: &mut Stages) -> Result<usize, CodecError> {
     match pipeline.array.size() {
         Size::Exact(size) => usize::try_from(size).map_err(CodecError::encode),

@@ -25,7 +25,7 @@ pub(crate) struct FixedElements<'a> {
 }
 
 impl Source<'_> {
-    /// The size of all elements in bytes.
+    /// Returns the size of all elements in bytes.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Fixed(elements) => elements.bytes.len(),
@@ -56,7 +56,7 @@ pub(super) struct Job<'j> {
 }
 
 impl<'j> Job<'j> {
-    /// The memory that the stored value needs; none if the whole chunk is written.
+    /// Returns the memory that the stored value needs; none if the whole chunk is written.
     pub(super) fn needing(&self) -> Needing<'j> {
         let Self { chunk, pipeline, is_whole, .. } = *self;
         Needing { chunk, pipeline, encoded: if is_whole { Some(0) } else { exact_size(pipeline) } }

@@ -37,7 +37,7 @@ pub(super) trait InnerEncoder: Sync {
     /// Encodes the inner chunk of a piece.
     fn encode(&self, number: usize, stages: &mut Stages) -> Result<EncodedInner, Error>;
 
-    /// The error for inner chunks that another thread did not finish, because it panicked.
+    /// Returns the error for inner chunks that another thread did not finish, because it panicked.
     fn panicked(&self) -> Error;
 }
 

@@ -63,7 +63,7 @@ impl StoredArray {
         encoding.on(encode_on, self.context(), |started| write(&Job { parallel: Some(started), ..job }))
     }
 
-    /// The value of a shard that is written as a whole; `None` if it has no inner chunks.
+    /// Returns the value of a shard that is written as a whole; `None` if it has no inner chunks.
     pub(super) fn whole_shard<'w>(
         &self,
         job: &Job<'_>,
@@ -105,7 +105,7 @@ impl StoredArray {
         Ok(pre_encoded)
     }
 
-    /// The limit of the size of the encoded inner chunks that are written, in bytes.
+    /// Returns the limit of the size of the encoded inner chunks that are written, in bytes.
     pub(super) fn size_of_inner_chunks(
         &self,
         shard: &ShardPipeline,
@@ -118,7 +118,7 @@ impl StoredArray {
         plan.map_or(u64::MAX, |plan| size.saturating_mul(plan.len() as u64))
     }
 
-    /// The value of a shard of which a part is written. Other inner chunks are copied as they are stored.
+    /// Returns the value of a shard of which a part is written. Other inner chunks are copied as they are stored.
     pub(super) fn modified_shard<'w>(
         &self,
         job: &Job<'_>,
@@ -185,7 +185,7 @@ impl<'p> ShardElements<'p> {
         Ok(pieces)
     }
 
-    /// The inner chunks that are encoded without their stored elements.
+    /// Returns the inner chunks that are encoded without their stored elements.
     fn independent(&self, is_whole: bool) -> Result<Vec<usize>, Error> {
         let mut numbers = Vec::new();
         for number in 0..self.plan.len() {
@@ -196,18 +196,18 @@ impl<'p> ShardElements<'p> {
         Ok(numbers)
     }
 
-    /// Whether several threads pay for `count` inner chunks.
+    /// Returns whether several threads pay for `count` inner chunks.
     fn is_parallel(&self, count: usize) -> bool {
         count > 1 && self.inner_size().saturating_mul(count) >= PARALLEL
     }
 
-    /// The size of the elements of an inner chunk in bytes; the largest number if it depends on the elements.
+    /// Returns the size of the elements of an inner chunk in bytes; the largest number if it depends on the elements.
     fn inner_size(&self) -> usize {
         let size = self.shard.inner.array.size().limit();
         size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX)
     }
 
-    /// Whether all elements of an inner chunk are written.
+    /// Returns whether all elements of an inner chunk are written.
     fn is_whole(&self, number: usize) -> Result<bool, Error> {
         Ok(self.plan.piece(number)?.covers(self.shard.inner.array.shape.iter().copied()))
     }
