@@ -1,4 +1,4 @@
-//! The buffers that a thread reads and writes chunks with.
+//! The buffers with which a thread reads and writes chunks.
 
 use zarr_spec::Buffer;
 

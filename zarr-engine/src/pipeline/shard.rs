@@ -1,4 +1,4 @@
-//! How shards are divided into inner chunks.
+//! The division of shards into inner chunks.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(crate) fn inner_axes<'a>(shard: &ShardPipeline) -> impl Iterator<Item = Axis
 ///
 /// # Errors
 ///
-/// If the value is shorter: the index was checked against the value that it is from, but not against this one.
+/// If the value is too short. The index was only checked against the value that it came from.
 pub(crate) fn part(value: &[u8], range: (u64, u64)) -> Result<&[u8], CodecError> {
     let (offset, size) = range;
     let start = usize::try_from(offset).ok();
@@ -53,7 +53,7 @@ pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
         .ok_or_else(|| CodecError::corrupt("too many inner chunks"))
 }
 
-/// Returns whether all elements, in the pipeline's layout and byte order, are the fill value.
+/// Returns whether all `elements`, in the pipeline's layout and byte order, equal the fill value.
 pub(crate) fn is_fill(pipeline: &Pipeline, elements: &[u8]) -> bool {
     let fill_value = &pipeline.array.fill_value;
     if pipeline.layout.swap == Swap::None || fill_value.is_zero() {

@@ -23,7 +23,7 @@ impl ShardIndex {
         Ok(Self { entries: vec![(MISSING, MISSING); inner_count(shard)?] })
     }
 
-    /// Returns the part of the value of a shard that is the index.
+    /// Returns the byte range of the index in the value of a shard.
     pub(crate) fn range_in_value(shard: &ShardPipeline) -> ByteRange {
         match shard.index_at_start {
             true => ByteRange::Range { offset: 0, size: shard.index_size },
@@ -86,12 +86,12 @@ impl ShardIndex {
         }
     }
 
-    /// Offset and size of an inner chunk, by its position in C order; `None` if it is missing.
+    /// Returns the offset and size in bytes of an inner chunk, given its position in C order; `None` if it is missing.
     pub(crate) fn range(&self, number: usize) -> Option<(u64, u64)> {
         self.entries.get(number).copied().filter(|&(offset, _)| offset != MISSING)
     }
 
-    /// Sets offset and size of an inner chunk.
+    /// Sets the offset and size of an inner chunk.
     pub(crate) fn set(&mut self, number: usize, range: Option<(u64, u64)>) {
         if let Some(entry) = self.entries.get_mut(number) {
             *entry = range.unwrap_or((MISSING, MISSING));
@@ -108,7 +108,7 @@ impl ShardIndex {
         self.entries.len() * ENTRY
     }
 
-    /// Returns the encoded index.
+    /// Encodes the index.
     pub(crate) fn encode(&self, shard: &ShardPipeline, stages: &mut Stages) -> Result<Vec<u8>, CodecError> {
         let native: Vec<u8> = self
             .entries
@@ -124,7 +124,7 @@ impl ShardIndex {
     }
 }
 
-/// Reads offset and size.
+/// Reads the offset and size from an entry in native byte order.
 fn read_entry(entry: &[u8]) -> (u64, u64) {
     let (offset, size) = entry.split_at(ENTRY / 2);
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
@@ -144,7 +144,7 @@ fn is_inside(entry: (u64, u64), payload: &Range<u64>) -> bool {
     }
 }
 
-/// Reorders the entries from the layout of the index pipeline to C order, or the other way.
+/// Reorders the entries from the layout of the index pipeline to C order, or in the opposite direction.
 fn reordered(
     pipeline: &Pipeline,
     source: &[u8],

@@ -187,7 +187,7 @@ fn place(index: &[usize], layout: &Layout) -> usize {
     index.iter().zip(&layout.strides).map(|(i, stride)| i * stride).sum()
 }
 
-/// How an inner chunk lies in a shard that is an array in C order; the same for all inner chunks.
+/// The layout of an inner chunk in a shard in C order. It is the same for all inner chunks.
 #[derive(Debug)]
 struct InnerGeometry {
     /// The size of an element in bytes; 1 if it is variable.
@@ -195,7 +195,7 @@ struct InnerGeometry {
     decode: Vec<Dimension>,
     encode: Vec<Dimension>,
     fill: Vec<FillDimension>,
-    /// Elements of the shard from one to the next, per dimension.
+    /// The strides of the shard in elements, per dimension.
     shard_strides: Vec<usize>,
 }
 
@@ -219,7 +219,7 @@ impl InnerGeometry {
         Ok(geometry)
     }
 
-    /// Returns the number of the first element of an inner chunk in the shard.
+    /// Returns the position in the shard of the first element of an inner chunk.
     fn offset(&self, shard: &ShardPipeline, cell: &[usize]) -> usize {
         let lengths = shard.inner.array.shape.iter();
         let starts = cell
@@ -229,8 +229,7 @@ impl InnerGeometry {
         starts.zip(&self.shard_strides).map(|(start, stride)| start * stride).sum()
     }
 
-    /// Returns the number of an element of an inner chunk in the shard, counted from the first element of the inner
-    /// chunk.
+    /// Returns the position in the shard of an element, relative to the first element of its inner chunk.
     fn place_in_shard(&self, index: &[usize]) -> usize {
         index.iter().zip(&self.shard_strides).map(|(i, stride)| i * stride).sum()
     }

@@ -10,10 +10,11 @@ use crate::needs;
 use crate::pipeline::Bounds;
 use crate::scratch::Scratch;
 
-/// The store is not asked for the size of values that have at most this many bytes.
+/// Maximum expected size in bytes of values whose actual size is not requested from the store.
 const NOT_ASKED: u64 = 1 << 20;
 
-/// The first limit of a buffer of unknown size. If it is exceeded, the chunk is decoded again with a larger limit.
+/// The first limit of a buffer of unknown size, in bytes. If it is exceeded, the chunk is decoded again with a larger
+/// limit.
 const UNKNOWN: u64 = 16 << 20;
 
 /// The factor from one limit to the next.
@@ -43,7 +44,7 @@ impl StoredArray {
     ///
     /// # Errors
     ///
-    /// Those of `work`; [`Error::OverBudget`] for a chunk that needs more than the whole budget.
+    /// The errors of `work`; [`Error::OverBudget`] for a chunk that needs more than the whole budget.
     pub(crate) fn with_memory<R>(
         &self,
         chunk: Needing<'_>,
@@ -124,8 +125,9 @@ impl StoredArray {
         Ok(Allowance { encoded, unknown: self.first_unknown(chunk.pipeline, encoded) })
     }
 
-    /// Returns the expected size of the value of a chunk in bytes. The store is asked for the size of a large value if
-    /// that takes no round trip, or if the budget is smaller: the chunk may be missing.
+    /// Returns the expected size of the value of a chunk in bytes. If the bound is large, the actual size is requested
+    /// from the store, provided that this takes no round trip or the bound exceeds the budget. The chunk may be
+    /// missing.
     pub(crate) fn expected_value(&self, chunk: &[u64], pipeline: &Pipeline) -> Result<u64, Error> {
         let bound = pipeline.encoded_size.limit();
         match bound {
@@ -138,7 +140,7 @@ impl StoredArray {
         }
     }
 
-    /// Returns the next allowance, after `now` was too small, which caused `error`. The caller holds no memory.
+    /// Returns the next larger allowance, after `now` was too small and caused `error`. The caller holds no memory.
     pub(crate) fn larger_allowance(
         &self,
         chunk: Needing<'_>,
@@ -164,7 +166,7 @@ impl StoredArray {
         Ok(Allowance { unknown: now.unknown.saturating_mul(MORE).min(most), ..now })
     }
 
-    /// Returns whether an error is about more bytes than the whole budget.
+    /// Returns whether the limit that caused an error was the whole budget.
     fn is_over_budget(&self, error: &Error) -> bool {
         let Error::Chunk { source, .. } = error else { return false };
         matches!(**source, CodecError::TooLarge(limit) if limit.limit as u64 >= self.budget().size())
@@ -186,7 +188,7 @@ impl StoredArray {
     }
 }
 
-/// Returns whether an error is about a value or a buffer that exceeded its limit.
+/// Returns whether the cause of an error is a value or buffer that exceeded its limit.
 pub(crate) fn is_too_large(error: &Error) -> bool {
     matches!(error, Error::Chunk { source, .. } if matches!(**source, CodecError::TooLarge(_)))
 }

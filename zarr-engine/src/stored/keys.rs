@@ -17,7 +17,7 @@ use crate::locks::hash;
 const KEY_CAPACITY: usize = 48;
 
 impl StoredArray {
-    /// Returns the chunk at `index`, as an array.
+    /// Returns the shape and element type of the chunk at `index`.
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
         let extents = self.resolved.grid.extents(index)?;
         let shape = extents.iter().map(Extent::length).collect();
@@ -30,7 +30,7 @@ impl StoredArray {
         self.key_in(String::with_capacity(self.place.chunks.as_str().len() + KEY_CAPACITY), index)
     }
 
-    /// Calls `work` with the key that a chunk is written to. Keys reuse memory.
+    /// Calls `work` with the key that a chunk is written to. Reuses the memory of earlier keys.
     pub(crate) fn with_key<R>(
         &self,
         index: &[u64],
@@ -44,7 +44,7 @@ impl StoredArray {
         })
     }
 
-    /// Like [`Self::key`], in this memory.
+    /// Like [`Self::key`], reusing `memory`.
     fn key_in(&self, mut memory: String, index: &[u64]) -> Result<Key, Error> {
         memory.clear();
         memory.push_str(self.place.chunks.as_str());
@@ -52,7 +52,7 @@ impl StoredArray {
         Ok(Key::new(memory).map_err(StoreError::from)?)
     }
 
-    /// Like [`key_indices`], without allocating a list for few dimensions.
+    /// Like [`key_indices`], without an allocation for few dimensions.
     fn with_key_indices<R>(&self, index: &[u64], work: impl FnOnce(&[u64]) -> R) -> Result<R, GridError> {
         let grid = &**self.resolved.grid;
         let mut indices = [0; MAX_RANK];
@@ -78,8 +78,8 @@ impl StoredArray {
         Ok(before.into_iter().chain([key]).chain(after))
     }
 
-    /// Returns the index of the chunk of `grid` that a key belongs to; `Some(None)` if the grid does not have the
-    /// chunk, `None` if the key is not a chunk key.
+    /// Returns the index of the chunk of `grid` with this key; `Some(None)` if the grid does not have the chunk, `None`
+    /// if the key is not a chunk key.
     pub(crate) fn chunk_in(
         &self,
         grid: &dyn ChunkGrid,
@@ -105,8 +105,8 @@ impl StoredArray {
 
     pub(crate) fn lock_hash(&self, index: &[u64]) -> u64 {
         let hash = |indices: &[u64]| hash(&(self.lock_seed, indices));
-        // The indices of the key, which do not change if another handle resizes the array. A chunk without a key cannot be
-        // written either.
+        // Uses the indices of the key, which do not change if another handle resizes the array. A chunk without a key
+        // cannot be written anyway.
         let by_key = self.with_key_indices(index, hash);
         by_key.unwrap_or_else(|_| hash(index))
     }
