@@ -150,7 +150,7 @@ fn could_start(built: Result<(), rayon::ThreadPoolBuildError>) -> bool {
     built.err().is_none_or(|error| error.source().is_none())
 }
 
-/// Where the work is done.
+/// The threads on which work runs.
 #[derive(Debug, Clone)]
 pub(crate) enum Threads {
     /// The calling thread.
@@ -305,7 +305,7 @@ impl Context {
         self.group_changes.load(Ordering::SeqCst)
     }
 
-    /// Where the work is done.
+    /// Returns the threads on which work runs.
     pub(crate) fn threads(&self) -> &Threads {
         self.threads.usable()
     }

@@ -26,7 +26,7 @@ pub enum Error {
     NoHierarchy {
         /// The location of the store.
         location: String,
-        /// What was looked for, and what was found instead.
+        /// The keys that were looked for, and what was found instead.
         reason: String,
     },
     /// A metadata document does not conform to its format.
@@ -55,7 +55,7 @@ pub enum Error {
     InTheWay {
         /// The path of the node that was not created.
         path: NodePath,
-        /// What is in the way.
+        /// The reason, such as the node that is in the way.
         reason: String,
     },
     /// Erasing a node would erase a document of another format in the same folder. Nothing was erased.

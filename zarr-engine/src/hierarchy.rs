@@ -74,7 +74,7 @@ struct Inner {
     rules: Box<dyn FormatRules>,
     resolved: ResolvedCache,
     /// The metadata of the array that was created last. Without this cache, creating 100 arrays with equal builders
-    /// takes twice as many instructions (`create/100-arrays`).
+    /// takes twice the instructions (`create/100-arrays`).
     built: Last<ArrayBuilder, ArrayMetadata>,
 }
 

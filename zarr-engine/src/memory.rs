@@ -77,7 +77,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`] if the system has not enough memory, or if `size` exceeds the maximum size of a slice.
+    /// [`OutOfMemory`] if the system does not have enough memory, or if `size` exceeds the maximum size of a slice.
     pub fn zeroed(size: usize) -> Result<Self, OutOfMemory> {
         Self::at(if size >= HUGE_PAGE { Place::Mapped } else { Place::Aligned }, size)
     }
@@ -221,7 +221,7 @@ mod tests {
         for &size in SIZES {
             let start = heap::allocate(size, heap::LINE).unwrap();
             assert_eq!(start.as_ptr().addr() % 64, 0);
-            // SAFETY: `size` initialised bytes that nobody else knows, freed once.
+            // SAFETY: `size` initialised bytes without other references, freed once.
             unsafe {
                 let bytes = slice::from_raw_parts_mut(start.as_ptr(), size);
                 assert!(bytes.iter().all(|byte| *byte == 0), "size {size}");

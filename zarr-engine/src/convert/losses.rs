@@ -16,7 +16,7 @@ use super::recipe::{permutation_of, steps_of};
 pub struct ConversionLoss {
     /// The member of the document, such as `extensions[0]`.
     pub member: String,
-    /// What is lost, and what replaces it in the copy.
+    /// A description of what is lost and what replaces it in the copy.
     pub reason: String,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct V3 {
     snapshot: Snapshot<Value>,
     plain_groups: PlainGroups,
     /// The document of the array that was created last. Without this cache, creating 100 arrays with the same
-    /// description takes two and a half times as many instructions (`create/100-arrays`).
+    /// description takes 2.5 times the instructions (`create/100-arrays`).
     arrays: Last<ArrayMetadata, Arc<Encoded>>,
 }
 

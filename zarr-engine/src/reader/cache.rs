@@ -43,8 +43,8 @@ pub(super) struct CachedValue<'r> {
 }
 
 impl StoredArray {
-    /// Returns the decoded chunks in the cache of the store, if it has one. The only element of an array without
-    /// dimensions is not cached, because it may have several keys.
+    /// Returns the decoded chunks in the cache of the store, if it has one. The only chunk of a zero-dimensional array
+    /// is not cached, because it may have several keys.
     pub(super) fn cached_chunks(&self) -> Option<CachedChunks<'_>> {
         let chunks = self.resolved.store.chunk_cache().filter(|_| !self.metadata.shape.is_empty())?;
         let decoding = self.decoding();
@@ -109,7 +109,7 @@ impl<'r> CachedValue<'r> {
         is_taken
     }
 
-    /// Memory to decode a chunk of `size` bytes to, if the cache would accept it.
+    /// Returns memory for decoding a chunk of `size` bytes, if the cache would accept it.
     pub(super) fn memory(&self, number: u64, size: usize) -> Option<Fresh> {
         if self.takes(number, size) { Fresh::get(size, self.all.memory) } else { None }
     }
@@ -127,7 +127,8 @@ impl<'r> CachedValue<'r> {
         index.is_after(self.changes)
     }
 
-    /// Returns whether everything that was found is of one state of the value, the same as what was fetched meanwhile.
+    /// Returns whether all cached chunks that were found belong to the same state of the value as the chunks that were
+    /// fetched meanwhile.
     pub(super) fn is_of_one_state(&self) -> bool {
         !self.was_used.load(Ordering::Relaxed) || self.all.chunks.change_count(&self.key) == self.changes
     }

@@ -32,15 +32,15 @@ pub(super) struct Encoded<'e, 'r> {
     reason = "it is made and used once per chunk, and allocating costs more"
 )]
 enum Way<'e, 'r> {
-    /// To memory of the cache, and from there to the output.
+    /// Decodes to memory of the cache, and copies to the output.
     IntoCache(Fresh),
-    /// Straight to the output.
+    /// Decodes directly to the output.
     IntoOutput(&'r mut [u8]),
-    /// Only the range of bytes that contains all requested elements.
+    /// Decodes only the range of bytes that contains all requested elements.
     Range(Range<usize>),
-    /// Part by part, each to the output while it is in the processor's cache.
+    /// Decodes part by part, and copies each part to the output while it is in the CPU cache.
     Parts(&'e ChunkRequest<'e, 'r>, Slabs),
-    /// To scratch memory, and from there to the output.
+    /// Decodes to scratch memory, and copies to the output.
     IntoScratch,
 }
 
@@ -159,7 +159,7 @@ impl<'e, 'r> Encoded<'e, 'r> {
     }
 }
 
-/// Copies the bytes of a decoded chunk from `start` on to the output.
+/// Copies the part of a decoded chunk that starts at `start` to the output.
 fn place_part(
     pipeline: &Pipeline,
     request: &ChunkRequest<'_, '_>,

@@ -1,5 +1,5 @@
-//! Reads uncompressed chunks: straight to the output if they are one run there, otherwise slab by slab, so that each slab
-//! stays in the cache of the processor.
+//! Reads uncompressed chunks: directly to the output if they are contiguous there, otherwise in slabs that stay in the
+//! CPU cache.
 
 use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::store::{Contents, GetResult};
@@ -25,7 +25,7 @@ struct RawChunk<'r, 'a> {
     expected: u64,
 }
 
-/// The rows of the dimension that varies slowest in the stored chunk.
+/// The rows along the dimension that varies slowest in the stored chunk.
 struct Rows {
     dimension: usize,
     run: Run,
@@ -46,7 +46,7 @@ impl Rows {
         self.size.saturating_mul(self.per_slab())
     }
 
-    /// Returns whether the rows are all `expected` bytes of the chunk.
+    /// Returns whether the rows together are all `expected` bytes of the chunk.
     fn are_all(&self, expected: u64) -> bool {
         self.step == 1 && (self.run.count as u64).checked_mul(self.size as u64) == Some(expected)
     }
@@ -136,7 +136,7 @@ impl RawChunk<'_, '_> {
                 return Err(self.wrong(got.size));
             }
             if done > 0 && version != got.version {
-                // The chunk was replaced meanwhile: its parts must not come from two states of it.
+                // The chunk was replaced meanwhile, and its parts must not come from two states of it.
                 return self.read_whole(buffer, OutputState::Written);
             }
             self.copy_slab(rows, bytes, Run { start: first, count, out: rows.run.out + done, ..rows.run })?;

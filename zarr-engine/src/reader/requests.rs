@@ -16,11 +16,11 @@ pub(super) struct RequestedChunks<'r> {
     plans: &'r [Plan<'r>],
     /// One region for each plan.
     regions: &'r [OutputRegion<'r>],
-    /// With several plans: all pieces, sorted by chunk.
+    /// All pieces, sorted by chunk, if there are several plans.
     pieces: Vec<PlannedPiece>,
-    /// With several plans: the pieces of each chunk.
+    /// The pieces of each chunk, if there are several plans.
     ranges: Vec<Range<usize>>,
-    /// The index of the only chunk, if the plan does not count chunks of the array.
+    /// The index of the only chunk, if the cells of the plan are not chunks of the array.
     only: Option<&'r [u64]>,
 }
 
@@ -31,7 +31,7 @@ struct PlannedPiece {
     piece: usize,
 }
 
-/// A chunk and the requests for its elements; there is at least one.
+/// A chunk with at least one request for its elements.
 pub(super) struct RequestedChunk<'w, 'r> {
     /// The number of the chunk in the read.
     pub(super) number: usize,
@@ -42,7 +42,7 @@ pub(super) struct RequestedChunk<'w, 'r> {
 }
 
 impl<'r> RequestedChunks<'r> {
-    /// Returns the chunks of plans, of which each has its region.
+    /// Returns the chunks of `plans`; each plan has one region.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl<'r> RequestedChunks<'r> {
 }
 
 impl<'w> RequestedChunk<'w, '_> {
-    /// One of the pieces.
+    /// Returns one of the pieces.
     pub(super) fn piece(&self) -> &'w Piece<'w> {
         self.first
     }
