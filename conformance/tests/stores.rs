@@ -53,7 +53,7 @@ fn rules_have_names_of_their_own_and_unknown_ones_are_refused() {
     assert_eq!(names.len(), rule_names().count());
     assert!(names.len() > 35, "{} rules", names.len());
     let error = check_rules(&minimal(ALL), &["D3-STORE-99"]).unwrap_err();
-    assert_eq!(error, "D3-STORE-99: there is no such rule");
+    assert_eq!(error, "D3-STORE-99: unknown rule");
     assert_eq!(cited_rows(" Tests D3-STORE-04, D3-STORE-05."), ["D3-STORE-04", "D3-STORE-05"]);
     assert!(check_rules(&minimal(ALL), &cited_rows(" Values are set.")).is_err());
 }
