@@ -114,7 +114,7 @@ fn a_crash_fails_the_rule_that_it_happens_in_and_names_the_input() {
         let outcome = workers.outcome(suite, trial, &Listed::of(&suites[suite]));
         let Verdict::Failed(failures) = outcome.verdict else { panic!("{outcome:?}") };
         assert!(
-            failures[0].what.starts_with("64 codecs that were created and dropped left "),
+            failures[0].what.starts_with("creating and dropping 64 codecs leaked "),
             "{failures:?}"
         );
         let (suite, trial) = place(&suites, "panics", "codec-leaks");
@@ -122,7 +122,7 @@ fn a_crash_fails_the_rule_that_it_happens_in_and_names_the_input() {
         assert!(matches!(outcome.verdict, Verdict::Passed { .. }), "{outcome:?}");
     }
     let panic = foreign("panics");
-    assert!(panic.what.starts_with("3 bytes that begin with "), "{panic:?}");
+    assert!(panic.what.starts_with("3 bytes starting with "), "{panic:?}");
     assert!(panic.what.contains("a panic at conformance/tests/wrong_plugins/crashes.rs:"), "{panic:?}");
 }
 

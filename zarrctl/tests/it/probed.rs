@@ -246,7 +246,7 @@ fn a_library_reaches_level_four_with_chunks_of_other_programs_in_the_folder_next
     let output = probe(&["--fixtures", folder]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("of dash 0.5: byte 3 is 0x73 and was 0x72"), "{said}");
+    assert!(said.contains("of dash 0.5: byte 3 is 0x73, expected 0x72"), "{said}");
 }
 
 /// The library of `zarr-plugin/tests/plugins/kinds.c`, built here.
