@@ -99,8 +99,8 @@ fn a_crash_fails_the_rule_that_it_happens_in_and_names_the_input() {
         failures[0].clone()
     };
     for (name, what) in [
-        ("aborts", "it ended the whole program with an abort (signal 6)"),
-        ("exits", "it ended the whole program itself, with status 3"),
+        ("aborts", "it aborted the process (signal 6)"),
+        ("exits", "it exited the process with status 3"),
         ("overflows-its-stack", "has overflowed its stack"),
     ] {
         let failure = foreign(name);
@@ -113,10 +113,7 @@ fn a_crash_fails_the_rule_that_it_happens_in_and_names_the_input() {
         let (suite, trial) = place(&suites, "leaks", "codec-leaks");
         let outcome = workers.outcome(suite, trial, &Listed::of(&suites[suite]));
         let Verdict::Failed(failures) = outcome.verdict else { panic!("{outcome:?}") };
-        assert!(
-            failures[0].what.starts_with("creating and dropping 64 codecs leaked "),
-            "{failures:?}"
-        );
+        assert!(failures[0].what.starts_with("creating and dropping 64 codecs leaked "), "{failures:?}");
         let (suite, trial) = place(&suites, "panics", "codec-leaks");
         let outcome = workers.outcome(suite, trial, &Listed::of(&suites[suite]));
         assert!(matches!(outcome.verdict, Verdict::Passed { .. }), "{outcome:?}");

@@ -38,12 +38,12 @@ fn only_rules_up_to_a_level_are_looked_at_and_a_list_may_expect_some_to_be_broke
     let output = run(&["conformance", "plugin", "regular", "--level", "l0", "--expect", &expect]);
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("identifiers holds, and was expected not to"), "{error}");
+    assert!(error.contains("identifiers holds, but was expected to be broken"), "{error}");
 
     let broken = place.file("broken", b"one\n");
     let output = run(&["conformance", "plugin", "regular", "--expect", &broken]);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("line 1: not the name of a subject and the id of a rule"), "{error}");
+    assert!(error.contains("line 1: expected the name of a subject and the id of a rule"), "{error}");
 }
 
 #[test]
