@@ -192,7 +192,7 @@ static int32_t encoded_size(const void *self, const zarr_representation *decoded
 
 static int32_t room(zarr_output *to, const zarr_call *call, size_t size, zarr_buf *err) {
     if (size > call->max_out_bytes || (to->capacity < size && to->reserve(to, size) != 0))
-        return fail(err, ZARR_LIMIT_EXCEEDED, "more than may come out");
+        return fail(err, ZARR_LIMIT_EXCEEDED, "the output is too large");
     return ZARR_OK;
 }
 
@@ -256,7 +256,7 @@ static const zarr_plugin plugin = {.struct_size = sizeof(zarr_plugin),
 
 int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
     if (host->abi_major != ZARR_ABI_MAJOR)
-        return fail(err, ZARR_UNSUPPORTED, "this host is another one");
+        return fail(err, ZARR_UNSUPPORTED, "this host uses another version of the ABI");
     *out = &plugin;
     return ZARR_OK;
 }

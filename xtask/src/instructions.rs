@@ -16,7 +16,7 @@ use crate::{Failure, say};
 
 /// Where counts are written down.
 const COUNTS: &str = "benches/instructions/counts.toml";
-const HEADING: &str = "# Instructions of each job, as `cargo xtask instructions --write` counted them.\n\n";
+const HEADING: &str = "# Instructions of each job, as counted by `cargo xtask instructions --write`.\n\n";
 
 /// Every call from here to its return is counted.
 const COUNTED: &str = "zarr_instructions::counted";
