@@ -38,7 +38,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("arrows between crates", arrows::check),
     ("names of plugins", names::packages),
     ("features of the umbrella", names::features),
-    ("plugin table of the README", names::readme),
+    ("plugin table", names::plugin_table),
     ("rooms of a plugin", names::rooms),
     ("pages of our URIs", spec_pages::uris),
     ("versions in the root manifest only", manifests::versions),
