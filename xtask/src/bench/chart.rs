@@ -35,7 +35,7 @@ pub(crate) fn svg(report: &Report) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-         <text x=\"8\" y=\"18\" font-size=\"13\">How often as long as {} each peer takes (medians)</text>\n",
+         <text x=\"8\" y=\"18\" font-size=\"13\">Time of each peer relative to {} (medians)</text>\n",
         escaped(report.ours())
     );
     legend(report, &mut text);

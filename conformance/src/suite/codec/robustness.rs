@@ -91,7 +91,7 @@ pub(super) const RULES: &[CodecRule] = &[
             level: Level::L2,
             sentence: "If nothing declares a size, decoding damaged and foreign bytes allocates at most the size of the input, \
             three times the size of the chunk or of the actual output, and 64 MiB, whatever sizes the input claims.",
-            source: "README.md, \"Limits\"",
+            source: "docs/promises.md, \"Memory of one chunk\"",
             since: "0.1",
         },
         claims,
