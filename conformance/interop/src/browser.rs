@@ -35,7 +35,7 @@ impl Browser {
     pub fn start() -> Option<Self> {
         let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
         if !is_there("chromedriver") || !is_there("chromium") {
-            skip("no chromium and chromedriver (Debian: chromium, chromium-driver)");
+            skip("chromium or chromedriver is not installed (Debian: chromium, chromium-driver)");
             return None;
         }
         match Self::started() {

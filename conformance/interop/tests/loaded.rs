@@ -116,7 +116,7 @@ fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
     array.write(&Selection::All, &[1, 2, 3, 4, 5, 6]).unwrap();
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), [1, 2, 3, 4, 5, 6]);
     let value = |key: &str| get_value(&*store, &Key::new(key).unwrap(), 9).unwrap().map(Vec::from);
-    // Chunk -1 is 1 in keys; elements before the array hold the fill value.
+    // Keys encode chunk -1 as 1. Elements before the array hold the fill value.
     let stored = [Some(vec![!0, !0, !1, !2]), Some(vec![!3, !4, !5, !6])];
     assert_eq!([value("data/x/c1"), value("data/x/c0")], stored);
     array.resize_at(&[-3], &[9]).unwrap();

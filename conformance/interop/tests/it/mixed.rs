@@ -56,7 +56,7 @@ fn open(store: &Arc<dyn Store>, format: Format) -> Hierarchy {
 }
 
 #[test]
-fn erasing_a_node_leaves_the_other_format_in_its_folder() {
+fn erasing_a_node_keeps_the_other_format_in_its_folder() {
     for (erased, other, document) in [
         (Format::V3, Format::V2, "S/x/.zarray"),
         (Format::V2, Format::V3, "S/x/zarr.json"),
@@ -90,7 +90,7 @@ fn erasing_a_node_leaves_the_other_format_in_its_folder() {
 }
 
 #[test]
-fn erasing_from_the_draft_leaves_nodes_of_v2_that_are_called_data() {
+fn erasing_from_the_draft_keeps_nodes_of_v2_named_data() {
     let store = memory();
     write(&store, Format::V3Draft, "/g/a");
     write(&store, Format::V2, "/data/g/a");

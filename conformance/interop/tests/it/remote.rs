@@ -214,7 +214,7 @@ fn ranges_are_coalesced_across_small_gaps() {
 #[test]
 fn nested_shards_read_the_same_from_a_far_store() {
     let twice = Twice::new(&[128, 128], &[64, 64], &sharded(&[32, 32], &sharded(&[8, 8], &zstd()))).filled();
-    assert_eq!(twice.batches(&Selection::All), [4, 4], "inner shards are read as wholes");
+    assert_eq!(twice.batches(&Selection::All), [4, 4], "inner shards are read completely");
     for selection in ["3:90,5:70", "0:8,0:8", "127,127", "0:128:3,1"] {
         twice.read(&twice.select(selection));
     }

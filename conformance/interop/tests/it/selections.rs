@@ -47,7 +47,7 @@ fn entries_of_a_tuple_are_ranges_indices_and_lists() {
 }
 
 #[test]
-fn text_is_parsed_once_and_selects_from_arrays_of_any_shape() {
+fn parsed_text_selects_from_arrays_of_any_shape() {
     let array = array();
     let last: Selection = "..., -1".parse().unwrap();
     assert_eq!(read(&array, &last), [6, 13, 20, 27, 34]);

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// A codec that is its own configuration. `DECODE` is replaced by an expression that decodes a byte.
-const SOURCE: &str = r##"//! Every byte of a chunk, and a key.
+const SOURCE: &str = r##"//! Flips the bits of a key in every byte of a chunk.
 
 use std::sync::Arc;
 

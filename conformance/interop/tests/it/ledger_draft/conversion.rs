@@ -73,7 +73,7 @@ fn keys_change_and_implicit_groups_are_written() {
 
 /// Tests DX-MAP-03, DX-MAP-04, DX-MAP-05.
 #[test]
-fn layout_and_byte_order_become_codecs_that_leave_the_same_bytes() {
+fn layout_and_byte_order_become_codecs_that_produce_the_same_bytes() {
     let endian = |order: &str| json!({"type": ENDIAN, "configuration": {"endian": order}});
     let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
     let old_gzip = json!({"type": GZIP, "configuration": {"level": 1}});
@@ -164,7 +164,7 @@ fn za() -> Value {
 
 /// Tests D3-ARR-13.
 #[test]
-fn members_of_v2_have_other_names() {
+fn members_of_v2_have_other_names_in_the_draft() {
     let context = context();
     let reading = Reading::new(Mode::Strict);
     let source = v2::parse_array(&value(&za()), None, &reading).unwrap();

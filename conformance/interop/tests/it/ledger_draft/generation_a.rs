@@ -149,7 +149,7 @@ fn a_single_chunk_is_looked_up_under_two_keys() {
 
 /// Tests DX-A-13.
 #[test]
-fn filters_among_the_attributes_are_applied() {
+fn filters_in_the_attributes_are_applied() {
     let filters = json!([{"astype": "<i4", "dtype": "<i4", "id": "delta"}]);
     let changes = json!({"attributes": {"filters": filters, "x": 1}, "shape": [4]});
     let document = document(&[2], "<i4", changes);
