@@ -1,5 +1,5 @@
 //! Rust types with the same representation as elements.
-#![expect(unsafe_code, reason = "numbers are seen as bytes and back without a copy")]
+#![expect(unsafe_code, reason = "numbers are viewed as bytes and back without a copy")]
 
 use std::borrow::Cow;
 

@@ -60,7 +60,7 @@ pub enum Error {
     },
     /// Erasing a node would erase a document of another format in the same folder. Nothing was erased.
     #[error(
-        "cannot erase {}: `{}` is a document of {format} and would go with it; nothing was erased",
+        "cannot erase {}: `{}` is a document of {format} and would be erased, too; nothing was erased",
         printable(.path), printable(.key)
     )]
     OtherFormat {
@@ -159,7 +159,7 @@ pub enum Error {
     #[error("{}", printable(.0))]
     NotSupported(String),
     /// The format cannot represent something.
-    #[error("{format} does not support this: {}", printable(.reason))]
+    #[error("{format} does not support {}", printable(.reason))]
     NotInFormat {
         /// The format.
         format: Format,

@@ -210,7 +210,7 @@ impl Grid {
             let range = self.grid.chunk_range(dimension, chunk)?;
             if range != (start..end) {
                 let what =
-                    format_args!("chunk {chunk} is {range:?}, and by `chunk_shape` it is {start}..{end}");
+                    format_args!("chunk {chunk} is {range:?}, but by `chunk_shape` it is {start}..{end}");
                 return Err(self.contradiction(dimension, what));
             }
         }

@@ -3,7 +3,7 @@
 //! On Linux, memory of 2 MiB or more is mapped, aligned to huge pages, and the kernel is advised to use them: page
 //! faults for fresh small pages cost more than the copy that fills them. A large `Vec` usually starts 16 bytes past a
 //! cache line, so that every streaming store to it would split a line.
-#![expect(unsafe_code, reason = "memory of a chosen alignment is not to be had from a `Vec`")]
+#![expect(unsafe_code, reason = "a `Vec` does not support a chosen alignment")]
 
 mod fresh;
 mod heap;

@@ -182,7 +182,7 @@ fn locate(along: &DimensionSelection, length: u64) -> Result<Vec<Run>, String> {
         DimensionSelection::Range { step: 0, .. } => Err("the step is 0".to_owned()),
         DimensionSelection::Range { start, stop, .. } if start >= stop => Ok(Vec::new()),
         DimensionSelection::Range { stop, .. } if *stop > length => {
-            Err(format!("it ends at {stop}, and the array at {length}"))
+            Err(format!("it ends at {stop}, but the array ends at {length}"))
         }
         DimensionSelection::Range { start, stop, step } => {
             let count = usize::try_from((stop - start).div_ceil(*step)).map_err(|_| too_many)?;

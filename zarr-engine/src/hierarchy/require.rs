@@ -67,7 +67,7 @@ impl Hierarchy {
         let found_shape = found.shape();
         let expected_shape = expected.shape();
         let reason = format!(
-            "an array of shape {found_shape:?} and data type {found_type} is there already \
+            "an array of shape {found_shape:?} and data type {found_type} already exists \
              (expected shape {expected_shape:?} and data type {expected_type})"
         );
         Err(in_the_way(path, reason))

@@ -255,7 +255,7 @@ fn what_a_format_has_no_form_of_is_lost_and_nothing_else() {
         }}])
     };
     let nothing = json!({});
-    let order = "the order of dimensions [1, 0, 2]; v2 has C and F, and the copy has C";
+    let order = "the order of dimensions [1, 0, 2]; v2 supports only C and F, and the copy uses C";
     let apart = "their inner chunks are the chunks of the copy";
     for (codecs, more, target, wanted) in [
         (json!([bytes]), nothing.clone(), Format::V2, vec![]),

@@ -79,7 +79,7 @@ fn an_array_is_opened_if_shape_and_data_type_are_those_of_its_description() {
     let longer = ArrayBuilder::new([5], "int16");
     assert_eq!(
         hierarchy.open_or_create_array("/a", &longer).unwrap_err().to_string(),
-        "cannot create /a: an array of shape [4] and data type int16 is there already \
+        "cannot create /a: an array of shape [4] and data type int16 already exists \
          (expected shape [5] and data type int16)"
     );
     let other = hierarchy.group("/").unwrap().open_or_create_array("a", &ArrayBuilder::new([4], "uint16"));

@@ -295,7 +295,8 @@ fn a_fill_value_that_the_fallback_does_not_have_is_named() {
     let opened = array(&with_array(&document), &allowing()).unwrap();
     let error = message(opened.read(&Selection::All));
     assert!(
-        error.contains("the array's fill value 5 is one of data type") && error.contains("int24"),
+        error.contains("the array's fill value 5 belongs to the unknown data type")
+            && error.contains("int24"),
         "{error}"
     );
     assert!(error.contains("not of its fallback r24") && !error.contains("null"), "{error}");
