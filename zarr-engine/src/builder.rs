@@ -219,8 +219,9 @@ impl ArrayBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`], which names the invalid member; [`Error::NotInFormat`], which names what the format does not
-    /// support; [`Error::DataType`] for an invalid fill value.
+    /// [`Error::Invalid`], which names the invalid member; [`Error::MissingPlugins`] for an unknown plugin;
+    /// [`Error::NotInFormat`], which names what the format does not support; [`Error::DataType`] for an invalid fill
+    /// value.
     pub fn metadata(&self, format: Format, registry: &Registry) -> Result<ArrayMetadata, Error> {
         let building = Building { builder: self, format, registry, reading: &Reading::new(Mode::Strict) };
         building.metadata()

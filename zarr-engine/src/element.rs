@@ -13,8 +13,8 @@ use crate::error::Error;
 /// A Rust type whose values are elements of a data type, byte for byte in native byte order. Arrays are read and
 /// written as such types without conversion.
 ///
-/// [`bool`], strings, bytes and options do not implement this trait, but [`ReadElement`](crate::ReadElement) and
-/// [`WriteElement`](crate::WriteElement). Raw bits are arrays of bytes. Times are [`i64`].
+/// [`bool`], strings, bytes and options do not implement this trait; [`ReadElement`](crate::ReadElement) and
+/// [`WriteElement`](crate::WriteElement) support them. Raw bits are arrays of bytes. Times are [`i64`].
 ///
 /// Programs can implement the trait for their own structures:
 ///

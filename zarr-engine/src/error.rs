@@ -146,7 +146,8 @@ pub enum Error {
         path: NodePath,
         /// The index of the chunk in the chunk grid.
         index: Vec<u64>,
-        /// Why the fill value is undefined: the document leaves it undefined, or it belongs to an unknown data type.
+        /// The reason why the fill value is undefined: the document leaves it undefined, or it belongs to an unknown
+        /// data type.
         reason: String,
     },
     /// A selection is invalid or outside of the array.

@@ -160,7 +160,7 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// A message, if the answers of the grid contradict each other.
+    /// A message that describes how the answers of the grid contradict each other.
     pub(crate) fn new(grid: Arc<dyn ChunkGrid>, name: &str, array_shape: &[u64]) -> Result<Self, String> {
         let rank = array_shape.len();
         let grid_shape = grid.grid_shape().to_vec();

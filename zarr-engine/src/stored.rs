@@ -32,7 +32,7 @@ pub(crate) use index_cache::CachedIndex;
 use index_cache::IndexCache;
 use pipelines::Pipelines;
 
-/// Where the chunks of an array are stored.
+/// The location of the chunks of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
     /// The prefix of all chunk keys.

@@ -15,7 +15,7 @@ use crate::selection::{ElementSelection, LocatedSelection, Selection};
 use crate::variable::Assembly;
 
 impl Array {
-    /// Reads a selection into newly allocated memory.
+    /// Reads a selection. The result uses memory from the buffer pool of the context.
     ///
     /// # Errors
     ///
