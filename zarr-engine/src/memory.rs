@@ -182,7 +182,7 @@ mod tests {
     const SIZES: &[usize] = if cfg!(miri) { ALL_SIZES.first_chunk::<5>().unwrap() } else { &ALL_SIZES };
 
     #[test]
-    fn is_zeroed_aligned_and_writable_to_its_last_byte() {
+    fn memory_is_zeroed_aligned_and_writable_to_its_last_byte() {
         for &size in SIZES {
             let mut memory = Memory::zeroed(size).unwrap();
             assert_eq!(memory.len(), size);
