@@ -95,7 +95,7 @@ pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), E
         return Ok(());
     }
     let wanted = std::any::type_name::<T>();
-    Err(Error::Elements(format!("elements are {name}, which are not read or written as `{wanted}`")))
+    Err(Error::Elements(format!("elements of type {name} cannot be read or written as `{wanted}`")))
 }
 
 /// Checks that elements are booleans of one byte.
@@ -109,7 +109,7 @@ pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
         return Ok(());
     }
     let name = data_type.name();
-    Err(Error::Elements(format!("elements are {name}, which are not read or written as `bool`")))
+    Err(Error::Elements(format!("elements of type {name} cannot be read or written as `bool`")))
 }
 
 /// Returns the bytes of values.

@@ -138,7 +138,7 @@ pub enum Error {
     },
     /// A chunk is missing, and the fill value of the array is undefined.
     #[error(
-        "chunk {index:?} of {} is not stored, and {}; zeros are read when the context allows it",
+        "chunk {index:?} of {} is not stored, and {}; zeros are read if the context allows it",
         printable(.path), printable(.reason)
     )]
     UndefinedFillValue {

@@ -177,7 +177,7 @@ fn locate_dimensions(along: &[DimensionSelection], shape: &[u64]) -> Result<Loca
 
 fn locate(along: &DimensionSelection, length: u64) -> Result<Vec<Run>, String> {
     let too_many = "it has more elements than this machine can address";
-    let outside = |index: u64| format!("index {index} is outside of 0 to {length}");
+    let outside = |index: u64| format!("index {index} is out of bounds for length {length}");
     match along {
         DimensionSelection::Range { step: 0, .. } => Err("the step is 0".to_owned()),
         DimensionSelection::Range { start, stop, .. } if start >= stop => Ok(Vec::new()),
@@ -238,7 +238,7 @@ fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<LocatedSelect
             let index = list[number];
             if index >= length {
                 return Err(Error::Selection(format!(
-                    "coordinate {index} in dimension {dimension} is outside of 0 to {length}"
+                    "coordinate {index} is out of bounds for dimension {dimension} of length {length}"
                 )));
             }
             points.push(index);

@@ -99,7 +99,7 @@ impl Access {
 
     pub(super) fn check_writeable(&self) -> Result<(), Error> {
         match &self.read_only {
-            Some(reason) => Err(Error::NotSupported(format!("nothing can be written: {reason}"))),
+            Some(reason) => Err(Error::NotSupported(format!("cannot write: {reason}"))),
             None => Ok(()),
         }
     }
