@@ -16,7 +16,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "metadata-suffix",
             level: Level::L0,
-            sentence: "The key suffix of documents is valid in a key, and is always the same.",
+            sentence: "The key suffix of documents is valid in a key and does not contain a slash.",
             source: "`MetadataEncoding::key_suffix`",
             since: "0.1",
         },

@@ -78,8 +78,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-allocation",
             level: Level::L2,
-            sentence: "Decoding damaged and foreign bytes allocates at most the size of the chunk and 64 MiB, and succeeds \
-            or fails cleanly with that much address space.",
+            sentence: "Decoding damaged and foreign bytes allocates at most the size of the chunk and 64 MiB, on the \
+                       decoding thread and in a separate process with limited address space.",
             source: "No size from outside is trusted: ARCHITECTURE.md, \"Invariants\"",
             since: "0.1",
         },
