@@ -27,7 +27,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
             id: "metadata-round-trip",
             level: Level::L1,
             sentence: "Every document decodes exactly as it was encoded: the text of numbers, the order of members, all \
-            strings, and nesting up to the maximum depth.",
+                       strings, and nesting up to the maximum depth.",
             source: "`zarr_spec::metadata_encoding::MetadataEncoding`",
             since: "0.1",
         },

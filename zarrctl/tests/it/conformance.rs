@@ -179,7 +179,8 @@ fn hierarchies_that_are_made_up_are_read_as_they_were_meant() {
         "3",
     ];
     let said = text(&[&generated[..], &["--folder", &folder]].concat());
-    let lines = ["v2", "draft", "v3"].map(|format| format!("zarrctl: {format}: 12 of 12 valid examples read\n"));
+    let lines =
+        ["v2", "draft", "v3"].map(|format| format!("zarrctl: {format}: 12 of 12 valid examples read\n"));
     assert_eq!(said, lines.concat());
     assert!(place.files("kept/v3/generated/3/0").contains(&"zarr.json".to_owned()));
 
