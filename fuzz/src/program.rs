@@ -12,7 +12,7 @@ use crate::damage::damage;
 use crate::formats::{self, Files};
 use crate::peers;
 
-/// Address space of the program: what a process of one thread takes, and what `docs/promises.md` allows for small chunks.
+/// Address space of the program: what a process of one thread takes, and what the README allows for small chunks.
 const MEMORY: u64 = 512 << 20;
 
 /// How long one verb may take.

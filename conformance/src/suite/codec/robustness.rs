@@ -91,7 +91,7 @@ pub(super) const RULES: &[CodecRule] = &[
             level: Level::L2,
             sentence: "Where nothing declares a size, decoding damaged and foreign bytes takes at most their number, three \
                        times the bytes that the chunk has or that really come out, and 64 MiB, whatever sizes they claim.",
-            source: "docs/promises.md, \"Memory of one chunk\"",
+            source: "README.md, \"Limits\"",
             since: "0.1",
         },
         claims,
