@@ -1,11 +1,11 @@
-//! Boxes and planes of a 256 MiB array of `uint16`, on files, by this engine without and with caches around the store,
-//! and by the `zarrs` crate without and with its cache of decoded chunks, in turn on the same data.
+//! Reads boxes and planes of a 256 MiB array of `uint16` from files: with this engine, without and with caches around the
+//! store, and with the `zarrs` crate, without and with its cache of decoded chunks.
 //!
-//! Chunks are 64³ elements in zstd, by themselves and as inner chunks of shards of 256³. With a cache, figures are of a
-//! warm one, but for `scan`: reading the whole array through a cache that holds a quarter of it.
+//! Chunks are 64³ elements compressed with zstd, as chunks and as inner chunks of shards of 256³ elements. Caches are
+//! warm, except in `scan`, which reads the whole array through a cache that is smaller than the array.
 //!
-//! `ZARR_BENCH_DIR` says where the files go; a file system in memory keeps the disk out of the figures.
-#![expect(clippy::unwrap_used, reason = "a bench stops where something is wrong")]
+//! `ZARR_BENCH_DIR` is the folder for the files. With a file system in memory, the disk does not affect the results.
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first error")]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const GIB: u64 = 1 << 30;
 
 type Theirs = zarrs::array::Array<dyn zarrs::storage::ReadableStorageTraits>;
 
-/// Smooth with some noise: compresses about as measured data does.
+/// Returns smooth elements with some noise, which compress about as well as measured data.
 fn elements() -> Vec<u16> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     (0..COUNT)
@@ -52,7 +52,7 @@ impl Random {
     }
 }
 
-/// Where boxes begin and end, the same in every run.
+/// Returns the ranges of the boxes, which are the same in every run.
 fn boxes() -> Vec<[std::ops::Range<u64>; 3]> {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let mut range = || {
@@ -62,7 +62,7 @@ fn boxes() -> Vec<[std::ops::Range<u64>; 3]> {
     (0..BOXES).map(|_| [range(), range(), range()]).collect()
 }
 
-/// One plane in the middle across each axis.
+/// Returns one plane in the middle of each dimension.
 fn planes() -> Vec<[std::ops::Range<u64>; 3]> {
     let plane = |axis: usize| std::array::from_fn(|at| if at == axis { 200..201 } else { 0..LENGTH });
     (0..3).map(plane).collect()
@@ -85,7 +85,7 @@ fn write(folder: &Path, is_sharded: bool, elements: &[u16]) {
     hierarchy.create_array("/array", &builder).unwrap().write_values(&Selection::All, elements).unwrap();
 }
 
-/// Ours, with a cache of this description.
+/// Opens the array with this engine, with a cache of this type and size.
 fn ours(folder: &Path, cache: Option<(&str, u64)>) -> Array {
     let context = Context::linked().unwrap();
     let path = folder.to_str().unwrap();
@@ -106,7 +106,7 @@ fn theirs(folder: &Path) -> Arc<Theirs> {
     Arc::new(zarrs::array::Array::open(store, "/array").unwrap())
 }
 
-/// One figure: all of `ranges`, one after the other, on each of `threads` threads its share.
+/// Measures reading all `ranges`, which are divided among `threads` threads.
 fn read_all(
     group: &mut BenchmarkGroup<'_, criterion::measurement::WallTime>,
     name: &str,
@@ -159,7 +159,7 @@ fn cache(criterion: &mut Criterion) {
             let bytes = |range: &[std::ops::Range<u64>; 3]| -> usize {
                 range.iter().map(|r| usize::try_from(r.end - r.start).unwrap()).product::<usize>() * 2
             };
-            // What copying as much in one piece takes, from anywhere in memory.
+            // Copies the same number of bytes in one piece, for comparison.
             let all = as_bytes(&elements);
             read_all(&mut group, "memcpy", &ranges, threads, |range| {
                 let start = usize::try_from(range[0].start).unwrap() << 18;
@@ -186,7 +186,7 @@ fn cache(criterion: &mut Criterion) {
     }
 }
 
-/// Reads the whole array again and again, while the cache has room for half of it.
+/// Reads the whole array repeatedly, with caches that are smaller than the array.
 fn scan(criterion: &mut Criterion, layout: &str, folder: &Path) {
     let mut group = criterion.benchmark_group(format!("{layout}/scan"));
     group.throughput(Throughput::Bytes((COUNT * 2) as u64)).sample_size(10);

@@ -1,9 +1,9 @@
-//! Codecs beside the bare library that each is built on, in turn on the same 4 MiB: a chunk of 128³ `uint16`, smooth
-//! with some noise. Both sides keep their contexts and their memory, so what is left is the codec's own work.
+//! Compares codecs with the library that each is built on, for the same 4 MiB: a chunk of 128³ `uint16`, smooth with
+//! some noise. Both sides reuse their contexts and buffers, so the difference is the overhead of the codec.
 //!
-//! `ZARR_BENCH_SAMPLES` is the number of samples of each figure.
-#![expect(clippy::unwrap_used, reason = "a bench stops where something is wrong")]
-#![expect(unsafe_code, reason = "C-Blosc has no safe interface")]
+//! `ZARR_BENCH_SAMPLES` is the number of samples of each measurement.
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first error")]
+#![expect(unsafe_code, reason = "C-Blosc does not have a safe interface")]
 
 use std::ffi::CStr;
 use std::hint::black_box;
@@ -17,11 +17,11 @@ use zarr_conformance::types::UINT16;
 use zarr_kit::spec::output::Buffer;
 use zarr_kit::spec::{ArrayRepresentation, Codec, Format, Mode, Representation, Size};
 
-/// Of one side of the chunk, in elements.
+/// The length of the chunk in each dimension, in elements.
 const LENGTH: usize = 128;
 const SIZE: usize = LENGTH * LENGTH * LENGTH * 2;
 
-/// The corner of the array that the bench `whole` reads and writes.
+/// Returns the first chunk of the array that the bench `whole` reads and writes.
 fn chunk() -> Vec<u8> {
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     let element = |position: usize| {
@@ -37,7 +37,7 @@ fn chunk() -> Vec<u8> {
     (0..SIZE / 2).map(element).flat_map(u16::to_ne_bytes).collect()
 }
 
-/// The codec `id` of v2, encoding and decoding as the engine has it done: into buffers that are kept.
+/// A codec of v2 that encodes and decodes into reused buffers, as in the engine.
 struct Ours {
     codec: Codec,
     chunk: ArrayRepresentation,
@@ -74,10 +74,10 @@ impl Ours {
     }
 }
 
-/// Something else that does the same: from the first slice to the second, and the number of bytes there.
+/// Another implementation: reads the first slice, writes the second one and returns the number of written bytes.
 type Transform<'a> = &'a mut dyn FnMut(&[u8], &mut [u8]) -> usize;
 
-/// Measures the codec beside the others, which are named. All decode the bytes that the codec here encodes.
+/// Measures the codec and the other named implementations. All decode the bytes that the codec encodes.
 fn measure(
     criterion: &mut Criterion,
     codec: (&str, &str),
@@ -106,7 +106,7 @@ fn measure(
     group.bench_function("decode/zarr-kit", |bencher| bencher.iter(|| ours.decode(black_box(&encoded))));
     for (name, decode) in decoders {
         assert_eq!(decode(&encoded, &mut memory[..SIZE]), SIZE);
-        assert!(memory[..SIZE] == decoded, "{name} decodes {id} to something else");
+        assert!(memory[..SIZE] == decoded, "{name} decodes {id} to different bytes");
         group.bench_function(format!("decode/{name}"), |bencher| {
             bencher.iter(|| decode(black_box(&encoded), &mut memory[..SIZE]));
         });
@@ -235,7 +235,7 @@ fn lz4(criterion: &mut Criterion) {
     );
 }
 
-/// What should run as fast as memory does.
+/// Measures codecs that should run at memory speed.
 fn filters(criterion: &mut Criterion) {
     for (id, configuration) in [
         ("shuffle", r#"{"elementsize":2}"#),
@@ -258,7 +258,7 @@ fn filters(criterion: &mut Criterion) {
 fn crc32c(criterion: &mut Criterion) {
     let decoded = chunk();
     let codec = create(Format::V3, "crc32c", "", Mode::Strict, &Representation::Bytes(Size::Unknown));
-    let Codec::Checksum(codec) = codec.unwrap().codec else { panic!("of another kind") };
+    let Codec::Checksum(codec) = codec.unwrap().codec else { panic!("not a checksum") };
     let mut sum = [0; 4];
     let mut group = group(criterion, "crc32c");
     group.bench_function("zarr-kit", |bencher| {

@@ -1,9 +1,9 @@
-//! What the C ABI costs: `zstd` as it is linked and as it is loaded, in turn on the same chunk of 1 MiB, and on a chunk of
-//! a few bytes, where there is little but the call.
+//! Measures the cost of the C ABI: linked and loaded `zstd` for the same chunk of 1 MiB, and for a chunk of a few bytes,
+//! where the call dominates.
 //!
-//! `ZARR_BENCH_SAMPLES` is the number of samples of each figure.
+//! `ZARR_BENCH_SAMPLES` is the number of samples of each measurement.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a bench stops where something is wrong")]
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first error")]
 
 use std::fs;
 use std::hint::black_box;
@@ -19,10 +19,10 @@ use zarr_kit::spec::codec::BytesToBytesCodec;
 use zarr_kit::spec::output::Buffer;
 use zarr_kit::spec::{Codec, Creation, Format, Mode, Reading, Representation, Size, json};
 
-/// Bytes of the larger chunk.
+/// The size of the larger chunk in bytes.
 const SIZE: usize = 1 << 20;
 
-/// A registry that has `zstd` from a library, built for this as a release.
+/// Returns a registry with `zstd` from a library that is built in release mode.
 fn loaded() -> Registry {
     let folder = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -83,7 +83,7 @@ fn zstd(registry: &Registry) -> Arc<dyn BytesToBytesCodec> {
     }
 }
 
-/// Numbers that grow, with some noise.
+/// Returns growing numbers with some noise.
 fn chunk(size: usize) -> Vec<u8> {
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     let element = |position: usize| {

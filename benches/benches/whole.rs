@@ -1,8 +1,8 @@
-//! Whole reads and writes of a 256 MiB array of `uint16` in chunks of 128³, on files, by this engine and by the
-//! `zarrs` crate, in turn on the same data.
+//! Reads and writes a whole 256 MiB array of `uint16` in chunks of 128³ elements, in files, with this engine and with the
+//! `zarrs` crate.
 //!
-//! `ZARR_BENCH_DIR` says where the files go; a file system in memory keeps the disk out of the figures.
-#![expect(clippy::unwrap_used, reason = "a bench stops where something is wrong")]
+//! `ZARR_BENCH_DIR` is the folder for the files. With a file system in memory, the disk does not affect the results.
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first error")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const LENGTH: u64 = 512;
 const CHUNK: u64 = 128;
 const COUNT: usize = 512 * 512 * 512;
 
-/// Smooth with some noise: compresses about as measured data does.
+/// Returns smooth elements with some noise, which compress about as well as measured data.
 fn elements() -> Vec<u16> {
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     (0..COUNT)
@@ -57,16 +57,16 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Checks that each engine reads what the other one wrote.
+/// Checks that each engine reads the elements that the other one wrote.
 fn check_crosswise(our_folder: &Path, their_folder: &Path, elements: &[u16]) {
     let our_array = theirs(our_folder);
     let read: Vec<u16> = our_array.retrieve_array_subset(&our_array.subset_all()).unwrap();
-    assert!(read == elements, "zarrs reads other elements than zarr-kit wrote");
+    assert!(read == elements, "zarrs does not read the elements that zarr-kit wrote");
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), their_folder.to_str().unwrap()).unwrap();
     let their_array = Hierarchy::open(store, &context).unwrap().array("/array").unwrap();
     let read = their_array.read_values::<u16>(&Selection::All).unwrap();
-    assert!(read == elements, "zarr-kit reads other elements than zarrs wrote");
+    assert!(read == elements, "zarr-kit does not read the elements that zarrs wrote");
 }
 
 fn whole(criterion: &mut Criterion) {

@@ -1,1 +1,1 @@
-//! The benches are in `benches/`; this crate has no code of its own.
+//! The benches are in `benches/`; this crate does not have other code.

@@ -45,7 +45,7 @@ enum Command {
     Instructions(instructions::Options),
     /// Start a plugin of this workspace: the crate and its lines in manifests, catalogue and plugin table
     ///
-    /// `zarrctl plugins new` starts a plugin in a repository of its own.
+    /// `zarrctl plugins new` starts a plugin in a separate repository.
     New(new::Options),
     /// Read the examples of the format suite with this engine and its peers; write docs/conformance.md
     Scores,
@@ -53,11 +53,11 @@ enum Command {
     Semver,
 }
 
-/// Why a command did not succeed.
+/// The reason why a command fails.
 enum Failure {
     /// The command line is not valid.
     Usage(String),
-    /// A check failed and has already said so.
+    /// A check failed and has already printed the reason.
     Checks,
     /// The command could not do its work.
     Broken(String),

@@ -572,8 +572,8 @@ struct zarr_list_sink {
 /* A store: of a plugin, or of a host that passes it to a plugin. Functions fail with ZARR_UNSUPPORTED if the
  * store does not have the operation, ZARR_INVALID_KEY for a key that it cannot hold, ZARR_BAD_CONFIGURATION
  * for another invalid request, ZARR_LIMIT_EXCEEDED if there are more bytes than the caller accepts, and
- * otherwise with ZARR_IO or a ZARR_IO number that tells what a program can do about it. A missing key is not
- * an error. Functions that take a batch or a listing are called by one thread at a time. */
+ * otherwise with ZARR_IO or a ZARR_IO number that tells programs how to react. A missing key is not an
+ * error. Functions that take a batch or a listing are called by one thread at a time. */
 struct zarr_store_vtable {
     size_t struct_size;
     /* Opens the store at `location`, a URL or path. If `location` is empty, opens the store of
@@ -597,7 +597,7 @@ struct zarr_store_vtable {
      * or fetched and not yet taken. NULL: the caller reads them one by one. */
     int32_t (*begin_batch)(const void *self, const zarr_store_request *requests, size_t n_requests, size_t budget, void **batch, zarr_buf *err);
     /* Waits for the next response, in any order, and sets `number` to the index of its request. Sets
-     * `number` to the number of requests if all responses were taken. An error is that of the request. */
+     * `number` to the number of requests if all responses were taken. An error belongs to that request. */
     int32_t (*next_response)(void *batch, size_t *number, zarr_output *to, zarr_get_result *result, zarr_buf *err);
     /* Ends a batch, always before the store is released. Cancels the requests whose responses were not
      * taken. */
@@ -614,8 +614,8 @@ struct zarr_store_vtable {
     /* Removes every value whose key begins with `prefix`. NULL: the caller lists the keys and removes them. */
     int32_t (*erase_prefix)(const void *self, zarr_str prefix, zarr_buf *err);
     /* Begins to list the keys that begin with `prefix`, which is empty or ends in `/`. Keys that are set or
-     * erased during the listing may be included or not; all others are. The caller may use the store during
-     * the listing. */
+     * erased during the listing may or may not be included; all other keys are. The caller may use the store
+     * during the listing. */
     int32_t (*begin_listing)(const void *self, zarr_str prefix, void **listing, zarr_buf *err);
     /* Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more. A
      * call that adds no key ends the listing. It needs no more memory for a long listing than for a short
@@ -645,7 +645,7 @@ struct zarr_item {
     /* Further names and URIs, which are read and never written. */
     const zarr_str *aliases;
     size_t n_aliases;
-    /* What the extension does, in one sentence. */
+    /* The purpose of the extension, in one sentence. */
     zarr_str summary;
     /* Examples: `[{"format": "v3", "document": {...}, "data_types": [], "shape": [], "loss": null}]`. `loss`
      * is null, "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`. */

@@ -38,7 +38,7 @@ pub use transformer::StorageTransformerVtable;
 /// The name of the symbol that a library exports: a [`PluginEntry`].
 pub const ENTRY_SYMBOL: &str = "zarr_plugin_v2";
 
-/// The names of the symbol in other major versions of the ABI, each with its version.
+/// The other major versions of the ABI, each with the name of its symbol.
 pub const OTHER_ENTRY_SYMBOLS: [(u16, &str); 2] = [(1, "zarr_plugin_v1"), (3, "zarr_plugin_v3")];
 
 /// The type of the symbol `zarr_plugin_v2`.
@@ -219,19 +219,19 @@ macro_rules! all_structs {
     };
 }
 
-/// The layout of every struct on this machine.
+/// Returns the layout of every struct on this machine.
 #[must_use]
 pub fn layouts() -> Vec<Layout> {
     all_structs!(layout).into()
 }
 
-/// The layout of every struct in WebAssembly.
+/// Returns the layout of every struct in WebAssembly.
 #[must_use]
 pub fn wasm32_layouts() -> Vec<Wasm32Layout> {
     all_structs!(wasm32).into()
 }
 
-/// The text of `zarr_plugin.h`.
+/// Returns the text of `zarr_plugin.h`.
 #[must_use]
 pub fn header() -> String {
     let mut text = String::from(HEADER_START);

@@ -18,12 +18,12 @@ impl Failure {
     /// The status of [`Failure::broken`]. The other side receives [`abi::INTERNAL`] instead.
     pub const BROKEN: i32 = i32::MIN;
 
-    /// A failure with a status of the ABI.
+    /// Creates a failure with a status of the ABI.
     pub fn new(status: i32, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
 
-    /// The other side violates the ABI.
+    /// Creates a failure of the other side that violates the ABI.
     pub fn broken(message: impl Into<String>) -> Self {
         Self::new(Self::BROKEN, message)
     }

@@ -156,7 +156,7 @@ pub(crate) unsafe fn take(from: &mut Buf) -> Result<Vec<u8>, Failure> {
     taken
 }
 
-/// As [`take`], as JSON.
+/// Copies and releases a buffer like [`take`], and parses it as JSON.
 ///
 /// # Safety
 ///
@@ -166,7 +166,7 @@ pub(crate) unsafe fn take_json(from: &mut Buf) -> Result<Value, Failure> {
     parse(&unsafe { take(from) }?)
 }
 
-/// As [`take`], as text.
+/// Copies and releases a buffer like [`take`], as UTF-8 text.
 ///
 /// # Safety
 ///
@@ -187,13 +187,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
     }
 }
 
-/// The result of a call, with its text if it failed.
+/// Converts the status of a call to a result. A failure has the text in `err`.
 ///
 /// # Safety
 ///
 /// The call filled `err`.
 pub(crate) unsafe fn outcome(status: i32, err: &mut Buf) -> Result<(), Failure> {
-    // A text is released also if the call succeeded.
+    // The text must be released even if the call succeeded.
     // SAFETY: as this function requires.
     let text = unsafe { take(err) }.map(|text| String::from_utf8_lossy(&text).into_owned());
     if status == abi::OK {
@@ -211,7 +211,7 @@ pub(crate) fn lend(bytes: &[u8]) -> Str {
     Str { ptr: bytes.as_ptr(), len: bytes.len() }
 }
 
-/// Bytes that the other side lends.
+/// Returns bytes that the other side lends.
 ///
 /// # Safety
 ///
@@ -224,7 +224,7 @@ pub(crate) unsafe fn borrowed<'a>(text: Str) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(text.ptr, text.len) }
 }
 
-/// A text that the other side lends.
+/// Returns a text that the other side lends.
 ///
 /// # Safety
 ///
@@ -235,7 +235,7 @@ pub(crate) unsafe fn borrowed_text<'a>(text: Str) -> Result<&'a str, Failure> {
         .map_err(|_| Failure::broken("a text from the other side is not UTF-8"))
 }
 
-/// `len` items that the other side lends.
+/// Returns `len` items that the other side lends.
 ///
 /// # Safety
 ///
@@ -384,7 +384,7 @@ impl<V> Drop for Instance<V> {
     }
 }
 
-/// A function that is not optional.
+/// Returns a function, or a failure if it is missing.
 pub(crate) fn required<F>(function: Option<F>, name: &str) -> Result<F, Failure> {
     function.ok_or_else(|| Failure::broken(format!("it has no function `{name}`")))
 }

@@ -11,12 +11,12 @@
 //!
 //! It exports everything that the library links: codecs, memory layouts, data types, chunk grids, chunk key
 //! encodings, metadata encodings, storage transformers, generic extensions and stores. `Creation::registry` of
-//! a plugin has the plugins that its library links, and then those of the host. The host runs the chains of a
+//! a plugin contains the plugins that its library links, and then those of the host. The host runs the chains of a
 //! codec. Plugins in other languages need only `include/zarr_plugin.h`.
 //!
 //! A program loads libraries with the feature `host`, which is available on Linux: see the module `host`. A
-//! plugin is code with the rights of the user of the program. Its hash identifies it, and does not tell whether
-//! it is safe.
+//! plugin is code with the rights of the user of the program. Its hash identifies it but does not prove that it is
+//! safe.
 
 pub mod abi;
 mod failure;
@@ -30,7 +30,7 @@ pub use ffi::publish::publish;
 
 /// Exports everything that this library links as `zarr_plugin_v2`, in the root of a crate of type `cdylib`.
 ///
-/// The plugin has the version and the license of the crate. It also has its name, unless another one is given:
+/// The plugin has the version, the license and the name of the crate. An argument gives it another name:
 /// `export_plugins!("example-xor")`. The library catches panics, so that a build with `panic = "abort"` does
 /// not compile.
 #[macro_export]

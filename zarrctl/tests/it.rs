@@ -1,5 +1,5 @@
 //! The program, run as users run it.
-#![expect(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
+#![expect(clippy::unwrap_used, reason = "a failed setup is a failed test")]
 
 #[path = "it/support.rs"]
 mod support;

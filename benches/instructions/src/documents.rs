@@ -1,16 +1,16 @@
 //! The metadata documents that jobs parse and open.
 
-/// Of a group of final v3.
+/// The document of a group in final v3.
 pub(crate) const GROUP: &str = r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#;
 
-/// Of an array in version 2.
+/// The document of an array in version 2.
 pub(crate) const V2: &str = r#"{
     "zarr_format": 2, "shape": [512, 512, 512], "chunks": [128, 128, 128], "dtype": "<u2",
     "compressor": {"id": "zstd", "level": 5}, "filters": [{"id": "delta", "dtype": "<u2", "astype": "<u2"}],
     "fill_value": 0, "order": "C", "dimension_separator": "/"
 }"#;
 
-/// Of the same one in the draft.
+/// The document of the same array in the draft.
 pub(crate) const DRAFT: &str = r#"{
     "shape": [512, 512, 512], "data_type": "uint16",
     "chunk_grid": {"type": "regular", "chunk_shape": [128, 128, 128], "separator": "/"},
@@ -19,7 +19,7 @@ pub(crate) const DRAFT: &str = r#"{
     "fill_value": 0, "extensions": [], "attributes": {"unit": "kelvin", "scale": [1, 2, 4]}
 }"#;
 
-/// Of the same one in final v3.
+/// The document of the same array in final v3.
 pub(crate) const V3: &str = r#"{
     "zarr_format": 3, "node_type": "array", "shape": [512, 512, 512], "data_type": "uint16",
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [128, 128, 128]}},
@@ -34,14 +34,14 @@ pub(crate) const V3: &str = r#"{
 const LITTLE: &str = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
 const ZSTD: &str = r#"{"name": "zstd", "configuration": {"level": 5, "checksum": false}}"#;
 
-/// What lies between the elements and the bytes of a chunk.
+/// The codecs of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Codecs {
     Uncompressed,
     BigEndian,
     Transposed,
     Zstd,
-    /// Of inner chunks of 16³ in zstd.
+    /// A shard with zstd-compressed inner chunks of 16³ elements.
     Shard,
 }
 
@@ -63,7 +63,8 @@ impl Codecs {
         }
     }
 
-    /// The document of a cube of `uint16`, so many elements along each side of it and of its chunks.
+    /// Returns the document of an array of `uint16`. `length` and `chunk` are the lengths of the array and of its chunks
+    /// in each of the three dimensions.
     pub(crate) fn document(self, length: u64, chunk: u64, fill_value: u16) -> String {
         format!(
             r#"{{

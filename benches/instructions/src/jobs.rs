@@ -14,12 +14,12 @@ use crate::{Failure, Job};
 
 type Make = fn() -> Result<Box<dyn Job>, Failure>;
 
-/// Elements along each side of the cube that kernels work on, in one chunk.
+/// The length of the array of kernel jobs in each dimension. It has one chunk.
 const CUBE: u64 = 64;
 
 /// All jobs by name.
 pub(crate) const ALL: &[(&str, Make)] = &[
-    // Each chunk is a few elements that are not stored: what is left is the way to them.
+    // The chunks are small and missing, so the cost is that of planning.
     ("plan/4096-missing-chunks", || Read::missing(4, 0, "...")),
     ("copy/rows", || Read::cube(Codecs::Uncompressed, "1:63, 1:63, 3:61")),
     ("copy/rows-swapped", || Read::cube(Codecs::BigEndian, "1:63, 1:63, 3:61")),
@@ -50,7 +50,7 @@ fn context() -> Result<Context, Failure> {
     Ok(Context::linked()?.with_one_thread())
 }
 
-/// A store in memory with a group and an array in it.
+/// Returns a store in memory with a group and an array.
 fn store(context: &Context, document: &str) -> Result<Arc<dyn Store>, Failure> {
     let store = open_store(context.registry(), "memory:")?;
     store.set(&Key::new("zarr.json")?, documents::GROUP.as_bytes().into())?;
@@ -63,7 +63,7 @@ fn array(document: &str) -> Result<Array, Failure> {
     Ok(Hierarchy::open(store(&context, document)?, &context)?.array("/array")?)
 }
 
-/// Smooth with some noise, as many as `array` has.
+/// Returns smooth elements with some noise for the whole array.
 fn elements(array: &Array) -> Result<Vec<u8>, Failure> {
     let count = usize::try_from(array.shape().iter().product::<u64>())?;
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
@@ -77,7 +77,7 @@ fn elements(array: &Array) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// A part of an array is read into memory that is kept.
+/// Reads part of an array into reused memory.
 struct Read {
     array: Array,
     selection: Selection,
@@ -90,7 +90,7 @@ impl Read {
         Self::stored(codecs, CUBE, CUBE, selection)
     }
 
-    /// Eight chunks of 8 KiB, or one shard with as many.
+    /// Reads eight chunks of 8 KiB, or one shard with eight inner chunks.
     fn small(codecs: Codecs, chunk: u64) -> Result<Box<dyn Job>, Failure> {
         Self::stored(codecs, 32, chunk, "...")
     }
@@ -110,7 +110,7 @@ impl Read {
         Self::of(array, selection, |_| Some(&fill))
     }
 
-    /// A thousand elements here and there.
+    /// Reads a thousand scattered elements.
     fn points() -> Result<Box<dyn Job>, Failure> {
         let array = array(&Codecs::Uncompressed.document(CUBE, CUBE / 4, 0))?;
         let elements = elements(&array)?;
@@ -120,7 +120,7 @@ impl Read {
         Self::of(array, selection, |position| elements.get(2 * position..2 * position + 2))
     }
 
-    /// What is expected is told by the positions of elements in C order.
+    /// Creates a job. `element` returns the expected element at a position in C order.
     fn of<'e>(
         array: Array,
         selection: Selection,
@@ -128,7 +128,7 @@ impl Read {
     ) -> Result<Box<dyn Job>, Failure> {
         let mut expected = Vec::new();
         for position in positions(&selection, array.shape())? {
-            expected.extend_from_slice(element(position).ok_or("an element outside of the array")?);
+            expected.extend_from_slice(element(position).ok_or("an element is outside the array")?);
         }
         let found = vec![0xff; expected.len()];
         Ok(Box::new(Self { array, selection, expected, found }))
@@ -145,7 +145,7 @@ impl Job for Read {
     }
 }
 
-/// Where the elements of a selection lie in C order.
+/// Returns the positions of the selected elements in C order.
 fn positions(selection: &Selection, shape: &[u64]) -> Result<Vec<usize>, Failure> {
     use zarr_kit::DimensionSelection;
     let place = |index: &[u64]| index.iter().zip(shape).fold(0, |place, (at, length)| place * length + at);
@@ -167,7 +167,7 @@ fn positions(selection: &Selection, shape: &[u64]) -> Result<Vec<usize>, Failure
             return points.map(|index| Ok(usize::try_from(place(&index))?)).collect();
         }
         Selection::Mask(_) | Selection::Expression(_) => {
-            return Err("no job has a mask or an expression".into());
+            return Err("jobs do not support masks and expressions".into());
         }
     };
     let mut indices = vec![Vec::new()];
@@ -178,11 +178,11 @@ fn positions(selection: &Selection, shape: &[u64]) -> Result<Vec<usize>, Failure
     indices.iter().map(|index| Ok(usize::try_from(place(index))?)).collect()
 }
 
-/// A whole array is written, over what is there.
+/// Overwrites a whole array.
 struct Write {
     array: Array,
     elements: Vec<u8>,
-    /// How many chunks are stored afterwards.
+    /// The number of chunks that are stored afterwards.
     stored: usize,
 }
 
@@ -194,7 +194,7 @@ impl Write {
         Ok(Box::new(Self { array, elements, stored }))
     }
 
-    /// Elements are found to be the fill value, and nothing is stored.
+    /// Writes elements that equal the fill value, so that nothing is stored.
     fn of_fill_value() -> Result<Box<dyn Job>, Failure> {
         let array = array(&Codecs::Uncompressed.document(CUBE, CUBE, 7))?;
         let elements = 7u16.to_ne_bytes().repeat(usize::try_from(CUBE.pow(3))?);
@@ -213,7 +213,7 @@ impl Job for Write {
     }
 }
 
-/// A codec chain is resolved for the shape of a chunk.
+/// Resolves a codec chain for the shape of a chunk.
 struct Resolve {
     array: Array,
     found: Option<Pipeline>,
@@ -229,7 +229,7 @@ impl Job for Resolve {
     fn run(&mut self) -> Result<(), Failure> {
         let chain = self.array.codecs();
         let Some(Representation::Array(chunk)) = chain.links().first().map(|link| &link.decoded) else {
-            return Err("the chain begins with no array".into());
+            return Err("the input of the chain is not an array".into());
         };
         self.found = Some(chain.resolve(chunk)?);
         Ok(())
@@ -240,7 +240,7 @@ impl Job for Resolve {
     }
 }
 
-/// The document of an array is parsed, from its text on.
+/// Parses the document of an array from its text.
 struct Parse {
     format: Format,
     found: Option<ArrayMetadata>,
@@ -274,7 +274,7 @@ impl Job for Parse {
     }
 }
 
-/// An array is opened, with its hierarchy.
+/// Opens a hierarchy and an array.
 struct Open {
     store: Arc<dyn Store>,
     context: Context,
@@ -299,10 +299,10 @@ impl Job for Open {
     }
 }
 
-/// The number of arrays that a group has.
+/// The number of arrays in a group.
 const MANY: usize = 100;
 
-/// A new hierarchy in memory with a group and [`MANY`] arrays of one description.
+/// Creates a hierarchy in memory with a group and [`MANY`] equal arrays.
 fn create_many(context: &Context) -> Result<Hierarchy, Failure> {
     let hierarchy = Hierarchy::create(open_store(context.registry(), "memory:")?, context, Format::V3)?;
     hierarchy.create_group("/", Object::new())?;
@@ -313,7 +313,7 @@ fn create_many(context: &Context) -> Result<Hierarchy, Failure> {
     Ok(hierarchy)
 }
 
-/// Many arrays of one description are created in a new hierarchy.
+/// Creates many equal arrays in a new hierarchy.
 struct CreateMany {
     context: Context,
     created: Option<Hierarchy>,
@@ -337,7 +337,7 @@ impl Job for CreateMany {
     }
 }
 
-/// A hierarchy and all arrays of its root are opened.
+/// Opens a hierarchy and all arrays of its root.
 struct OpenMany {
     store: Arc<dyn Store>,
     context: Context,

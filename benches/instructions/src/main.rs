@@ -1,28 +1,27 @@
-//! Jobs of this engine whose instructions are counted, one for each call: `zarr-instructions JOB`. Without a job, their
-//! names.
+//! Runs a job of this engine while its instructions are counted: `zarr-instructions JOB`. Without a job, prints the
+//! names of all jobs.
 //!
-//! Each job is done once before it is counted, so that what an array keeps is there, and what it came to is compared.
-//! All of them work on one thread and on a store in memory, so that nothing depends on the machine but the vector
-//! instructions it has: their name is printed.
+//! Each job runs once before it is counted, so that caches are warm, and its result is checked. Jobs use one thread and a
+//! store in memory. Counts therefore depend only on the vector instructions of the machine, whose name is printed.
 
 mod documents;
 mod jobs;
 
 use std::process::ExitCode;
 
-/// Why a job came to nothing.
+/// The error of a job.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// One thing to do, as often as one likes.
+/// Work that can be repeated.
 trait Job {
-    /// What is counted.
+    /// Does the work that is counted.
     fn run(&mut self) -> Result<(), Failure>;
 
-    /// Whether it came to what it should.
+    /// Checks the result of the last run.
     fn is_right(&mut self) -> Result<bool, Failure>;
 }
 
-/// Instructions are counted while this runs: `cargo xtask instructions` knows it by its name.
+/// Runs a job. `cargo xtask instructions` counts the instructions of this function, which it finds by name.
 #[inline(never)]
 fn counted(job: &mut dyn Job) -> Result<(), Failure> {
     job.run()
@@ -33,10 +32,10 @@ fn run(name: &str) -> Result<(), Failure> {
     let mut job = make()?;
     job.run()?;
     counted(&mut *job)?;
-    if job.is_right()? { Ok(()) } else { Err("it came to something else than it should".into()) }
+    if job.is_right()? { Ok(()) } else { Err("the job has a wrong result".into()) }
 }
 
-/// What the copy kernels of the engine choose by.
+/// Returns the name of the vector instructions that determine the copy kernels of the engine.
 fn vectors() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     for (has, name) in [
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_job_comes_to_what_it_should() {
+    fn every_job_has_the_expected_result() {
         assert!(!jobs::ALL.is_empty());
         for (name, _) in jobs::ALL {
             run(name).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_is_not_there_is_an_error() {
+    fn an_unknown_job_is_an_error() {
         assert_eq!(run("nothing").unwrap_err().to_string(), "there is no such job");
     }
 }

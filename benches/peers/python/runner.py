@@ -1,6 +1,6 @@
-"""A runner of a Python program: `python runner.py PROGRAM THREADS`.
+"""Runs a Python program of the comparison: `python runner.py PROGRAM THREADS`.
 
-One JSON object a line is read, and each answered with one line, as `benches/peers/src/serve.rs` has it.
+Reads one JSON object per line and answers each with one line, like `benches/peers/src/serve.rs`.
 """
 
 import ctypes
@@ -25,12 +25,12 @@ MODULES = {
 
 
 class Case:
-    """A case, with what all programs do with it."""
+    """A case, and the operations that all programs share."""
 
     def __init__(self, members):
         self.operation = members["operation"]
         self.folder = Path(members["folder"])
-        # The same hierarchy in a far store, where it is to be asked for there.
+        # The same hierarchy in a remote store, if it is read from there.
         self.far = members.get("far")
         self.document = members.get("document")
         self.elements = members.get("elements")
@@ -58,7 +58,7 @@ class Case:
         self.folder.mkdir(parents=True)
 
     def source(self):
-        """The elements to write: of the array, or of each box."""
+        """Return the elements to write: of the array, or of each box."""
         if self.data_type == "string":
             return read_strings(self.elements, self.shape[0])
         elements = np.fromfile(self.elements, dtype=self.data_type)
@@ -70,7 +70,7 @@ class Case:
         return [f"a{number:05}" for number in range(self.count)]
 
     def chunk_slices(self):
-        """Every chunk, in C order."""
+        """Yield the slices of every chunk, in C order."""
         along = [
             [slice(start, min(start + chunk, length)) for start in range(0, length, chunk)]
             for length, chunk in zip(self.shape, self.chunks, strict=True)
@@ -90,7 +90,7 @@ def read_strings(file, count):
 
 
 def checksum(elements, so_far=0):
-    """Of the elements in C order and native byte order; of strings, that of offsets and payload."""
+    """Return the checksum of the elements in C order and native byte order; for strings, of offsets and payload."""
     elements = np.asarray(elements)
     if elements.dtype.kind in "OTU":
         strings = [string.encode() for string in elements.tolist()]
@@ -107,7 +107,7 @@ def checksum_of_lines(lines):
 
 
 def timed(work):
-    """What `work` came to, and how many seconds it took."""
+    """Return the result of `work` and its duration in seconds."""
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start
@@ -131,7 +131,7 @@ def forget_peak():
 
 
 def give_back():
-    """What the allocator keeps of memory that was freed would be used again, and not be seen."""
+    """Return the free memory of the allocator to the system. Otherwise its reuse would not be counted."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)
@@ -181,8 +181,8 @@ def main():
                     gc.collect()
                     answer = {}
                 case other:
-                    answer = {"error": f"nobody knows how to `{other}`"}
-        except Exception as error:  # Whatever a program cannot do is an answer.
+                    answer = {"error": f"unknown request `{other}`"}
+        except Exception as error:  # The failure of a case is an answer.
             text = f"{type(error).__name__}: {error}".splitlines()
             answer = {"error": text[0] if text else type(error).__name__}
         print(json.dumps(answer), flush=True)

@@ -30,7 +30,7 @@ class Program:
             "cache_pool": {"total_bytes_limit": case.cache},
             "data_copy_concurrency": limit,
             "file_io_concurrency": limit,
-            # The other programs leave it to the system when bytes go to the disk.
+            # The other programs do not sync their writes either.
             "file_io_sync": False,
         }
         if case.far:
@@ -38,7 +38,7 @@ class Program:
         return ts.Context(settings)
 
     def location(self, case, path):
-        """Where what lies below `path` of the hierarchy is; `path` is empty or ends with a slash."""
+        """Return the location of the keys below `path` of the hierarchy; `path` is empty or ends with a slash."""
         if not case.far:
             return {"driver": "file", "path": f"{case.folder}/{path}"}
         return {
@@ -65,7 +65,7 @@ class Program:
         found, seconds = timed(lambda: array.read().result())
         return seconds, checksum(found)
 
-    # A whole read gives an array of NumPy, which has a type and a shape.
+    # A whole read returns a NumPy array, which has a type and a shape.
     do_read_values = do_read
     do_read_ndarray = do_read
 
@@ -124,7 +124,7 @@ class Program:
         def work():
             context = self.context(case)
             store = ts.KvStore.open(self.location(case, ""), context=context).result()
-            # It has no groups: their document is a value as any other.
+            # tensorstore does not support groups: their document is written like any other value.
             store.write("zarr.json", json.dumps({"zarr_format": 3, "node_type": "group"})).result()
             metadata = {
                 "shape": list(case.shape),
@@ -150,7 +150,7 @@ class Program:
         return seconds, checksum_of_lines(f"/{name}" for name in names)
 
     def do_open(self, case):
-        """It has no groups: the keys are listed, and all arrays opened at once."""
+        """List the keys and open all arrays concurrently, because tensorstore does not support groups."""
 
         def work():
             context = self.context(case)
@@ -172,7 +172,7 @@ class Program:
         return seconds, checksum_of_lines(lines)
 
     def do_list(self, case):
-        """It has no hierarchies: the keys are listed."""
+        """List the keys, because tensorstore does not support hierarchies."""
 
         def work():
             store = ts.KvStore.open(self.location(case, ""), context=self.context(case)).result()

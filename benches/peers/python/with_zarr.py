@@ -21,15 +21,15 @@ PIPELINES = {
 
 class Program:
     def __init__(self, name, threads):
-        # Not `async.concurrency`: more requests than threads wait for the file system, not for the processor.
+        # Not `async.concurrency`: requests beyond the number of threads wait for the file system, not for the processor.
         settings = {"threading.max_workers": threads, "codec_pipeline.max_workers": threads}
         self.name, self.version = name, zarr.__version__
         if pipeline := PIPELINES[name]:
             settings["codec_pipeline.path"] = pipeline
         if name == "zarr-python-zarrs":
-            import zarrs  # noqa: F401  It registers its pipeline.
+            import zarrs  # noqa: F401  The import registers the pipeline.
 
-            # What it cannot do is an error, rather than done by zarr-python's own pipeline under its name.
+            # An unsupported case is an error. Otherwise the pipeline of zarr-python would be measured instead.
             settings["codec_pipeline.strict"] = True
             self.version += f", zarrs {importlib.metadata.version('zarrs')}"
         zarr.config.set(settings)
@@ -45,14 +45,14 @@ class Program:
         return lambda: operation(case)
 
     def store(self, case):
-        """The folder, or the far store with as many requests as it may have in flight."""
+        """Return the folder, or the remote store with the permitted number of requests in flight."""
         if not case.far:
             return str(case.folder)
-        from obstore.store import S3Store  # What works on files alone needs none of it.
+        from obstore.store import S3Store  # Not required for cases with files.
 
         zarr.config.set({"async.concurrency": case.far["requests"]})
         if self.name == "zarr-python-zarrs":
-            # Its threads wait for the store. They get as many processors as those of the others.
+            # Its threads wait for the store. They use the same number of processors as the other programs.
             zarr.config.set({"threading.max_workers": case.far["requests"]})
         return zarr.storage.ObjectStore(
             S3Store(
@@ -74,7 +74,7 @@ class Program:
         found, seconds = timed(lambda: array[...])
         return seconds, checksum(found)
 
-    # A whole read gives an array of NumPy, which has a type and a shape.
+    # A whole read returns a NumPy array, which has a type and a shape.
     do_read_values = do_read
     do_read_ndarray = do_read
 
@@ -159,7 +159,7 @@ def group(store):
 
 
 def array_metadata(case):
-    """What `create_array` comes to."""
+    """Return the metadata that `create_array` writes."""
     return ArrayV3Metadata(
         shape=case.shape,
         data_type=zarr.dtype.parse_dtype(case.data_type, zarr_format=3),

@@ -1,4 +1,4 @@
-//! One case of the comparison, as the driver describes it to every runner.
+//! One case of the comparison, as the driver sends it to every runner.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,67 +10,67 @@ use crate::serve::Failure;
 /// One half-open range of elements per dimension.
 pub type Ranges = Vec<[u64; 2]>;
 
-/// What is done.
+/// The measured operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// The whole array is read into memory that is got for it.
+    /// Reads the whole array into new memory.
     Read,
-    /// The whole array is read into memory that the caller has had before.
+    /// Reads the whole array into memory that the caller provides.
     ReadKept,
-    /// The whole array of `uint16` is read as values of its type, as most callers read.
+    /// Reads the whole array of `uint16` as values of its type, as most callers do.
     ReadValues,
-    /// The same as an N-dimensional array of the language: of `ndarray` in Rust, of NumPy in Python.
+    /// Reads the whole array as an N-dimensional array of the language: `ndarray` in Rust, NumPy in Python.
     ReadNdarray,
-    /// The whole array is written, or all boxes of it.
+    /// Writes the whole array, or all boxes.
     Write,
-    /// Every chunk is read, one after another.
+    /// Reads all chunks, one after another.
     Chunks,
-    /// Every box is read, one after another.
+    /// Reads all boxes, one after another.
     Boxes,
-    /// All boxes are asked for at once.
+    /// Reads all boxes with one call or concurrently.
     BoxesAtOnce,
-    /// Arrays are created in a group, without elements.
+    /// Creates arrays without elements in a group.
     Create,
-    /// The arrays of a group are listed and opened.
+    /// Lists and opens the arrays of a group.
     Open,
-    /// All nodes of a hierarchy are listed.
+    /// Lists all nodes of a hierarchy.
     List,
-    /// What the hardware, the kernel or a codec's library can do at best.
+    /// Measures the limit of the hardware, the kernel or a codec library.
     Floor,
 }
 
-/// What a floor is made of.
+/// The work of a floor.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Floor {
-    /// Memory is copied to memory that is there.
+    /// Copies memory to existing memory.
     Memcpy,
-    /// The files of the chunks are read by plain calls, into huge pages that are new.
+    /// Reads the files of the chunks with plain system calls into new huge pages.
     FilesRead,
-    /// The files of the chunks are read by plain calls, into memory that is there.
+    /// Reads the files of the chunks with plain system calls into existing memory.
     FilesReadKept,
-    /// As many files of the same size are written by plain calls.
+    /// Writes the same number of files of the same sizes with plain system calls.
     FilesWrite,
-    /// The values of the chunks are fetched from the far store by a plain client.
+    /// Fetches the values of the chunks from the remote store with a minimal client.
     FarRead,
-    /// A codec's library decodes all chunks, from memory to memory.
+    /// Decodes all chunks with a codec library, from memory to memory.
     Decode {
-        /// Which one.
+        /// The name of the codec.
         codec: String,
-        /// Elements of what is compressed at once, per dimension.
+        /// The shape of a compressed chunk.
         chunk: Vec<u64>,
     },
-    /// A codec's library encodes all chunks, from memory to memory.
+    /// Encodes all chunks with a codec library, from memory to memory.
     Encode {
-        /// Which one.
+        /// The name of the codec.
         codec: String,
-        /// Elements of what is compressed at once, per dimension.
+        /// The shape of a compressed chunk.
         chunk: Vec<u64>,
     },
 }
 
-/// Where a hierarchy is asked for over HTTP, as S3.
+/// The location of a hierarchy in a remote store with the S3 protocol.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Far {
@@ -78,9 +78,9 @@ pub struct Far {
     pub endpoint: String,
     /// The bucket.
     pub bucket: String,
-    /// What the keys of the hierarchy begin with, without a slash at its end.
+    /// The prefix of all keys of the hierarchy, without a slash at its end.
     pub prefix: String,
-    /// Requests that a program may have in flight.
+    /// The number of requests that a program may have in flight.
     pub requests: usize,
 }
 
@@ -88,14 +88,14 @@ pub struct Far {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
     /// The folder of the hierarchy; an array is the node `array` in it.
     pub folder: PathBuf,
-    /// The same hierarchy in a far store, where it is to be asked for there.
+    /// The same hierarchy in a remote store, if it is read from there.
     #[serde(default)]
     pub far: Option<Far>,
-    /// The name of the array's metadata document, and the document.
+    /// The name and the text of the metadata document of the array.
     #[serde(default)]
     pub document: Option<(String, String)>,
     /// The file with the elements of the array, in C order and native byte order; strings as `n + 1` offsets and the
@@ -108,44 +108,44 @@ pub struct Case {
     /// Elements per dimension.
     #[serde(default)]
     pub shape: Vec<u64>,
-    /// Elements of a chunk (shard) per dimension; they divide the shape.
+    /// The shape of a chunk or shard; it divides the shape of the array.
     #[serde(default)]
     pub chunks: Vec<u64>,
-    /// What is read or written instead of the whole.
+    /// The boxes that are read or written instead of the whole array.
     #[serde(default)]
     pub boxes: Vec<Ranges>,
-    /// Bytes of decoded chunks that a program may keep.
+    /// The maximum size of a cache of decoded chunks, in bytes.
     #[serde(default)]
     pub cache: usize,
-    /// How many arrays are created.
+    /// The number of arrays that are created.
     #[serde(default)]
     pub count: usize,
-    /// What a floor is made of. With boxes, it is that of the chunks they touch.
+    /// The work of a floor. With boxes, it covers only the chunks that intersect them.
     #[serde(default)]
     pub floor: Option<Floor>,
 }
 
 impl Case {
-    /// The folder of the array.
+    /// Returns the folder of the array.
     #[must_use]
     pub fn array_folder(&self) -> PathBuf {
         self.folder.join("array")
     }
 
-    /// Puts an array without any chunks in place of the one that is there.
+    /// Replaces the array by one without chunks.
     ///
     /// # Errors
     ///
-    /// If there is no document, or the files cannot be written.
+    /// If the case does not have a document, or the files cannot be written.
     pub fn write_empty_array(&self) -> Result<(), Failure> {
-        let (name, text) = self.document.as_ref().ok_or("a case that writes has no document")?;
+        let (name, text) = self.document.as_ref().ok_or("a case that writes needs a document")?;
         let folder = self.array_folder();
         remove(&folder)?;
         fs::create_dir_all(&folder)?;
         Ok(fs::write(folder.join(name), text)?)
     }
 
-    /// Leaves nothing of the hierarchy but its folder.
+    /// Removes everything from the folder of the hierarchy.
     ///
     /// # Errors
     ///
@@ -155,16 +155,16 @@ impl Case {
         Ok(fs::create_dir_all(&self.folder)?)
     }
 
-    /// The file with the elements.
+    /// Returns the file with the elements.
     ///
     /// # Errors
     ///
-    /// If the case has none.
+    /// If the case does not have one.
     pub fn elements_file(&self) -> Result<&Path, Failure> {
-        Ok(self.elements.as_deref().ok_or("the case has no elements")?)
+        Ok(self.elements.as_deref().ok_or("the case does not have elements")?)
     }
 
-    /// The index of every chunk, in C order.
+    /// Returns the index of every chunk, in C order.
     #[must_use]
     pub fn chunk_indices(&self) -> Vec<Vec<u64>> {
         let counts: Vec<u64> =
@@ -178,7 +178,7 @@ impl Case {
     }
 }
 
-/// What a box wants of a chunk, as ranges within the chunk; `None` if it wants nothing.
+/// Returns the intersection of a box and a chunk, as ranges within the chunk, or `None` if it is empty.
 #[must_use]
 pub fn wanted_of_chunk(ranges: &Ranges, chunks: &[u64], index: &[u64]) -> Option<Ranges> {
     let one = |((&[start, stop], &chunk), &index): ((&[u64; 2], &u64), &u64)| {
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_come_in_c_order() {
+    fn chunks_are_in_c_order() {
         let case: Case = serde_json::from_str(
             r#"{"operation": "chunks", "folder": "f", "shape": [4, 6], "chunks": [2, 3]}"#,
         )
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_wants_a_part_of_the_chunks_that_it_touches() {
+    fn a_box_intersects_some_chunks() {
         let ranges = vec![[1, 5], [3, 6]];
         assert_eq!(wanted_of_chunk(&ranges, &[2, 3], &[0, 1]), Some(vec![[1, 2], [0, 3]]));
         assert_eq!(wanted_of_chunk(&ranges, &[2, 3], &[2, 1]), Some(vec![[0, 1], [0, 3]]));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_nobody_knows_is_refused() {
+    fn an_unknown_member_is_refused() {
         let case = serde_json::from_str::<Case>(r#"{"operation": "read", "folder": "f", "colour": "red"}"#);
         assert!(case.unwrap_err().to_string().contains("colour"));
     }

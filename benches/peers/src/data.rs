@@ -1,4 +1,4 @@
-//! The elements that all programs read and write, made without any of them.
+//! Creates the elements that all programs read and write, without using any of them.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -10,44 +10,44 @@ use crate::case::Ranges;
 use crate::checksum;
 use crate::serve::Failure;
 
-/// Which elements.
+/// The kind of elements.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Data {
-    /// `uint16`, smooth with some noise: compresses about as measured data does.
+    /// `uint16`, smooth with some noise: compresses about as well as measured data.
     Uint16 {
-        /// Elements per dimension: three of them.
+        /// The shape of the array.
         shape: [u64; 3],
     },
     /// The same as `float64`.
     Float64 {
-        /// Elements per dimension: three of them.
+        /// The shape of the array.
         shape: [u64; 3],
     },
-    /// `uint16`, all zero but for every hundredth chunk.
+    /// `uint16`, zero except in every hundredth chunk.
     Sparse {
-        /// Elements per dimension: three of them.
+        /// The shape of the array.
         shape: [u64; 3],
-        /// Elements of a chunk per dimension.
+        /// The shape of a chunk.
         chunks: [u64; 3],
     },
-    /// Words of 4 to 40 bytes, some of them with letters outside of ASCII.
+    /// Words of 4 to 40 bytes, some with letters outside ASCII.
     Strings {
-        /// How many.
+        /// The number of strings.
         count: usize,
     },
     /// No elements: a hierarchy in a folder, of `groups` groups with `arrays` empty arrays in each.
     Nodes {
-        /// Groups in the root; with none, the arrays are in the root.
+        /// The number of groups in the root. If it is 0, the arrays are in the root.
         groups: usize,
-        /// Arrays in each group.
+        /// The number of arrays in each group.
         arrays: usize,
         /// The document of every array.
         array: String,
     },
 }
 
-/// Numbers that look random, always the same ones.
+/// A generator of pseudorandom numbers with a fixed seed.
 struct Noise(u64);
 
 impl Noise {
@@ -64,7 +64,7 @@ impl Noise {
 }
 
 impl Data {
-    /// Writes the elements to `file`; their checksum, or that of the paths of a hierarchy.
+    /// Writes the elements to `file`. Returns their checksum, or the checksum of the paths of a hierarchy.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Output {
     }
 }
 
-/// Writes what `element` makes of a wave with noise, at each index.
+/// Writes one element for each index: `element` computes it from the index and a wave with noise.
 fn write_rows<const N: usize>(
     [depth, height, width]: [u64; 3],
     output: &mut Output,
@@ -172,11 +172,11 @@ fn write_nodes(folder: &Path, groups: usize, arrays: usize, array: &str) -> Resu
     Ok(crate::checksum_of_lines(lines))
 }
 
-/// The strings in a file of elements.
+/// Reads the strings in a file of elements.
 ///
 /// # Errors
 ///
-/// If there is no such file, or something else in it.
+/// If the file cannot be read, or does not have this number of strings.
 pub fn read_strings(file: &Path, count: usize) -> Result<Vec<String>, Failure> {
     let bytes = fs::read(file)?;
     let (offsets, payload) = bytes.split_at_checked((count + 1) * 8).ok_or("too few offsets")?;
@@ -184,18 +184,18 @@ pub fn read_strings(file: &Path, count: usize) -> Result<Vec<String>, Failure> {
     let offsets = offsets.iter().map(|offset| usize::try_from(u64::from_ne_bytes(*offset)));
     let offsets = offsets.collect::<Result<Vec<_>, _>>()?;
     let string = |range: &[usize]| {
-        let bytes = payload.get(range[0]..range[1]).ok_or("an offset lies outside of the payload")?;
+        let bytes = payload.get(range[0]..range[1]).ok_or("an offset is outside the payload")?;
         Ok(std::str::from_utf8(bytes)?.to_owned())
     };
     offsets.windows(2).map(string).collect()
 }
 
-/// The checksum of boxes, one after another, of an array whose elements of `item` bytes are in `file`. A box that begins
-/// past the end along the first dimension is taken from the beginning again: large arrays repeat a small file.
+/// Returns the checksum of consecutive boxes of an array whose elements of `item` bytes are in `file`. Large arrays repeat
+/// a small file: the index along the first dimension wraps around at the end of the file.
 ///
 /// # Errors
 ///
-/// If the file cannot be read or has not as many elements.
+/// If the file cannot be read or does not have enough elements.
 pub fn boxes_checksum(file: &Path, shape: &[u64], item: usize, boxes: &[Ranges]) -> Result<u32, Failure> {
     let mut file = File::open(file)?;
     let row_count: u64 = shape.iter().skip(1).product::<u64>() * item as u64;
@@ -211,12 +211,12 @@ pub fn boxes_checksum(file: &Path, shape: &[u64], item: usize, boxes: &[Ranges])
     Ok(sum)
 }
 
-/// A part of the file that a box is taken from.
+/// A part of the file that contains elements of a box.
 #[derive(Clone, Copy)]
 struct Part {
-    /// Bytes of the file before it.
+    /// The offset in the file, in bytes.
     start: u64,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     item: u64,
     /// The checksum of all bytes so far.
     sum: u32,
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_of_a_box_is_that_of_its_elements_in_c_order() {
+    fn the_checksum_of_a_box_covers_its_elements_in_c_order() {
         let (_folder, file) = file("elements");
         let elements: Vec<u16> = (0..3 * 4 * 5).collect();
         let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
@@ -275,13 +275,13 @@ mod tests {
             }
         }
         assert_eq!(boxes_checksum(&file, &[3, 4, 5], 2, &boxes).unwrap(), checksum(0, &wanted));
-        // The file stands for an array that repeats it.
+        // The array repeats the file.
         let later = [vec![[4, 6], [0, 2], [2, 4]], vec![[3, 4], [0, 4], [0, 5]]];
         assert_eq!(boxes_checksum(&file, &[6, 4, 5], 2, &later).unwrap(), checksum(0, &wanted));
     }
 
     #[test]
-    fn strings_are_read_as_they_were_written() {
+    fn strings_make_the_round_trip() {
         let (_folder, file) = file("strings");
         let sum = Data::Strings { count: 100 }.write(&file).unwrap();
         assert_eq!(sum, checksum(0, &fs::read(&file).unwrap()));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hierarchy_is_made_of_groups_with_arrays_or_of_arrays_alone() {
+    fn a_hierarchy_has_groups_of_arrays_or_only_arrays() {
         let (_folder, file) = file("nodes");
         let sum = Data::Nodes { groups: 2, arrays: 1, array: "{}".to_owned() }.write(&file).unwrap();
         let lines = ["/", "/g00000", "/g00000/a00000", "/g00001", "/g00001/a00000"];

@@ -1,7 +1,8 @@
-//! A far store on this machine: a subset of S3 over a folder, that waits before each answer and counts.
+//! A simulated remote store on this machine: serves a folder with a subset of S3, waits before each answer, and counts
+//! requests.
 //!
-//! Path style and without signatures: whatever a client signs is not looked at. The one bucket is [`BUCKET`]; a key is
-//! the path of a file. Uploads in parts and copies are answered with 501.
+//! URLs are in path style, and signatures are ignored. [`BUCKET`] is the only bucket; a key is the path of a file.
+//! Multipart uploads and copies are answered with 501.
 //!
 //! Source: "Amazon S3 API Reference"; RFC 9110 and 9112 for HTTP.
 
@@ -23,14 +24,14 @@ use serde::Serialize;
 /// The name of the only bucket.
 pub const BUCKET: &str = "bench";
 
-/// What a store was asked since it was last asked for this.
+/// The traffic of a store since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Traffic {
-    /// Requests of any kind.
+    /// The number of requests.
     pub requests: u64,
-    /// The most that waited for their answers at the same time.
+    /// The largest number of requests that waited at the same time.
     pub most_at_once: u64,
-    /// Bytes of all bodies, of requests and of answers.
+    /// The total size of the bodies of requests and answers, in bytes.
     pub bytes: u64,
 }
 
@@ -52,11 +53,11 @@ struct Shared {
 }
 
 impl FarStore {
-    /// Serves what is in `folder`, at a port that is free, and waits before each answer.
+    /// Serves `folder` at a free port, and waits before each answer.
     ///
     /// # Errors
     ///
-    /// If there is no port.
+    /// If no port is free.
     pub fn start(folder: &Path, wait: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let endpoint = format!("http://{}", listener.local_addr()?);
@@ -73,13 +74,13 @@ impl FarStore {
         Ok(Self { endpoint, shared })
     }
 
-    /// The URL that clients are told.
+    /// Returns the URL of the store.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// What there was since the last call.
+    /// Returns the traffic since the last call.
     #[must_use]
     pub fn take_traffic(&self) -> Traffic {
         let take = |count: &AtomicU64| count.swap(0, Ordering::Relaxed);
@@ -97,15 +98,15 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             Ok(client) => client,
             Err(error) => {
                 eprintln!("far store: {error}");
-                // There are too many, and there will be room when some have gone.
+                // The process has too many connections; some may have ended after the wait.
                 thread::sleep(shared.wait);
                 continue;
             }
         };
         let shared = Arc::clone(shared);
-        // As many threads as there are connections: most of them sleep. One that cannot be had closes its connection.
+        // One thread for each connection; most of them sleep. If a thread cannot be started, its connection is closed.
         let started = thread::Builder::new().stack_size(256 << 10).spawn(move || {
-            // A client that goes away ends its connection, and that is all that can go wrong here.
+            // The only possible error is a client that disconnects.
             let _ended = converse(&client, &shared);
         });
         if let Err(error) = started {
@@ -138,8 +139,8 @@ fn converse(client: &TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 impl Shared {
-    /// Counts a request and waits as long as a far store would. What is counted as waiting ends before the answer begins:
-    /// a client that has its answer may ask for the next thing before this thread goes on.
+    /// Counts a request and waits. The request stops counting as waiting before the answer begins, because a client may
+    /// send its next request before this thread continues.
     fn wait_for(&self, request: &http::Request) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(request.body.len() as u64, Ordering::Relaxed);

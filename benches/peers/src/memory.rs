@@ -1,22 +1,21 @@
-//! How much memory this process takes, as Linux says.
+//! The memory of this process, as Linux reports it.
 
-#![expect(unsafe_code, reason = "the C library has no safe way to give back what it keeps")]
+#![expect(unsafe_code, reason = "the C library does not have a safe function that returns free memory")]
 
 use std::fs;
 
-/// Bytes of memory that are resident, now and at most since [`forget_peak`].
+/// Returns the resident memory in bytes: the present value, and the peak since [`forget_peak`].
 pub(crate) fn resident() -> Option<(u64, u64)> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     Some((bytes(&status, "VmRSS:")?, bytes(&status, "VmHWM:")?))
 }
 
-/// From now on, the peak is counted anew. A kernel that cannot do that leaves it as it is.
+/// Resets the peak. Returns whether the kernel supports it.
 pub(crate) fn forget_peak() -> bool {
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// Gives back to the system what the allocator keeps of memory that was freed: otherwise it would be used again, and not
-/// be seen.
+/// Returns the free memory of the allocator to the system. Otherwise its reuse would not be counted.
 pub(crate) fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it takes a number, touches free memory alone, and may be called at any time.
@@ -36,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_of_the_kernel_are_understood() {
+    fn the_status_file_of_the_kernel_is_parsed() {
         let status = "Name:\tx\nVmHWM:\t    1968 kB\nVmRSS:\t    12 kB\n";
         assert_eq!(bytes(status, "VmHWM:"), Some(1968 * 1024));
         assert_eq!(bytes(status, "VmRSS:"), Some(12 * 1024));

@@ -1,4 +1,4 @@
-//! The lines that a runner reads and writes.
+//! The line protocol of a runner.
 
 use std::io::{self, BufRead, Write};
 
@@ -9,43 +9,43 @@ use crate::case::{Case, Ranges};
 use crate::data::{Data, boxes_checksum};
 use crate::memory;
 
-/// Why a case came to nothing.
+/// The error of a case.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a program calls itself.
+/// The description of a program.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its version.
+    /// The version.
     pub version: String,
 }
 
 /// One run of a case.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran {
-    /// Seconds that the operation took.
+    /// The duration of the operation in seconds.
     pub seconds: f64,
-    /// The checksum of what it came to.
+    /// The checksum of the result.
     pub checksum: u32,
 }
 
 /// A program of the comparison.
 pub trait Program {
-    /// What it is.
+    /// Returns the name and the version.
     fn about(&self) -> About;
 
-    /// Gets ready for a case: whatever is not timed and is the same in each run.
+    /// Prepares a case: does everything that is not timed and is the same in each run.
     ///
     /// # Errors
     ///
-    /// If this program cannot do it. The reason is shown in place of a time.
+    /// If this program does not support the case. The reason is shown instead of a time.
     fn prepare(&self, case: Case) -> Result<Box<dyn Task>, Failure>;
 }
 
-/// A case that a program is ready for.
+/// A prepared case.
 pub trait Task {
-    /// Runs it once.
+    /// Runs the case once.
     ///
     /// # Errors
     ///
@@ -67,23 +67,22 @@ enum Request {
         case: Box<Case>,
     },
     Run,
-    /// As `run`, and the answer has the memory that it took. Not for the clock: memory that the allocator kept is given
-    /// back first.
+    /// Runs the case and reports its memory. The time is not valid, because free memory is returned to the system first.
     Weigh,
     Release,
-    /// Makes the elements of an array; the answer has their checksum.
+    /// Creates the elements of an array. The answer has their checksum.
     Generate {
         data: Data,
         file: String,
     },
-    /// The checksum of boxes of an array, by its elements.
+    /// Computes the checksum of boxes of an array from its elements.
     Expect {
         file: String,
         shape: Vec<u64>,
         item: usize,
         boxes: Vec<Ranges>,
     },
-    /// The checksum of the lines of a listing.
+    /// Computes the checksum of the lines of a listing.
     Lines {
         lines: Vec<String>,
     },
@@ -93,7 +92,7 @@ enum Request {
 ///
 /// # Errors
 ///
-/// If the standard input or output fails. That a case fails is an answer.
+/// If standard input or output fails. The failure of a case is an answer.
 pub fn serve(program: &dyn Program) -> io::Result<()> {
     let mut task = None;
     for line in io::stdin().lock().lines() {
@@ -144,7 +143,7 @@ fn weigh(task: &mut dyn Task) -> Result<Value, Failure> {
     Ok(json!({"seconds": seconds, "checksum": checksum, "peak": peak}))
 }
 
-/// An error with its sources.
+/// Formats an error with its sources.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -144,7 +144,7 @@ pub(super) fn function(result: Option<String>, name: &str, arguments: &[String])
     format!("{result}(*{name})({})", arguments.join(", "))
 }
 
-/// The name of a member in C. `this` is a keyword of C++.
+/// Returns the name of a member in C. `this` is a keyword of C++.
 pub(super) const fn c_name(name: &'static str) -> &'static str {
     match name.as_bytes() {
         b"this" => "self",
@@ -152,7 +152,7 @@ pub(super) const fn c_name(name: &'static str) -> &'static str {
     }
 }
 
-/// A comment, wrapped at the width of the header.
+/// Returns a comment, wrapped at the width of the header.
 pub(super) fn comment(indent: &str, lines: &[&str]) -> String {
     let mut text = String::new();
     let words = lines.iter().flat_map(|line| line.split_whitespace());
@@ -199,7 +199,7 @@ macro_rules! abi_struct {
         $(#[doc = $docs])*
         #[repr(C)]
         #[derive(Debug, Clone, Copy)]
-        #[allow(missing_docs, reason = "members whose name says it all have no comment, here and in the header")]
+        #[allow(missing_docs, reason = "members with self-explanatory names do not have a comment, here and in the header")]
         pub struct $rust { $($fields)* }
 
         impl CType for $rust {
@@ -243,7 +243,7 @@ macro_rules! abi_numbers {
     ($($(#[doc = $doc:literal])* $name:ident: $type:ty = $value:literal;)*) => {
         $($(#[doc = $doc])* pub const $name: $type = $value;)*
 
-        /// The definitions of all numbers in C.
+        /// Returns the definitions of all numbers in C.
         fn numbers() -> String {
             let mut text = String::new();
             $(

@@ -23,7 +23,7 @@ abi_struct! {
         /// Further names and URIs, which are read and never written.
         aliases: *const Str,
         n_aliases: usize,
-        /// What the extension does, in one sentence.
+        /// The purpose of the extension, in one sentence.
         summary: Str,
         /// Examples: `[{"format": "v3", "document": {...}, "data_types": [], "shape": [], "loss": null}]`.
         /// `loss` is null, "unbounded", `{"absolute": 0.5}` or `{"relative": 0.001}`.

@@ -84,8 +84,8 @@ abi_struct! {
     /// Functions fail with ZARR_UNSUPPORTED if the store does not have the operation, ZARR_INVALID_KEY for a
     /// key that it cannot hold, ZARR_BAD_CONFIGURATION for another invalid request, ZARR_LIMIT_EXCEEDED if
     /// there are more bytes than the caller accepts, and otherwise with ZARR_IO or a ZARR_IO number that tells
-    /// what a program can do about it. A missing key is not an error. Functions that take a batch or a listing
-    /// are called by one thread at a time.
+    /// programs how to react. A missing key is not an error. Functions that take a batch or a listing are called
+    /// by one thread at a time.
     StoreVtable = "zarr_store_vtable" {
         struct_size: usize,
         /// Opens the store at `location`, a URL or path. If `location` is empty, opens the store of
@@ -109,7 +109,7 @@ abi_struct! {
         /// flight or fetched and not yet taken. NULL: the caller reads them one by one.
         begin_batch: fn(this: *const c_void, requests: *const StoreRequest, n_requests: usize, budget: usize, batch: *mut *mut c_void, err: *mut Buf) -> i32,
         /// Waits for the next response, in any order, and sets `number` to the index of its request. Sets
-        /// `number` to the number of requests if all responses were taken. An error is that of the request.
+        /// `number` to the number of requests if all responses were taken. An error belongs to that request.
         next_response: fn(batch: *mut c_void, number: *mut usize, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,
         /// Ends a batch, always before the store is released. Cancels the requests whose responses were not taken.
         end_batch: fn(batch: *mut c_void),
@@ -125,8 +125,8 @@ abi_struct! {
         /// Removes every value whose key begins with `prefix`. NULL: the caller lists the keys and removes them.
         erase_prefix: fn(this: *const c_void, prefix: Str, err: *mut Buf) -> i32,
         /// Begins to list the keys that begin with `prefix`, which is empty or ends in `/`. Keys that are set
-        /// or erased during the listing may be included or not; all others are. The caller may use the store
-        /// during the listing.
+        /// or erased during the listing may or may not be included; all other keys are. The caller may use the
+        /// store during the listing.
         begin_listing: fn(this: *const c_void, prefix: Str, listing: *mut *mut c_void, err: *mut Buf) -> i32,
         /// Adds further keys, each once and in any order, until `add` of `keys` stops it or there are no more.
         /// A call that adds no key ends the listing. It needs no more memory for a long listing than for a

@@ -46,7 +46,7 @@ pub(crate) fn show_array<R>(array: &ArrayRepresentation, call: impl FnOnce(*cons
     })
 }
 
-/// The array that the other side lends. The result retains its data type.
+/// Returns the array that the other side lends. The result retains its data type.
 ///
 /// # Safety
 ///
@@ -64,7 +64,7 @@ pub(crate) unsafe fn array_of(shown: *const abi::Array) -> Result<ArrayRepresent
     }
 }
 
-/// An array without its data type, as JSON.
+/// Returns an array without its data type, as JSON.
 pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
     let shape: Value = array.shape.iter().copied().collect();
     json!({
@@ -74,7 +74,7 @@ pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
     })
 }
 
-/// The array that [`array_json`] describes. Missing members are those of `otherwise`. `None` if the fill value
+/// Returns the array that [`array_json`] describes. Missing members are those of `otherwise`. `None` if the fill value
 /// has another size than an element.
 pub(crate) fn array_of_json(
     json: &Value,
@@ -107,7 +107,7 @@ pub(crate) fn size_shown(size: Size) -> abi::Size {
     abi::Size { bytes, kind, reserved: 0 }
 }
 
-/// An unknown kind means an unknown size.
+/// Converts a size. An unknown kind means an unknown size.
 pub(crate) fn size_of_shown(shown: abi::Size) -> Size {
     match shown.kind {
         abi::SIZE_EXACT => Size::Exact(shown.bytes),

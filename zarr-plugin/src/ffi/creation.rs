@@ -33,7 +33,7 @@ pub(crate) fn mode_number(mode: Mode) -> u32 {
     }
 }
 
-/// An unknown mode is strict, which accepts the least.
+/// Converts the number of a mode. An unknown mode is strict, which accepts the least.
 pub(crate) fn mode_of(number: u32) -> Mode {
     match number {
         abi::MODE_LENIENT => Mode::Lenient,
@@ -47,7 +47,7 @@ pub(crate) fn show_creation<R>(creation: &Creation<'_>, call: impl FnOnce(*const
     show_registry(creation.registry, |lookup| show(creation, lookup, call))
 }
 
-/// As [`show_creation`], without the registry.
+/// Lends `creation` to the other side during `call`, without its registry.
 pub(crate) fn show_entry<R>(creation: &Creation<'_>, call: impl FnOnce(*const abi::Creation) -> R) -> R {
     show(creation, std::ptr::null(), call)
 }
@@ -86,7 +86,7 @@ fn show<R>(
     call(&shown)
 }
 
-/// `warn` of a creation that [`show_creation`] lends.
+/// Implements `warn` of a creation that [`show_creation`] lends.
 unsafe extern "C" fn warn(context: *mut c_void, message: abi::Str) {
     contained(|| {
         // SAFETY: the other side calls it during the call that lends the `Reading`, to which the context points.
@@ -110,7 +110,7 @@ pub(crate) unsafe fn with_creation<R>(
     unsafe { with_lookup(read(shown)?.lookup, registry, |registry| with_entry(shown, registry, body)) }
 }
 
-/// As [`with_creation`], without lookups in the other side.
+/// Runs `body` like [`with_creation`], without lookups in the other side.
 ///
 /// # Safety
 ///
@@ -148,7 +148,7 @@ pub(crate) unsafe fn with_entry<R>(
     result
 }
 
-/// An empty text is `null`.
+/// Parses JSON. An empty text is `null`.
 fn or_null(json: &[u8]) -> Result<Value, Failure> {
     if json.is_empty() { Ok(Value::Null) } else { parse(json) }
 }

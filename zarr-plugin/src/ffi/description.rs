@@ -107,7 +107,7 @@ pub(crate) fn elements_of(members: &Object) -> Option<Elements> {
     Some(Elements::Fixed { size, units })
 }
 
-/// A field of a structure with `size` bytes.
+/// Reads a field of a structure with `size` bytes.
 pub(crate) fn field_of(json: &Value, data_type: Arc<dyn DataType>, size: usize) -> Option<Field> {
     let members = json.as_object()?;
     let shape: Vec<usize> = match members.get("shape") {

@@ -23,7 +23,7 @@ pub(super) unsafe extern "C" fn destroy<T>(this: *mut c_void) {
     contained(|| drop(held));
 }
 
-/// The `T` behind `this`.
+/// Returns the `T` behind `this`.
 ///
 /// # Safety
 ///

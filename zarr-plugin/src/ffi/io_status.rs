@@ -4,7 +4,7 @@ use zarr_spec::store::IoKind;
 
 use crate::abi;
 
-/// The status of a failure of this kind.
+/// Returns the status of a failure of this kind.
 pub(crate) fn status_of(kind: IoKind) -> i32 {
     match kind {
         IoKind::NotPermitted => abi::IO_NOT_PERMITTED,
@@ -15,7 +15,7 @@ pub(crate) fn status_of(kind: IoKind) -> i32 {
     }
 }
 
-/// The kind of a failure with this status; `None` for other statuses.
+/// Returns the kind of a failure with this status, or `None` for other statuses.
 pub(crate) fn kind_of(status: i32) -> Option<IoKind> {
     match status {
         abi::IO_NOT_PERMITTED => Some(IoKind::NotPermitted),

@@ -90,7 +90,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Contents, OpenError> {
     unsafe { entered(entry?) }
 }
 
-/// Why a library does not have the entry: it may have that of another version.
+/// Returns the reason why a library does not have the entry: it may have the entry of another version.
 fn without_entry(library: &libloading::os::unix::Library) -> OpenError {
     let has_symbol = |name: &str| {
         // SAFETY: the symbol is neither called nor read.
@@ -100,7 +100,7 @@ fn without_entry(library: &libloading::os::unix::Library) -> OpenError {
     other.map_or(OpenError::NoSymbol, |(major, _)| OpenError::Major(*major))
 }
 
-/// The contents of the library with this entry.
+/// Returns the contents of the library with this entry.
 ///
 /// # Safety
 ///
@@ -221,7 +221,7 @@ fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
     }
 }
 
-/// Ignores formats of later versions.
+/// Adds the JSON Schemas of configurations. Ignores formats of later versions.
 fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
     if json.is_empty() {
         return Ok(about);

@@ -80,12 +80,12 @@ callbacks! {
     }
 }
 
-/// An entry of a document, as JSON.
+/// Returns an entry of a document, as JSON.
 pub(crate) fn document_value(document: &ExtensionDocument) -> Value {
     json!({"identifier": (document.identifier.as_str()), "configuration": (document.configuration.clone())})
 }
 
-/// The entry that [`document_value`] describes.
+/// Returns the entry that [`document_value`] describes.
 pub(crate) fn document_of(json: &Value) -> Option<ExtensionDocument> {
     let members = json.as_object()?;
     let configuration = members.get("configuration").cloned().unwrap_or(Value::Null);

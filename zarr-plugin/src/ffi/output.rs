@@ -57,7 +57,7 @@ pub(crate) fn lend_output(
     Ok(())
 }
 
-/// `reserve` of what [`lend_output`] lends.
+/// Implements `reserve` of the struct that [`lend_output`] lends.
 unsafe extern "C" fn reserve(this: *mut abi::Output, more: usize) -> i32 {
     // SAFETY: the other side calls it with the lent struct during the call: the first member of a `Lent` that
     // no other code uses at the same time.
@@ -78,7 +78,7 @@ unsafe extern "C" fn reserve(this: *mut abi::Output, more: usize) -> i32 {
 struct Borrowed(*mut abi::Output);
 
 impl Borrowed {
-    /// The address and the size of the lent memory.
+    /// Returns the address and the size of the lent memory.
     fn lent(&self) -> (*mut u8, usize) {
         // SAFETY: the other side lends it to `write_output` for longer than this value lives.
         unsafe { ((*self.0).start, (*self.0).capacity) }
@@ -131,7 +131,7 @@ pub(crate) unsafe fn write_output(
     Ok(())
 }
 
-/// The default options of a call that may write at most `limit` bytes.
+/// Returns the default options of a call that may write at most `limit` bytes.
 pub(crate) fn plain_call(limit: usize) -> abi::Call {
     abi::Call {
         struct_size: size_of::<abi::Call>(),

@@ -136,7 +136,7 @@ fn item<P>(
     }))
 }
 
-/// `None` for an example whose document is not JSON: the suite finds it in the crate.
+/// Returns an example as JSON, or `None` if its document is not JSON, which the suite reports for the crate.
 fn example_json(example: &Example) -> Option<Value> {
     let format = match example.format {
         Format::V2 => "v2",

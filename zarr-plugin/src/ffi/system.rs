@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 
-/// The effective user of the process.
+/// Returns the effective user of the process.
 pub(crate) fn user() -> u32 {
     // SAFETY: the call has no preconditions and cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// An environment variable. `None` if the program has more rights than the user who started it and chose the
-/// variable.
+/// Returns an environment variable, or `None` if the program has more rights than the user who started it and chose
+/// the variable.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     // SAFETY: the call has no preconditions. It returns 0 for a value that the kernel does not know.
     let is_privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
@@ -26,8 +26,8 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(crate) library: Library,
-    /// It is not closed either: the dynamic loader identifies libraries by their path, so that its number must
-    /// not become that of another file.
+    /// The file, which is not closed either: the dynamic loader identifies libraries by their path, so its number
+    /// must not be reused for another file.
     pub(crate) file: File,
 }
 
@@ -56,12 +56,12 @@ fn sealed_path(file: &File) -> PathBuf {
     Path::new(OPEN_FILES).join(file.as_raw_fd().to_string())
 }
 
-/// Whether [`open_sealed`] opened the library with this path.
+/// Returns whether [`open_sealed`] opened the library with this path.
 pub(crate) fn is_sealed(path: &Path) -> bool {
     path.starts_with(OPEN_FILES)
 }
 
-/// An immutable file in memory with these bytes.
+/// Creates an immutable file in memory with these bytes.
 fn sealed(bytes: &[u8]) -> std::io::Result<File> {
     // SAFETY: the name ends in zero, and the flags are those of the call.
     let number =
@@ -80,7 +80,7 @@ fn sealed(bytes: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The path of the library with this name that the process has loaded; `None` if it has not loaded one. The
+/// Returns the path of the library with this name that the process has loaded; `None` if it has not loaded one. The
 /// path is empty if the system does not report it.
 pub(crate) fn loaded(name: &str) -> Option<PathBuf> {
     // SAFETY: no library is loaded, so no code runs.

@@ -1,6 +1,6 @@
-//! Both sides of the boundary in one program: what `export_plugins!` exports is called as if a library had it.
-//! Nothing is opened, so that Miri runs these, too: `cargo +nightly miri test -p zarr-plugin --features host
-//! --lib`.
+//! Both sides of the ABI in one program: calls the exports of `export_plugins!` as if they were in a library.
+//!
+//! No library is opened, so Miri can run these tests: `cargo +nightly miri test -p zarr-plugin --features host --lib`.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
@@ -19,16 +19,16 @@ use zarr_spec::{
 
 use super::library::{Functions, entered};
 
-/// The functions that the library has for a name.
+/// Returns the functions of the library for a name.
 fn functions(name: &str) -> Functions {
-    // SAFETY: the entry of this program, which stays.
+    // SAFETY: the entry of this program, which is never unloaded.
     let contents = unsafe { entered(entry) }.unwrap();
     assert_eq!((contents.name, contents.abi), ("library", (2, 0)));
     let (.., functions) = contents.items.into_iter().find(|(known, ..)| known.name == Some(name)).unwrap();
     functions
 }
 
-/// What `export_plugins!` makes, but for its name.
+/// The function that `export_plugins!` generates, under another name.
 unsafe extern "C" fn entry(
     host: *const crate::abi::Host,
     out: *mut *const crate::abi::Plugin,
@@ -38,7 +38,7 @@ unsafe extern "C" fn entry(
     unsafe { crate::publish(["library", "1.2.3", "MIT"], host, out, err) }
 }
 
-/// Runs `body` with an entry of a v3 document, read leniently, and gives what there was to be warned of.
+/// Runs `body` with an entry of a v3 document that is read leniently, and returns its result and the warnings.
 fn creating<R>(configuration: &Value, body: impl FnOnce(&Creation<'_>) -> R) -> (R, Vec<String>) {
     let registry = plugins::host();
     let reading = Reading::new(Mode::Lenient);
@@ -69,7 +69,7 @@ fn words(count: u64) -> ArrayRepresentation {
     ArrayRepresentation { shape: vec![count], data_type, fill_value, byte_order: ByteOrder::Little }
 }
 
-/// Runs chains of codecs of bytes behind [`Codec::Binary`] in the order of this machine.
+/// Runs chains of bytes-to-bytes codecs after [`Codec::Binary`] in native byte order.
 struct OfBytes;
 
 impl RunChain for OfBytes {
@@ -113,9 +113,9 @@ impl RunChain for OfBytes {
     }
 }
 
-/// Fields, their types (one of them the host's), padding, sub-arrays, an order for each unit, and fallbacks.
+/// Covers fields, their types (one is a type of the host), padding, sub-arrays, mixed byte orders and fallbacks.
 #[test]
-fn a_structured_type_says_its_fields() {
+fn a_structured_type_describes_its_fields() {
     let (pair, order) = data_type("test.pair");
     assert_eq!(order, ByteOrder::Mixed([true, false].into()));
     let fields = pair.fields().unwrap();
@@ -138,7 +138,7 @@ fn a_structured_type_says_its_fields() {
 }
 
 #[test]
-fn a_type_whose_elements_may_be_missing_says_the_type_of_those_that_are_there() {
+fn an_optional_type_describes_the_type_of_its_elements() {
     let (maybe, _) = data_type("test.maybe");
     assert_eq!(maybe.elements(), Elements::Variable);
     let inside = maybe.optional().unwrap();
@@ -146,10 +146,10 @@ fn a_type_whose_elements_may_be_missing_says_the_type_of_those_that_are_there() 
 }
 
 #[test]
-fn elements_without_bytes_are_elements() {
+fn elements_of_size_zero_are_not_of_variable_size() {
     let (nothing, _) = data_type("test.nothing");
     assert_eq!(nothing.elements().size(), Some(0));
-    // Shown to a codec they are not taken for elements of variable size.
+    // A codec does not take them for elements of variable size.
     let array = ArrayRepresentation { data_type: nothing, fill_value: FillValue::zero(0), ..words(3) };
     let shown = codec("test.inside", &Value::Null, &Representation::Array(array.clone()));
     let Codec::ArrayToArray(codec) = shown.unwrap() else { panic!("another form") };
@@ -157,7 +157,7 @@ fn elements_without_bytes_are_elements() {
 }
 
 #[test]
-fn elements_are_read_printed_checked_and_settled_over_the_boundary() {
+fn elements_are_parsed_printed_checked_and_settled_through_the_abi() {
     let (pair, order) = data_type("test.pair");
     let reading = Reading::new(Mode::Lenient);
     let context = FillContext { format: Format::V3, reading: &reading, byte_order: &order };
@@ -182,9 +182,9 @@ fn elements_are_read_printed_checked_and_settled_over_the_boundary() {
     }
 }
 
-/// The type goes to the library, comes back as one of its own, and is the host's inside.
+/// The type is passed to the library, which returns it as one of its types with the host's type inside.
 #[test]
-fn a_type_inside_another_goes_there_and_back() {
+fn a_type_inside_another_makes_the_round_trip() {
     let (maybe, byte_order) = data_type("test.maybe");
     let array =
         ArrayRepresentation { data_type: maybe, fill_value: FillValue::zero(0), byte_order, ..words(3) };
@@ -206,7 +206,7 @@ fn a_byte_order_for_each_field_is_a_value() {
 }
 
 #[test]
-fn a_range_alone_is_decoded_and_a_promise_of_size_crosses() {
+fn only_a_range_is_decoded_and_size_bounds_are_passed_on() {
     let codec = codec("test.part", &Value::Null, &Representation::Bytes(Size::Unknown)).unwrap();
     let Codec::BytesToBytes(codec) = codec else { panic!("another form") };
     for (decoded, encoded) in [
@@ -227,7 +227,7 @@ fn a_range_alone_is_decoded_and_a_promise_of_size_crosses() {
 }
 
 #[test]
-fn a_checksum_is_computed_for_bytes_that_stay_where_they_are() {
+fn a_checksum_is_computed_without_copying_the_bytes() {
     let made = |configuration| match codec("test.sum", &configuration, &Representation::Bytes(Size::Unknown))
     {
         Ok(Codec::Checksum(checksum)) => checksum,
@@ -242,7 +242,7 @@ fn a_checksum_is_computed_for_bytes_that_stay_where_they_are() {
     assert_eq!(error.to_string(), "chunk is corrupt: plugin library 1.2.3: it fails");
 }
 
-/// The library makes its chain of codecs of the host, and the host runs one of its own that is the same.
+/// The library creates its chain from codecs of the host, and the host runs an equal chain.
 #[test]
 fn a_host_runs_the_chains_of_a_codec() {
     let array = words(2);
@@ -257,7 +257,7 @@ fn a_host_runs_the_chains_of_a_codec() {
     let mut decoded = Output::exactly(4);
     codec.decode(&array, encoded.written(), &mut decoded, &mut OfBytes).unwrap();
     assert_eq!(decoded.written(), [1, 2, 3, 4]);
-    // What the chain says comes through, and so does a limit.
+    // Errors and limits of the chain are passed on.
     let error = codec.decode(&array, &[1, 2, 3, 4, 5], &mut Output::at_most(9), &mut OfBytes).unwrap_err();
     assert_eq!(error.to_string(), "chunk is corrupt: plugin library 1.2.3: 4 bytes are not Exact(2)");
     let error = codec.encode(&array, &[1, 2, 3, 4], &mut Output::at_most(3), &mut OfBytes).unwrap_err();
@@ -279,12 +279,12 @@ fn a_shard_is_a_value_with_chains_of_the_host() {
 }
 
 #[test]
-fn what_neither_side_has_is_unknown() {
-    let configuration = json!({"codecs": ["host.raw", "nobody.has"]});
+fn a_codec_that_neither_side_has_is_unknown() {
+    let configuration = json!({"codecs": ["host.raw", "missing.codec"]});
     let error = codec("test.counted", &configuration, &Representation::Array(words(2))).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "plugin library 1.2.3: codec `nobody.has` at position 1: codec `nobody.has` is unknown"
+        "plugin library 1.2.3: codec `missing.codec` at position 1: codec `missing.codec` is unknown"
     );
 }
 
@@ -301,10 +301,10 @@ fn a_codec_that_only_the_host_has_is_translated_there() {
 
 /// A registry that a plugin retains does not use the host after the call.
 #[test]
-fn nothing_is_looked_up_after_the_call() {
+fn a_retained_registry_fails_after_the_call() {
     let host = plugins::host();
     let kept = super::lookup::show_registry(&host, |lookup| {
-        // SAFETY: it is shown for this call.
+        // SAFETY: `lookup` is valid during this call.
         unsafe { super::lookup::with_lookup(lookup, &Registry::empty(), |registry| Ok(registry.clone())) }
     });
     let reading = Reading::new(Mode::Strict);

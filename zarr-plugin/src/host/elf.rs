@@ -30,7 +30,7 @@ const MACHINE: Option<elf::Machine> = if cfg!(target_arch = "x86_64") {
 /// The largest number of entries of the version table that are read. Each needed library has one.
 const MAX_VERSIONS: usize = 1024;
 
-/// Why an ELF file cannot be opened on this machine, if it cannot.
+/// Returns the reason why an ELF file cannot be opened on this machine, if there is one.
 pub(super) fn wrong(file: &[u8]) -> Option<String> {
     let why = if file.starts_with(b"\0asm") {
         "it is WebAssembly, which this program is not built to run"
@@ -121,7 +121,7 @@ impl<'f> Headers<'f> {
         Ok(Self { file, endian, header, segments })
     }
 
-    /// The entries of the dynamic section before its terminator.
+    /// Returns the entries of the dynamic section before its terminator.
     fn dynamic(&self) -> Result<&'f [Dynamic], String> {
         let mut entries: &[Dynamic] = &[];
         for segment in self.segments {
@@ -132,7 +132,7 @@ impl<'f> Headers<'f> {
         Ok(&entries[..end.unwrap_or(entries.len())])
     }
 
-    /// The string table of the dynamic section, which refers to it by its address in memory.
+    /// Returns the string table of the dynamic section, which gives its address in memory.
     fn strings(&self, entries: &[Dynamic]) -> Result<StringTable<'f>, String> {
         let value = |tag| entries.iter().rev().find(|entry| entry.tag(self.endian) == tag);
         let value = |tag| value(tag).map(|entry| entry.val(self.endian));
@@ -145,7 +145,7 @@ impl<'f> Headers<'f> {
         Ok(StringTable::new(texts, 0, texts.len() as u64))
     }
 
-    /// The newest version `GLIBC_…` that it needs, for display. Files without sections do not have it.
+    /// Returns the newest version `GLIBC_…` that the file needs, for display. Files without sections do not have one.
     fn glibc(&self) -> Option<String> {
         let sections = self.header.sections(self.endian, self.file).ok()?;
         let (needs, link) = sections.gnu_verneed(self.endian, self.file).ok()??;

@@ -11,7 +11,7 @@ use super::manifest::{LibraryFile, Manifest};
 use super::refusal::Refusal;
 use crate::ffi::system::user;
 
-/// The manifests of a place, sorted: the file itself, or the files `*.toml` in the folder.
+/// Returns the manifests of a place, sorted: the file itself, or the files `*.toml` in the folder.
 pub(super) fn manifests(place: &Path) -> Vec<PathBuf> {
     if place.is_file() {
         return vec![place.to_owned()];
@@ -39,7 +39,7 @@ pub(super) fn read_manifest(path: &Path) -> Result<Manifest, Refusal> {
     Manifest::parse(&text).map_err(Refusal::Manifest)
 }
 
-/// The bytes of a library.
+/// Reads the bytes of a library.
 pub(super) fn read_library(path: &Path) -> Result<Vec<u8>, Refusal> {
     read_at_most(path, MAX_LIBRARY).map_err(|error| unreadable(path, &error))
 }
@@ -48,7 +48,7 @@ pub(super) fn unreadable(path: &Path, error: &io::Error) -> Refusal {
     Refusal::Unreadable { path: path.to_owned(), message: error.to_string() }
 }
 
-/// The bytes of a regular file. Opening a FIFO does not block.
+/// Reads the bytes of a regular file. Opening a FIFO does not block.
 pub(super) fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = file.metadata()?;
@@ -67,13 +67,13 @@ pub(super) fn read_at_most(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The file, its folder or a folder above that users other than this one and root may write. A folder above may
-/// be writable by all if it is sticky, such as `/tmp`: others cannot move its contents.
+/// Returns the file, its folder or an ancestor folder if users other than this one and root may write it. An ancestor
+/// may be writable by all if it is sticky, such as `/tmp`: others cannot move its contents.
 pub(super) fn writable_by_others(path: &Path) -> Option<PathBuf> {
     open_to_others(path, 2)
 }
 
-/// As [`writable_by_others`]; others must not write the lowest `closed` parts of the path in any case.
+/// Checks like [`writable_by_others`]. Others must never write the lowest `closed` parts of the path.
 fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     for (height, part) in path.ancestors().enumerate() {
@@ -92,12 +92,12 @@ fn open_to_others(path: &Path, closed: usize) -> Option<PathBuf> {
     None
 }
 
-/// Why no plugin of a folder is used.
+/// Returns the reason why no plugin of a folder is used, if there is one.
 pub(super) fn refused_folder(folder: &Path) -> Option<Refusal> {
     open_to_others(folder, 1).map(Refusal::WritableByOthers)
 }
 
-/// Whether the path of a library is below the folder of its manifest. Links are not followed.
+/// Checks that the path of a library is below the folder of its manifest. Links are not followed.
 pub(super) fn stays_inside(file: &LibraryFile) -> Result<(), Refusal> {
     let relative = Path::new(&file.path);
     let is_plain = |part| matches!(part, Component::Normal(_));
@@ -110,9 +110,9 @@ pub(super) fn stays_inside(file: &LibraryFile) -> Result<(), Refusal> {
 /// The library of a manifest.
 #[derive(Debug)]
 pub(super) struct CheckedFile {
-    /// Without links.
+    /// The path with links resolved.
     pub(super) path: PathBuf,
-    /// They have the hash in the manifest.
+    /// The bytes, which have the hash in the manifest.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -139,7 +139,7 @@ pub(super) fn checked_file(manifest: &Path, file: &LibraryFile) -> Result<Checke
     Ok(CheckedFile { path, bytes })
 }
 
-/// SHA-256 as manifests and lock files have it.
+/// Returns the SHA-256 hash as in manifests and lock files.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()

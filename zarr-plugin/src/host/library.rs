@@ -27,25 +27,25 @@ impl Library {
         Ok(Self { contents, provided })
     }
 
-    /// The major and the minor version of the ABI that it uses.
+    /// Returns the major and the minor version of the ABI that it uses.
     #[must_use]
     pub fn abi(&self) -> (u16, u16) {
         self.contents.abi
     }
 
-    /// The license that the library reports.
+    /// Returns the license that the library reports.
     #[must_use]
     pub fn license(&self) -> &str {
         self.contents.license
     }
 
-    /// The compiler or program that built the library, as the library reports it.
+    /// Returns the compiler or program that built the library, as the library reports it.
     #[must_use]
     pub fn build(&self) -> &str {
         self.contents.build
     }
 
-    /// The kind, the identifiers and the description of each item in the manifest.
+    /// Returns the kind, the identifiers and the description of each item in the manifest.
     pub fn items(&self) -> impl Iterator<Item = (ExtensionPoint, &Identifiers, &About)> {
         self.provided.iter().map(|&item| {
             let (identifiers, about, item) = &self.contents.items[item];
@@ -60,7 +60,7 @@ impl Library {
         }
     }
 
-    /// The codec of a library that a runtime opened.
+    /// Returns the codec of a library that a runtime opened.
     pub(super) fn run(&self, entry: usize) -> Option<&CodecPlugin> {
         match self.item(entry)? {
             Item::Native(_) => None,
@@ -87,9 +87,9 @@ pub(super) struct Contents {
 /// One extension of an open library.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// Through the C ABI.
+    /// An extension that is called through the C ABI.
     Native(Functions),
-    /// By a runtime.
+    /// A codec that a runtime runs.
     Run(CodecPlugin),
 }
 
@@ -102,8 +102,8 @@ impl Item {
     }
 }
 
-/// Opens the library for `platform` and reads its contents. Its code runs, and that of the libraries that it
-/// needs, which are those of `pins` if there are any.
+/// Opens the library for `platform` and reads its contents. Its code and the code of the libraries that it needs
+/// run. If there are `pins`, only these libraries may be used.
 pub(super) fn contents(platform: &str, library: &[u8], pins: Option<&[Needed]>) -> Result<Contents, Refusal> {
     if let Some(runtime) = runtime(platform) {
         let opened = (runtime.open)(library)?;
@@ -152,7 +152,7 @@ fn point_of(functions: &Functions) -> ExtensionPoint {
     }
 }
 
-/// The index of the item for each entry of the manifest.
+/// Compares a library with its manifest. Returns the index of the item for each entry of the manifest.
 fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal> {
     let version = manifest.version.to_string();
     if (contents.name, contents.version) != (manifest.name.as_str(), version.as_str()) {

@@ -70,7 +70,7 @@ impl Candidate {
         Self { source, manifest: read_manifest(&path), path, place, opened: OnceLock::new() }
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Candidate {
         self.manifest.as_ref().map_err(Clone::clone)
     }
 
-    /// The description of an entry of the manifest, with examples, if the library is open.
+    /// Returns the description of an entry of the manifest, with examples, if the library is open.
     pub(super) fn about(&self, entry: usize) -> Option<About> {
         let library = self.opened.get()?.as_ref().ok()?;
         Some(*library.items().nth(entry)?.2)
@@ -111,7 +111,7 @@ impl Loader {
         Self::trusting(search, policy, lock, &[])
     }
 
-    /// As [`Loader::new`]; plugins below the folders `trusted` may be opened under [`Policy::TrustDirs`].
+    /// Reads the manifests of `search`. Plugins below the folders `trusted` may be opened under [`Policy::TrustDirs`].
     #[must_use]
     pub fn trusting(search: &Search, policy: Policy, lock: Lock, trusted: &[&Path]) -> Self {
         let mut candidates: Vec<Candidate> = Vec::new();
@@ -168,7 +168,7 @@ impl Loader {
         Ok(loader)
     }
 
-    /// The policy for libraries that are not open yet.
+    /// Returns the policy for libraries that are not open yet.
     #[must_use]
     pub fn policy(&self) -> Policy {
         *self.0.policy.lock().unwrap_or_else(PoisonError::into_inner)
@@ -190,7 +190,7 @@ impl Loader {
         Ok(())
     }
 
-    /// All manifests, in the order of the search.
+    /// Returns all manifests, in the order of the search.
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.0.candidates
@@ -205,14 +205,14 @@ impl Loader {
         self.allowed(candidate).map(drop)
     }
 
-    /// The plugin that is used for this name: the newest version that may be opened, in the first place that
+    /// Returns the plugin that is used for this name: the newest version that may be opened, in the first place that
     /// has one.
     #[must_use]
     pub fn in_use(&self, name: &str) -> Option<&Candidate> {
         self.named(name).into_iter().find(|candidate| self.permitted(candidate).is_ok())
     }
 
-    /// All plugins of this name, by place and then by version, the newest one first.
+    /// Returns all plugins of this name, by place and then by version, the newest one first.
     #[must_use]
     pub fn named(&self, name: &str) -> Vec<&Candidate> {
         let is_named = |it: &Manifest| it.name == name;
@@ -231,7 +231,7 @@ impl Loader {
         }
     }
 
-    /// As [`Loader::allowed`], without other plugins of the same name.
+    /// Checks a plugin like [`Loader::allowed`], but ignores other plugins of the same name.
     fn permitted<'c>(&'c self, candidate: &'c Candidate) -> Result<Permitted<'c>, Refusal> {
         let policy = self.policy();
         if policy == Policy::Off {
@@ -261,7 +261,7 @@ impl Loader {
         path.is_some_and(|path| self.0.trusted.iter().any(|folder| path.starts_with(folder)))
     }
 
-    /// The argument of `zarrctl plugins trust` for a plugin: its name if that selects this version,
+    /// Returns the argument of `zarrctl plugins trust` for a plugin: its name if that selects this version,
     /// `NAME@VERSION` otherwise.
     fn shortest_name(&self, manifest: &Manifest) -> String {
         let first = self.named(&manifest.name).first().and_then(|first| first.manifest().ok());
@@ -300,7 +300,7 @@ impl Loader {
         Ok(Checked { target: platform, path, sha256: file.sha256.clone(), bytes, needs })
     }
 
-    /// The entry of the lock file that trusts the present library. Its code does not run.
+    /// Returns the entry of the lock file that trusts the present library. Its code does not run.
     ///
     /// # Errors
     ///
@@ -319,7 +319,7 @@ impl Loader {
         })
     }
 
-    /// All places that were searched for `identifier`, and why each plugin in them is used or not.
+    /// Returns all places that were searched for `identifier`, with the reason why each plugin in them is used or not.
     #[must_use]
     pub fn explain(&self, identifier: &str) -> Explanation {
         let places = self.0.places.iter().enumerate().map(|(number, place)| {
@@ -351,7 +351,7 @@ impl Loader {
 pub struct Checked {
     /// The platform in manifests.
     pub target: String,
-    /// The path without links.
+    /// The path with links resolved.
     pub path: PathBuf,
     /// The SHA-256 of its bytes.
     pub sha256: String,

@@ -57,7 +57,7 @@ pub struct Quarantined {
     pub name: String,
     /// SHA-256 of the library.
     pub sha256: String,
-    /// What happened.
+    /// A description of the failure.
     pub reason: String,
 }
 
@@ -100,14 +100,14 @@ pub struct LockFiles {
 }
 
 impl LockFiles {
-    /// In the configuration folder of the user, if the environment defines it. `None` for a program with more
-    /// rights than the user who started it, such as a set-uid program.
+    /// Returns the files in the configuration folder of the user, if the environment defines it. Returns `None` for a
+    /// program with more rights than the user who started it, such as a set-uid program.
     #[must_use]
     pub fn from_environment() -> Option<Self> {
         Self::from_variables(variable)
     }
 
-    /// As [`LockFiles::from_environment`], with other variables.
+    /// Returns the files like [`LockFiles::from_environment`], with other variables.
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -129,7 +129,7 @@ impl LockFiles {
 }
 
 impl Lock {
-    /// Reads the file; one that does not exist trusts nothing.
+    /// Reads the file. A missing file trusts nothing.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl Lock {
         self.quarantined.len() < before
     }
 
-    /// The pin of a plugin of this version for this target.
+    /// Returns the pin of a plugin of this version for this target.
     #[must_use]
     pub fn pin(&self, name: &str, version: &str, target: &str) -> Option<&Pin> {
         self.pins.iter().find(|pin| pin.is_for(name, version, target))
@@ -202,7 +202,7 @@ impl Lock {
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         let renamed = written.and_then(|()| fs::rename(&temporary, path));
         renamed.map_err(|source| {
-            // A temporary file that remains is not another error.
+            // Failing to remove the temporary file is not another error.
             let _removed = fs::remove_file(&temporary);
             io(source)
         })

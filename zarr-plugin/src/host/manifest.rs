@@ -72,7 +72,7 @@ pub struct Provides {
     /// alias `:` stands for paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// What it does, in one sentence.
+    /// The purpose of the extension, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
 }
@@ -115,7 +115,7 @@ fn kind<S: Serializer>(point: &ExtensionPoint, serializer: S) -> Result<S::Ok, S
 }
 
 impl Provides {
-    /// The identifiers in all formats.
+    /// Returns the identifiers in all formats.
     pub fn identifiers(&self) -> impl Iterator<Item = &str> {
         let own = [&self.uri, &self.name, &self.id].into_iter().flatten();
         own.chain(&self.aliases).map(String::as_str)
@@ -144,8 +144,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The manifest of a library for this machine or for a linked runtime, with what the library reports. Its
-    /// code runs. `path` is the path of the library relative to the manifest.
+    /// Creates the manifest of a library for this machine or for a linked runtime from the description that the library
+    /// returns. Its code runs. `path` is the path of the library relative to the manifest.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl Manifest {
         Self::of_contents(&contents(&platform, library, None)?, platform, library, path)
     }
 
-    /// The manifest of an open library.
+    /// Creates the manifest of an open library.
     pub(super) fn of_contents(
         contents: &Contents,
         platform: String,
@@ -190,7 +190,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The text that [`Manifest::parse`] reads.
+    /// Returns the text that [`Manifest::parse`] reads.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ impl Manifest {
     }
 }
 
-/// The name of this machine in manifests: `linux_amd64`.
+/// Returns the name of this machine in manifests: `linux_amd64`.
 #[must_use]
 pub fn platform() -> String {
     let architecture = match std::env::consts::ARCH {

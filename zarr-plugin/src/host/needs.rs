@@ -46,7 +46,7 @@ pub struct Needs {
 pub struct Needed {
     /// Its SONAME.
     pub name: String,
-    /// The path without links.
+    /// The path with links resolved.
     pub path: PathBuf,
     /// SHA-256 of the file.
     pub sha256: String,
@@ -89,7 +89,7 @@ pub(super) fn open_needed(library: &[u8], pins: Option<&[Needed]>) -> Result<(),
     Ok(())
 }
 
-/// Whether a loaded library is the sealed copy of the file with this hash.
+/// Returns whether a loaded library is the sealed copy of the file with this hash.
 fn is_copy(path: &Path, hash: &str) -> bool {
     is_sealed(path) && read_library(path).is_ok_and(|bytes| sha256(&bytes) == hash)
 }
@@ -166,7 +166,7 @@ impl<'p> Resolver<'p> {
         Ok(())
     }
 
-    /// The file of a library; `None` if the program itself has loaded it and it is not pinned.
+    /// Returns the file of a library, or `None` if the program itself has loaded it and it is not pinned.
     fn found(&self, name: &str) -> Result<Option<(Needed, Vec<u8>)>, Refusal> {
         let Some(pins) = self.pins else { return in_system_folders(name) };
         let pin = pins.iter().find(|pin| pin.name == name);
@@ -194,7 +194,7 @@ fn is_of_system(name: &str) -> bool {
         || (name.starts_with("ld-linux") || name.starts_with("ld64.so")) && !name.contains('/')
 }
 
-/// The folders of the libraries of the system, in the order of the search.
+/// Returns the folders of the libraries of the system, in the order of the search.
 fn system_folders() -> [String; 8] {
     let of_machine = |folder: &str| format!("{folder}/{}-linux-gnu", std::env::consts::ARCH);
     let folder = |folder: &str| folder.to_owned();

@@ -88,13 +88,13 @@ impl Lazy {
         self.loader.open(&self.loader.candidates()[self.number]).map_err(refused)
     }
 
-    /// The functions of the entry.
+    /// Returns the functions of the entry.
     fn functions(&self) -> Result<&Functions, Invalid> {
         let functions = self.library()?.functions(self.entry);
         functions.ok_or_else(|| Invalid::new(format!("{} does not have it", self.name)))
     }
 
-    /// The codec of the entry, if a runtime runs it.
+    /// Returns the codec of the entry, if a runtime runs it.
     fn run(&self) -> Result<Option<&CodecPlugin>, Invalid> {
         Ok(self.library()?.run(self.entry))
     }
@@ -204,7 +204,7 @@ impl Lazy {
         }
     }
 
-    /// A store. Its schemes are among its identifiers.
+    /// Returns a store, whose schemes are among its identifiers.
     fn store(self, identifiers: Identifiers, about: About, origin: Origin) -> StorePlugin {
         let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
         let schemes: Vec<&'static str> = schemes.collect();

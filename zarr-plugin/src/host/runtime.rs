@@ -36,12 +36,12 @@ pub struct Opened {
     pub codecs: Vec<CodecPlugin>,
 }
 
-/// The runtime of a platform, if one is linked.
+/// Returns the runtime of a platform, if one is linked.
 pub(super) fn runtime(platform: &str) -> Option<&'static Runtime> {
     runtimes().find(|runtime| runtime.platform == platform)
 }
 
-/// The platforms whose libraries this program can open, in order of preference.
+/// Returns the platforms whose libraries this program can open, in order of preference.
 pub(super) fn platforms() -> Vec<String> {
     let mut others: Vec<_> = runtimes().map(|runtime| runtime.platform.to_owned()).collect();
     others.sort();
@@ -49,7 +49,7 @@ pub(super) fn platforms() -> Vec<String> {
     others
 }
 
-/// The platform of a library.
+/// Returns the platform of a library.
 pub(super) fn platform_of(library: &[u8]) -> String {
     let runtime = runtimes().find(|runtime| (runtime.recognises)(library));
     runtime.map_or_else(platform, |runtime| runtime.platform.to_owned())

@@ -40,7 +40,7 @@ pub struct Search {
 }
 
 impl Place {
-    /// Why no plugin in it is used, if other users may write the folder.
+    /// Returns the reason why no plugin in it is used, if other users may write the folder.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
         refused_folder(&self.path)
@@ -48,13 +48,13 @@ impl Place {
 }
 
 impl Search {
-    /// No place.
+    /// Creates a search without places.
     #[must_use]
     pub fn nowhere() -> Self {
         Self::default()
     }
 
-    /// `ZARR_PLUGIN_PATH`, then the folder of the user, then those of the system.
+    /// Returns a search of `ZARR_PLUGIN_PATH`, the folder of the user and the folders of the system, in this order.
     ///
     /// A program with more rights than the user who started it, such as a set-uid program, does not read
     /// variables: it searches only the folders of the system.
@@ -63,8 +63,8 @@ impl Search {
         Self::from_variables(variable)
     }
 
-    /// As [`Search::from_environment`], with other variables. Paths that are not absolute are left out: they
-    /// are relative to the working directory.
+    /// Returns a search like [`Search::from_environment`], with other variables. Skips paths that are not absolute,
+    /// because they are relative to the working directory.
     #[must_use]
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut search = Self::nowhere();
@@ -95,20 +95,20 @@ impl Search {
         self
     }
 
-    /// The paths of `ZARR_PLUGIN_PATH` that are not absolute. They are not searched.
+    /// Returns the paths of `ZARR_PLUGIN_PATH` that are not absolute. They are not searched.
     #[must_use]
     pub fn left_out(&self) -> &[PathBuf] {
         &self.left_out
     }
 
-    /// The plugin folder of the user, if the environment defines it.
+    /// Returns the plugin folder of the user, if the environment defines it.
     #[must_use]
     pub fn user_folder(&self) -> Option<&Path> {
         let user = self.places.iter().find(|place| place.source == Source::User);
         user.map(|place| place.path.as_path())
     }
 
-    /// The places in order.
+    /// Returns the places in order.
     #[must_use]
     pub fn places(&self) -> &[Place] {
         &self.places

@@ -1,5 +1,5 @@
-//! The plugins of `docs/plugins-bad.md`: each is made, and what becomes of it is compared with its row. Those
-//! that take a process of their own are in the tests of `zarrctl`.
+//! Builds the plugins of `docs/plugins-bad.md` and compares the result with their rows. The tests of `zarrctl` cover the
+//! plugins that need a separate process.
 
 use std::fmt::Display;
 use std::fs::{self, Permissions};
@@ -18,17 +18,17 @@ use crate::panics::{self, creation, extensions, text};
 use crate::stores::STORE_C;
 use crate::table;
 
-/// Who finds it, as the table calls them, and all that is said.
+/// The value of the column "found by", and all messages.
 type Found = (&'static str, Vec<String>);
 
 const MANIFEST: &str = "manifest";
 const OPENING: &str = "opening";
 const CALL: &str = "call";
 const COMPILER: &str = "compiler";
-const NOBODY: &str = "nothing is wrong";
+const ACCEPTED: &str = "nothing is wrong";
 
 #[test]
-fn bad_plugins_are_found_by_whom_the_table_says_and_with_these_words() {
+fn bad_plugins_are_found_as_documented() {
     table::check(
         |row| row.found_by != "probe",
         CASES,
@@ -145,7 +145,7 @@ const CASES: &[(&str, Make)] = &[
         together([&b""[..], b"text", b"\x7fEL"].map(|bytes| xor(&Installed::new(bytes, &XOR_C))))
     }),
     ("its library is for another machine", || {
-        // Another processor, and words of 32 bits.
+        // Another processor, and 32-bit words.
         together([(18, 0xf7), (4, 1)].map(|(place, byte)| {
             let mut library = in_c(&[]);
             library[place] = byte;
@@ -202,7 +202,7 @@ const CASES: &[(&str, Make)] = &[
         let loader = installed.loader(Policy::Any);
         let library = loader.open(&loader.candidates()[0]).unwrap();
         assert_eq!((library.abi(), library.items().count()), ((2, 9), 1));
-        (NOBODY, said)
+        (ACCEPTED, said)
     }),
     ("its crate is built with `panic = \"abort\"`", || {
         let folder = tempfile::tempdir().unwrap();
@@ -284,14 +284,14 @@ fn one_after_the_other(installed: &[Installed; 2]) -> Loader {
     Loader::new(&search, Policy::Any, Lock::default())
 }
 
-/// What becomes of the last plugin that a loader finds. `call` uses it, and says what came of that.
+/// Uses the last plugin that a loader finds. `call` uses the plugin and returns its message.
 fn found(loader: &Loader, call: &dyn Fn(&Registry) -> String) -> Found {
     let mut registry = Registry::empty();
     if let Some(passed_over) = loader.register(&mut registry).pop() {
         return (MANIFEST, vec![passed_over.refusal.to_string()]);
     }
     match loader.open(loader.candidates().last().unwrap()) {
-        // Whoever uses it is told the same, and which plugin it is.
+        // Using the plugin fails with the same reason and its name.
         Err(refusal) => {
             let said = call(&registry);
             let manifest = loader.candidates()[0].manifest().unwrap();
@@ -303,7 +303,7 @@ fn found(loader: &Loader, call: &dyn Fn(&Registry) -> String) -> Found {
     }
 }
 
-/// The codec of `xor.c`, which decodes something.
+/// Decodes with the codec of `xor.c`.
 fn xor(installed: &Installed) -> Found {
     let decode = |registry: &Registry| {
         let codec = match create(registry, "example.xor", &json!({"key": 1})) {
@@ -330,7 +330,7 @@ fn in_xor(wrong: &str) -> Found {
     xor(&Installed::new(&in_c(&[wrong]), &XOR_C))
 }
 
-/// `xor.c` with another manifest.
+/// Uses `xor.c` with a changed manifest.
 fn of_manifest(change: impl FnOnce(String) -> String) -> Found {
     let installed = Installed::new(b"no library", &XOR_C);
     let text = fs::read_to_string(installed.manifest()).unwrap();

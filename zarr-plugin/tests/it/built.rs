@@ -1,4 +1,4 @@
-//! Plugins that the tests build, each in a folder with its manifest.
+//! Plugins that the tests build, each in its own folder with a manifest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) const XOR_C: Manifest<'static> = Manifest {
 };
 
 impl Installed {
-    /// A copy of `library` with its manifest.
+    /// Writes `library` and its manifest to a new folder.
     pub(crate) fn new(library: &[u8], manifest: &Manifest<'_>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("libplugin.so"), library).unwrap();
@@ -62,7 +62,7 @@ impl Installed {
         self.folder.path().join("libplugin.so")
     }
 
-    /// A loader that searches only this folder.
+    /// Returns a loader that searches only this folder.
     pub(crate) fn loader(&self, policy: Policy) -> Loader {
         Loader::new(&Search::nowhere().given(self.folder.path()), policy, Lock::default())
     }
@@ -80,12 +80,12 @@ impl Installed {
     }
 }
 
-/// `tests/plugins/xor.c`, compiled with these macros.
+/// Compiles `tests/plugins/xor.c` with these macros.
 pub(crate) fn in_c(macros: &[&str]) -> Vec<u8> {
     compiled("xor.c", macros, &[])
 }
 
-/// A file of `tests/plugins`, compiled with these macros and arguments of the linker.
+/// Compiles a file of `tests/plugins` with these macros and linker arguments.
 pub(crate) fn compiled(file: &str, macros: &[&str], linked: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("libplugin.so");
@@ -97,19 +97,19 @@ pub(crate) fn compiled(file: &str, macros: &[&str], linked: &[&str]) -> Vec<u8> 
     fs::read(library).unwrap()
 }
 
-/// `tests/plugins/extensions.rs`, built as a library.
+/// Builds `tests/plugins/extensions.rs` as a library.
 pub(crate) fn in_rust() -> &'static [u8] {
     static BUILT: OnceLock<Vec<u8>> = OnceLock::new();
     BUILT.get_or_init(|| built("example-extensions", "extensions.rs"))
 }
 
-/// `tests/plugins/kinds`, built as a library.
+/// Builds `tests/plugins/kinds` as a library.
 pub(crate) fn kinds() -> &'static [u8] {
     static BUILT: OnceLock<Vec<u8>> = OnceLock::new();
     BUILT.get_or_init(|| built("kinds-rust", "kinds/lib.rs"))
 }
 
-/// A source file of `tests/plugins`, built as a library.
+/// Builds a source file of `tests/plugins` as a library.
 fn built(name: &str, source: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     write_crate(folder.path(), name, source, "");
@@ -117,7 +117,7 @@ fn built(name: &str, source: &str) -> Vec<u8> {
     fs::read(target().join(format!("debug/lib{}.so", name.replace('-', "_")))).unwrap()
 }
 
-/// A crate with a source file of `tests/plugins`, whose manifest ends in `more`.
+/// Writes a crate for a source file of `tests/plugins`. Its manifest ends in `more`.
 pub(crate) fn write_crate(folder: &Path, name: &str, source: &str, more: &str) {
     let above = Path::new(HERE).parent().unwrap();
     fs::write(
@@ -131,11 +131,11 @@ pub(crate) fn write_crate(folder: &Path, name: &str, source: &str, more: &str) {
         ),
     )
     .unwrap();
-    // The versions of the dependencies that are downloaded already.
+    // These versions of the dependencies are already downloaded.
     fs::copy(above.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
 }
 
-/// `cargo build` in a folder.
+/// Returns the command `cargo build` for a folder.
 pub(crate) fn cargo(folder: &Path) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--quiet"]).current_dir(folder).env("CARGO_TARGET_DIR", target());

@@ -1,4 +1,4 @@
-//! Files that are not what they should be: FIFOs, devices, and files without end.
+//! FIFOs, devices and oversized files in place of regular files.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -9,7 +9,7 @@ use zarr_spec::Registry;
 
 use crate::built::{Installed, XOR_C, in_c};
 
-/// Opening a FIFO waits until another process opens it.
+/// Creates a FIFO. Opening a FIFO waits until another process opens it.
 fn make_fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
@@ -56,7 +56,7 @@ fn a_lock_file_that_is_a_fifo_or_too_long_is_an_error() {
 }
 
 #[test]
-fn a_manifest_without_end_is_refused_without_reading_it() {
+fn an_oversized_manifest_is_refused_without_reading_it() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     File::create(installed.manifest()).unwrap().set_len(1 << 40).unwrap();
     let loader = installed.loader(Policy::Any);
@@ -64,14 +64,14 @@ fn a_manifest_without_end_is_refused_without_reading_it() {
     assert_eq!(refusal, Refusal::Manifest("it has more than 1048576 bytes".to_owned()));
 }
 
-/// Headers that lie: each number of a library replaced by the largest one.
+/// Replaces each number in the headers of a library with the largest one.
 #[test]
-fn a_library_with_damaged_headers_is_refused_and_never_a_panic() {
+fn damaged_library_headers_never_cause_a_panic() {
     let library = in_c(&[]);
     for at in (0..2048.min(library.len() - 8)).step_by(8) {
         let mut damaged = library.clone();
         damaged[at..at + 8].fill(0xff);
-        // What opens all the same is code, which must not run here.
+        // A damaged library that still opens would run its code, so it is only parsed.
         let _needs = zarr_plugin::host::Needs::of_library(&damaged);
     }
     assert!(matches!(Parsed::of_library(&library[..100], "a.so"), Err(Refusal::Open(_))));

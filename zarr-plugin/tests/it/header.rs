@@ -8,7 +8,7 @@ use zarr_plugin::abi;
 
 const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include/zarr_plugin.h");
 
-/// `ZARR_PLUGIN_WRITE=1 cargo test -p zarr-plugin the_header` writes the file again.
+/// `ZARR_PLUGIN_WRITE=1 cargo test -p zarr-plugin the_header` updates the file.
 #[test]
 fn the_header_is_generated_from_the_definitions() {
     if std::env::var_os("ZARR_PLUGIN_WRITE").is_some() {
@@ -18,7 +18,7 @@ fn the_header_is_generated_from_the_definitions() {
     assert!(stored == abi::header(), "include/zarr_plugin.h differs from src/abi.rs; see this test");
 }
 
-/// Version 2.0 on a machine with 64 bits. A struct that begins with `struct_size` may grow at its end in a
+/// The layout of version 2.0 on 64-bit machines. A struct that begins with `struct_size` may grow at its end in a
 /// minor version. Nothing else in this table may change.
 #[cfg(target_pointer_width = "64")]
 #[test]

@@ -1,4 +1,4 @@
-//! Plugins of every kind, built from source: each extension does through the ABI what it does without it.
+//! Plugins of every kind, built from source, behave through the ABI as they do without it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use zarr_spec::{
 use crate::built::{compiled, kinds};
 use crate::loaded::create_in;
 
-/// A registry with the plugins of `tests/plugins/kinds.c` and `tests/plugins/kinds`.
+/// Returns a registry with the plugins of `tests/plugins/kinds.c` and `tests/plugins/kinds`.
 fn registry() -> Registry {
     let folder = tempfile::tempdir().unwrap();
     for (name, library) in [("c", compiled("kinds.c", &[], &[])), ("rust", kinds().to_vec())] {

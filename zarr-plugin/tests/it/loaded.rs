@@ -1,4 +1,4 @@
-//! Extensions of a library work as those of a linked crate do.
+//! Extensions of a library work like those of a linked crate.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use zarr_spec::{
 
 use crate::built::{Installed, Manifest, XOR_C, in_c, in_rust};
 
-/// All that `tests/plugins/extensions.rs` has.
+/// The manifest of `tests/plugins/extensions.rs` with all its extensions.
 pub(crate) const EXTENSIONS: Manifest<'static> = Manifest {
     name: "example-extensions",
     version: "1.2.0",
@@ -43,7 +43,7 @@ pub(crate) const EXTENSIONS: Manifest<'static> = Manifest {
         [[provides]]\nkind = 'extension'\nuri = 'https://example.org/extensions/letters/1.0'\n",
 };
 
-/// A registry with that library alone. The folder may go once something was created.
+/// Returns a registry with only that library, and its folder, which may be deleted once an extension was created.
 pub(crate) fn extensions() -> (Installed, Registry) {
     registered(in_rust(), &EXTENSIONS)
 }
@@ -83,9 +83,9 @@ fn elements(numbers: &[u16]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }
 
-/// One codec in Rust and in C: the host sees no difference.
+/// The host does not distinguish a codec in Rust from one in C.
 #[test]
-fn a_codec_of_bytes_encodes_and_decodes_from_rust_and_from_c() {
+fn codecs_in_rust_and_in_c_encode_and_decode() {
     for (library, manifest) in [(in_rust(), &EXTENSIONS), (&in_c(&[])[..], &XOR_C)] {
         let (_installed, registry) = registered(library, manifest);
         let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
@@ -96,7 +96,7 @@ fn a_codec_of_bytes_encodes_and_decodes_from_rust_and_from_c() {
         codec.encode(&decoded, &mut encoded).unwrap();
         let encoded = encoded.into_written();
         assert!(encoded.iter().zip(&decoded).all(|(encoded, decoded)| encoded ^ 3 == *decoded));
-        // Straight into a destination, and behind what is there already.
+        // Decodes directly into a destination, after the bytes that it already has.
         let mut destination = vec![9; 100_002];
         let mut output = Output::to(&mut destination);
         output.put(&[1, 2]).unwrap();
@@ -108,7 +108,7 @@ fn a_codec_of_bytes_encodes_and_decodes_from_rust_and_from_c() {
 }
 
 #[test]
-fn more_than_the_host_lets_come_out_is_an_error_of_its_limit() {
+fn output_above_the_limit_of_the_host_is_an_error() {
     for (library, manifest) in [(in_rust(), &EXTENSIONS), (&in_c(&[])[..], &XOR_C)] {
         let (_installed, registry) = registered(library, manifest);
         let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
@@ -120,7 +120,7 @@ fn more_than_the_host_lets_come_out_is_an_error_of_its_limit() {
 }
 
 #[test]
-fn what_a_plugin_says_of_a_configuration_comes_with_its_name_and_version() {
+fn configuration_errors_name_the_plugin_and_its_version() {
     let (_installed, registry) = extensions();
     let error = create(&registry, "example.xor", &json!({"key": 3, "more": 1})).unwrap_err();
     assert!(matches!(error, CodecError::InvalidConfiguration(_)));
@@ -131,7 +131,7 @@ fn what_a_plugin_says_of_a_configuration_comes_with_its_name_and_version() {
 }
 
 #[test]
-fn identifiers_of_all_formats_lead_to_a_loaded_codec() {
+fn a_loaded_codec_is_found_by_its_identifiers_of_all_formats() {
     let (_installed, registry) = extensions();
     let decoded = Representation::Bytes(Size::Exact(4));
     for name in [
@@ -146,7 +146,7 @@ fn identifiers_of_all_formats_lead_to_a_loaded_codec() {
     }
 }
 
-/// As a value of its own kind, which an engine verifies where the bytes lie.
+/// A checksum has its own kind of value, so that an engine verifies the bytes without copying them.
 #[test]
 fn a_loaded_checksum_is_a_checksum() {
     let (_installed, registry) = extensions();
@@ -184,7 +184,7 @@ fn a_data_type_and_the_codec_that_packs_it_work_together() {
 }
 
 #[test]
-fn a_loaded_data_type_answers_as_it_does_when_it_is_linked() {
+fn a_loaded_data_type_behaves_like_a_linked_one() {
     let (_installed, registry) = extensions();
     let data_type = array(&registry, &[1]).data_type;
     let reading = Reading::new(Mode::Strict);
@@ -207,9 +207,9 @@ fn a_loaded_data_type_answers_as_it_does_when_it_is_linked() {
     assert_eq!(error.to_string(), "plugin example-extensions 1.2.0: 4096 is not below 4096");
 }
 
-/// The codec is given a type of the host, which here is one of another library, and gives one of its own.
+/// The codec receives a data type of the host and returns a data type of its library.
 #[test]
-fn a_codec_that_changes_the_data_type_hands_the_other_one_over() {
+fn a_codec_can_return_another_data_type() {
     let (_installed, registry) = extensions();
     let of_two_bytes = ArrayRepresentation { data_type: Arc::new(UInt16), ..array(&registry, &[2]) };
     let decoded = Representation::Array(of_two_bytes.clone());
@@ -227,7 +227,7 @@ fn a_codec_that_changes_the_data_type_hands_the_other_one_over() {
     assert_eq!(error.to_string(), "plugin example-extensions 1.2.0: example.uint12 is not of two bytes");
 }
 
-/// Unsigned numbers of two bytes, as far as this test needs them.
+/// A minimal unsigned integer type of two bytes.
 #[derive(Debug)]
 struct UInt16;
 
@@ -261,13 +261,13 @@ impl zarr_spec::DataType for UInt16 {
     }
 }
 
-/// What the remaining kinds are created from.
+/// Returns the creation parameters of the remaining kinds.
 fn creation<'a>(registry: &'a Registry, reading: &'a Reading, format: Format) -> Creation<'a> {
     Creation { format, identifier: "", configuration: &Value::Null, type_name: None, registry, reading }
 }
 
 #[test]
-fn a_memory_layout_that_is_a_permutation_crosses_as_data() {
+fn a_memory_layout_is_returned_as_a_permutation() {
     let (_installed, registry) = extensions();
     let reading = Reading::new(Mode::Strict);
     let uri = "https://example.org/layouts/backwards/1.0";
@@ -277,7 +277,7 @@ fn a_memory_layout_that_is_a_permutation_crosses_as_data() {
 }
 
 #[test]
-fn a_chunk_grid_is_asked_for_each_chunk_and_checked() {
+fn a_chunk_grid_computes_each_chunk_and_is_checked() {
     let (_installed, registry) = extensions();
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.chunk_grids().find(Format::V3, "example.halves", &reading).unwrap();
@@ -296,7 +296,7 @@ fn a_chunk_grid_is_asked_for_each_chunk_and_checked() {
     ] {
         assert!(matches!(error, zarr_spec::grid::GridError::OutOfBounds(_)), "{error}");
     }
-    // Its second chunk would be empty, which no chunk of the first one's size is.
+    // The second chunk would be empty, which is invalid.
     let odd = (plugin.create)(&creation, &[1]).unwrap();
     assert!(odd.chunk_range(0, 1).unwrap_err().to_string().contains("is 1 to 1"));
 }
@@ -317,7 +317,7 @@ fn a_chunk_key_encoding_writes_and_reads_keys() {
 }
 
 #[test]
-fn a_metadata_encoding_keeps_documents_and_its_warnings_arrive() {
+fn a_metadata_encoding_round_trips_documents_and_reports_warnings() {
     let (_installed, registry) = extensions();
     let reading = Reading::new(Mode::Lenient);
     let uri = "https://example.org/metadata/shouting/1.0";
@@ -334,7 +334,7 @@ fn a_metadata_encoding_keeps_documents_and_its_warnings_arrive() {
 }
 
 #[test]
-fn a_generic_extension_brings_what_it_brings() {
+fn a_generic_extension_provides_dimension_names() {
     let (_installed, registry) = extensions();
     let reading = Reading::new(Mode::Strict);
     let uri = "https://example.org/extensions/letters/1.0";
@@ -367,9 +367,9 @@ fn many_threads_use_one_instance() {
     });
 }
 
-/// The library says what its crate said to `register!`.
+/// The library describes what its crate passed to `register!`.
 #[test]
-fn an_open_library_says_what_it_is_and_shows_its_examples() {
+fn an_open_library_returns_its_description_and_examples() {
     let installed = Installed::new(in_rust(), &EXTENSIONS);
     let loader = installed.loader(Policy::Any);
     let library = loader.open(&loader.candidates()[0]).unwrap();
@@ -391,9 +391,9 @@ fn an_open_library_says_what_it_is_and_shows_its_examples() {
     assert_eq!(about.configuration_schema(Format::V2), None);
 }
 
-/// The symbols of a library stay its own.
+/// Libraries do not export other symbols.
 #[test]
-fn a_library_built_in_rust_exports_the_entry_alone() {
+fn a_library_built_in_rust_exports_only_the_entry() {
     let installed = Installed::new(in_rust(), &XOR_C);
     let output = Command::new("nm").args(["-D", "--defined-only"]).arg(installed.library()).output().unwrap();
     let symbols = String::from_utf8_lossy(&output.stdout);
@@ -401,9 +401,9 @@ fn a_library_built_in_rust_exports_the_entry_alone() {
     assert_eq!(names, ["zarr_plugin_v2"]);
 }
 
-/// Statuses as the header has them. Only one of them says that the data is damaged.
+/// Only one status of the header means damaged data.
 #[test]
-fn a_fault_of_a_plugin_is_not_reported_as_corrupt_data() {
+fn a_failure_of_a_plugin_is_not_reported_as_corrupt_data() {
     let both = |status: u8| {
         let (_installed, registry) = registered(&in_c(&[&format!("IN_RUN=return {status}")]), &XOR_C);
         let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 1})).unwrap() else {
@@ -427,7 +427,7 @@ fn a_fault_of_a_plugin_is_not_reported_as_corrupt_data() {
         let (decoding, encoding) = both(status);
         assert!(is_fault(&decoding), "{status}: {decoding:?}");
         assert_eq!(decoding.to_string(), message);
-        // That elements cannot be encoded is reported so.
+        // Status 8 means that the elements cannot be encoded.
         assert_eq!(is_fault(&encoding), status != 8, "{status}: {encoding:?}");
     }
 }

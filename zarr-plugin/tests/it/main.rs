@@ -1,5 +1,5 @@
-//! The rules of the plugin ABI, each of them a test. Plugins are built here as a third party would: in a folder
-//! of their own, by cargo or the system's C compiler.
+//! Tests of the rules of the plugin ABI. They build plugins as a third party would: in a separate folder, with cargo or
+//! the C compiler of the system.
 
 #![cfg(all(feature = "host", target_os = "linux"))]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]

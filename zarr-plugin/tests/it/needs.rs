@@ -1,4 +1,4 @@
-//! Libraries that need other libraries: what is hashed is what runs.
+//! Libraries that need other libraries: only hashed code runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use zarr_spec::{Codec, Output, Registry, json};
 use crate::built::{Installed, XOR_C, compiled};
 use crate::loaded::create;
 
-/// A library `NAME` in a folder, whose function `number` returns `number`.
+/// Builds a library `name` whose function `needed_number` returns `number`.
 fn library(folder: &Path, name: &str, number: u8) -> PathBuf {
     let source = folder.join("needed.c");
     fs::write(&source, format!("int needed_number(void) {{ return {number}; }}")).unwrap();
@@ -24,7 +24,7 @@ fn library(folder: &Path, name: &str, number: u8) -> PathBuf {
     path
 }
 
-/// `xor.c`, which only encodes if `needed_number` of the library returns 7.
+/// Builds `xor.c` so that it works only if `needed_number` of the library returns 7.
 fn using(folder: &Path, name: &str, more: &[&str]) -> Vec<u8> {
     let path = folder.join(name);
     let check = "IN_RUN={extern int needed_number(void); if (needed_number() != 7) return 8;}";
@@ -38,7 +38,7 @@ struct Using {
 }
 
 impl Using {
-    /// A plugin, and a pin of it and of the library `name`.
+    /// Builds a plugin, and a pin for the plugin and the library `name`.
     fn new(name: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = library(folder.path(), name, 7).canonicalize().unwrap();
@@ -61,7 +61,7 @@ impl Using {
 }
 
 #[test]
-fn a_library_that_is_trusted_together_with_its_plugin_is_the_one_that_runs() {
+fn only_the_trusted_version_of_a_needed_library_runs() {
     let using = Using::new("libzarr-needed-a.so.1");
     let loader = using.loader(using.pin.clone());
     let mut registry = Registry::empty();
@@ -69,7 +69,7 @@ fn a_library_that_is_trusted_together_with_its_plugin_is_the_one_that_runs() {
     let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 1})).unwrap() else {
         panic!("another kind of codec");
     };
-    // The file is only read once: another one does not run.
+    // The file is read only once, so its replacement does not run.
     library(using.folder.path(), "libzarr-needed-a.so.1", 8);
     let mut output = Output::exactly(1);
     codec.decode(&[1], &mut output).unwrap();
@@ -82,7 +82,7 @@ fn a_library_that_is_trusted_together_with_its_plugin_is_the_one_that_runs() {
 }
 
 #[test]
-fn a_needed_library_that_has_changed_or_was_not_trusted_is_refused() {
+fn a_changed_or_untrusted_needed_library_is_refused() {
     let using = Using::new("libzarr-needed-b.so.1");
     let refusal = using.refusal(Pin { needs: Vec::new(), ..using.pin.clone() });
     assert_eq!(
@@ -108,7 +108,7 @@ fn two_needed_libraries_of_one_name_cannot_both_be_used() {
 }
 
 #[test]
-fn a_library_that_is_in_no_folder_of_the_system_or_lacks_its_name_is_refused() {
+fn a_library_outside_the_system_folders_or_without_its_name_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     library(folder.path(), "libzarr-needed-d.so.1", 7);
     let plugin = using(folder.path(), "libzarr-needed-d.so.1", &[]);
@@ -125,9 +125,9 @@ fn a_library_that_is_in_no_folder_of_the_system_or_lacks_its_name_is_refused() {
     assert!(refusal.ends_with("libzarr-needed-f.so.1 is libzarr-needed-f.so.1"), "{refusal}");
 }
 
-/// `cc -Wl,-rpath`, as build systems add it; an empty entry and a relative one are the working directory.
+/// Build systems add `cc -Wl,-rpath`. Empty and relative entries mean the working directory.
 #[test]
-fn a_library_that_brings_folders_to_search_is_refused_whatever_they_are() {
+fn a_library_with_search_folders_is_refused() {
     let linked = [
         ("-Wl,-rpath,/opt/lib,--enable-new-dtags", "RUNPATH `/opt/lib`"),
         ("-Wl,-rpath,/opt/lib,--disable-new-dtags", "RPATH `/opt/lib`"),
@@ -153,7 +153,7 @@ fn a_library_that_brings_folders_to_search_is_refused_whatever_they_are() {
 }
 
 #[test]
-fn what_a_plugin_needs_is_listed_with_the_version_of_the_c_library() {
+fn needed_libraries_are_listed_with_the_version_of_the_c_library() {
     let plugin = compiled("xor.c", &[], &["-Wl,--no-as-needed", "-l:libresolv.so.2", "-lm"]);
     let needs = Needs::of_library(&plugin).unwrap();
     assert!(["libc.so.6", "libm.so.6"].iter().all(|name| needs.system.iter().any(|it| it == name)));
@@ -161,7 +161,7 @@ fn what_a_plugin_needs_is_listed_with_the_version_of_the_c_library() {
     let [needed] = &needs.others[..] else { panic!("{:?}", needs.others) };
     assert_eq!(needed.name, "libresolv.so.2");
     assert_eq!(needed.sha256, sha256(&fs::read(&needed.path).unwrap()));
-    // That is what is pinned, and what can be opened.
+    // These libraries are pinned, and the plugin can be opened.
     let installed = Installed::new(&plugin, &XOR_C);
     let loader = installed.loader(Policy::Any);
     let pin = loader.pin(&loader.candidates()[0], "").unwrap();

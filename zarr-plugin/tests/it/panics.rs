@@ -1,4 +1,4 @@
-//! Panics in every function of every kind of plugin, by `tests/plugins/panics.rs`: what is said of each.
+//! Messages after panics in every function of every kind of plugin of `tests/plugins/panics.rs`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ fn key(text: &str) -> Key {
     Key::new(text).unwrap()
 }
 
-/// A registry with the library that panics where it is told to.
+/// Returns a registry with the library that panics where its configuration says.
 pub(crate) fn extensions() -> &'static Registry {
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
     REGISTRY.get_or_init(|| {
@@ -45,7 +45,7 @@ pub(crate) fn creation<'a>(
     Creation { format, identifier, configuration, type_name: None, registry, reading }
 }
 
-/// What is said of a panic in `place`, once it is clear that the instance is not used again.
+/// Returns the message of a panic in `place`. Panics unless the instance is not used again.
 fn panicked(place: &str, run: &dyn Fn() -> String) -> String {
     let said = run();
     assert!(said.ends_with(&format!("on purpose, in {place}")), "{place}: {said}");
@@ -88,7 +88,7 @@ pub(crate) fn in_codecs() -> Vec<String> {
             said.push(panicked(place, &|| text(use_codec(&codec, place, &array))));
         }
     }
-    // A size that cannot be had is unknown; what comes after says why.
+    // After a panic the size is unknown; later calls report the reason.
     let Ok(Codec::BytesToBytes(codec)) = made("bytes to bytes", "encoded_size") else {
         panic!("another form")
     };
@@ -99,7 +99,7 @@ pub(crate) fn in_codecs() -> Vec<String> {
     let plugin = registry.codecs().find(Format::V3, "example.panic", &reading).unwrap();
     let creation = creation(registry, &reading, &configuration);
     said.push(text(plugin.translate(&creation, &Representation::Array(array.clone()), Format::V2)));
-    // Nobody can be told of a panic in the end.
+    // A panic in `drop` cannot be reported.
     drop(made("bytes to bytes", "drop").unwrap());
     said
 }
@@ -124,7 +124,7 @@ fn use_codec(codec: &Codec, place: &str, array: &ArrayRepresentation) -> Result<
     }
 }
 
-/// Chains of a codec that has none.
+/// Runs the chains of a codec without chains.
 struct NoChains;
 
 impl RunChain for NoChains {
@@ -155,7 +155,7 @@ struct Panics<'r> {
 }
 
 impl Panics<'_> {
-    /// Finds a plugin of one kind and has it make something that panics in `place`.
+    /// Creates a data type that panics in `place`.
     fn data_type(&self, place: &str) -> Result<Arc<dyn DataType>, DataTypeError> {
         let reading = Reading::new(Mode::Strict);
         let plugin = self.registry.data_types().find(Format::V3, "example.panic", &reading).unwrap();
@@ -203,7 +203,7 @@ pub(crate) fn in_data_types() -> Vec<String> {
             _ => text(it.settle(&mut [0; 2], Mode::Strict)),
         }));
     }
-    // What cannot be printed is followed by why.
+    // The output of a failed `print` ends in the reason.
     let it = panics.data_type("print").unwrap();
     said.push(panicked("print", &|| {
         let mut printed = String::new();
@@ -243,7 +243,7 @@ pub(crate) fn in_key_encodings() -> Vec<String> {
     let encoded = |encoding: &dyn ChunkKeyEncoding| {
         let mut key = String::new();
         encoding.encode(&[0], &mut key);
-        // No store has such a key, and so no other chunk is taken.
+        // The key is invalid, so no other chunk is read instead.
         Key::new(&key).unwrap_err().to_string()
     };
     let encoding = made("encode").unwrap();
@@ -276,7 +276,7 @@ pub(crate) fn in_extensions() -> Vec<String> {
     let made = |place: &str| {
         (plugin.create)(&creation(registry, &reading, &json!({"in": place})), ExtensionPlace::Array(&[1]))
     };
-    // All that it brings is asked for when it is made.
+    // Its functions are called when it is created.
     ["create", "dimension_names", "node_index"].map(|place| text(made(place))).into()
 }
 
@@ -299,7 +299,7 @@ pub(crate) fn in_transformers() -> Vec<String> {
     said
 }
 
-/// A store with nothing in it.
+/// An empty store.
 #[derive(Debug)]
 struct Empty;
 

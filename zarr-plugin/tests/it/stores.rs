@@ -1,4 +1,4 @@
-//! Stores of libraries: what they leave out, and what they get wrong.
+//! Stores of libraries: functions that they omit, and errors.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const STORE_C: Manifest<'static> = Manifest {
     provides: "[[provides]]\nkind = 'store'\nname = 'two'\naliases = ['two:']\n",
 };
 
-/// A registry with `tests/plugins/store.c` alone.
+/// Returns a registry with only `tests/plugins/store.c`.
 fn registry(macros: &[&str]) -> Registry {
     let installed = Installed::new(&compiled("store.c", macros, &[]), &STORE_C);
     let loader = installed.loader(Policy::Any);
@@ -39,7 +39,7 @@ fn keys(keys: &[Key]) -> Vec<&str> {
 }
 
 #[test]
-fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
+fn a_store_in_c_is_read_and_listed_without_optional_functions() {
     let store = two(&[]);
     assert_eq!(store.location(), "two:");
     let can = Capabilities::READ_ONLY;
@@ -54,7 +54,7 @@ fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
         (ByteRange::Last(4), "6789"),
         (ByteRange::Last(40), "0123456789"),
     ] {
-        // Behind what is there already.
+        // Appends to existing output.
         let mut output = Output::at_most(13);
         output.put(b"___").unwrap();
         let got = store.get(&key("a"), range.into(), &mut output).unwrap().unwrap();
@@ -77,7 +77,7 @@ fn a_store_in_c_is_read_and_listed_with_what_it_leaves_out() {
 }
 
 #[test]
-fn what_a_store_cannot_do_is_not_asked_of_it() {
+fn unsupported_operations_of_a_store_are_not_called() {
     let store = two(&[]);
     let not = |error: &StoreError, what| matches!(error, StoreError::NotSupported { quality, .. } if *quality == what);
     assert!(not(&store.set(&key("a"), b"1".into()).unwrap_err(), "not writeable"));
@@ -87,7 +87,7 @@ fn what_a_store_cannot_do_is_not_asked_of_it() {
 }
 
 #[test]
-fn a_loaded_store_is_opened_by_its_scheme_and_says_what_it_refuses() {
+fn a_loaded_store_is_opened_by_its_scheme_and_returns_errors() {
     let registry = registry(&[]);
     let plugin = &registry.stores()[0];
     assert_eq!((plugin.name, plugin.schemes), ("two", &["two"][..]));
@@ -96,7 +96,7 @@ fn a_loaded_store_is_opened_by_its_scheme_and_says_what_it_refuses() {
     let error = (plugin.open)("two:three").unwrap_err();
     assert!(matches!(error, StoreError::Io { operation: "opening", .. }));
     assert_eq!(error.to_string(), "opening `two:three`: plugin store-c 1.2.0: there is no such store");
-    // The store inside belongs to the plugin, which lets it go.
+    // The plugin owns the inner store and releases it.
     let inside = json!({"type": "two", "store": {"type": "two"}});
     let error = open_described(&registry, &inside).unwrap_err();
     assert!(matches!(error, StoreError::Invalid(_)));
@@ -107,7 +107,7 @@ fn a_loaded_store_is_opened_by_its_scheme_and_says_what_it_refuses() {
 }
 
 #[test]
-fn a_store_that_nobody_trusts_says_where_it_is() {
+fn an_untrusted_store_is_named_with_its_plugin() {
     let installed = Installed::new(&compiled("store.c", &[], &[]), &STORE_C);
     let mut registry = Registry::empty();
     assert_eq!(installed.loader(Policy::Pinned).register(&mut registry).len(), 1);
@@ -118,7 +118,7 @@ fn a_store_that_nobody_trusts_says_where_it_is() {
 }
 
 #[test]
-fn a_store_that_fails_is_an_error_with_the_name_of_its_plugin() {
+fn errors_of_a_store_name_its_plugin() {
     let error = get_value(&*two(&["FAILS=ZARR_IO"]), &key("a"), 10).unwrap_err();
     assert!(matches!(error, StoreError::Io { operation: "reading", kind: IoKind::Other, .. }));
     assert_eq!(error.to_string(), "reading `a`: plugin store-c 1.2.0: the disk is on fire");
@@ -130,7 +130,7 @@ fn a_store_that_fails_is_an_error_with_the_name_of_its_plugin() {
 }
 
 #[test]
-fn the_status_of_a_store_is_the_kind_of_the_error() {
+fn the_status_of_a_store_determines_the_kind_of_error() {
     for (status, expected) in [
         ("ZARR_IO_NOT_PERMITTED", IoKind::NotPermitted),
         ("ZARR_IO_THROTTLED", IoKind::Throttled),
@@ -159,9 +159,9 @@ fn a_listing_fetches_keys_as_they_are_taken() {
     assert_eq!(error.to_string(), "`a` is not a key: the store added it after it was asked to stop");
 }
 
-/// Each request is delivered once, whatever the store says of its number.
+/// Each request is delivered once, whatever number the store returns.
 #[test]
-fn a_batch_that_does_not_deliver_ends_with_errors() {
+fn an_incomplete_batch_ends_with_errors() {
     for (macros, first) in [(&["BATCHES"][..], Ok(None)), (&["BATCHES", "ENDS_EARLY"], Err(()))] {
         let store = two(macros);
         let requests = vec![Request::new(key("a"), ByteRange::Full, 10); 3];
@@ -173,7 +173,7 @@ fn a_batch_that_does_not_deliver_ends_with_errors() {
             let error = got.as_ref().unwrap_err().to_string();
             assert!(error.starts_with("reading `a`: plugin store-c 1.2.0: it delivered request"), "{error}");
         }
-        // Who takes one alone ends the batch.
+        // Taking only one response ends the batch.
         assert!(store.get_many(vec![Request::new(key("a"), ByteRange::Full, 10); 3], 1).next().is_some());
     }
 }

@@ -10,7 +10,7 @@ pub(crate) struct Row {
     pub(crate) message: String,
 }
 
-/// All rows of the tables.
+/// Returns all rows of the tables.
 pub(crate) fn rows() -> Vec<Row> {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/plugins-bad.md")).unwrap();
     let lines = page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
@@ -21,7 +21,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 let [wrong, found_by, message] = [wrong, found_by, message].map(ToOwned::to_owned);
                 Row { wrong, found_by, message }
             }
-            _ => panic!("a row of another number of columns: {line}"),
+            _ => panic!("a row with the wrong number of columns: {line}"),
         })
         .collect();
     assert!(rows.len() > 30, "{rows:?}");
@@ -29,7 +29,7 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 impl Row {
-    /// Whether `said` has the message; `…` stands for anything.
+    /// Returns whether `said` contains the message; `…` stands for any text.
     pub(crate) fn is_in(&self, said: &str) -> bool {
         let mut rest = said;
         self.message.split('…').all(|part| match rest.find(part) {
@@ -42,7 +42,7 @@ impl Row {
     }
 }
 
-/// Compares the rows that `is_mine` with the cases: each row has one, and each case has a row.
+/// Runs the case of each row that `is_mine` selects. Panics unless each row has one case and each case has a row.
 pub(crate) fn check<T: Copy>(
     is_mine: impl Fn(&Row) -> bool,
     cases: &[(&str, T)],
@@ -54,7 +54,7 @@ pub(crate) fn check<T: Copy>(
     for (wrong, case) in cases {
         match rows.iter().position(|row| row.wrong == *wrong) {
             Some(place) => failures.extend(run(&rows.remove(place), *case).err()),
-            None => failures.push(format!("`{wrong}` is not in the table, or twice a test")),
+            None => failures.push(format!("`{wrong}` is not in the table, or has two tests")),
         }
     }
     failures.extend(rows.iter().map(|row| format!("`{}` has no test", row.wrong)));

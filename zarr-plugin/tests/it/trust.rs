@@ -1,4 +1,4 @@
-//! Where plugins are looked for, and which of them are trusted.
+//! Search folders of plugins, and trust.
 
 use std::ffi::OsString;
 use std::fs;
@@ -25,7 +25,7 @@ fn pinned(installed: &Installed) -> Lock {
 }
 
 #[test]
-fn nothing_is_loaded_unless_a_policy_says_so() {
+fn nothing_is_loaded_by_default() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let loader = with(&installed, Policy::default(), pinned(&installed));
     assert_eq!(loader.judge(&loader.candidates()[0]), Err(Refusal::Off));
@@ -42,7 +42,7 @@ fn a_pinned_library_is_loaded_and_another_one_is_not() {
     let lock = pinned(&installed);
     let loader = with(&installed, Policy::Pinned, lock.clone());
     assert!(loader.open(&loader.candidates()[0]).is_ok());
-    // Another library in its place, with a manifest that fits it.
+    // Another library replaces it, with a matching manifest.
     let other = in_c(&["MINOR=1"]);
     fs::write(installed.library(), &other).unwrap();
     installed.write_manifest(&XOR_C, &sha256(&other));
@@ -51,9 +51,9 @@ fn a_pinned_library_is_loaded_and_another_one_is_not() {
     assert_eq!(loader.judge(&loader.candidates()[0]), Err(changed));
 }
 
-/// What whoever trusts a plugin writes down.
+/// A pin records the version of a plugin that a user trusts.
 #[test]
-fn a_pin_is_of_the_library_as_it_is_now() {
+fn a_pin_has_the_present_hash_of_the_library() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let loader = installed.loader(Policy::Pinned);
     assert_eq!(loader.pin(&loader.candidates()[0], "2026-11-22").unwrap(), installed.pin());
@@ -63,7 +63,7 @@ fn a_pin_is_of_the_library_as_it_is_now() {
 }
 
 #[test]
-fn folders_that_are_trusted_need_no_pin_under_their_policy_alone() {
+fn trusted_folders_do_not_need_pins_under_the_policy_trust_dirs() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let search = Search::nowhere().given(installed.folder.path());
     let trusted = [installed.folder.path()];
@@ -76,12 +76,12 @@ fn folders_that_are_trusted_need_no_pin_under_their_policy_alone() {
 }
 
 #[test]
-fn a_policy_only_tightens() {
+fn a_policy_can_only_be_tightened() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let loader = installed.loader(Policy::Pinned);
     let error = loader.tighten(Policy::Any).unwrap_err().to_string();
     assert_eq!(error, "policy Any permits more than the present policy Pinned");
-    // A plugin that was registered before is not opened after.
+    // A plugin that was registered before is not opened afterwards.
     let loader = installed.loader(Policy::Any);
     let mut registry = Registry::empty();
     assert_eq!(loader.register(&mut registry), []);
@@ -91,7 +91,7 @@ fn a_policy_only_tightens() {
 }
 
 #[test]
-fn a_library_in_quarantine_is_loaded_under_no_policy() {
+fn a_quarantined_library_is_never_loaded() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let mut lock = pinned(&installed);
     let sha256 = lock.pins[0].sha256.clone();
@@ -102,7 +102,7 @@ fn a_library_in_quarantine_is_loaded_under_no_policy() {
 }
 
 #[test]
-fn the_lock_file_is_read_as_it_was_written_and_refused_otherwise() {
+fn the_lock_file_round_trips_and_damaged_ones_are_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let folder = tempfile::tempdir().unwrap();
@@ -122,14 +122,14 @@ fn the_lock_file_is_read_as_it_was_written_and_refused_otherwise() {
 }
 
 #[test]
-fn what_failed_is_written_apart_from_what_is_trusted() {
+fn the_quarantine_has_its_own_file() {
     let folder = tempfile::tempdir().unwrap();
     let configuration =
         |name: &str| (name == "XDG_CONFIG_HOME").then(|| folder.path().as_os_str().to_owned());
     let files = LockFiles::from_variables(configuration).unwrap();
     assert_eq!(files.lock, folder.path().join("zarr/plugins.lock"));
-    let home = LockFiles::from_variables(|name| (name == "HOME").then(|| "/home/somebody".into())).unwrap();
-    assert_eq!(home.quarantine, Path::new("/home/somebody/.config/zarr/plugins.quarantine"));
+    let home = LockFiles::from_variables(|name| (name == "HOME").then(|| "/home/user".into())).unwrap();
+    assert_eq!(home.quarantine, Path::new("/home/user/.config/zarr/plugins.quarantine"));
     assert_eq!(LockFiles::from_variables(|_| Some("relative".into())), None);
 
     assert_eq!(files.read().unwrap(), Lock::default());
@@ -146,7 +146,7 @@ fn what_failed_is_written_apart_from_what_is_trusted() {
 }
 
 #[test]
-fn a_folder_that_others_may_write_is_refused_as_a_whole() {
+fn a_folder_that_others_may_write_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let search = Search::nowhere().given(folder.path());
@@ -156,9 +156,9 @@ fn a_folder_that_others_may_write_is_refused_as_a_whole() {
     assert_eq!(search.places()[0].refusal(), Some(Refusal::WritableByOthers(closed)));
 }
 
-/// Whoever makes a plugin writes no manifest: the library says what it is.
+/// Authors of plugins do not write manifests: the library describes itself.
 #[test]
-fn the_manifest_that_is_made_of_a_library_opens_it() {
+fn a_generated_manifest_opens_its_library() {
     let library = in_c(&[]);
     let manifest = Parsed::of_library(&library, "libplugin.so").unwrap();
     assert_eq!(Parsed::parse(&manifest.to_toml().unwrap()).unwrap(), manifest);
@@ -175,10 +175,10 @@ fn the_manifest_that_is_made_of_a_library_opens_it() {
 }
 
 #[test]
-fn places_are_looked_at_in_order_and_never_in_the_working_directory() {
+fn folders_are_searched_in_order_without_the_working_directory() {
     let variables = |name: &str| match name {
         "ZARR_PLUGIN_PATH" => Some(OsString::from("/one:relative::/two")),
-        "HOME" => Some(OsString::from("/home/somebody")),
+        "HOME" => Some(OsString::from("/home/user")),
         _ => None,
     };
     let search = Search::from_variables(variables).given("/given").given("/given/too");
@@ -191,13 +191,13 @@ fn places_are_looked_at_in_order_and_never_in_the_working_directory() {
             (Source::Given, "/given/too"),
             (Source::Variable, "/one"),
             (Source::Variable, "/two"),
-            (Source::User, "/home/somebody/.local/share/zarr/plugins"),
+            (Source::User, "/home/user/.local/share/zarr/plugins"),
             (Source::System, "/usr/local/lib/zarr/plugins"),
             (Source::System, "/usr/lib/zarr/plugins"),
         ]
     );
     assert_eq!(search.left_out(), [Path::new("relative"), Path::new("")]);
-    assert_eq!(search.user_folder(), Some(Path::new("/home/somebody/.local/share/zarr/plugins")));
+    assert_eq!(search.user_folder(), Some(Path::new("/home/user/.local/share/zarr/plugins")));
     let elsewhere = Search::from_variables(|name| (name == "XDG_DATA_HOME").then(|| "/data".into()));
     assert_eq!(elsewhere.places()[0].path, Path::new("/data/zarr/plugins"));
 }
@@ -214,9 +214,9 @@ fn the_first_manifest_of_a_plugin_wins_and_later_ones_are_listed() {
     assert_eq!(passed_over[0].refusal, Refusal::Shadowed(first.manifest()));
 }
 
-/// Two plugins, and a plugin beside a linked crate: the one that was there first keeps the identifier.
+/// Tests two plugins, and a plugin and a linked crate: the first one keeps the identifier.
 #[test]
-fn of_two_that_claim_one_identifier_the_later_one_is_passed_over_whole() {
+fn of_two_plugins_with_one_identifier_the_later_one_is_refused() {
     let first = Installed::new(&in_c(&[]), &XOR_C);
     let both = format!("[[provides]]\nkind = 'codec'\nname = 'example.own'\n{}", XOR_C.provides);
     let second = Installed::new(&in_c(&[]), &Manifest { name: "later", provides: &both, ..XOR_C });
@@ -244,7 +244,7 @@ fn of_two_that_claim_one_identifier_the_later_one_is_passed_over_whole() {
 }
 
 #[test]
-fn an_identifier_of_a_plugin_that_is_not_trusted_leads_to_what_to_do() {
+fn an_identifier_of_an_untrusted_plugin_gives_the_remedy() {
     let installed = Installed::new(&in_c(&[]), &XOR_C);
     let mut registry = Registry::empty();
     assert_eq!(with(&installed, Policy::Pinned, Lock::default()).register(&mut registry).len(), 1);
@@ -261,7 +261,7 @@ fn an_identifier_of_a_plugin_that_is_not_trusted_leads_to_what_to_do() {
 }
 
 #[test]
-fn every_place_and_every_candidate_is_explained() {
+fn every_folder_and_every_candidate_is_explained() {
     let right = Installed::new(&in_c(&[]), &XOR_C);
     let wrong = Installed::new(&in_c(&[]), &Manifest { name: "wrong", major: 7, ..XOR_C });
     fs::write(wrong.folder.path().join("zz.toml"), "manifest_version = 2").unwrap();
@@ -315,9 +315,9 @@ fn a_manifest_is_read_strictly() {
     }
 }
 
-/// The hash is taken of the bytes that are loaded: a file that changes later changes nothing.
+/// The loaded bytes are hashed, so later changes of the file have no effect.
 #[test]
-fn a_library_that_is_overwritten_after_it_was_opened_goes_on_as_it_was() {
+fn overwriting_an_open_library_has_no_effect() {
     let (installed, registry) = extensions();
     let codec = create(&registry, "example.xor", &json!({"key": 1})).unwrap();
     fs::write(installed.library(), vec![0; in_rust().len()]).unwrap();
@@ -327,7 +327,7 @@ fn a_library_that_is_overwritten_after_it_was_opened_goes_on_as_it_was() {
     assert_eq!(encoded.written(), [3]);
 }
 
-/// Only root can give a file away, so that nobody else runs the second half.
+/// The second half runs only as root, because only root can change the owner of a file.
 #[test]
 fn a_library_of_another_user_is_refused() {
     use std::os::unix::fs::{MetadataExt as _, chown};

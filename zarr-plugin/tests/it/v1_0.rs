@@ -1,4 +1,4 @@
-//! Libraries of version 1.0 of the ABI are refused with a message that tells what to do.
+//! Libraries of version 1.0 of the ABI are refused with a message that names the remedy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use zarr_plugin::host::{Loader, Lock, Manifest, Policy, Refusal, Search, sha256};
 use zarr_spec::Registry;
 
-/// The libraries of `tests/v1.0` and their SHA-256. They are never built again.
+/// The libraries of `tests/v1.0` and their SHA-256 hashes. They are never rebuilt.
 const LIBRARIES: [(&str, &str); 2] = [
     ("abi-1-0-c", "1b36b5956cc275373dd1b615560eeb150c166b661e3edd1ec7908e25ce249e66"),
     ("abi-1-0-rust", "f0682f3fb1fc7bac0747636a4952007acd17872f7dfa58507bff856f5077204a"),

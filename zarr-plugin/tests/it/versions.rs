@@ -1,4 +1,4 @@
-//! Several versions of a plugin at once, and processes that change the lock file at the same time.
+//! Several versions of one plugin, and concurrent changes of the lock file.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::loaded::create;
 const OLD: Manifest<'static> = XOR_C;
 const NEW: Manifest<'static> = Manifest { version: "1.10.0", ..XOR_C };
 
-/// Adds a version to a folder, with a library of its own, and returns what trusts it.
+/// Adds a version with its own library to a folder, and returns its pin.
 fn add(folder: &Path, manifest: &Manifest<'_>, macros: &[&str]) -> Pin {
     let bytes = in_c(macros);
     let made = Installed::new(&bytes, manifest);
@@ -66,7 +66,7 @@ fn the_trusted_version_remains_in_use_until_the_new_one_is_trusted() {
 }
 
 #[test]
-fn a_version_in_an_earlier_place_is_used_before_a_newer_one() {
+fn a_version_in_an_earlier_folder_is_preferred_to_a_newer_one() {
     let [first, second] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     add(first.path(), &OLD, &[]);
     add(second.path(), &NEW, &[]);
@@ -75,9 +75,9 @@ fn a_version_in_an_earlier_place_is_used_before_a_newer_one() {
     assert_eq!(version_in_use(&loader).unwrap(), "1.2.0");
 }
 
-/// A home folder that machines of several kinds share, and a plugin that is also WebAssembly.
+/// Several kinds of machines may share a home folder, and a plugin may also be WebAssembly.
 #[test]
-fn pins_are_kept_by_version_and_target() {
+fn pins_are_stored_by_version_and_target() {
     let folder = tempfile::tempdir().unwrap();
     let here = add(folder.path(), &OLD, &[]);
     let elsewhere = Pin { target: "linux_mips".to_owned(), sha256: "0".repeat(64), ..here.clone() };
@@ -92,7 +92,7 @@ fn pins_are_kept_by_version_and_target() {
 }
 
 #[test]
-fn pins_that_are_added_at_the_same_time_are_all_kept() {
+fn concurrently_added_pins_are_all_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/plugins.lock");
     let pin = Installed::new(b"library", &XOR_C).pin();

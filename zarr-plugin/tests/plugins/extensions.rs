@@ -1,4 +1,5 @@
-//! Plugins of most kinds, as a third party would write them, and one of every kind that panics where it is told to.
+//! Plugins of most kinds, as a third party would write them, and a plugin of every kind that panics where its
+//! configuration says.
 
 mod panics;
 
@@ -85,7 +86,7 @@ zarr_spec::register!(DataTypePlugin::new(Identifiers::name("example.uint12"), &|
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Numbers below 4096, in two bytes of memory.
+/// Numbers below 4096, each in two bytes of memory.
 #[derive(Debug)]
 struct UInt12;
 
@@ -143,7 +144,7 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.pack12"), &|_, 
     }
 }));
 
-/// Two numbers in three bytes.
+/// Packs two numbers into three bytes.
 #[derive(Debug)]
 struct Pack12;
 
@@ -183,7 +184,7 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("example.narrow"), &|_, 
     Ok(Codec::ArrayToArray(Arc::new(Narrow)))
 }));
 
-/// Unsigned numbers of two bytes become `example.uint12`.
+/// Converts unsigned integers of two bytes to `example.uint12`.
 #[derive(Debug)]
 struct Narrow;
 
@@ -220,8 +221,8 @@ zarr_spec::register!(ChunkGridPlugin::new(Identifiers::name("example.halves"), &
     Ok(Arc::new(Halves { shape: shape.to_vec(), grid_shape: vec![2; shape.len()], overlap }))
 }));
 
-/// Two chunks along each dimension, the first one larger where the length is odd. On purpose, the second one may begin
-/// before the first one ends.
+/// Two chunks along each dimension, the first one larger if the length is odd. As a deliberate fault, the second chunk
+/// may begin before the first one ends.
 #[derive(Debug)]
 struct Halves {
     shape: Vec<u64>,
@@ -284,7 +285,7 @@ const SHOUTING: Identifiers = Identifiers {
 
 zarr_spec::register!(MetadataEncodingPlugin::new(SHOUTING, &|_| Ok(Arc::new(Shouting))));
 
-/// JSON behind an exclamation mark.
+/// JSON after an exclamation mark.
 #[derive(Debug)]
 struct Shouting;
 

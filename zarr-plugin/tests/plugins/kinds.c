@@ -101,7 +101,7 @@ static int32_t steps_decode(const void *self, const zarr_array *array, zarr_str 
     return ZARR_OK;
 }
 
-/* A byte depends on all preceding bytes and on none of the following ones. */
+/* A byte depends on the preceding bytes, but not on the following ones. */
 static int32_t steps_decode_range(const void *self, zarr_str encoded, size_t start, size_t end, const zarr_call *call,
                                   zarr_output *decoded, zarr_buf *err) {
     (void)start;

@@ -45,13 +45,13 @@ zarr_spec::register!(StorageTransformerPlugin::new(PANIC, &|creation, _| {
 }));
 zarr_spec::register!(StorePlugin::new("example.panic", &["panic"], &open));
 
-/// Where it panics.
+/// The function that panics.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Told {
     #[serde(rename = "in")]
     place: String,
-    /// What a codec is.
+    /// The kind of codec.
     #[serde(default)]
     form: String,
 }
@@ -63,7 +63,7 @@ impl Told {
     }
 }
 
-/// In `drop`: nobody can be told.
+/// Panics in the selected function, which may be `drop`.
 #[derive(Debug)]
 struct Panicking(Told);
 
@@ -255,7 +255,7 @@ impl DataType for Panicking {
     }
 }
 
-/// One chunk.
+/// A grid of one chunk.
 impl ChunkGrid for Panicking {
     fn grid_shape(&self) -> &[u64] {
         self.at("grid_shape", &[1])
@@ -330,13 +330,13 @@ impl WrappingTransformer for Panicking {
     }
 }
 
-/// Panics are not printed, which takes its time where all that was called is printed, too. This library alone has the hook.
+/// Stops the printing of panics, since backtraces are slow. The hook affects only this library.
 fn be_quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| std::panic::set_hook(Box::new(|_| {})));
 }
 
-/// `panic:get`
+/// Opens a store by a URL such as `panic:get`.
 fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     let place = url.strip_prefix("panic:").unwrap_or_default().to_owned();
     be_quiet();

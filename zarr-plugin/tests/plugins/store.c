@@ -1,6 +1,6 @@
-/* A store of two values that can be read and listed. It has only the functions that it needs.
+/* A store with two values that can be read and listed. It has only the functions that it needs.
  *
- * Macros make it do one thing wrong. */
+ * Each macro adds one fault. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ static int32_t next_keys(void *self, zarr_list_sink *keys, zarr_buf *err) {
 static void end_listing(void *self) { free(self); }
 
 #ifdef BATCHES
-/* Delivers the first request again and again, or with ENDS_EARLY nothing. */
+/* Delivers the first request repeatedly, or nothing with ENDS_EARLY. */
 static size_t requested;
 
 static int32_t begin_batch(const void *self, const zarr_store_request *requests, size_t n_requests, size_t budget, void **batch,

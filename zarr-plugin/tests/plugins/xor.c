@@ -1,4 +1,4 @@
-/* The codec example.xor in C, from the header alone. With other macros set, one that does something wrong. */
+/* The codec example.xor in C, built from the header only. Each macro adds one fault. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static zarr_str text(const char *chars) {
     return text;
 }
 
-/* Texts of this library stay where they are: there is nothing to release. */
+/* Texts of this library are static, so nothing is released. */
 static int32_t fail(zarr_buf *err, int32_t status, const char *message) {
     err->ptr = (uint8_t *)message;
     err->len = strlen(message);
@@ -51,9 +51,9 @@ static int32_t create(const void *context, const zarr_creation *creation, const 
         return fail(err, ZARR_BAD_CONFIGURATION, "member `key` is missing");
     number = strtol(json + 7, &end, 10);
     if (strcmp(end, "}") != 0) {
-        /* What another call of this thread left there was read long ago. */
+        /* The host has already copied the message of an earlier call of this thread. */
         static _Thread_local char message[96];
-        snprintf(message, sizeof message, "there is `key` alone, and not %s", end);
+        snprintf(message, sizeof message, "expected only `key`, but found %s", end);
         return fail(err, ZARR_BAD_CONFIGURATION, message);
     }
     if (number < 0 || number > 255)
@@ -104,9 +104,9 @@ static int32_t run(const void *self, const zarr_array *array, zarr_str from, con
     return ZARR_OK;
 #endif
     if (from.len > call->max_out_bytes)
-        return fail(err, ZARR_LIMIT_EXCEEDED, "more than may come out");
+        return fail(err, ZARR_LIMIT_EXCEEDED, "the output is too large");
     if (to->capacity < from.len && to->reserve(to, from.len) != 0)
-        return fail(err, ZARR_LIMIT_EXCEEDED, "more than may come out");
+        return fail(err, ZARR_LIMIT_EXCEEDED, "the output is too large");
     for (i = 0; i < from.len; i++)
         to->start[i] = from.ptr[i] ^ key;
     to->len = from.len;
@@ -120,7 +120,7 @@ static int32_t run(const void *self, const zarr_array *array, zarr_str from, con
     return ZARR_OK;
 }
 
-/* Without encoded_size: a function that is NULL is not there. */
+/* encoded_size is NULL: the function is not implemented. */
 static const zarr_codec_vtable xor_codec = {
     .struct_size = sizeof(zarr_codec_vtable), .create = create, .destroy = destroy, .encode = run,
 #ifndef NO_DECODE
@@ -131,7 +131,7 @@ static const zarr_codec_vtable xor_codec = {
 static zarr_item item;
 
 #ifdef NEWER
-/* As version 2.9 might be: further members, and an item of a kind that version 2.0 does not have. */
+/* A possible version 2.9: more members, and an item of a kind that version 2.0 does not have. */
 static struct {
     zarr_plugin known;
     uint64_t more[4];
@@ -152,7 +152,7 @@ int32_t something_else(const zarr_host *host, const zarr_plugin **out, zarr_buf 
 
 int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf *err) {
     if (host->abi_major != ZARR_ABI_MAJOR)
-        return fail(err, ZARR_UNSUPPORTED, "this host is another one");
+        return fail(err, ZARR_UNSUPPORTED, "this host uses another version of the ABI");
 #ifdef REFUSES
     return fail(err, ZARR_UNSUPPORTED, "it runs on Sundays alone");
 #endif

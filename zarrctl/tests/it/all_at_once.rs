@@ -1,4 +1,4 @@
-//! One hierarchy that uses every extension point at once, and what a program says of it that lacks one of them.
+//! One hierarchy that uses every extension point, and the errors of a program that lacks one of the plugins.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::support::{Place, bytes, text};
 
 const SPEC: &str = "https://zarr-kit.example/spec";
 
-/// Fills a new hierarchy through a store that is described as JSON: seconds from 0 on, in the order of C.
+/// Creates and fills the hierarchy, through a store that is described as JSON, and returns that description.
 fn written(place: &Place) -> String {
     let path = place.at("store");
     let store =
@@ -29,7 +29,7 @@ fn written(place: &Place) -> String {
         "dimension-names",
         r#""must_understand":false,"configuration":{"names":["y","x"]}"#,
     );
-    let unknown = r#"{"extension":"https://e.org/nobody/1.0","must_understand":false}"#;
+    let unknown = r#"{"extension":"https://e.org/unknown/1.0","must_understand":false}"#;
     let index = entry("extensions", "node-index", r#""must_understand":true"#);
     bytes(&[
         "create",
@@ -83,7 +83,7 @@ fn a_hierarchy_that_uses_every_extension_point_is_written_shown_and_read() {
     has("zarr.json");
     has("meta/g/a.array.cbor");
     has("node-index.cbor");
-    // Shards of four by four from coordinate 0 on: along y, the array is in those numbered -1 and 0.
+    // Shards are 4 × 4 and begin at coordinate 0: along y, the array covers shards -1 and 0.
     assert_eq!(files.iter().filter(|file| file.starts_with("data/g/a/c")).count(), 4, "{files:?}");
     has("data/g/a/c1/2");
     has("data/g/a/c0/4");
@@ -114,23 +114,23 @@ fn a_hierarchy_that_uses_every_extension_point_is_written_shown_and_read() {
         "layouts/morton/1.0",
         "storage_transformers/sharding/1.0",
         "extensions/dimension-names/1.0",
-        "https://e.org/nobody/1.0  (extension `https://e.org/nobody/1.0` is unknown)",
+        "https://e.org/unknown/1.0  (extension `https://e.org/unknown/1.0` is unknown)",
         "chunks stored     4 of 4",
         "n: 1",
     ] {
         assert!(info.contains(part), "{part} in {info}");
     }
-    // It grows at both ends, and everything is there still.
+    // The array grows at both ends and keeps its elements.
     bytes(&["resize", &store, "/g/a", "--at-start", "1,0", "--shape", "8,5"]);
     assert_eq!(bytes(&["get", &store, "/g/a", "--select", "1:7", "--format", "raw"]), raw());
     let metadata = text(&["info", &store, "/g/a"]);
     assert!(
-        metadata.contains(r#""origin":[-4,4]"#) && metadata.contains("https://e.org/nobody/1.0"),
+        metadata.contains(r#""origin":[-4,4]"#) && metadata.contains("https://e.org/unknown/1.0"),
         "{metadata}"
     );
 }
 
-/// The plugins of this build without those of a crate, which is named where something of it is missing.
+/// Returns the plugins of this build without those of `package`, which error messages name as the missing crate.
 fn without(package: &str) -> Registry {
     fn add<'p, K: Registered + ?Sized>(
         registry: &mut Registry,
@@ -167,7 +167,7 @@ fn without(package: &str) -> Registry {
     registry
 }
 
-/// What opening `/g/a` says without the plugins of a crate.
+/// Opens `/g/a` without the plugins of `package`.
 fn opened(place: &Place, package: &str) -> Result<zarr_kit::Array, Error> {
     let context = Context::new(without(package));
     let store = open_store(context.registry(), &place.at("store"))?;
@@ -175,7 +175,7 @@ fn opened(place: &Place, package: &str) -> Result<zarr_kit::Array, Error> {
 }
 
 #[test]
-fn a_program_that_lacks_a_plugin_says_precisely_which() {
+fn errors_name_the_missing_plugin() {
     let place = Place::new();
     let description = written(&place);
     let elsewhere =
@@ -219,7 +219,7 @@ fn a_program_that_lacks_a_plugin_says_precisely_which() {
     let error = opened(&place, "zarr-store-filesystem").unwrap_err().to_string();
     assert!(error.contains(&elsewhere("store-filesystem")), "{error}");
 
-    // What may be ignored is, and nothing but the names is missing.
+    // The extension may be ignored: only the dimension names are missing.
     let array = opened(&place, "zarr-extension-dimension-names").unwrap();
     assert_eq!(array.dimension_names(), None);
     let read = array.read(&Selection::All).unwrap();
@@ -228,7 +228,7 @@ fn a_program_that_lacks_a_plugin_says_precisely_which() {
 }
 
 #[test]
-fn through_the_fallback_the_same_hierarchy_is_read_and_written() {
+fn the_same_hierarchy_is_read_and_written_through_its_fallback() {
     let place = Place::new();
     let store = written(&place);
     let context = Context::new(without("zarr-dtype-datetime"));

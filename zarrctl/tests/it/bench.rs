@@ -1,11 +1,11 @@
-//! `bench`: what it counts and says. How long anything takes is not asserted.
+//! `bench`: its counts and its advice. Durations are not asserted.
 
 use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::Value;
 
 use crate::support::{Place, bytes, refused, run_with_input, text};
 
-/// Creates an array of `uint16` with the options of `create`, and writes the `count` elements that are selected.
+/// Creates an array of `uint16` with these options of `create`, and writes the `count` elements that `select` selects.
 fn create(place: &Place, options: &[&str], select: &str, count: usize) -> String {
     let store = place.at("store");
     bytes(&[&["create", &store, "/a", "--dtype", "uint16", "--shape"], options].concat());
@@ -15,7 +15,7 @@ fn create(place: &Place, options: &[&str], select: &str, count: usize) -> String
     store
 }
 
-/// What `--json` prints, in as little time as can be.
+/// Returns the output of `bench --json` after the shortest possible measurement.
 fn measured(store: &str, path: &str) -> Value {
     measured_for(store, path, "0.01")
 }
@@ -29,7 +29,7 @@ fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.as_object().and_then(|object| object.get(name)).unwrap_or_else(|| panic!("{name} in {value}"))
 }
 
-/// The number of a member of each access of a kind.
+/// Returns member `name` of each row of this kind of access.
 fn numbers(report: &Value, access: &str, name: &str) -> Vec<String> {
     let accesses = member(report, "accesses").as_array().unwrap().iter();
     let of_kind = accesses.filter(|row| member(row, "access").as_str() == Some(access));
@@ -69,7 +69,7 @@ fn each_format_has_all_accesses_and_the_same_amplification() {
 }
 
 #[test]
-fn a_table_fits_a_page_and_is_explained() {
+fn the_table_fits_a_page_and_is_explained() {
     let place = Place::new();
     let store = create(&place, &["256,256", "--chunks", "64,256"], "...", 1 << 16);
     let table = text(&["bench", &store, "/a", "--seconds", "0"]);
@@ -101,7 +101,7 @@ fn shards_are_measured_by_their_inner_chunks() {
 }
 
 #[test]
-fn elements_that_are_stored_as_they_are_are_fetched_in_parts() {
+fn uncompressed_chunks_are_fetched_in_parts() {
     let place = Place::new();
     let store = create(&place, &["256,256", "--chunks", "128,128", "--codec", "none"], "...", 1 << 16);
     let report = measured(&store, "/a");
@@ -112,7 +112,7 @@ fn elements_that_are_stored_as_they_are_are_fetched_in_parts() {
 }
 
 #[test]
-fn only_chunks_that_are_stored_are_sampled() {
+fn only_stored_chunks_are_sampled() {
     let place = Place::new();
     let store = create(&place, &["100000,100000", "--chunks", "100,100"], "500:600,99900:", 10_000);
     let report = measured(&store, "/a");
@@ -127,7 +127,7 @@ fn only_chunks_that_are_stored_are_sampled() {
 }
 
 #[test]
-fn little_or_nothing_is_not_judged() {
+fn small_and_empty_arrays_get_no_advice() {
     let place = Place::new();
     let store = create(&place, &["5", "--chunks", "2"], "...", 5);
     assert!(
@@ -183,14 +183,14 @@ fn chunks_of_several_shapes_are_measured_too() {
     bytes(&["create", &store, "/a", "--shape", "200,300", "--dtype", "uint16", "--grid", grid]);
     let elements = vec![3; 200 * 300 * 2];
     assert_eq!(run_with_input(&["put", &store, "/a", "-"], &elements).status.code(), Some(0));
-    // In less time than three chunks take, a part of a plane is read, which begins and ends inside of chunks.
+    // The time suffices for part of a plane only; the part begins and ends inside chunks.
     let report = measured_for(&store, "/a", "0.3");
     assert_eq!(numbers(&report, "chunk", "amplification"), ["1.0"]);
     assert_eq!(numbers(&report, "plane", "amplification")[0], "100.0");
 }
 
 #[test]
-fn measuring_writes_nothing_and_wants_an_array() {
+fn measuring_writes_nothing_and_needs_an_array() {
     let place = Place::new();
     let store = create(&place, &["256,256", "--chunks", "64,64"], "...", 1 << 16);
     let before = place.files("store");
@@ -201,7 +201,7 @@ fn measuring_writes_nothing_and_wants_an_array() {
 }
 
 #[test]
-fn a_chunk_that_is_cut_off_ends_the_measurement() {
+fn a_truncated_chunk_ends_the_measurement() {
     let place = Place::new();
     let store = create(&place, &["256,256", "--chunks", "256,256"], "...", 1 << 16);
     let chunk = std::fs::read(place.path("store/a/c/0/0")).unwrap();

@@ -9,7 +9,7 @@ fn create(store: &str, more: &[&str]) {
 }
 
 #[test]
-fn arrays_are_created_in_the_words_of_each_format() {
+fn arrays_are_created_with_the_names_of_each_format() {
     for (format, document, codec) in [
         ("v2", "g/a/.zarray", r#""id": "gzip""#),
         ("v3", "g/a/zarr.json", r#""name": "gzip""#),
@@ -26,7 +26,7 @@ fn arrays_are_created_in_the_words_of_each_format() {
         assert!(written.contains("-3"), "{written}");
         assert_eq!(text(&["get", &store, "g/a", "--select", "0,0", "--format", "json"]), "-3\n");
         assert_eq!(text(&["attrs", &store, "/g/a"]), "{\n  \"n\": [1, 2]\n}\n");
-        // The format of what is there counts where none is given, and another one is refused.
+        // Without `--format`, the format of the store is used; another format is refused.
         bytes(&["create", &store, "b", "--shape", "", "--dtype", "bool"]);
         let other = if format == "v2" { "v3" } else { "v2" };
         let message =
@@ -37,7 +37,7 @@ fn arrays_are_created_in_the_words_of_each_format() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused_before_anything_is_written() {
+fn unsupported_options_are_refused_before_anything_is_written() {
     let place = Place::new();
     let store = place.at("store");
     let array = ["create", &store, "/a", "--shape", "4", "--chunks", "2", "--dtype", "int16"];
@@ -66,7 +66,7 @@ fn what_cannot_be_said_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn without_codecs_chunks_are_the_elements() {
+fn without_codecs_a_chunk_holds_its_elements_unchanged() {
     for (format, chunk) in [("v2", "g/a/0.0"), ("v3", "g/a/c/0/0"), ("v3-draft", "data/g/a/c0/0")] {
         let place = Place::new();
         let store = place.at("store");
@@ -179,11 +179,11 @@ fn arrays_grow_and_shrink_at_their_beginning() {
     assert!(message.contains("chunk grid `regular` has no origin"), "{message}");
     assert!(message.contains("/g/a can only be resized at its end"), "{message}");
     assert_eq!(std::fs::read(place.path("store/g/a/zarr.json")).unwrap(), before);
-    // Nothing at the beginning is no more than another shape.
+    // Zero elements at the start only change the shape.
     bytes(&["resize", &store, "/g/a", "--at-start", "0,0", "--shape", "5,6"]);
 }
 
-/// The line that `erase` prints.
+/// Runs `erase` and returns the line that it prints.
 fn erased(arguments: &[&str]) -> String {
     let output = run(&[&["erase"], arguments].concat());
     let message = String::from_utf8(output.stderr).unwrap();
@@ -193,7 +193,7 @@ fn erased(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn nodes_are_erased_with_all_below_them() {
+fn erasing_a_node_erases_the_nodes_below_it() {
     for format in ["v2", "v3", "v3-draft"] {
         let place = Place::new();
         let store = place.at("store");
@@ -204,7 +204,7 @@ fn nodes_are_erased_with_all_below_them() {
         assert!(refused(&["info", &store, "/g/a"], 1).contains("/g/a"));
         assert_eq!(bytes(&["get", &store, "/b", "--format", "raw"]), [1, 2]);
         assert!(place.files("store").iter().all(|file| !file.contains("g/a")), "{:?}", place.files("store"));
-        // `zarr.json` of the root, or `.zgroup`; the draft has an entry point, which stays.
+        // The document of the root goes too: `zarr.json` or `.zgroup`. The entry point of the draft stays.
         let count = if format == "v3-draft" { "2 files" } else { "3 files" };
         assert_eq!(erased(&[&store, "/"]), format!("erased /: {count} removed"), "{format}");
         assert!(place.files("store").iter().all(|file| file == "zarr.json"), "{:?}", place.files("store"));
@@ -288,7 +288,7 @@ fn one_format_is_erased_from_a_folder_that_holds_two() {
 }
 
 #[test]
-fn consolidated_metadata_are_written_where_the_format_has_them() {
+fn consolidated_metadata_is_written_if_the_format_supports_it() {
     for (format, part) in [("v2", ".zmetadata"), ("v3", "zarr.json")] {
         let place = Place::new();
         let store = place.at("store");
@@ -346,7 +346,7 @@ fn data_types_are_created_by_the_names_that_info_prints() {
     assert!(refused(&odd, 1).contains("the size of a code point"));
 }
 
-/// Leaves a file as a program does that was ended while it wrote, some hours ago.
+/// Creates a partly written file, as a program leaves it that was killed `hours` ago.
 fn leave(place: &Place, name: &str, hours: u64) -> String {
     let path = place.file(name, b"half of it");
     let written = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);
@@ -355,7 +355,7 @@ fn leave(place: &Place, name: &str, hours: u64) -> String {
 }
 
 #[test]
-fn what_interrupted_writes_left_behind_is_shown_and_removed() {
+fn temporary_files_of_interrupted_writes_are_listed_and_removed() {
     let place = Place::new();
     let store = place.at("store");
     create(&store, &[]);
@@ -364,7 +364,7 @@ fn what_interrupted_writes_left_behind_is_shown_and_removed() {
     assert_eq!(text(&["clean", &store]), "0 files, 0 B, removed\n");
     let old = leave(&place, "store/g/a/c/0/.zarr-tmp-0123456789abcdef-0-1", 25);
     let recent = leave(&place, "store/.zarr-tmp-0123456789abcdef-0-2", 2);
-    // Nobody takes them for values.
+    // Temporary files are not read as values.
     assert_eq!(bytes(&["get", &store, "/g/a", "--format", "raw"]), [1; 48]);
     assert_eq!(text(&["tree", &store]).lines().count(), 3);
 
@@ -385,10 +385,10 @@ fn what_interrupted_writes_left_behind_is_shown_and_removed() {
     assert!(refused(&["clean", &store, "--older-than", "5"], 2).contains("90s, 10m, 2h or 7d"));
 }
 
-/// As on a disk that gets full: no file may have more than some 2 KiB.
+/// Limits files to about 2 KiB, which has the effect of a full disk.
 #[cfg(unix)]
 #[test]
-fn a_write_that_fails_leaves_the_old_value_and_nothing_else() {
+fn a_failed_write_leaves_only_the_old_value() {
     let place = Place::new();
     let store = place.at("store");
     let copy = place.at("copy");

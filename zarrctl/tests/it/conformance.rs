@@ -1,9 +1,9 @@
-//! `conformance`: what it says, writes and ends with.
+//! `conformance`: its output, its report files and its exit status.
 
 use crate::support::{Place, run, text};
 
 #[test]
-fn a_plugin_is_held_to_the_rules_of_its_kind_and_the_report_is_written_in_each_form() {
+fn a_plugin_is_checked_and_the_report_is_written_in_each_form() {
     let place = Place::new();
     let [json, html, junit, badge] = ["a.json", "a.html", "a.xml", "badge.json"].map(|name| place.at(name));
     let said = text(&[
@@ -29,7 +29,7 @@ fn a_plugin_is_held_to_the_rules_of_its_kind_and_the_report_is_written_in_each_f
 }
 
 #[test]
-fn only_rules_up_to_a_level_are_looked_at_and_a_list_may_expect_some_to_be_broken() {
+fn rules_above_the_level_are_skipped_and_expected_failures_are_listed() {
     let place = Place::new();
     let lowest = text(&["conformance", "plugin", "regular", "--level", "L0"]);
     assert!(lowest.starts_with("chunk grid `regular`: L0"), "{lowest}");
@@ -47,7 +47,7 @@ fn only_rules_up_to_a_level_are_looked_at_and_a_list_may_expect_some_to_be_broke
 }
 
 #[test]
-fn what_nobody_is_called_and_what_is_no_level_is_named() {
+fn unknown_plugins_and_levels_are_named() {
     let output = run(&["conformance", "plugin", "zsdt"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("zstd"));
@@ -64,7 +64,7 @@ fn what_nobody_is_called_and_what_is_no_level_is_named() {
 }
 
 #[test]
-fn a_store_is_held_to_the_rules_unless_anything_is_there() {
+fn an_empty_store_is_checked_and_another_one_is_refused() {
     let place = Place::new();
     let store = place.at("new");
     let json = place.at("a.json");
@@ -82,7 +82,7 @@ fn a_store_is_held_to_the_rules_unless_anything_is_there() {
 }
 
 #[test]
-fn a_store_that_holds_something_is_held_to_the_rules_below_a_prefix_of_its_own() {
+fn a_store_with_values_is_checked_below_a_temporary_prefix() {
     let place = Place::new();
     place.file("taken/a/b", b"kept");
     let store = place.at("taken");
@@ -98,7 +98,7 @@ fn a_store_that_holds_something_is_held_to_the_rules_below_a_prefix_of_its_own()
     assert_eq!(std::fs::read_dir(place.path("taken")).unwrap().count(), 1, "no empty folder stays");
     assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");
 
-    // A broken rule leaves nothing either.
+    // A violated rule does not leave files either.
     let expect = place.file("expect", format!("{store} store-size # wrongly\n").as_bytes());
     let output = run(&["conformance", "store", &store, "--inside", "--expect", &expect]);
     assert_eq!(output.status.code(), Some(1));
@@ -106,7 +106,7 @@ fn a_store_that_holds_something_is_held_to_the_rules_below_a_prefix_of_its_own()
 }
 
 #[test]
-fn codecs_decode_hostile_input_in_a_process_of_their_own_and_nothing_but_the_report_is_said() {
+fn codecs_decode_hostile_input_in_a_separate_process_without_other_output() {
     let place = Place::new();
     let json = place.at("a.json");
     let output = run(&["conformance", "plugin", "zstd", "statistics", "--level", "L2", "--json", &json]);
@@ -116,12 +116,12 @@ fn codecs_decode_hostile_input_in_a_process_of_their_own_and_nothing_but_the_rep
     let rule = report.split("\"codec-allocation\"").nth(1).unwrap();
     let rule = &rule[..rule.find("\"milliseconds\"").unwrap()];
     let cases: u32 = rule.split("\"cases\": ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
-    // One for each example; this program does not count what it allocates.
+    // One case for each example; this program does not count its allocations.
     assert!(cases >= 3, "{rule}");
     assert!(rule.contains("\"verdict\": \"passed\""), "{rule}");
 }
 
-/// This program as a reader.
+/// Returns the command that makes this program the reader under test.
 fn own_reader() -> String {
     format!(
         "'{}' get {{store}} {{array}} --strict --format raw --output {{out}}",
@@ -152,7 +152,7 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
         let (refused, others) = counts(refused, " others refused");
         assert_eq!(refused, others, "{said}");
     }
-    // Chunks of several GiB, and the like.
+    // For example chunks of several GiB.
     assert!(not_supported.len() <= 5, "{said}");
     let read = |file: &str| std::fs::read_to_string(file).unwrap();
     assert!(read(&json).contains("\"outcome\": \"refused\""));
@@ -162,7 +162,7 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
 }
 
 #[test]
-fn hierarchies_that_are_made_up_are_read_as_they_were_meant() {
+fn generated_hierarchies_are_read_as_expected() {
     let place = Place::new();
     let reader = own_reader();
     let folder = place.at("kept");
@@ -183,7 +183,8 @@ fn hierarchies_that_are_made_up_are_read_as_they_were_meant() {
     assert_eq!(said, lines.concat());
     assert!(place.files("kept/v3/generated/3/0").contains(&"zarr.json".to_owned()));
 
-    // One that refuses all is wrong where the texts themselves say what there is, and else it is told apart.
+    // A reader that refuses everything is wrong only where the specification defines the result; the report separates
+    // these cases.
     let refusing = [
         "conformance",
         "format",
@@ -201,14 +202,14 @@ fn hierarchies_that_are_made_up_are_read_as_they_were_meant() {
     let failed =
         said.lines().find(|line| line.ends_with(": refused-valid (an error for what is valid)")).unwrap();
     let id = failed.split(':').next().unwrap();
-    // The name alone makes it again.
+    // The name is enough to generate the hierarchy again.
     assert!(said.contains(&format!("--only {id}\n")), "{said}");
     let again = text(&["conformance", "format", "--reader", &reader, "--only", id]);
     assert_eq!(again, "reader: v3: 1 of 1 valid ones read\n");
 }
 
 #[test]
-fn a_reader_that_is_wrong_is_told_so_unless_that_is_known() {
+fn wrong_results_of_a_reader_are_reported_unless_they_are_expected() {
     let place = Place::new();
     let wrong = ["conformance", "format", "--reader", "echo no >&2; exit 1", "--only", "v3/edge-chunks"];
     let output = run(&wrong);
@@ -229,7 +230,7 @@ fn a_reader_that_is_wrong_is_told_so_unless_that_is_known() {
 }
 
 #[test]
-fn the_stored_hierarchies_are_listed_and_kept_where_that_is_asked_for() {
+fn the_stored_hierarchies_are_listed_and_copied_to_a_folder() {
     let place = Place::new();
     let listed = text(&["conformance", "format", "--list", "--format", "draft"]);
     assert!(listed.starts_with("draft/plain\n    An array with one chunk. ["), "{listed}");

@@ -2,7 +2,7 @@
 
 use crate::support::{Place, bytes, refused, run, text};
 
-/// A hierarchy of two groups with attributes and arrays.
+/// Creates a hierarchy of two groups with attributes and arrays.
 fn source(place: &Place, format: &str) -> String {
     let store = place.at("source");
     let more = ["--format", format, "--attr", "n=1", "--fill", "-1", "--codec", r#"gzip:{"level":1}"#];
@@ -38,7 +38,7 @@ fn source(place: &Place, format: &str) -> String {
     store
 }
 
-/// What a verb that did what it was asked to said besides.
+/// Runs a command that succeeds, and returns what it prints to standard error.
 fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
     let messages = String::from_utf8(output.stderr).unwrap();
@@ -60,7 +60,7 @@ fn same_elements(place: &Place, copy: &str) {
 }
 
 #[test]
-fn hierarchies_go_from_every_format_to_every_format() {
+fn hierarchies_are_copied_between_all_formats() {
     for from in ["v2", "v3", "v3-draft"] {
         for to in ["v2", "v3", "v3-draft"] {
             let place = Place::new();
@@ -74,17 +74,17 @@ fn hierarchies_go_from_every_format_to_every_format() {
 }
 
 #[test]
-fn chunks_are_copied_as_they_are_where_nothing_changes() {
+fn unchanged_chunks_are_copied_without_decoding() {
     let place = Place::new();
     let store = source(&place, "v3");
-    // No gzip stream: nobody decodes it on the way.
+    // This is not a gzip stream, so the copy must not decode it.
     place.file("source/g/a/c/0/0", b"not gzip");
     bytes(&["copy", &store, &place.at("copy")]);
     assert_eq!(place.files("copy"), place.files("source"));
     assert_eq!(std::fs::read(place.path("copy/g/a/c/0/0")).unwrap(), b"not gzip");
     let message = refused(&["copy", &store, &place.at("other"), "--chunks", "7,10", "--path", "/g"], 1);
     assert!(message.contains("c/0/0"), "{message}");
-    // What came to nothing has no documents.
+    // A failed copy does not leave metadata documents.
     assert!(
         place.files("other").iter().all(|file| !file.ends_with("zarr.json")),
         "{:?}",
@@ -119,7 +119,7 @@ fn chunks_shards_and_codecs_can_change() {
         assert!(info.contains(part), "{part} in {info}");
         assert!(info.contains("fill value        -1"), "{info}");
     }
-    // From shards to a format without, and to other shards.
+    // From shards to a format without shards, and to other shards.
     let told = said(&["copy", &place.at("copy0"), &place.at("flat"), "--format", "v2"]);
     let shards =
         "/g/a: `codecs`: shards, which v2 does not support; their inner chunks are the chunks of the copy";
@@ -134,7 +134,7 @@ fn chunks_shards_and_codecs_can_change() {
 }
 
 #[test]
-fn a_subtree_keeps_its_path_and_joins_what_is_there() {
+fn a_subtree_keeps_its_path_and_joins_the_existing_hierarchy() {
     let place = Place::new();
     let store = source(&place, "v3");
     let copy = place.at("copy");
@@ -149,7 +149,7 @@ fn a_subtree_keeps_its_path_and_joins_what_is_there() {
 }
 
 #[test]
-fn what_the_target_cannot_say_is_refused_before_anything_is_written() {
+fn names_that_the_target_does_not_support_are_refused_before_writing() {
     let place = Place::new();
     let store = source(&place, "v3");
     run(&["create", &store, "/größe", "--shape", "1", "--dtype", "int8"]);
@@ -167,7 +167,7 @@ fn what_the_target_cannot_say_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn chunks_that_an_attempt_left_behind_do_not_show() {
+fn chunks_of_an_earlier_attempt_are_not_read() {
     let place = Place::new();
     let store = source(&place, "v3");
     place.file("copy/h/sparse/c/0/0", b"from another time");
@@ -185,7 +185,7 @@ fn a_copy_onto_or_into_itself_is_refused() {
     assert!(refused(&["copy", &store, &inside], 1).contains("is inside SRC"));
     assert!(refused(&["copy", &store, &place.at("source/g/../copy")], 1).contains("is inside SRC"));
     assert_eq!(place.files("source"), before);
-    // A name that begins with the same letters is another place.
+    // A folder whose name begins with that of SRC is not inside SRC.
     bytes(&["copy", &store, &place.at("source2")]);
     bytes(&["copy", &inside.replace("/deeper/copy", "/g"), &place.at("part")]);
 }
@@ -213,7 +213,7 @@ fn names_of_v2_in_any_script_are_copied_unless_strictly() {
 }
 
 #[test]
-fn differences_of_times_become_those_of_integers() {
+fn delta_of_times_becomes_delta_of_integers() {
     let place = Place::new();
     let store = place.at("source");
     let create = ["create", &store, "/t", "--shape", "3", "--dtype", "<M8[s]", "--format"];
@@ -230,7 +230,7 @@ fn differences_of_times_become_those_of_integers() {
 }
 
 #[test]
-fn chunk_keys_that_the_target_does_not_have_become_its_own() {
+fn unsupported_chunk_key_encodings_are_replaced() {
     let place = Place::new();
     let store = place.at("source");
     let encoding = r#"{"name":"zarrs.default_suffix","configuration":{"separator":"/","suffix":".bin"}}"#;
@@ -248,14 +248,14 @@ fn chunk_keys_that_the_target_does_not_have_become_its_own() {
     }
 }
 
-/// Replaces a part of a file that is there.
+/// Replaces part of an existing file.
 fn edit(place: &Place, file: &str, before: &str, after: &str) {
     let text = std::fs::read_to_string(place.path(file)).unwrap();
     assert!(text.contains(before), "{text}");
     place.file(file, text.replace(before, after).as_bytes());
 }
 
-/// A hierarchy of the draft with all that other formats have no form of.
+/// Creates a hierarchy in the draft with everything that other formats cannot represent.
 fn peculiar(place: &Place) -> String {
     let store = place.at("peculiar");
     let names = r#"{"extension":"https://zarr-kit.example/spec/extensions/dimension-names/1.0","must_understand":false,
@@ -294,7 +294,7 @@ fn peculiar(place: &Place) -> String {
 }
 
 #[test]
-fn what_a_format_cannot_say_is_told_before_it_is_left_out() {
+fn losses_are_listed_before_they_are_accepted() {
     let place = Place::new();
     let store = peculiar(&place);
     let uri = |path: &str| format!("https://zarr-kit.example/spec/{path}/1.0");
@@ -334,10 +334,10 @@ fn what_a_format_cannot_say_is_told_before_it_is_left_out() {
         assert_eq!(attributes.contains("_ARRAY_DIMENSIONS"), format == "v2", "{attributes}");
         let info = text(&["info", &copy, "/g/a"]);
         assert_eq!(info.contains("dimension names   y, -"), format == "v3", "{info}");
-        // v3 takes the grid by its URI.
+        // v3 stores the grid with its URI.
         assert_eq!(info.contains(r#""origin":[-1,2]"#), format == "v3", "{info}");
     }
-    // And back: names are an extension, the grid has its type.
+    // The copy back has the dimension names as an extension and the grid by its type.
     let back = place.at("back");
     bytes(&["copy", &place.at("v3"), &back, "--format", "v3-draft"]);
     let document = std::fs::read_to_string(place.path("back/meta/g/a.array.json")).unwrap();
@@ -359,7 +359,7 @@ fn a_copy_of_the_draft_keeps_its_metadata_encoding_and_known_extensions() {
     assert!(place.files("same").contains(&"meta/a.array.cbor".to_owned()), "{:?}", place.files("same"));
     let told = said(&["copy", &store, &place.at("v3"), "--format", "v3"]);
     assert!(told.contains("`metadata_encoding`: encoding `"), "{told}");
-    // What is there already keeps its own.
+    // An existing hierarchy keeps its metadata encoding.
     bytes(&["create", &place.at("json"), "/b", "--shape", "2", "--dtype", "int8", "--format", "v3-draft"]);
     let told = said(&["copy", &store, &place.at("json")]);
     assert!(told.contains("the copy uses `json`"), "{told}");
@@ -367,7 +367,7 @@ fn a_copy_of_the_draft_keeps_its_metadata_encoding_and_known_extensions() {
 }
 
 #[test]
-fn what_would_change_values_is_copied_only_when_asked_for() {
+fn copies_that_change_values_need_lossy() {
     let place = Place::new();
     let store = place.at("source");
     let create = ["create", &store, "/nan", "--shape", "4", "--chunks", "2", "--dtype", "float32", "--fill"];
@@ -389,7 +389,7 @@ fn what_would_change_values_is_copied_only_when_asked_for() {
 }
 
 #[test]
-fn an_unknown_type_is_copied_as_it_is_or_as_its_fallback_when_asked_for() {
+fn an_unknown_type_is_copied_unchanged_or_as_its_fallback() {
     let place = Place::new();
     let store = place.at("source");
     let create = ["create", &store, "/a", "--shape", "2", "--dtype", "<M8[s]", "--fill", "0"];
@@ -421,7 +421,7 @@ fn an_unknown_type_is_copied_as_it_is_or_as_its_fallback_when_asked_for() {
 }
 
 #[test]
-fn every_array_that_cannot_be_copied_is_named_with_every_reason() {
+fn a_refused_copy_names_every_array_and_every_reason() {
     let place = Place::new();
     let store = place.at("store");
     let scaled = r#"scale_offset:{"scale":2.0,"offset":1.0}"#;
@@ -439,7 +439,7 @@ fn every_array_that_cannot_be_copied_is_named_with_every_reason() {
         assert!(lines[1].contains("`scale_offset`") && lines[1].contains("bfloat16"), "{message}");
         assert!(lines[2].contains("`reshape`") && lines[2].contains("`scale_offset`"), "{message}");
     }
-    // What is asked for may be at fault, too.
+    // The options may be invalid, too.
     let asked = ["--chunks", "3", "--shards", "4", "--codec", "nothing"];
     let message = refused(&[&["copy", &store, &place.at("copy")], &asked[..]].concat(), 1);
     let lines: Vec<_> = message.lines().collect();
@@ -447,7 +447,7 @@ fn every_array_that_cannot_be_copied_is_named_with_every_reason() {
     let names_both = |line: &&str| line.contains("`shards`: [4]") && line.contains("`nothing`");
     assert!(lines[1..].iter().all(names_both), "{message}");
     assert!(place.files("copy").is_empty());
-    // So are those that are there already.
+    // Arrays that exist in the target are named, too.
     let copy = place.at("copy");
     for path in ["/a", "/fine"] {
         bytes(&["create", &copy, path, "--shape", "5", "--dtype", "uint8"]);
@@ -456,7 +456,7 @@ fn every_array_that_cannot_be_copied_is_named_with_every_reason() {
     assert!(message.contains("\n  /a: ") && message.contains("\n  /fine: "), "{message}");
 }
 
-/// What a lenient reader passes over is not written again, also inside of shards.
+/// A copy does not reproduce deviations that a lenient reader accepts, not even inside shards.
 #[test]
 fn a_copy_is_strict_where_its_source_is_not() {
     let place = Place::new();
@@ -549,7 +549,7 @@ fn codecs_that_change_elements_need_lossy() {
 }
 
 #[test]
-fn the_same_copy_again_completes_a_copy_that_was_killed_between_two_documents() {
+fn repeating_a_killed_copy_completes_it() {
     let place = Place::new();
     let store = place.at("store");
     let copy = place.at("copy");
@@ -559,7 +559,7 @@ fn the_same_copy_again_completes_a_copy_that_was_killed_between_two_documents() 
         bytes(&["put", &store, path, &ones, "--format", "raw"]);
     }
     bytes(&["copy", &store, &copy]);
-    // A copy that is complete is not made again.
+    // A complete copy is not repeated.
     let message = refused(&["copy", &store, &copy], 1);
     assert!(message.contains("\n  /a: ") && message.contains("\n  /b: "), "{message}");
     std::fs::remove_file(place.path("copy/b/zarr.json")).unwrap();
@@ -573,7 +573,7 @@ fn the_same_copy_again_completes_a_copy_that_was_killed_between_two_documents() 
 }
 
 #[test]
-fn a_group_that_consolidated_metadata_lack_is_taken_over() {
+fn a_group_missing_from_consolidated_metadata_is_reused() {
     for format in ["v2", "v3"] {
         let place = Place::new();
         let store = place.at("store");
@@ -587,7 +587,7 @@ fn a_group_that_consolidated_metadata_lack_is_taken_over() {
         let before =
             ["zarr.json", ".zmetadata"].map(|name| (name, std::fs::read(place.path("copy").join(name))));
         create(&copy, "/g/c");
-        // A program that was killed before it wrote the consolidated metadata leaves these.
+        // A program that is killed before it writes the consolidated metadata leaves these documents.
         for (name, contents) in before.into_iter().filter_map(|(name, contents)| Some((name, contents.ok()?)))
         {
             std::fs::write(place.path("copy").join(name), contents).unwrap();

@@ -1,4 +1,4 @@
-//! `--durable`: which commands wait for the disk.
+//! `--durable`: which commands wait until their writes are on the disk.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::kills::trace::{End, run};
 use crate::support::{Place, bytes, program};
 
-/// Runs a command in the folder of `place`. Returns the files and folders below it that the command waits for.
+/// Runs a command in the folder of `place`. Returns the files and folders below it that the command syncs.
 fn synced(place: &Place, command: &mut Command, arguments: &[&str]) -> BTreeSet<String> {
     let root = place.path("").canonicalize().unwrap();
     let run = run(command.args(arguments), &root, None);
@@ -16,7 +16,7 @@ fn synced(place: &Place, command: &mut Command, arguments: &[&str]) -> BTreeSet<
     run.synced.iter().filter_map(below).collect()
 }
 
-/// A store with an array of two chunks, and elements to write to it.
+/// Creates a store with an array of two chunks, and a file with elements to write to it.
 fn prepared() -> Place {
     let place = Place::new();
     let store = place.at("store");
@@ -25,7 +25,7 @@ fn prepared() -> Place {
     place
 }
 
-/// Every command that writes, and folders that it waits for if asked to.
+/// Every command that writes, with folders that it syncs with `--durable`.
 const COMMANDS: [(&[&str], &[&str]); 11] = [
     (
         &["create", "new/store", "/b", "--shape", "4", "--dtype", "int8"],
@@ -44,7 +44,7 @@ const COMMANDS: [(&[&str], &[&str]); 11] = [
 ];
 
 #[test]
-fn every_command_that_writes_waits_for_the_disk_if_asked_to() {
+fn every_command_that_writes_syncs_with_durable() {
     for (arguments, folders) in COMMANDS {
         let without = synced(&prepared(), &mut program(), arguments);
         // An archive is never named before its contents are on the disk.
@@ -60,7 +60,7 @@ fn every_command_that_writes_waits_for_the_disk_if_asked_to() {
 }
 
 #[test]
-fn clean_waits_for_the_disk_if_asked_to() {
+fn clean_syncs_with_durable() {
     let clean = ["clean", "store", "--older-than", "0s"];
     for (option, waits) in [(&[][..], false), (&["--durable"], true)] {
         let place = prepared();
@@ -71,7 +71,7 @@ fn clean_waits_for_the_disk_if_asked_to() {
 }
 
 #[test]
-fn a_description_of_a_store_decides_for_itself() {
+fn the_description_of_a_store_overrides_the_option() {
     for (more, waits) in [("", true), (r#","durable":false"#, false), (r#","durable":true"#, true)] {
         let place = prepared();
         let store = format!(r#"{{"type":"filesystem","path":"store"{more}}}"#);
@@ -81,7 +81,7 @@ fn a_description_of_a_store_decides_for_itself() {
 }
 
 #[test]
-fn the_variable_is_a_default_that_must_be_understood() {
+fn the_environment_variable_is_the_default_and_must_be_valid() {
     let place = prepared();
     let set = ["attrs", "store", "/g/a", "--set", "k=1"];
     for value in ["0", "false", ""] {

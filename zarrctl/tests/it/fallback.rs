@@ -1,8 +1,8 @@
-//! Arrays of a data type that is not known, through what their documents name in its place.
+//! Arrays of an unknown data type, read and written as the fallback data type of their documents.
 
 use crate::support::{Place, bytes, refused, run, text};
 
-/// An array `/a` of four elements, of a type that nobody knows and that `int64` stands in for.
+/// Creates an array `/a` of four elements, of an unknown data type with the fallback `int64`.
 fn unknown(place: &Place) -> String {
     let store = place.at("store");
     let create =
@@ -17,7 +17,7 @@ fn unknown(place: &Place) -> String {
     store
 }
 
-/// What stands on both outputs of a verb that did what it was asked to.
+/// Runs a command that succeeds, and returns its standard output and standard error.
 fn both(arguments: &[&str]) -> (String, String) {
     let output = run(arguments);
     let messages = String::from_utf8(output.stderr).unwrap();
@@ -26,7 +26,7 @@ fn both(arguments: &[&str]) -> (String, String) {
 }
 
 #[test]
-fn whatever_is_shown_says_that_it_is_a_fallback() {
+fn all_output_names_the_fallback() {
     let place = Place::new();
     let store = unknown(&place);
     for verb in ["get", "put"] {
@@ -60,7 +60,7 @@ fn whatever_is_shown_says_that_it_is_a_fallback() {
 }
 
 #[test]
-fn elements_of_a_fallback_are_written_when_asked_for() {
+fn elements_of_a_fallback_are_written_only_on_request() {
     let place = Place::new();
     let store = unknown(&place);
     let before = std::fs::read(place.path("store/meta/a.array.json")).unwrap();

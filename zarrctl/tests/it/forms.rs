@@ -1,4 +1,4 @@
-//! `put` and `get`: what comes in and out.
+//! `put` and `get`: the file formats that they read and write.
 
 use crate::numpy;
 use crate::support::{Place, bytes, program, refused, run_with_input, text, unhex};
@@ -9,7 +9,7 @@ fn created(place: &Place, format: &str, shape: &str, dtype: &str) -> String {
     store
 }
 
-/// Puts a file of NumPy's, and gets it back.
+/// Writes a NumPy file to an array, and reads it back.
 fn round_trip(format: &str, shape: &str, dtype: &str, file: &str) -> Vec<u8> {
     let place = Place::new();
     let store = created(&place, format, shape, dtype);
@@ -19,7 +19,7 @@ fn round_trip(format: &str, shape: &str, dtype: &str, file: &str) -> Vec<u8> {
 }
 
 #[test]
-fn files_that_numpy_wrote_come_back_byte_for_byte() {
+fn numpy_files_are_reproduced_byte_for_byte() {
     for format in ["v2", "v3"] {
         for (shape, dtype, file) in [
             ("2,3", "int16", numpy::INT16_C),
@@ -33,14 +33,14 @@ fn files_that_numpy_wrote_come_back_byte_for_byte() {
         }
     }
     assert_eq!(round_trip("v3-draft", "2,3", "int16", numpy::INT16_C), unhex(numpy::INT16_C));
-    // v3 has no fields that are arrays.
+    // v3 does not support array fields.
     let dtype = r#"[["a","<u2"],["b","|S3"],["c","<f4",[2]]]"#;
     assert_eq!(round_trip("v2", "2", dtype, numpy::STRUCT), unhex(numpy::STRUCT));
     assert_eq!(round_trip("v3", "1", r#"[["温","<i2"]]"#, numpy::VERSION_THREE), unhex(numpy::VERSION_THREE));
 }
 
 #[test]
-fn fortran_order_and_big_endian_are_turned_around() {
+fn fortran_order_and_big_endian_are_converted() {
     let elements: Vec<u8> = (0..6).flat_map(|number| (f64::from(number) / 4.0).to_le_bytes()).collect();
     let file = round_trip("v3", "2,3", "float64", numpy::FLOAT64_BIG_FORTRAN);
     assert!(
@@ -55,7 +55,7 @@ fn fortran_order_and_big_endian_are_turned_around() {
 }
 
 #[test]
-fn all_versions_of_the_file_format_are_read() {
+fn all_versions_of_the_npy_format_are_read() {
     let file = round_trip("v3", "1", "int16", numpy::VERSION_TWO);
     assert_eq!(file[128..], [7, 0]);
     assert_eq!(round_trip("v2", "1", r#"[["温","<i2"]]"#, numpy::VERSION_THREE), unhex(numpy::VERSION_THREE));
@@ -72,7 +72,7 @@ fn a_type_that_numpy_does_not_have_is_refused_in_one_sentence() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_refused_before_anything_is_written() {
+fn unsuitable_files_are_refused_before_anything_is_written() {
     let place = Place::new();
     let store = created(&place, "v3", "2,3", "int16");
     let whole = unhex(numpy::INT16_C);
@@ -122,13 +122,13 @@ fn raw_is_little_endian_in_c_order_whatever_is_stored() {
 }
 
 #[test]
-fn items_of_variable_length_stand_behind_their_size() {
+fn items_of_variable_length_follow_their_size() {
     for format in ["v2", "v3"] {
         let place = Place::new();
         let store = created(&place, format, "3", "string");
         let raw = "\x05\0\0\0größ".as_bytes();
         let raw = [&raw[..4], b"\xc3\xb6", &raw[4..6], b"\n", b"\0\0\0\0", b"\x02\0\0\0a\""].concat();
-        // Sizes are of bytes: ö, g, r and a newline are five.
+        // Sizes count bytes: ö, g, r and a newline are five bytes.
         let output = run_with_input(&["put", &store, "/a", "-"], &raw);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(bytes(&["get", &store, "/a", "--format", "raw"]), raw, "{format}");
@@ -141,7 +141,7 @@ fn items_of_variable_length_stand_behind_their_size() {
 }
 
 #[test]
-fn json_has_the_forms_of_fill_values_nested_by_shape() {
+fn json_elements_look_like_fill_values_nested_by_shape() {
     let place = Place::new();
     let store = created(&place, "v3", "2,3", "float32");
     let values = [0.0f32, -0.0, f32::NAN, f32::INFINITY, 1.5, -2.0e20];
@@ -155,7 +155,7 @@ fn json_has_the_forms_of_fill_values_nested_by_shape() {
     assert_eq!(text(&["get", &store, "/a", "--select", "0:0", "--format", "json"]), "[]\n");
 }
 
-/// One element of a type, as each format stores it.
+/// Returns one element of this data type as JSON and as CSV.
 fn element(format: &str, dtype: &str, raw: &[u8]) -> [String; 2] {
     let place = Place::new();
     let store = created(&place, format, "1", dtype);
@@ -192,14 +192,14 @@ fn structures_are_objects_in_json_and_columns_in_csv() {
         );
         assert_eq!(csv, "n,when,\"what, where\"\r\n7,2001-01-01T00:00:05,\"a,b\"\r\n", "{format}");
     }
-    // v3 has no fields that are arrays.
+    // v3 does not support array fields.
     let [json, csv] = element("v2", r#"[["a","|i1",[2,2]],["b","|i1"]]"#, &[1, 2, 3, 4, 5]);
     assert_eq!(json, "[{\"a\":[[1,2],[3,4]],\"b\":5}]\n");
     assert_eq!(csv, "a,b\r\n\"[1, 2, 3, 4]\",5\r\n");
 }
 
 #[test]
-fn cells_that_a_spreadsheet_takes_for_formulas_are_data_and_stay_as_they_are() {
+fn text_that_looks_like_a_formula_is_unchanged_in_csv() {
     let place = Place::new();
     let store = created(&place, "v3", "1", "string");
     let output = run_with_input(&["put", &store, "/a", "-"], b"\x05\0\0\0=A1+1");
@@ -219,7 +219,7 @@ fn csv_has_a_line_for_each_row() {
 }
 
 #[test]
-fn a_file_says_its_form_by_its_name() {
+fn the_file_extension_selects_the_format() {
     let place = Place::new();
     let store = created(&place, "v3", "2", "uint8");
     for (name, contents) in [("a.json", &b"[0, 0]\n"[..]), ("a.csv", b"0\r\n0\r\n"), ("a.bin", &[0, 0])] {
@@ -234,7 +234,7 @@ fn a_file_says_its_form_by_its_name() {
 }
 
 #[test]
-fn a_dash_is_standard_output() {
+fn a_dash_means_standard_output() {
     let place = Place::new();
     let store = created(&place, "v3", "2", "uint8");
     let mut command = program();
@@ -245,7 +245,7 @@ fn a_dash_is_standard_output() {
 }
 
 #[test]
-fn endings_that_are_not_known_need_a_format() {
+fn unknown_file_extensions_need_a_format() {
     let place = Place::new();
     let store = created(&place, "v3", "2", "uint8");
     for (name, part) in [
@@ -285,7 +285,7 @@ fn files_of_other_formats_are_not_taken_for_raw_bytes() {
 }
 
 #[test]
-fn messages_recommend_only_forms_that_the_verb_has() {
+fn messages_recommend_only_formats_that_the_command_supports() {
     let place = Place::new();
     let store = created(&place, "v3", "2", "string");
     let message = refused(&["put", &store, "/a", &place.file("a.npy", &unhex(numpy::UNICODE))], 1);
@@ -295,7 +295,7 @@ fn messages_recommend_only_forms_that_the_verb_has() {
 }
 
 #[test]
-fn selections_are_those_of_numpy() {
+fn selections_work_as_in_numpy() {
     let place = Place::new();
     let store = created(&place, "v3", "5,4", "uint8");
     let raw: Vec<u8> = (0..20).collect();
@@ -315,7 +315,7 @@ fn selections_are_those_of_numpy() {
 }
 
 #[test]
-fn bytes_that_are_no_booleans_are_refused() {
+fn bytes_that_are_not_booleans_are_refused() {
     let place = Place::new();
     let store = created(&place, "v3", "3", "bool");
     let message = refused(&["put", "--format", "raw", &store, "/a", &place.file("raw", &[0, 1, 2])], 1);
@@ -323,7 +323,7 @@ fn bytes_that_are_no_booleans_are_refused() {
 }
 
 #[test]
-fn what_fails_is_named_and_nothing_else() {
+fn a_failure_is_reported_once() {
     let place = Place::new();
     let store = created(&place, "v3", "4", "int8");
     let file = place.file("raw", &[1, 2, 3, 4]);
@@ -340,7 +340,7 @@ fn what_fails_is_named_and_nothing_else() {
 }
 
 #[test]
-fn more_than_a_tebibyte_is_read_only_when_it_is_selected() {
+fn more_than_a_tebibyte_is_read_only_with_a_selection() {
     let place = Place::new();
     let store = place.at("store");
     let create = |path: &str, shape: &str| {

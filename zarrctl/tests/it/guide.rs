@@ -1,4 +1,4 @@
-//! `docs/plugins.md`: every command of it, run in order as a reader would type it.
+//! Runs every command of `docs/plugins.md` in order, as a reader would type it.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::support::Place;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// What stands between three backticks.
+/// A fenced code block.
 struct Block<'t> {
     kind: &'t str,
     text: String,
@@ -28,7 +28,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// All blocks as one script. Cargo builds where other tests do, and with the versions that are here.
+/// Returns all blocks as one script. Cargo uses the target folder of other tests and the lock file of the workspace.
 fn script(blocks: &[Block<'_>]) -> String {
     let mut script = "set -e\ncargo() {\n  [ -e target ] || ln -s \"$SHARED_TARGET\" target\n  \
         [ -e Cargo.lock ] || cp \"$LOCK_FILE\" Cargo.lock\n  command cargo \"$@\"\n}\n"
@@ -49,7 +49,7 @@ fn script(blocks: &[Block<'_>]) -> String {
 }
 
 #[test]
-fn every_command_of_the_guide_does_what_it_says() {
+fn the_commands_of_the_guide_print_what_it_shows() {
     let page = fs::read_to_string(format!("{ROOT}/docs/plugins.md")).unwrap();
     let blocks = blocks(&page);
     let place = Place::new();
@@ -64,7 +64,7 @@ fn every_command_of_the_guide_does_what_it_says() {
     shell.arg("-c").arg(script(&blocks)).current_dir(place.path(""));
     shell.env("CARGO_HOME", kept("CARGO_HOME", ".cargo")).env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"));
     shell.env("PATH", path).env("HOME", place.path("")).env("CARGO_NET_OFFLINE", "true");
-    // How fast it is does not matter here.
+    // The speed of the plugin does not matter here.
     shell.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
     shell
         .env("SHARED_TARGET", target)
@@ -75,7 +75,7 @@ fn every_command_of_the_guide_does_what_it_says() {
     let output = shell.output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success(), "{said}");
-    // What the page shows is what comes out, but for what it leaves out as `…`.
+    // The output has every line that the page shows; `…` stands for any text.
     for Block { text, .. } in blocks.iter().filter(|block| block.kind == "text") {
         for line in text.lines() {
             let found = said.lines().any(|other| line.split('…').all(|part| other.contains(part)));

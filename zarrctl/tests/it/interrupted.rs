@@ -1,4 +1,4 @@
-//! What signals and killed programs leave, and how `clean` removes it.
+//! Leftovers of interrupted and killed programs, and how `clean` removes them.
 
 use crate::support::{Place, bytes, refused, run, text};
 
@@ -27,7 +27,7 @@ fn chunks_without_a_document_are_found_and_removed() {
     assert!(found.contains("store/g/a/: 4 chunks, 24 B: array metadata is missing\n"), "{found}");
     assert!(found.ends_with("4 files, 24 B, would be removed\n"), "{found}");
     assert_eq!(place.files("store"), before);
-    // Somebody may be writing them.
+    // Another program may be writing them.
     assert!(text(&["clean", &store]).contains("4 files, 24 B, kept because"));
     assert_eq!(place.files("store"), before);
     text(&["clean", &store, "--older-than", "0s"]);
@@ -75,7 +75,7 @@ fn chunks_outside_of_the_shape_are_found_and_removed() {
 }
 
 #[test]
-fn files_that_get_left_are_found_and_others_are_not() {
+fn files_left_by_get_are_found_and_others_are_not() {
     let place = Place::new();
     place.file("out/a.npy.5488.part", b"left");
     place.file("out/film.part", b"kept");
@@ -85,7 +85,7 @@ fn files_that_get_left_are_found_and_others_are_not() {
     assert_eq!(place.files("out"), ["2024/05/1", "film.part"]);
 }
 
-/// A store of each format with a group `/g` and chunks of `/g/a` that have no document.
+/// Creates a store of this format with a group `/g` and with chunks of `/g/a` that do not have a document.
 fn with_chunks_left(format: &str) -> (Place, String) {
     let place = Place::new();
     let store = place.at("store");
@@ -209,14 +209,14 @@ mod signals {
 
     use crate::support::{Place, bytes, program};
 
-    /// Sends a signal to a program that has a handler for it, and waits for the end.
+    /// Sends a signal to a program as soon as it has a handler for it, and waits for the program to end.
     fn interrupted(child: Child, signal: &str, bit: u64) -> Output {
         interrupted_after(child, signal, bit, Duration::ZERO)
     }
 
-    /// Sends a signal to a program some time after it has a handler for it, and waits for the end.
+    /// Sends a signal to a program `delay` after it has a handler for it, and waits for the program to end.
     fn interrupted_after(mut child: Child, signal: &str, bit: u64, delay: Duration) -> Output {
-        // Standard input stays open, so that nothing but the signal ends the program.
+        // Standard input stays open, so that only the signal ends the program.
         let _stdin = child.stdin.take();
         let status = format!("/proc/{}/status", child.id());
         let is_caught = || {
@@ -253,7 +253,7 @@ mod signals {
         }
     }
 
-    /// Signals at several moments. The first one comes as soon as the program has a handler.
+    /// Sends signals after several delays. The first comes as soon as the program has a handler.
     fn after_signals(place: &Place, arguments: &[&str]) {
         for delay in [0, 5, 20, 50, 100, 200] {
             let mut command = program();
@@ -272,7 +272,7 @@ mod signals {
         let store = place.at("store");
         let shape = ["--shape", "3000,1000", "--chunks", "30,100", "--dtype", "float64"];
         bytes(&[&["create", &store, "/a"], &shape[..]].concat());
-        // Elements that cannot be compressed well.
+        // Elements that do not compress well.
         let words = (0..6_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes());
         let elements: Vec<u8> = words.flatten().collect();
         let file = place.file("elements.raw", &elements);
@@ -284,7 +284,7 @@ mod signals {
     }
 
     #[test]
-    fn an_interrupted_put_tells_what_is_left() {
+    fn an_interrupted_put_reports_what_remains() {
         let place = Place::new();
         let store = place.at("store");
         bytes(&["create", &store, "/a", "--shape", "10", "--dtype", "int8"]);

@@ -1,12 +1,12 @@
 //! Commands that are killed with SIGKILL while they write.
 //!
-//! Each command is killed at five moments, which are spread over its run. A moment is directly before or after a system
+//! Each command is killed at five moments that are spread over its run. A moment is directly before or after a system
 //! call that changes a file or a folder. The formats take turns, with and without consolidated metadata.
 //!
 //! | variable | meaning |
 //! |---|---|
 //! | `ZARR_KILLS` | kills per command, 5 by default |
-//! | `ZARR_KILLS_SEED` | the number that the moments depend on; it is printed |
+//! | `ZARR_KILLS_SEED` | seed of the random choice of moments; it is printed |
 //!
 //! ```sh
 //! ZARR_KILLS=50 cargo test -p zarrctl --all-features --test it kills -- --nocapture
@@ -39,7 +39,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().unwrap())
 }
 
-/// Random numbers from 0 to 1, the same for the same seed (SplitMix64).
+/// A generator of random numbers from 0 to 1 (SplitMix64). The same seed gives the same numbers.
 struct Random(u64);
 
 impl Random {
@@ -57,14 +57,14 @@ impl Random {
         ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// One number in each of `count` equal parts of the range from 0 to 1.
+    /// Returns one number in each of `count` equal parts of the range from 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "counts are small")]
     fn spread(&mut self, count: usize) -> Vec<f64> {
         (0..count).map(|number| (number as f64 + self.fraction()) / count as f64).collect()
     }
 }
 
-/// Kills the commands of one verb, and prints how often.
+/// Kills the commands of one verb, and prints how many kills there were.
 fn kill(verb: &str, cases: &[Case]) {
     let mut random = Random::of(verb);
     let kills = kills();

@@ -1,4 +1,4 @@
-//! Plugins that are loaded at run time: how they get here, why they are not used, and what it takes until they are.
+//! Plugins that are loaded at run time: packing, installing, trusting and removing them, and why they are not used.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use crate::support::{Place, program};
 
-/// Somebody's home, and a folder for whatever is made.
+/// A temporary folder with the user's home folder `home`.
 struct Home(Place);
 
 impl Home {
@@ -24,7 +24,7 @@ impl Home {
             .unwrap()
     }
 
-    /// What a verb says that does what it was asked to.
+    /// Runs a command that succeeds, and returns its output.
     fn says(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
@@ -32,7 +32,7 @@ impl Home {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What a verb complains of.
+    /// Runs a command that fails, and returns its error message.
     fn refuses(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
@@ -41,18 +41,18 @@ impl Home {
         error
     }
 
-    /// A library that does this in C, beside the codec `example.xor`.
+    /// Builds a library of the codec `example.xor` with more C code.
     fn library(&self, name: &str, more: &str) -> String {
         self.library_of(name, "", more)
     }
 
-    /// As [`Home::library`], with macros of `xor.c`.
+    /// Builds a library like [`Home::library`], with macros of `xor.c`.
     fn library_of(&self, name: &str, macros: &str, more: &str) -> String {
         let source = format!("{macros}\n#include \"tests/plugins/xor.c\"\n{more}");
         self.compiled(name, &source, &[])
     }
 
-    /// As [`Home::library`], with arguments for the linker.
+    /// Builds a library of the codec `example.xor` with arguments for the linker.
     fn linked(&self, name: &str, linked: &[&str]) -> String {
         self.compiled(name, "#include \"tests/plugins/xor.c\"", linked)
     }
@@ -77,7 +77,7 @@ impl Home {
         self.0.path("home/.config/zarr").join(file)
     }
 
-    /// The library, packed, installed and trusted.
+    /// Returns a home with the plugin packed, installed and trusted.
     fn with_trusted_plugin() -> Self {
         let home = Self::new();
         let library = home.library("libxor.so", "");
@@ -88,7 +88,7 @@ impl Home {
     }
 }
 
-/// What manifests call this machine.
+/// The name of this machine in manifests.
 const MACHINE: &str = if cfg!(target_arch = "aarch64") { "linux_arm64" } else { "linux_amd64" };
 
 const ARRAY: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "uint8", "fill_value": 0,
@@ -96,7 +96,7 @@ const ARRAY: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [3], "d
     "codecs": [{"name": "bytes"}, {"name": "example.xor", "configuration": {"key":255}}]}"#;
 
 #[test]
-fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_the_next() {
+fn each_message_names_the_next_step_until_the_array_can_be_read() {
     let home = Home::new();
     home.0.file("a.zarr/zarr.json", ARRAY.as_bytes());
     home.0.file("a.zarr/c/0", &[254, 253, 252]);
@@ -140,7 +140,7 @@ fn an_array_is_read_once_its_plugin_is_installed_and_trusted_and_each_step_says_
     check_writing(&home);
 }
 
-/// Chunks are written through the trusted plugin, too.
+/// Panics unless chunks are written through the trusted plugin.
 fn check_writing(home: &Home) {
     home.0.file("raw", &[1, 2, 3]);
     let create = [
@@ -162,7 +162,7 @@ fn check_writing(home: &Home) {
 }
 
 #[test]
-fn the_same_version_with_other_contents_is_not_installed_over_the_one_that_is_there() {
+fn an_installed_version_is_not_replaced_with_other_contents() {
     let home = Home::with_trusted_plugin();
     let other = home.library("other.so", "int other_code(void) { return 7; }");
     home.says(&["plugins", "pack", &other, "--output", "other"]);
@@ -174,7 +174,7 @@ fn the_same_version_with_other_contents_is_not_installed_over_the_one_that_is_th
     assert!(refusal.contains("first run `zarrctl plugins remove xor-c@1.2.0`"), "{refusal}");
     assert!(home.says(&["plugins", "show", "example.xor"]).starts_with("codec example.xor\n"));
     assert!(home.says(&["plugins", "install", "dist"]).ends_with("It is trusted.\n"));
-    // What replaces the files by hand is not the library that is trusted.
+    // A library that replaces the installed file by hand is not trusted.
     for file in fs::read_dir(home.0.path("other")).unwrap().map(|file| file.unwrap().path()) {
         let extension = file.extension().unwrap().to_str().unwrap();
         let name = if extension == "toml" {
@@ -214,7 +214,7 @@ fn an_upgrade_leaves_the_trusted_version_in_use_until_the_new_one_is_trusted() {
     let as_well = "Version 1.2.0 is also trusted; `zarrctl plugins remove xor-c@1.2.0` removes it.\n";
     assert!(trusted.starts_with("plugin   xor-c 1.10.0\n") && trusted.ends_with(as_well), "{trusted}");
     assert!(plugin(&home).ends_with("xor-c 1.10.0"));
-    // The older one says why it is not used, and nothing contradicts that.
+    // `why` names the reason why the older version is not used, and `show` does not contradict it.
     let why = home.says(&["plugins", "why", "example.xor"]);
     assert!(why.contains("xor-c-1.2.0.toml: ") && why.contains("xor-c-1.10.0.toml comes first"), "{why}");
     assert!(why.ends_with("result: codec `example.xor` comes from plugin xor-c 1.10.0\n"), "{why}");
@@ -231,7 +231,7 @@ fn an_upgrade_leaves_the_trusted_version_in_use_until_the_new_one_is_trusted() {
 }
 
 #[test]
-fn a_plugin_of_a_name_that_is_built_in_is_told_to_be_of_no_use() {
+fn a_plugin_with_a_built_in_name_is_reported_as_unused() {
     let home = Home::new();
     let library = home.library_of("libzstd.so", "#define NAME \"zstd\"", "");
     let warning = "warning: xor-c is not used: this program has its own codec `zstd` (zarr-codec-zstd ";
@@ -247,7 +247,7 @@ fn a_plugin_of_a_name_that_is_built_in_is_told_to_be_of_no_use() {
 }
 
 #[test]
-fn what_a_library_needs_is_shown_and_folders_to_search_are_refused() {
+fn required_libraries_are_shown_and_search_folders_are_refused() {
     let home = Home::new();
     let library = home.library("libxor.so", "");
     let packed = home.says(&["plugins", "pack", &library]);
@@ -281,7 +281,7 @@ fn what_a_library_needs_is_shown_and_folders_to_search_are_refused() {
 }
 
 #[test]
-fn a_fault_of_a_plugin_is_told_with_its_name_and_the_codec() {
+fn a_failure_of_a_plugin_names_the_plugin_and_the_codec() {
     let home = Home::new();
     home.0.file("a.zarr/zarr.json", ARRAY.as_bytes());
     home.0.file("a.zarr/c/0", &[254, 253, 252]);
@@ -316,7 +316,7 @@ fn a_fifo_in_place_of_the_lock_file_or_a_manifest_does_not_block() {
 }
 
 #[test]
-fn what_is_loaded_is_listed_and_shown_beside_what_is_linked() {
+fn loaded_plugins_are_listed_and_shown_with_the_linked_ones() {
     let home = Home::with_trusted_plugin();
     let manifest = home.plugins().join("xor-c-1.2.0.toml");
     let list = home.says(&["plugins"]);
@@ -337,7 +337,7 @@ fn what_is_loaded_is_listed_and_shown_beside_what_is_linked() {
 }
 
 #[test]
-fn why_tells_every_place_and_what_came_of_it() {
+fn why_lists_every_folder_and_the_result() {
     let home = Home::with_trusted_plugin();
     let why = home.says(&["plugins", "why", "example.xor"]);
     let user = home.plugins();
@@ -354,7 +354,7 @@ fn why_tells_every_place_and_what_came_of_it() {
     assert!(linked.contains("result: codec `zstd` is built into zarrctl (zarr-codec-zstd"), "{linked}");
     assert!(home.says(&["plugins", "why", "zsdt"]).contains("result: not found: unknown plugin `zsdt`"));
 
-    // What is wrong with a library only shows when it is read.
+    // A changed library is noticed only when it is read.
     let library = user.join(format!("xor-c-1.2.0-{MACHINE}.so"));
     let bytes = fs::read(&library).unwrap();
     fs::write(&library, [&bytes[..], b"more"].concat()).unwrap();
@@ -371,7 +371,7 @@ fn why_tells_every_place_and_what_came_of_it() {
 }
 
 #[test]
-fn dirs_says_which_folders_there_are_and_which_are_refused() {
+fn dirs_lists_the_folders_and_marks_the_refused_ones() {
     let home = Home::with_trusted_plugin();
     let open = home.0.path("open");
     fs::create_dir(&open).unwrap();
@@ -393,7 +393,7 @@ fn dirs_says_which_folders_there_are_and_which_are_refused() {
 }
 
 #[test]
-fn a_library_that_holds_to_the_rules_passes_a_probe_and_one_that_does_not_fails_it() {
+fn a_correct_library_passes_a_probe_and_a_wrong_one_fails_it() {
     let home = Home::with_trusted_plugin();
     for plugin in ["xor-c", "dist/xor-c.toml", "dist", "libxor.so"] {
         let said = home.says(&["plugins", "probe", plugin, "--level", "L1"]);
@@ -415,11 +415,11 @@ fn a_library_that_holds_to_the_rules_passes_a_probe_and_one_that_does_not_fails_
     assert!(error.contains("wrong fails: it violates "), "{error}");
     assert!(!home.configuration("plugins.quarantine").exists());
     assert!(home.refuses(&["plugins", "probe", "a.zarr"]).contains("a.zarr: No such file"));
-    assert!(home.refuses(&["plugins", "probe", "nobody"]).contains("installed are `xor-c`"));
+    assert!(home.refuses(&["plugins", "probe", "missing"]).contains("installed are `xor-c`"));
 }
 
 #[test]
-fn a_library_or_its_manifest_is_held_to_the_rules_of_its_plugins_alone() {
+fn only_the_plugins_of_the_given_library_or_manifest_are_checked() {
     let home = Home::with_trusted_plugin();
     for file in ["libxor.so", "dist/xor-c.toml"] {
         let said = home.says(&["conformance", "plugin", file, "--level", "L1"]);
@@ -431,7 +431,7 @@ fn a_library_or_its_manifest_is_held_to_the_rules_of_its_plugins_alone() {
 }
 
 #[test]
-fn a_probe_tries_the_version_that_is_named() {
+fn a_probe_checks_the_named_version() {
     let home = Home::with_trusted_plugin();
     let wrong = "#define VERSION \"1.10.0\"\n#define AFTER_RUN if (to->len) to->start[0] += 1";
     let newer = home.library_of("newer.so", wrong, "");
@@ -443,9 +443,10 @@ fn a_probe_tries_the_version_that_is_named() {
     assert!(error.contains("xor-c fails"), "{error}");
 }
 
-/// Whoever trusts a plugin later finds it in quarantine, until a probe passes: here it crashes where a file is.
+/// A plugin that fails a probe stays in quarantine, also when it is trusted, until a probe passes. This plugin crashes
+/// while a file exists.
 #[test]
-fn a_library_is_out_of_quarantine_when_it_passes() {
+fn a_passed_probe_releases_a_library_from_quarantine() {
     let home = Home::new();
     let trap = home.0.path("trap");
     let library = home.library(
@@ -471,7 +472,7 @@ fn a_library_is_out_of_quarantine_when_it_passes() {
 }
 
 #[test]
-fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
+fn errors_of_pack_install_and_trust_name_the_remedy() {
     let home = Home::new();
     home.0.file("text.so", b"no library");
     fs::create_dir(home.0.path("empty")).unwrap();
@@ -495,7 +496,7 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
     refuses(&["install", "nowhere"], "nowhere: No such file or directory");
     refuses(&["trust", "text.so"], "that is a file; first install it with `zarrctl plugins install`");
     refuses(&["probe", "empty"], "empty does not contain a manifest");
-    refuses(&["trust", "nobody"], "no installed plugin is named `nobody`; no plugins are installed");
+    refuses(&["trust", "missing"], "no installed plugin is named `missing`; no plugins are installed");
     let library = home.library("libxor.so", "");
     home.says(&["plugins", "pack", &library]);
     fs::write(home.0.path(&format!("dist/xor-c-1.2.0-{MACHINE}.so")), "another").unwrap();
@@ -506,7 +507,7 @@ fn what_cannot_be_packed_installed_or_trusted_is_told_with_what_to_do() {
 }
 
 #[test]
-fn what_is_removed_is_not_trusted_any_more_and_its_files_are_gone() {
+fn remove_revokes_the_trust_and_deletes_the_files() {
     let home = Home::with_trusted_plugin();
     let files = || home.0.files("home/.local/share/zarr/plugins");
     assert_eq!(files().len(), 2);
@@ -521,10 +522,10 @@ fn what_is_removed_is_not_trusted_any_more_and_its_files_are_gone() {
     );
     assert_eq!((files(), fs::read_to_string(&lock).unwrap().contains("xor-c")), (Vec::new(), false));
     assert!(home.refuses(&["plugins", "remove", "xor-c"]).contains("no installed plugin is named `xor-c`"));
-    // What is installed again has to be trusted again.
+    // A plugin that is installed again must be trusted again.
     home.says(&["plugins", "install", "dist"]);
     assert!(home.refuses(&["plugins", "show", "example.xor"]).contains("it is not trusted yet"));
-    // A plugin of somebody else's folder is not trusted any more, and stays.
+    // A plugin in another folder loses its trust, but its files remain.
     home.says(&["plugins", "trust", "xor-c"]);
     fs::rename(home.plugins(), home.0.path("elsewhere")).unwrap();
     let mut remove = program();
@@ -535,9 +536,9 @@ fn what_is_removed_is_not_trusted_any_more_and_its_files_are_gone() {
     assert_eq!(home.0.files("elsewhere").len(), 2);
 }
 
-/// A lock file that others may write could be trusted by anybody.
+/// Another user could add plugins to a lock file that others may write.
 #[test]
-fn a_lock_file_that_cannot_be_believed_trusts_nothing_and_data_that_needs_none_is_read() {
+fn an_unsafe_lock_file_trusts_nothing_and_does_not_prevent_other_reads() {
     let home = Home::with_trusted_plugin();
     let lock = home.configuration("plugins.lock");
     fs::set_permissions(&lock, fs::Permissions::from_mode(0o666)).unwrap();
@@ -555,15 +556,15 @@ fn a_lock_file_that_cannot_be_believed_trusts_nothing_and_data_that_needs_none_i
     assert!(Path::new(&lock).exists());
 }
 
-/// The library is one that `zarr-plugin` stores.
+/// Uses a stored library of `zarr-plugin`.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn a_plugin_of_version_1_of_the_abi_is_refused_with_what_to_do() {
+fn a_plugin_of_abi_version_1_is_refused_with_the_remedy() {
     let home = Home::new();
     fs::create_dir_all(home.plugins()).unwrap();
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin/tests/v1.0");
     for file in ["abi-1-0-c.toml", "abi-1-0-c-1.0.0-linux_amd64.so"] {
-        // Written again, since the copy of a file would keep the mode of the checkout.
+        // `fs::copy` would keep the mode of the checkout.
         fs::write(home.plugins().join(file), fs::read(format!("{stored}/{file}")).unwrap()).unwrap();
     }
     let refused = "it uses version 1 of the plugin ABI, expected version 2; build it again with the crate \

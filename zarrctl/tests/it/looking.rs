@@ -2,7 +2,7 @@
 
 use crate::support::{Place, bytes, refused, run, text};
 
-/// A v3 hierarchy with a group, an array and one that nobody can read.
+/// Creates a v3 hierarchy with a group, an array and an unreadable array.
 fn hierarchy(place: &Place) -> String {
     let store = place.at("store");
     let create = ["create", &store, "/g/image", "--shape", "10,20", "--chunks", "5,10", "--dtype", "uint16"];
@@ -56,7 +56,7 @@ fn the_root_may_be_empty_or_a_slash() {
 }
 
 #[test]
-fn info_says_what_is_stored_and_who_serves_it() {
+fn info_shows_what_is_stored_and_which_plugins_are_used() {
     let place = Place::new();
     let store = hierarchy(&place);
     let file = place.file("raw", &[1; 100]);
@@ -92,7 +92,7 @@ fn info_says_what_is_stored_and_who_serves_it() {
 }
 
 #[test]
-fn info_of_a_node_that_cannot_be_read_says_the_rest_and_why() {
+fn info_of_an_unreadable_node_shows_the_reason_and_all_other_metadata() {
     let place = Place::new();
     let store = hierarchy(&place);
     let info = text(&["info", &store, "/g/odd"]);
@@ -132,7 +132,7 @@ fn info_of_an_array_with_an_unknown_codec_counts_its_chunks() {
     place.file("v2/1", &[1; 5]);
     let info = text(&["info", &place.at("v2")]);
     assert!(info.contains("1 of 2\n") && info.contains("5 B of 6 B raw"), "{info}");
-    // The draft keeps chunks apart from documents.
+    // The draft stores chunks in a separate folder.
     let draft = place.at("draft");
     bytes(&[
         "create", &draft, "/a/b", "--shape", "4", "--chunks", "2", "--dtype", "int8", "--format", "v3-draft",
@@ -147,7 +147,7 @@ fn info_of_an_array_with_an_unknown_codec_counts_its_chunks() {
 }
 
 #[test]
-fn info_of_a_document_that_its_format_refuses_says_what_stands_in_it() {
+fn info_shows_the_contents_of_an_invalid_document() {
     let place = Place::new();
     let store = hierarchy(&place);
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[4,5],"data_type":"int8",
@@ -191,7 +191,7 @@ fn info_of_a_document_that_its_format_refuses_says_what_stands_in_it() {
 }
 
 #[test]
-fn chunks_of_several_shapes_have_no_one_shape() {
+fn chunks_of_several_shapes_are_shown_with_their_maximum() {
     let place = Place::new();
     let store = place.at("store");
     let grid = r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[4,[1,2,3]]}}"#;
@@ -204,7 +204,7 @@ fn chunks_of_several_shapes_have_no_one_shape() {
 }
 
 #[test]
-fn info_in_json_says_why_chunks_are_unknown() {
+fn info_in_json_gives_the_reason_why_chunks_are_unknown() {
     let place = Place::new();
     let store = hierarchy(&place);
     let document = std::fs::read(place.path("store/g/image/zarr.json")).unwrap();
@@ -218,9 +218,9 @@ fn info_in_json_says_why_chunks_are_unknown() {
 }
 
 #[test]
-fn forms_that_are_let_pass_are_warned_of_and_strictly_refused() {
+fn tolerated_deviations_cause_a_warning_and_strict_refuses_them() {
     let place = Place::new();
-    // A typestring without byte order.
+    // The data type does not have a byte order.
     let zarray = br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"i4","compressor":null,"fill_value":0,
         "order":"C","filters":null}"#;
     place.file("store/.zarray", zarray);
@@ -237,7 +237,7 @@ fn forms_that_are_let_pass_are_warned_of_and_strictly_refused() {
 #[test]
 fn parts_are_read_as_strictly_as_their_array() {
     let place = Place::new();
-    // A field without byte order.
+    // The field does not have a byte order.
     let zarray = br#"{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":[["a","i4"]],"compressor":null,
         "fill_value":null,"order":"C","filters":null}"#;
     place.file("store/.zarray", zarray);
@@ -262,7 +262,7 @@ fn a_folder_of_two_formats_opens_as_either() {
 }
 
 #[test]
-fn a_document_that_is_no_json_is_told_once() {
+fn invalid_json_is_reported_once() {
     let place = Place::new();
     let store = hierarchy(&place);
     place.file("store/g/broken/zarr.json", b"{\"zarr_format\":3");
@@ -273,7 +273,7 @@ fn a_document_that_is_no_json_is_told_once() {
 }
 
 #[test]
-fn sizes_beyond_numbers_of_64_bits_are_not_made_up() {
+fn counts_above_64_bits_are_shown_as_a_lower_bound() {
     let place = Place::new();
     let store = place.at("store");
     let shape = "4611686018427387904,4611686018427387904";
@@ -286,7 +286,7 @@ fn sizes_beyond_numbers_of_64_bits_are_not_made_up() {
 }
 
 #[test]
-fn one_chunk_is_one_chunk() {
+fn a_single_chunk_is_shown_in_the_singular() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/a", "--shape", "3", "--dtype", "int8"]);

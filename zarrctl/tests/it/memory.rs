@@ -1,4 +1,4 @@
-//! The memory budget, as the command line sets it.
+//! The memory budget that the command line sets.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use crate::support::{Place, program};
 
 const MIB: u64 = 1 << 20;
 
-/// The most memory that a process has had, read while it runs.
+/// Returns the peak memory of a process in bytes, read while it runs.
 fn peak_of(child: &mut Child) -> u64 {
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
@@ -25,7 +25,7 @@ fn peak_of(child: &mut Child) -> u64 {
     peak
 }
 
-/// An array of eight chunks side by side, each of 256 MiB of the number 5.
+/// Creates an array of eight chunks in a row, each 256 MiB of the value 5.
 fn large_chunks(place: &Place) {
     let context = Context::linked().unwrap().with_limits(Limits { memory: 1 << 40, ..Limits::default() });
     let store = open_store(context.registry(), &place.at("large")).unwrap();
@@ -42,7 +42,7 @@ fn large_chunks(place: &Place) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn four_threads_decode_large_chunks_in_the_memory_that_was_given() {
+fn four_threads_decode_large_chunks_within_the_memory_budget() {
     let place = Place::new();
     large_chunks(&place);
     let mut command = program();
@@ -52,7 +52,7 @@ fn four_threads_decode_large_chunks_in_the_memory_that_was_given() {
     let peak = peak_of(&mut child);
     assert!(child.wait().unwrap().success());
     assert_eq!(fs::read(place.path("out")).unwrap(), [5; 4 * 32]);
-    // What is decoded is in memory, and no more than the budget and the program itself.
+    // The peak includes a decoded chunk and does not exceed the budget plus the program itself.
     assert!((256 * MIB..512 * MIB + 64 * MIB).contains(&peak), "{} MiB", peak / MIB);
 
     let said = |command: &mut Command| {
@@ -67,13 +67,13 @@ fn four_threads_decode_large_chunks_in_the_memory_that_was_given() {
     for named in named {
         assert!(error.contains(named), "{named}: {error}");
     }
-    // Where the budget is more than the system has.
+    // The budget exceeds the memory of the system.
     let store = place.at("large");
     let get_small = ["--memory", "1TB", "get", "--select", "5,:9", &store, "/a"];
     let output = limited("ulimit -v 300000; export RAYON_NUM_THREADS=1", &get_small);
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && error.contains("out of memory"), "{error}");
-    // The variable is the default of the option.
+    // The environment variable is the default of the option.
     let get = ["get", "--select", "5,:9", "--format", "raw", &place.at("large"), "/a"];
     let (status, error) = said(program().env("ZARR_KIT_MEMORY", "200MB").args(get));
     assert!(status == Some(1) && error.contains("143.0 MiB"), "{error}");
@@ -82,7 +82,7 @@ fn four_threads_decode_large_chunks_in_the_memory_that_was_given() {
 }
 
 #[test]
-fn what_is_no_size_is_refused_with_an_example() {
+fn an_invalid_size_is_refused_with_an_example() {
     for (wrong, status) in [("0", 2), ("much", 2), ("1.5.5GiB", 2), ("20000000TB", 2), ("-1", 2)] {
         let output = program().arg(format!("--memory={wrong}")).args(["tree", "nowhere"]).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
@@ -98,7 +98,7 @@ fn what_is_no_size_is_refused_with_an_example() {
     );
 }
 
-/// Runs with a limit of the shell's.
+/// Runs the program under a limit that the shell sets.
 #[cfg(target_os = "linux")]
 fn limited(limit: &str, arguments: &[&str]) -> std::process::Output {
     let mut shell = Command::new("sh");
@@ -108,7 +108,7 @@ fn limited(limit: &str, arguments: &[&str]) -> std::process::Output {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn no_file_handle_left_is_an_error_and_no_panic() {
+fn running_out_of_file_handles_is_an_error_not_a_panic() {
     let place = Place::new();
     let demo = place.at("demo");
     assert!(program().args(["demo", &demo]).output().unwrap().status.success());
@@ -119,13 +119,13 @@ fn no_file_handle_left_is_an_error_and_no_panic() {
             &["get", &store, "/image/mandelbrot", "--format", "raw"],
         );
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        // With too few handles, the system's loader does not even start the program.
+        // With too few handles, the dynamic loader cannot even start the program.
         assert!(!error.contains("panicked") && output.status.code() != Some(101), "{handles}: {error}");
         assert!(output.status.success() || !error.is_empty(), "{handles}");
     }
 }
 
-/// As in a container with a limit of processes. The system does not limit root, so root becomes another user.
+/// Runs with a limit of processes, as in a container. The system does not limit root, so root becomes another user.
 #[cfg(target_os = "linux")]
 #[test]
 fn without_threads_the_calling_thread_does_the_work() {
@@ -155,7 +155,7 @@ fn without_threads_the_calling_thread_does_the_work() {
         output.stdout
     };
     assert!(without_threads(&[&["get"], &get[..]].concat()) == expected.stdout);
-    // Verbs that wait for signals on a thread where they can.
+    // These verbs wait for signals on a thread if they can start one.
     fs::create_dir(place.path("out")).unwrap();
     fs::set_permissions(place.path("out"), fs::Permissions::from_mode(0o777)).unwrap();
     let [raw, copy, archive] = ["out/a.raw", "out/copy", "out/copy.zip"].map(|name| place.at(name));

@@ -1,4 +1,4 @@
-//! What messages, lists and options are like.
+//! Messages, lists and options.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn array(place: &Place, store: &str) -> String {
 
 #[cfg(unix)]
 #[test]
-fn places_are_shown_as_paths_and_what_is_not_there_is_said_to_be_so() {
+fn missing_folders_are_shown_as_paths() {
     let place = Place::new();
     for name in ["nosuch", "no such", "Données?", "100%"] {
         let missing = place.at(name);
@@ -58,13 +58,13 @@ fn a_data_type_is_created_by_the_name_that_info_prints() {
 }
 
 #[test]
-fn the_range_of_a_level_is_the_one_that_is_checked() {
+fn the_shown_range_of_a_level_is_the_enforced_one() {
     let shown = text(&["plugins", "show", "zstd"]);
     assert!(shown.contains("-131072") && shown.contains("22") && !shown.contains("2147483647"), "{shown}");
 }
 
 #[test]
-fn a_negative_number_of_seconds_is_named() {
+fn a_negative_duration_is_refused() {
     let place = Place::new();
     let store = array(&place, "store");
     let message = refused(&["bench", &store, "/a", "--seconds", "-1"], 2);
@@ -72,7 +72,7 @@ fn a_negative_number_of_seconds_is_named() {
 }
 
 #[test]
-fn a_npy_file_for_text_is_refused_with_what_put_takes() {
+fn a_npy_file_for_strings_is_refused_with_the_supported_format() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/a", "--shape", "2", "--dtype", "string"]);
@@ -83,7 +83,7 @@ fn a_npy_file_for_text_is_refused_with_what_put_takes() {
 }
 
 #[test]
-fn info_says_whether_metadata_are_consolidated_and_an_old_copy_is_noticed() {
+fn info_shows_consolidated_metadata_and_warns_if_it_is_outdated() {
     let place = Place::new();
     for format in ["v3", "v2"] {
         let store = place.at(format);
@@ -118,7 +118,7 @@ fn info_says_whether_metadata_are_consolidated_and_an_old_copy_is_noticed() {
     }
 }
 
-/// Runs a verb that does what it is asked to, with one warning.
+/// Runs a command, and panics unless it succeeds with one warning that contains `part`.
 fn warned(arguments: &[&str], part: &str) {
     let output = run(arguments);
     let told = String::from_utf8(output.stderr).unwrap();
@@ -126,7 +126,7 @@ fn warned(arguments: &[&str], part: &str) {
     assert_eq!(told.lines().count(), 1, "{told}");
 }
 
-/// In a terminal of its own, where there is a program that makes one.
+/// Runs a command in a new terminal. Returns `None` if the program `script` is not installed.
 #[cfg(target_os = "linux")]
 fn in_a_terminal(command: &str) -> Option<String> {
     let program = format!("{} {command}", env!("CARGO_BIN_EXE_zarrctl"));
@@ -141,7 +141,7 @@ fn in_a_terminal(command: &str) -> Option<String> {
 }
 
 #[test]
-fn errors_are_red_where_colours_are_shown_and_plain_elsewhere() {
+fn errors_are_red_only_where_colours_are_shown() {
     let place = Place::new();
     let missing = place.at("none");
     assert!(refused(&["tree", &missing], 1).starts_with("error: "));
@@ -157,7 +157,7 @@ fn errors_are_red_where_colours_are_shown_and_plain_elsewhere() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_terminal_gets_the_corners_of_a_large_array_and_all_of_it_when_asked() {
+fn a_terminal_gets_the_corners_of_a_large_array_unless_all_is_requested() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/a", "--shape", "1000,2000", "--dtype", "int8", "--fill", "7"]);

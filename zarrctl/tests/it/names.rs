@@ -1,4 +1,4 @@
-//! Nodes with unusual names, and nodes that cannot be read: nothing is left out without a word.
+//! Nodes with unusual names and unreadable nodes: nothing is left out silently.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::support::{Place, bytes, refused, run, text};
 
 const GROUP: &str = r#"{"zarr_format":3,"node_type":"group"}"#;
 
-/// A v3 group with the nodes `ok`, `__x` and `tab\tx`, as zarr-python creates them.
+/// Creates a v3 group with the nodes `ok` and `tab\tx`, as zarr-python creates them.
 fn hierarchy(place: &Place) -> String {
     let store = place.at("store");
     bytes(&["create", &store, "/ok", "--shape", "2", "--dtype", "int8"]);
@@ -46,11 +46,11 @@ fn a_reserved_name_is_listed_with_the_reason_and_stops_a_copy() {
     let message = refused(&["copy", &store, &place.at("copy")], 1);
     assert!(message.contains(&format!("nothing is copied:\n  /__x: {reason}")), "{message}");
     assert!(refused(&["info", &store, "__x"], 1).contains(reason));
-    // An archive has every value as it is stored.
+    // `pack` copies every value unchanged.
     let archive = place.at("a.zip");
     bytes(&["pack", &store, &archive]);
     assert!(text(&["tree", &archive]).contains(reason));
-    // Consolidated metadata name nodes only.
+    // Consolidated metadata contains only valid nodes.
     let consolidated = run(&["consolidate", &store]);
     let told = String::from_utf8(consolidated.stderr).unwrap();
     assert!(
@@ -72,7 +72,7 @@ fn a_document_that_cannot_be_read_does_not_end_a_tree() {
             "v3-draft" => place.path("v3-draft/meta/b.array.json"),
             _ => place.path(format).join("b").join(document),
         };
-        // A pipe, which even a privileged user cannot read as a document.
+        // Not even a privileged user can read a pipe as a document.
         fs::remove_file(&document).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&document).status().unwrap();
         assert!(made.success());

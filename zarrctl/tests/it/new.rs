@@ -1,4 +1,4 @@
-//! What `plugins new` makes: it builds, holds to the rules of its kind and is formatted, as it is.
+//! The crates that `plugins new` generates build, follow the rules of their kind and are formatted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::support::{Place, refused, text};
 
-/// Kinds with what else the command line has to say; the codec is the guide's.
+/// Kinds of plugins with their URI, which may be empty. `docs/plugins.md` covers the codec.
 const KINDS: [(&str, &str); 9] = [
     ("codec", "https://example.org/codecs/try/1.0"),
     ("dtype", "https://example.org/data-types/try/1.0"),
@@ -32,7 +32,7 @@ fn made(place: &Place, kind: &str, uri: &str) -> PathBuf {
     folder.into()
 }
 
-/// Cargo as somebody types it there, with the versions that are on this machine already.
+/// Runs cargo in `folder` with the lock file of the workspace, and returns its output.
 pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -44,13 +44,13 @@ pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// One for all crates that are built outside of the workspace.
+/// Returns the target folder of all crates that are built outside the workspace.
 pub(crate) fn shared_target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins")
 }
 
 #[test]
-fn what_is_begun_holds_to_the_rules_of_its_kind_as_it_is() {
+fn a_new_crate_follows_the_rules_of_its_kind() {
     let place = Place::new();
     // The guide builds a codec.
     for (kind, uri) in &KINDS[1..] {
@@ -65,7 +65,7 @@ fn what_is_begun_holds_to_the_rules_of_its_kind_as_it_is() {
 }
 
 #[test]
-fn what_is_begun_is_formatted_and_leaves_nothing_open() {
+fn a_new_crate_is_formatted_and_complete() {
     for (kind, uri) in KINDS.into_iter().chain([("codec", ""), ("dtype", "")]) {
         let place = Place::new();
         let folder = made(&place, kind, uri);
@@ -88,7 +88,7 @@ fn what_is_begun_is_formatted_and_leaves_nothing_open() {
 }
 
 #[test]
-fn where_the_crates_of_the_framework_come_from_can_be_said() {
+fn the_source_of_the_framework_crates_can_be_chosen() {
     let place = Place::new();
     let with = |source: &str, expected: &str| {
         let folder = place.at("made");
@@ -125,9 +125,9 @@ fn where_the_crates_of_the_framework_come_from_can_be_said() {
     assert!(no_tree.contains("is not a source tree of this framework"), "{no_tree}");
 }
 
-/// Without the versions of the crates it depends on, cargo refuses to package a crate.
+/// Cargo packages a crate only if its dependencies have versions.
 #[test]
-fn what_is_begun_can_be_packaged_for_a_registry() {
+fn a_new_crate_can_be_packaged_for_a_registry() {
     let place = Place::new();
     let folder = made(&place, "codec", "");
     let package = [
@@ -145,7 +145,7 @@ fn what_is_begun_can_be_packaged_for_a_registry() {
 }
 
 #[test]
-fn names_and_uris_that_nothing_could_have_are_refused_before_anything_is_written() {
+fn invalid_names_and_uris_are_refused_before_anything_is_written() {
     let place = Place::new();
     let folder = place.at("made");
     let refuses = |arguments: &[&str], told: &str| {
@@ -182,7 +182,7 @@ mod loaded {
     use super::{cargo, shared_target};
     use crate::support::{Place, program};
 
-    /// The program, for somebody whose home is in `place`.
+    /// Runs the program with the home folder in `place`, and returns its output.
     fn zarrctl(place: &Place, arguments: &[&str]) -> String {
         let output = program().args(arguments).env("HOME", place.path("home")).output().unwrap();
         let [said, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
@@ -202,7 +202,7 @@ mod loaded {
         assert!(said.ends_with(&format!("{package} passes.\n")), "{said}");
     }
 
-    /// From the library to elements.
+    /// Panics unless an array can use the data type of the library after it is installed and trusted.
     pub(super) fn an_array_is_of_the_data_type(place: &Place) {
         let array = place.at("a.zarr");
         let create = ["create", &array, "/a", "--shape", "3", "--dtype", "example.dtype", "--fill", "4095"];

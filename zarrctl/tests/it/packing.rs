@@ -1,10 +1,10 @@
-//! `pack`, and archives wherever a store is.
+//! `pack`, and archives as stores of all commands.
 
 use std::fs;
 
 use crate::support::{Place, bytes, refused, text};
 
-/// A hierarchy with an array `/g/a` of 0 to 5, called `a.zarr`.
+/// Creates the hierarchy `a.zarr` with an array `/g/a` of the numbers 0 to 5.
 fn filled(place: &Place, format: &str) -> String {
     let store = place.at("a.zarr");
     let elements = place.file("elements", &[0, 1, 2, 3, 4, 5]);
@@ -26,11 +26,11 @@ fn a_packed_hierarchy_is_read_like_a_folder() {
         }
         let tree = |location: &str| text(&["tree", location]);
         assert_eq!(tree(&archive), tree(&store));
-        // And back.
+        // The archive can be copied back to a folder.
         let copy = place.at("copy.zarr");
         text(&["copy", &archive, &copy]);
         assert_eq!(bytes(&["get", &copy, "/g/a"]), [0, 1, 2, 3, 4, 5]);
-        // An archive is a store to pack like others.
+        // An archive can be packed like any other store.
         let again = place.at("again.ozx");
         text(&["pack", &archive, &again]);
         assert!(fs::read(&again).unwrap() == fs::read(&archive).unwrap());
@@ -54,7 +54,7 @@ fn a_part_of_a_hierarchy_is_packed_as_a_root() {
 }
 
 #[test]
-fn the_version_of_ome_zarr_is_the_comment() {
+fn the_ome_zarr_version_is_the_comment_of_the_archive() {
     let place = Place::new();
     let store = filled(&place, "v3");
     let archive = place.at("a.ozx");
@@ -64,7 +64,7 @@ fn the_version_of_ome_zarr_is_the_comment() {
 }
 
 #[test]
-fn an_archive_is_written_where_nothing_is_and_as_a_whole() {
+fn an_archive_is_written_atomically_and_never_replaces_a_file() {
     let place = Place::new();
     let store = filled(&place, "v3");
     let there = place.file("there.zip", b"mine");
@@ -75,14 +75,14 @@ fn an_archive_is_written_where_nothing_is_and_as_a_whole() {
     );
     assert!(refused(&["pack", &store, &place.at("none/a.zip")], 1).contains("none"));
     assert!(refused(&["pack", &place.at("nothing"), &place.at("b.zip")], 1).contains("no Zarr hierarchy"));
-    // What cannot be read leaves nothing behind.
+    // A failed read leaves no files.
     let broken = place.file("broken.zip", &broken());
     assert!(refused(&["pack", &broken, &place.at("b.zip")], 1).contains("CRC-32"));
     let files = place.files("");
     assert!(!files.iter().any(|file| file.contains(".zarr-tmp-") || file == "b.zip"), "{files:?}");
 }
 
-/// A packed hierarchy, with a bit of a chunk flipped.
+/// Returns a packed hierarchy with one bit of a chunk flipped.
 fn broken() -> Vec<u8> {
     let place = Place::new();
     let store = filled(&place, "v3");
@@ -125,7 +125,7 @@ fn nothing_is_written_into_an_archive() {
 }
 
 #[test]
-fn what_is_no_archive_says_so() {
+fn invalid_archives_are_named() {
     let place = Place::new();
     let tree = |location: &str| refused(&["tree", location], 1);
     let empty = place.file("empty.zip", b"");
@@ -142,7 +142,7 @@ fn what_is_no_archive_says_so() {
     text(&["pack", &store, &archive]);
     let whole = fs::read(&archive).unwrap();
     assert!(tree(&place.file("cut.zip", &whole[..whole.len() - 30])).contains("truncated"));
-    // A folder may be called so.
+    // A folder may have the extension of an archive.
     fs::rename(&store, place.path("folder.zip")).unwrap();
     assert_eq!(bytes(&["get", &place.at("folder.zip"), "/g/a"]), [0, 1, 2, 3, 4, 5]);
 }

@@ -14,7 +14,7 @@ use zarr_kit::spec::{Object, Value};
 
 use crate::support::{program, run};
 
-/// A title, a colour, a line of its own, C1, bidirectional controls and characters without a width.
+/// A window title, a colour, a forged line, C1 controls, bidirectional controls and zero-width characters.
 const PAYLOAD: &str =
     "\u{1b}]0;t\u{7}\u{1b}[31m\r\nerror: forged\u{7f}\u{85}\u{9b}31m\u{202e}\u{2066}\u{200b}\u{feff}";
 
@@ -50,11 +50,11 @@ const DRAFT_ARRAY: &str = r#"{"shape":[4],"data_type":"<i2","chunk_grid":{"type"
     "configuration":{"level":1}},"fill_value":0,"extensions":[],"attributes":{"unit":"m"}}"#;
 const DRAFT_GROUP: &str = r#"{"attributes":{"unit":"m"},"extensions":[]}"#;
 
-/// A hierarchy as files, and the one of them whose text is replaced.
+/// The files of a hierarchy, and the file whose text is replaced.
 struct Subject {
     files: &'static [(&'static str, &'static str)],
     changed: &'static str,
-    /// The node that the document is of.
+    /// The node that the document describes.
     node: &'static str,
 }
 
@@ -225,7 +225,7 @@ fn no_field_of_a_plugin_manifest_reaches_the_terminal_unescaped() {
     }
 }
 
-/// Runs all verbs on hierarchies in which each text of a document, in turn, is the payload.
+/// Runs all verbs on hierarchies in which the payload replaces each string of a document in turn.
 fn try_each(subjects: &[Subject]) {
     for subject in subjects {
         let (_, valid) = subject.files.iter().find(|(name, _)| *name == subject.changed).unwrap();
@@ -242,7 +242,7 @@ fn try_each(subjects: &[Subject]) {
     }
 }
 
-/// Runs the verbs that read, then those that write.
+/// Runs the verbs that read, then the verbs that write.
 fn try_verbs(store: &Path, node: &str, folder: &Path) {
     let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let store = store.to_str().unwrap();
@@ -277,7 +277,7 @@ fn try_verbs(store: &Path, node: &str, folder: &Path) {
     let _none = fs::remove_file(archive);
 }
 
-/// Checks every byte of the output, and that the program did not panic.
+/// Panics unless every character of the output is printable and the program did not panic.
 #[track_caller]
 fn check(output: &Output, what: &str) {
     for bytes in [&output.stdout, &output.stderr] {
@@ -307,8 +307,8 @@ fn parsed(text: &str) -> Value {
     json::parse(text.as_bytes(), &ParseOptions::default()).unwrap().value
 }
 
-/// The document with each text, in turn, replaced by the payload; with the payload after the name of each member; and with
-/// one member more in each object.
+/// Returns variants of the document: each string in turn replaced by the payload, the payload appended to each member
+/// name, and one more member in each object.
 fn mutations(value: &Value) -> Vec<Value> {
     match value {
         Value::String(_) => vec![Value::from(PAYLOAD)],
@@ -342,7 +342,7 @@ fn with(members: &Object, name: &str, member: Value) -> Value {
     Value::Object(members)
 }
 
-/// TOML of an object, with basic strings: those have the escapes of JSON, but for DEL and beyond.
+/// Formats an object as TOML with basic strings, which have the escapes of JSON except for DEL and above.
 #[cfg(target_os = "linux")]
 fn toml(members: &Object) -> String {
     let lines = members.iter().map(|(name, value)| format!("{} = {}\n", Value::from(name), inline(value)));

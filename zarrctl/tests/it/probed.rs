@@ -1,4 +1,4 @@
-//! The plugins of `docs/plugins-bad.md` that nobody finds but `plugins probe`.
+//! The faults of `docs/plugins-bad.md` that only `plugins probe` finds.
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -6,40 +6,40 @@ use std::time::Duration;
 use crate::support::{Place, program};
 use crate::table;
 
-/// The codec `example.xor` in C, and what it does beside that.
+/// The codec `example.xor` in C with a fault.
 #[derive(Clone, Copy)]
 struct Bad {
     /// Macros of `xor.c`.
     defines: &'static str,
-    /// What follows it.
+    /// C code after that of `xor.c`.
     more: &'static str,
     level: &'static str,
 }
 
 impl Bad {
-    /// When the library is opened.
+    /// Returns a plugin whose fault occurs when the library is opened.
     const fn at_start(more: &'static str) -> Self {
         Self { defines: "", more, level: "L0" }
     }
 
-    /// In each call that encodes or decodes.
+    /// Returns a plugin whose fault occurs in each call that encodes or decodes.
     const fn in_calls(defines: &'static str) -> Self {
         Self { defines, more: "", level: "L1" }
     }
 
-    /// In each call that encodes or decodes, and a rule of this level finds it.
+    /// Returns a plugin whose fault occurs in calls and is found by a rule of this level.
     const fn at_level(level: &'static str, defines: &'static str) -> Self {
         Self { level, ..Self::in_calls(defines) }
     }
 
-    /// A probe of it, which ends before the limit of time unless it never ends.
+    /// Probes the plugin with this time limit.
     fn probed(self, place: &Place, time_limit: &str) -> Output {
         let mut probe = program();
         probe.args(["plugins", "probe", &self.built(place), "--level", self.level]);
         probe.args(["--time-limit", time_limit]).env("HOME", place.path("home")).output().unwrap()
     }
 
-    /// The library.
+    /// Builds the library and returns its path.
     fn built(self, place: &Place) -> String {
         let Self { defines, more, .. } = self;
         let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin");
@@ -140,8 +140,7 @@ const CASES: &[(&str, Bad)] = &[
 ];
 
 #[test]
-fn what_only_a_probe_finds_is_told_with_the_words_of_the_table_and_put_into_quarantine_if_it_ends_the_process()
- {
+fn a_probe_reports_each_fault_as_documented_and_quarantines_plugins_that_end_the_process() {
     table::check(
         |row| row.found_by == "probe",
         CASES,
@@ -159,7 +158,7 @@ fn what_only_a_probe_finds_is_told_with_the_words_of_the_table_and_put_into_quar
     );
 }
 
-/// Whether the process waits for the lock of a file.
+/// Returns whether the process waits for a file lock.
 fn waits_for_a_lock(process: u32) -> bool {
     let locks = std::fs::read_to_string("/proc/locks").unwrap();
     let process = process.to_string();
@@ -168,7 +167,7 @@ fn waits_for_a_lock(process: u32) -> bool {
 }
 
 #[test]
-fn a_probe_keeps_what_another_program_puts_into_quarantine_at_the_same_time() {
+fn a_probe_keeps_concurrent_changes_of_the_quarantine_file() {
     let place = Place::new();
     let library =
         Bad::at_start("__attribute__((constructor)) static void start(void) { abort(); }").built(&place);
@@ -194,7 +193,7 @@ fn a_probe_keeps_what_another_program_puts_into_quarantine_at_the_same_time() {
 }
 
 #[test]
-fn a_library_that_crashes_breaks_rules_and_does_not_end_the_program_that_checks_it() {
+fn a_crash_of_a_library_violates_rules_and_does_not_end_the_checking_program() {
     let place = Place::new();
     let library = Bad::in_calls("#define IN_RUN if (from.len == 3) abort()").built(&place);
     let json = place.at("report.json");
@@ -204,7 +203,7 @@ fn a_library_that_crashes_breaks_rules_and_does_not_end_the_program_that_checks_
     let (_, foreign) = said.split_once("codec `example.xor`: L2 codec-foreign\n").unwrap();
     assert!(foreign.contains("  - decoding 3 bytes, "), "{said}");
     assert!(foreign.contains("it ended the whole program with an abort (signal 6)"), "{said}");
-    // The rules after it are checked, and hold.
+    // The rules after the crash are checked, and pass.
     let report = std::fs::read_to_string(&json).unwrap();
     let after = report.split("\"codec-range\"").nth(1).unwrap();
     assert!(after.split("\"verdict\": ").nth(1).unwrap().starts_with("\"passed\""), "{report}");
@@ -218,7 +217,7 @@ fn a_library_that_crashes_breaks_rules_and_does_not_end_the_program_that_checks_
 }
 
 #[test]
-fn a_library_reaches_level_four_with_chunks_of_other_programs_in_the_folder_next_to_it() {
+fn a_library_reaches_level_four_with_fixtures_in_the_folder_next_to_it() {
     const HEADER: &str = "format\tcodec\tdata type\tshape\tdecoded\tencoded\tprogram\n";
     let place = Place::new();
     let library = Bad::in_calls("").built(&place);
@@ -235,7 +234,7 @@ fn a_library_reaches_level_four_with_chunks_of_other_programs_in_the_folder_next
     assert!(said.starts_with("codec `example.xor`: L2 ("), "{said}");
     assert!(said.contains("\n  not L3: no chunk of another program or standard is known for it, "), "{said}");
 
-    // The exclusive or of `Zarr` and 170, computed by a shell.
+    // `Zarr` XOR 170, computed by a shell.
     let row = "v3\t{\"name\": \"example.xor\", \"configuration\": {\"key\": 170}}\tuint8\t4\t5a617272\t";
     place.file("fixtures/shell.tsv", format!("{HEADER}{row}f0cbd8d8\tdash 0.5\n").as_bytes());
     let said = String::from_utf8(probe(&[]).stdout).unwrap();
@@ -249,7 +248,7 @@ fn a_library_reaches_level_four_with_chunks_of_other_programs_in_the_folder_next
     assert!(said.contains("of dash 0.5: byte 3 is 0x73 and was 0x72"), "{said}");
 }
 
-/// The library of `zarr-plugin/tests/plugins/kinds.c`, built here.
+/// Uses the library of `zarr-plugin/tests/plugins/kinds.c`.
 #[test]
 fn a_library_with_codecs_and_a_key_encoding_passes_a_probe() {
     let place = Place::new();
@@ -267,7 +266,7 @@ fn a_library_with_codecs_and_a_key_encoding_passes_a_probe() {
     assert_eq!(said.lines().filter(|line| line.contains(", 0 failed, ")).count(), 4, "{said}");
 }
 
-/// The libraries of version 1.0, which `zarr-plugin` stores.
+/// Uses the libraries of version 1.0 that `zarr-plugin` stores.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_probe_refuses_a_library_of_version_1_0_of_the_abi() {

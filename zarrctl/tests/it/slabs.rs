@@ -1,15 +1,15 @@
-//! How often `put` and `get` read and write chunks of arrays that are larger than what they hold in memory.
+//! How often `put` and `get` read and write the chunks of arrays that exceed the memory budget.
 
 use std::fs::File;
 use std::process::{Command, Output, Stdio};
 
 use crate::support::{Place, bytes, program};
 
-/// Two planes of 81 MB each, in 81 chunks that are in both.
+/// Two planes of 81 MB each. Each of the 81 chunks spans both planes.
 const SIZE: u64 = 2 * 9000 * 9000;
 const CHUNKS: u64 = 81;
 
-/// An array of ones, of which no chunk is stored, in a store that counts.
+/// Creates an array of ones without stored chunks, and returns the description of a store that counts operations.
 fn counted(place: &Place, codec: &str) -> String {
     let store = place.at("store");
     let create = ["create", &store, "/a", "--shape", "2,9000,9000", "--chunks", "2,1000,1000"];
@@ -17,12 +17,12 @@ fn counted(place: &Place, codec: &str) -> String {
     format!(r#"{{"type": "statistics", "store": {{"type": "filesystem", "path": "{store}"}}}}"#)
 }
 
-/// Values that passed through the store in operations whose names begin so.
+/// Returns the number of values that passed through the store in operations whose name begins with `operation`.
 fn values(output: &Output, operation: &str) -> u64 {
     sum(output, operation, 2)
 }
 
-/// Bytes of these values. The engine may read the planes of one chunk as two values.
+/// Returns the size of these values in bytes. The engine may read the planes of one chunk as two values.
 fn size(output: &Output, operation: &str) -> u64 {
     sum(output, operation, 3)
 }
@@ -38,7 +38,7 @@ fn run(arguments: &[&str]) -> Output {
     program().args(arguments).output().unwrap()
 }
 
-/// Zeros, which take no space on the disk.
+/// Creates a sparse file of zeros.
 fn zeros(place: &Place) -> String {
     let file = place.at("zeros");
     File::create(&file).unwrap().set_len(SIZE).unwrap();
@@ -46,14 +46,14 @@ fn zeros(place: &Place) -> String {
 }
 
 #[test]
-fn each_chunk_is_written_and_read_once_although_planes_do_not_fit_together() {
+fn each_chunk_is_written_and_read_once_although_only_one_plane_fits() {
     let place = Place::new();
     let store = counted(&place, "none");
     let zeros = zeros(&place);
     let output = run(&["put", &store, "/a", &zeros, "--format", "raw"]);
     assert_eq!(values(&output, "set"), CHUNKS);
     let opening = run(&["get", &store, "/a", "--select", ":0", "--format", "raw"]);
-    // Nothing but metadata is read before it is written.
+    // Only metadata is read before the write.
     assert!(values(&output, "get") <= values(&opening, "get"));
     let copy = place.at("copy.raw");
     let output = run(&["get", &store, "/a", "-o", &copy]);
@@ -76,7 +76,7 @@ fn each_chunk_is_written_once_from_standard_input() {
 #[test]
 fn each_chunk_is_read_once_for_a_pipe() {
     let place = Place::new();
-    // Compressed chunks are read whole. The bytes of the others can be read in parts.
+    // Compressed chunks are read whole. Uncompressed chunks can be read in parts.
     let store = counted(&place, "zstd");
     let zeros = zeros(&place);
     run(&["put", &store, "/a", &zeros, "--format", "raw"]);
@@ -88,7 +88,7 @@ fn each_chunk_is_read_once_for_a_pipe() {
         let is_warned = String::from_utf8_lossy(&output.stderr).contains(warning);
         (values(&output, "get") - values(&opening, "get"), is_warned)
     };
-    // All chunks lie in one row. A quarter of 1 GiB holds it, and a quarter of 512 MiB does not.
+    // All chunks lie in one row, which fits into a quarter of 1 GiB but not into a quarter of 512 MiB.
     assert_eq!(reads("1GiB"), (CHUNKS, false));
     let (times, is_warned) = reads("512MiB");
     assert!(times > CHUNKS && is_warned, "{times}");

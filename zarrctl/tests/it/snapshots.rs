@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::support::{Place, run, snapshot};
 
-/// A heading, and commands that run one after another in one folder. Commands that begin with `@` prepare the folder and
-/// are not part of the snapshot.
+/// A heading, and commands that run in order in one folder. Commands that begin with `@` prepare the folder and are not
+/// part of the snapshot.
 type Section = (&'static str, &'static [&'static str]);
 
 const SECTIONS: [Section; 14] = [
@@ -266,7 +266,7 @@ fn messages_are_the_ones_of_the_snapshot() {
     snapshot("messages.txt", &normalised(&text, &place));
 }
 
-/// Runs a command, and returns its output and exit status.
+/// Runs a command and returns its output and exit status.
 fn shell(folder: &Path, command: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_zarrctl")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
@@ -281,7 +281,7 @@ fn shell(folder: &Path, command: &str) -> String {
     format!("{printed}{messages}status {}\n", output.status.code().unwrap_or(-1))
 }
 
-/// Replaces everything that differs from machine to machine.
+/// Replaces everything that differs between machines.
 fn normalised(text: &str, place: &Place) -> String {
     let folder = fs::canonicalize(place.path("")).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_zarrctl")).parent().unwrap();

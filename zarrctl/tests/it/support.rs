@@ -1,4 +1,4 @@
-//! Running the program.
+//! Helpers that run the program.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// A folder of its own, which is gone after the test.
+/// A temporary folder of one test.
 pub(crate) struct Place {
     folder: TempDir,
 }
@@ -17,12 +17,12 @@ impl Place {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The same as an argument.
+    /// Returns a path in the folder as a string.
     pub(crate) fn at(&self, name: &str) -> String {
         self.path(name).into_os_string().into_string().unwrap()
     }
@@ -34,7 +34,7 @@ impl Place {
         self.at(name)
     }
 
-    /// The names of all files in the folder `name`, sorted; none if there is no such folder.
+    /// Returns the sorted names of all files in the folder `name`, or an empty list if it does not exist.
     pub(crate) fn files(&self, name: &str) -> Vec<String> {
         let mut files = Vec::new();
         let mut folders = vec![self.path(name)];
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// The program, where nobody has plugins of their own.
+/// Returns a command for the program in an environment without installed plugins.
 pub(crate) fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_zarrctl"));
     for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "ZARR_PLUGIN_PATH"] {
@@ -68,7 +68,7 @@ pub(crate) fn run<A: AsRef<OsStr>>(arguments: &[A]) -> Output {
     program().args(arguments).output().unwrap()
 }
 
-/// Runs with something to read.
+/// Runs the program with this standard input.
 pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
     let mut command = program();
     let pipes = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -77,7 +77,7 @@ pub(crate) fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// What stands on standard output of a verb that did what it was asked to, and said nothing else.
+/// Runs a command that succeeds without messages, and returns its standard output.
 pub(crate) fn bytes(arguments: &[&str]) -> Vec<u8> {
     let output = run(arguments);
     let messages = String::from_utf8_lossy(&output.stderr);
@@ -86,12 +86,12 @@ pub(crate) fn bytes(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// As [`bytes`], as text.
+/// Runs a command like [`bytes`], and returns its standard output as text.
 pub(crate) fn text(arguments: &[&str]) -> String {
     String::from_utf8(bytes(arguments)).unwrap()
 }
 
-/// The message of a verb that was refused; there is nothing on standard output.
+/// Runs a command that fails with this status and prints nothing to standard output, and returns its error message.
 pub(crate) fn refused(arguments: &[&str], status: i32) -> String {
     let output = run(arguments);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -101,7 +101,7 @@ pub(crate) fn refused(arguments: &[&str], status: i32) -> String {
     message
 }
 
-/// Bytes from their hexadecimal digits.
+/// Decodes hexadecimal digits.
 pub(crate) fn unhex(digits: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
 }

@@ -33,7 +33,7 @@ fn wrong_usage_ends_with_status_two() {
 }
 
 #[test]
-fn no_arguments_at_all_show_the_verbs() {
+fn a_call_without_arguments_lists_the_verbs() {
     let output = run::<&str>(&[]);
     assert_eq!(output.status.code(), Some(2));
     let help = String::from_utf8(output.stderr).unwrap();
@@ -57,7 +57,7 @@ fn no_arguments_at_all_show_the_verbs() {
 }
 
 #[test]
-fn help_and_version_are_no_errors() {
+fn help_and_version_succeed() {
     assert!(text(&["--version"]).starts_with("zarrctl "));
     assert!(text(&["copy", "--help"]).contains("--chunks"));
 }
@@ -71,7 +71,7 @@ fn a_store_without_hierarchy_is_named() {
 }
 
 #[test]
-fn what_is_no_store_says_what_one_is() {
+fn an_invalid_store_is_explained() {
     let place = Place::new();
     assert!(refused(&["tree", ""], 1).contains("a path, a URL or a JSON description"));
     let file = place.file("a.txt", b"text");
@@ -84,15 +84,15 @@ fn what_is_no_store_says_what_one_is() {
 }
 
 #[test]
-fn what_is_written_to_memory_is_not_kept_and_told_so() {
+fn a_write_to_memory_warns_that_it_is_lost() {
     let output = run(&["create", "memory:", "/a", "--shape", "4", "--dtype", "int8"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8(output.stderr).unwrap().contains("are lost when this program ends"));
 }
 
-/// As it happens to somebody who has not installed the plugin of that store.
+/// For example if the plugin of the store is not installed.
 #[test]
-fn what_looks_like_a_url_and_becomes_a_folder_is_told() {
+fn an_unknown_url_scheme_that_becomes_a_folder_causes_a_warning() {
     let place = Place::new();
     let create = |path| {
         let arguments = ["create", "tape:a", path, "--shape", "4", "--dtype", "int8"];
@@ -107,7 +107,7 @@ fn what_looks_like_a_url_and_becomes_a_folder_is_told() {
 }
 
 #[test]
-fn names_that_are_almost_right_are_told() {
+fn misspelt_names_get_suggestions() {
     let place = Place::new();
     let store = place.at("store");
     let create = ["create", &store, "/a", "--shape", "4", "--dtype"];
@@ -126,7 +126,7 @@ fn names_that_are_almost_right_are_told() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_written_to_is_named_without_numbers_of_the_system() {
+fn a_failed_write_is_named_without_the_error_number() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/a", "--shape", "4", "--dtype", "int8"]);
@@ -141,7 +141,7 @@ fn what_cannot_be_written_to_is_named_without_numbers_of_the_system() {
 }
 
 #[test]
-fn a_missing_node_and_one_of_the_wrong_kind_are_named() {
+fn missing_nodes_and_nodes_of_the_wrong_kind_are_named() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/g/a", "--shape", "2", "--dtype", "int8"]);
@@ -152,7 +152,7 @@ fn a_missing_node_and_one_of_the_wrong_kind_are_named() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let place = Place::new();
     let store = place.at("store");
     bytes(&["create", &store, "/a", "--shape", "4000,4000", "--chunks", "1000,1000", "--dtype", "uint8"]);
@@ -166,14 +166,14 @@ fn a_reader_that_leaves_early_is_no_error() {
 }
 
 #[test]
-fn completions_are_there_for_every_shell() {
+fn every_shell_has_completions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(text(&["completions", shell]).contains("consolidate"), "{shell}");
     }
 }
 
 #[test]
-fn plugins_are_listed_with_what_they_do_in_whole_lines_where_there_is_no_terminal() {
+fn without_a_terminal_plugins_are_listed_on_whole_lines() {
     let list = text(&["plugins"]);
     assert_eq!(list, text(&["plugins", "list"]));
     assert!(
@@ -186,7 +186,7 @@ fn plugins_are_listed_with_what_they_do_in_whole_lines_where_there_is_no_termina
     }
     assert!(list.lines().any(|line| line.chars().count() > 100) && !list.contains('…'), "{list}");
     assert!(!list.contains("://"), "{list}");
-    // Whatever it calls a plugin, `show` understands.
+    // `show` accepts every listed name.
     for line in list.lines().filter(|line| line.starts_with("  ")) {
         let name = line.split_whitespace().next().unwrap();
         assert_eq!(run(&["plugins", "show", name]).status.code(), Some(0), "{line}");
@@ -212,7 +212,7 @@ fn a_long_list_of_plugins_has_their_identifiers_and_crates() {
 }
 
 #[test]
-fn a_plugin_is_shown_with_what_it_does_and_how_documents_use_it() {
+fn a_plugin_is_shown_with_its_purpose_and_examples() {
     let zstd = text(&["plugins", "show", "zstd"]);
     for part in [
         "codec zstd\nCompresses with Zstandard (RFC 8878).\n",
@@ -241,7 +241,7 @@ fn a_plugin_is_shown_with_what_it_does_and_how_documents_use_it() {
 }
 
 #[test]
-fn members_of_configurations_are_listed_once_for_the_formats_that_have_the_same() {
+fn equal_configurations_of_several_formats_are_listed_once() {
     let zstd = text(&["plugins", "show", "zstd"]);
     let members = "\n  configuration\n    level     an integer from -131072 to 22 or null\n    checksum  true or false \
                    or null\n\n";
@@ -260,7 +260,7 @@ fn members_of_configurations_are_listed_once_for_the_formats_that_have_the_same(
     let store = text(&["plugins", "show", "filesystem"]);
     assert!(store.contains("\n  members\n    path     a string; required\n"), "{store}");
     assert!(!text(&["plugins", "show", "uint8"]).contains("configuration"));
-    // v2 has no name for a grid.
+    // v2 does not have names of grids.
     let json = text(&["plugins", "show", "regular", "--json"]);
     assert_eq!(json.matches("\"additionalProperties\"").count(), 1, "{json}");
 
@@ -293,7 +293,7 @@ fn long_examples_are_broken_into_lines() {
 fn plugins_that_share_a_name_are_all_shown() {
     let bytes = text(&["plugins", "show", "bytes"]);
     assert!(bytes.starts_with("codec bytes\n") && bytes.contains("\n\ndata type bytes\n"), "{bytes}");
-    // What v2 calls so is another codec in v3.
+    // The codec of this name in v2 differs from the one in v3.
     let packbits = text(&["plugins", "show", "packbits"]);
     assert!(
         packbits.contains("codec packbits\n") && packbits.contains("codec numcodecs.packbits\n"),
@@ -303,7 +303,7 @@ fn plugins_that_share_a_name_are_all_shown() {
 }
 
 #[test]
-fn data_types_and_stores_are_shown_by_whatever_they_are_called() {
+fn plugins_are_found_by_any_of_their_names() {
     for (id, name) in [
         ("<f4", "data type float32"),
         (">f4", "data type float32"),
@@ -338,7 +338,7 @@ fn a_plugin_is_shown_as_json_too() {
 }
 
 #[test]
-fn a_plugin_that_nobody_has_is_refused_with_similar_names() {
+fn an_unknown_plugin_is_refused_with_similar_names() {
     let refusal = |id: &str| refused(&["plugins", "show", id], 1);
     for id in ["zstdd", "zsdt"] {
         assert_eq!(refusal(id), format!("error: unknown plugin `{id}`; did you mean `zstd`?\n"));
@@ -370,21 +370,21 @@ fn the_demonstration_reads_back_what_it_wrote() {
     }
     assert!(shown.contains("@@@"), "no picture in {shown}");
     assert!(!shown.contains('\x1b'), "colours where there is no terminal");
-    // What is there already is not written over.
+    // Existing files are not overwritten.
     assert!(refused(&["demo", &folder], 1).contains("is not empty"));
     let file = place.file("file", b"");
     assert!(refused(&["demo", &file], 1).ends_with("is not a folder; give a new folder\n"));
 }
 
 #[test]
-fn the_commands_of_the_readme_work_as_they_are_written() {
+fn the_commands_of_the_readme_work() {
     let readme = include_str!("../../../README.md");
     let section = readme.split("## From the terminal").nth(1).unwrap();
     let commands = section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let place = Place::new();
     for line in commands.lines() {
         let (command, _) = line.split_once("  #").unwrap_or((line, ""));
-        // What is between quotes is one argument.
+        // Text between quotes is one argument.
         let parts = command.strip_prefix("zarrctl ").unwrap().split('"').enumerate();
         let arguments = parts.flat_map(|(number, part)| match number % 2 {
             0 => part.split_whitespace().collect(),

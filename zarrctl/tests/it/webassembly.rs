@@ -1,4 +1,4 @@
-//! Plugins in WebAssembly: packed, tried out, installed and trusted as libraries of the machine are.
+//! Plugins in WebAssembly are packed, probed, installed and trusted like native libraries.
 
 use std::fs;
 use std::process::Output;
@@ -9,7 +9,7 @@ fn run(place: &Place, arguments: &[&str]) -> Output {
     program().args(arguments).env("HOME", place.path("home")).current_dir(place.path("")).output().unwrap()
 }
 
-/// What a verb says that does what it was asked to.
+/// Runs a command that succeeds, and returns its output.
 #[cfg(feature = "wasm")]
 fn says(place: &Place, arguments: &[&str]) -> String {
     let output = run(place, arguments);
@@ -18,19 +18,19 @@ fn says(place: &Place, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// All that a verb says that fails.
+/// Runs a command that fails, and returns its standard output and standard error.
 fn refuses(place: &Place, arguments: &[&str]) -> String {
     let output = run(place, arguments);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}");
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
 }
 
-/// The shortest module.
+/// The shortest valid module.
 const EMPTY: &[u8] = b"\0asm\x01\0\0\0";
 
 #[cfg(not(feature = "wasm"))]
 #[test]
-fn a_program_that_is_not_built_for_webassembly_says_so() {
+fn without_webassembly_support_modules_are_refused() {
     let place = Place::new();
     let module = place.file("empty.wasm", EMPTY);
     let what = "it is WebAssembly, which this program is not built to run";
@@ -68,7 +68,8 @@ mod run {
 
     const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-    /// `runs.c` of the example as a module that does this before it decodes; `None`, which is seen, without a compiler for it.
+    /// Builds the example `runs.c` as a module that runs the C code `before` when it decodes. Returns `None` and reports
+    /// the skip if clang is not installed.
     fn module(place: &Place, name: &str, before: &str) -> Option<String> {
         let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
         if !(runs("clang") && runs("wasm-ld")) {
@@ -108,7 +109,7 @@ mod run {
         Some(module)
     }
 
-    /// What is stored and read again with the codec.
+    /// Writes an array with the codec, and returns the elements that it reads back.
     fn used(place: &Place, array: &str) -> String {
         let codec = r#"example.runs:{"width":1}"#;
         let at = ["create", "a.zarr", array, "--shape", "6", "--dtype", "uint8", "--codec", codec];
@@ -119,7 +120,7 @@ mod run {
     }
 
     #[test]
-    fn a_module_is_packed_tried_installed_and_trusted_as_a_library_is() {
+    fn a_module_is_packed_probed_installed_and_trusted() {
         let place = Place::new();
         let Some(module) = module(&place, "runs.wasm", "") else { return };
         let packed = says(&place, &["plugins", "pack", &module]);
@@ -156,14 +157,14 @@ mod run {
             says(&place, &["plugins", "why", "example.runs"])
                 .contains("example-runs-1.0.0.toml: provides it")
         );
-        // Another module in its place is not the one that is trusted.
+        // A module that replaces the installed file is not trusted.
         let installed = place.path("home/.local/share/zarr/plugins/example-runs-1.0.0-wasm32.wasm");
         fs::write(&installed, EMPTY).unwrap();
         let refusal = refuses(&place, &["get", "a.zarr", "/a"]);
         assert!(refusal.contains("its library is not the one in its manifest"), "{refusal}");
     }
 
-    /// Both may lie in one folder, and what is for the machine goes before.
+    /// Both may be in one folder; the native library takes precedence.
     #[test]
     fn a_module_and_a_library_are_packed_into_one_manifest() {
         let place = Place::new();
@@ -181,12 +182,12 @@ mod run {
         assert!(installed.contains("\n  linux_") && !installed.contains("wasm32"), "{installed}");
     }
 
-    /// What would hang or end a program is an error of each call: it breaks rules, and is not in quarantine.
+    /// Endless loops and traps are errors of one call: they violate rules and do not lead to quarantine.
     #[test]
-    fn a_module_that_never_comes_back_or_crashes_fails_a_probe_and_ends_no_process() {
+    fn a_hanging_or_crashing_module_fails_a_probe_without_ending_the_process() {
         let place = Place::new();
         for (name, what, told) in [
-            // Where one element of a few comes, since each time takes as long as it may.
+            // Only for one rare element, since each loop takes the whole time limit.
             (
                 "hangs.wasm",
                 "if (len == 2 && from[1] == 0x7f) for (volatile int i = 0;; i++) {}",

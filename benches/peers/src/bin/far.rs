@@ -1,6 +1,6 @@
-//! The far store of the comparison, as a process of its own.
+//! The remote store of the comparison, as a separate process.
 //!
-//! It is told by lines what to serve, and asked how it was used; it ends with its input.
+//! It reads one request per line: to serve a folder, or to report the traffic. It ends when its input ends.
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use zarr_peers::{Failure, FarStore};
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 enum Request {
-    /// Begins to serve a folder; the answer has the URL.
+    /// Starts to serve a folder. The answer has the URL.
     Serve { folder: PathBuf, milliseconds: u64 },
-    /// What there was since this was asked the last time.
+    /// Reports the traffic since the last such request.
     Traffic,
 }
 

@@ -40,7 +40,7 @@ impl Program for ZarrKit {
             Operation::ReadKept => {
                 let array = open(&case, &context)?;
                 let bytes = array.read(&Selection::All)?.bytes().len();
-                // As those who keep memory are told to: NumPy's, too, is in huge pages.
+                // As the documentation recommends for reused memory. NumPy also uses huge pages.
                 let mut kept = Memory::zeroed(bytes)?;
                 Box::new(move || read_kept(&case, &context, &mut kept))
             }
@@ -58,14 +58,14 @@ impl Program for ZarrKit {
             Operation::Create => Box::new(move || create(&case, &context)),
             Operation::Open => Box::new(move || open_all(&case, &context)),
             Operation::List => Box::new(move || list(&case, &context)),
-            Operation::Floor => return Err("this is no floor".into()),
+            Operation::Floor => return Err("this runner does not measure floors".into()),
         })
     }
 }
 
-/// In a folder or a far store, with a cache where there may be one.
+/// Opens the folder or the remote store, with a cache if the case permits one.
 fn store(case: &Case, context: &Context) -> Result<Arc<dyn Store>, Failure> {
-    let folder = case.folder.to_str().ok_or("the folder is no UTF-8")?;
+    let folder = case.folder.to_str().ok_or("the path of the folder is not UTF-8")?;
     let store = match &case.far {
         Some(Far { endpoint, bucket, prefix, .. }) => {
             json!({"type": "s3", "url": format!("s3://{bucket}/{prefix}"), "endpoint": endpoint, "anonymous": true})
@@ -181,7 +181,7 @@ fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
             hierarchy.create_group("/", zarr_kit::spec::Object::new())?;
             return names.iter().try_for_each(|name| hierarchy.create_array(name, &builder).map(drop));
         }
-        // The group that they are in, too.
+        // The group of the arrays is created, too.
         hierarchy.create_arrays(names.iter().map(|name| (name.as_str(), &builder))).map(drop)
     })?;
     Ok(Ran { seconds, checksum: checksum_of_lines(names) })
@@ -207,7 +207,7 @@ fn main() -> ExitCode {
         eprintln!("usage: peer-zarr-kit THREADS");
         return ExitCode::from(2);
     };
-    // What it is used with is in the environment, too: rayon's own pool has RAYON_NUM_THREADS threads.
+    // The environment must match: the global pool of rayon has RAYON_NUM_THREADS threads.
     let program = ZarrKit::new(threads);
     match program.and_then(|program| Ok(serve(&program)?)) {
         Ok(()) => ExitCode::SUCCESS,

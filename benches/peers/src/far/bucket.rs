@@ -1,4 +1,4 @@
-//! What each request means to the bucket, which is a folder.
+//! Answers requests for the bucket, which is a folder.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom};
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::http::{Answer, Body, Request};
 use super::{BUCKET, date, listing};
 
-/// Values are written in this folder of the bucket, which no key leads to, and renamed when they are complete.
+/// Values are written to this folder of the bucket, which keys cannot name, and renamed when they are complete.
 pub(super) const UPLOADS: &str = ".uploads";
 
-/// The answer to a request.
+/// Returns the answer to a request.
 pub(super) fn answer(folder: &Path, request: &Request) -> Answer {
     let (bucket, key) = request
         .path
@@ -26,7 +26,7 @@ pub(super) fn answer(folder: &Path, request: &Request) -> Answer {
     found.unwrap_or_else(|reason| error(500, "InternalError", &reason.to_string(), key))
 }
 
-/// The answer to what is no request.
+/// Returns the answer to an invalid request.
 pub(super) fn malformed(reason: &io::Error) -> Answer {
     error(400, "InvalidRequest", &reason.to_string(), "")
 }
@@ -42,7 +42,7 @@ fn of_bucket(folder: &Path, request: &Request) -> io::Result<Answer> {
 
 fn of_key(folder: &Path, key: &str, request: &Request) -> io::Result<Answer> {
     let Some(file) = file_of(folder, key) else {
-        return Ok(error(400, "InvalidArgument", "no file may have this name", key));
+        return Ok(error(400, "InvalidArgument", "the key is not a valid file name", key));
     };
     let is_in_parts = request.asked("uploadId").is_some() || request.asked("uploads").is_some();
     match request.method.as_str() {
@@ -57,13 +57,13 @@ fn of_key(folder: &Path, key: &str, request: &Request) -> io::Result<Answer> {
     }
 }
 
-/// The file of a key; none of a key that leads out of the bucket, or is no path of names.
+/// Returns the file of a key, or `None` if the key would leave the bucket or is not a valid path.
 pub(super) fn file_of(folder: &Path, key: &str) -> Option<PathBuf> {
     let is_name = |name: &str| !matches!(name, "" | "." | ".." | UPLOADS) && !name.contains('\0');
     key.split('/').all(is_name).then(|| folder.join(key))
 }
 
-/// The file and what the system knows of it; none where there is no file, but a folder or nothing.
+/// Opens a file and reads its metadata. Returns `None` for a folder or a missing file.
 fn open(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -74,12 +74,12 @@ fn open(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     Ok(metadata.is_file().then_some((file, metadata)))
 }
 
-/// A key below another key has a file where a folder would be.
+/// Checks whether a file does not exist. For a key below another key, a file is in the place of a folder.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Each file that is written is another one, so that two values of a key never have the same tag.
+/// Returns the ETag of a file. Each write creates a new file, so two values of a key never have the same ETag.
 pub(super) fn tag(metadata: &Metadata) -> String {
     let time = metadata.mtime().cast_unsigned().wrapping_mul(1_000_000_000);
     let time = time.wrapping_add(metadata.mtime_nsec().cast_unsigned());
@@ -113,7 +113,7 @@ fn get(file: &Path, key: &str, request: &Request) -> io::Result<Answer> {
         (None, last) => (size.saturating_sub(last.unwrap_or(0)), size),
     };
     if start >= end {
-        let answer = error(416, "InvalidRange", "no byte of the value is in the range", key);
+        let answer = error(416, "InvalidRange", "the range does not contain a byte of the value", key);
         headers = [answer.headers, vec![("Content-Range", format!("bytes */{size}"))]].concat();
         return Ok(Answer { headers, ..answer });
     }
@@ -122,7 +122,8 @@ fn get(file: &Path, key: &str, request: &Request) -> io::Result<Answer> {
     Ok(Answer { status: 206, headers, body: Body::File(file, end - start) })
 }
 
-/// The first and the last byte, or how many bytes before the end. What is no such range is none at all, as HTTP has it.
+/// Parses a range: the first and the last byte, or the number of bytes at the end. As in HTTP, an invalid range is
+/// ignored.
 fn range(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
@@ -136,7 +137,7 @@ fn range(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     is_range.then_some((first, last))
 }
 
-/// Whether one of the tags is this one.
+/// Returns whether `tags` contains `tag`.
 fn matches(tags: &str, tag: &str) -> bool {
     tags.split(',').any(|known| matches!(known.trim(), "*") || known.trim() == tag)
 }
@@ -165,7 +166,7 @@ fn put(folder: &Path, file: &Path, key: &str, request: &Request) -> io::Result<A
     Ok(Answer { headers: vec![("ETag", tag)], ..empty(200) })
 }
 
-/// Whether there is something to remove or not.
+/// Removes a file if it exists.
 fn remove(file: &Path) -> io::Result<()> {
     match fs::remove_file(file) {
         Err(error) if !is_missing(&error) && error.kind() != io::ErrorKind::IsADirectory => Err(error),
@@ -208,5 +209,5 @@ fn error(status: u16, code: &str, message: &str, resource: &str) -> Answer {
 
 fn not_implemented(request: &Request) -> Answer {
     let Request { method, path, .. } = request;
-    error(501, "NotImplemented", &format!("this store has no such {method}"), path)
+    error(501, "NotImplemented", &format!("this store does not support this {method} request"), path)
 }

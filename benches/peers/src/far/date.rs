@@ -1,15 +1,15 @@
-//! Times as headers and listings have them.
+//! The formats of times in headers and listings.
 
 use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
 
-/// The time as in the header `Last-Modified`.
+/// Formats a time for the header `Last-Modified`.
 pub(super) fn of_header(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// The time as in a listing.
+/// Formats a time for a listing.
 pub(super) fn of_listing(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
@@ -20,9 +20,9 @@ mod tests {
 
     use super::*;
 
-    /// As `date --utc --date=@SECONDS` has them.
+    /// Expected values from `date --utc --date=@SECONDS`.
     #[test]
-    fn times_are_those_of_the_calendar() {
+    fn times_are_formatted() {
         let times = [
             (0, "Thu, 01 Jan 1970 00:00:00 GMT", "1970-01-01T00:00:00.000Z"),
             (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT", "2000-02-29T00:00:00.000Z"),

@@ -1,29 +1,29 @@
-//! HTTP/1.1 as far as clients of object stores need it.
+//! The part of HTTP/1.1 that clients of object stores use.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-/// Bytes that the lines before a body may have.
+/// The maximum size of a head in bytes.
 const HEAD: u64 = 64 << 10;
-/// Bytes of the longest body.
+/// The maximum size of a body in bytes.
 const BODY: u64 = 1 << 30;
-/// A body up to this size goes out in one call with its head.
+/// A body of at most this size is sent in one call with its head.
 const AT_ONCE: u64 = 128 << 10;
 
-/// A whole request.
+/// A complete request.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: String,
-    /// Without escapes.
+    /// The unescaped path.
     pub(super) path: String,
     pub(super) query: Vec<(String, String)>,
-    /// Names in lower case.
+    /// Headers with lower case names.
     headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -31,26 +31,26 @@ pub(super) struct Answer {
     pub(super) body: Body,
 }
 
-/// What follows the head.
+/// The body of an answer.
 #[derive(Debug)]
 pub(super) enum Body {
     Bytes(Vec<u8>),
-    /// So many bytes of a file, from where it stands.
+    /// This number of bytes of a file, from its current position.
     File(File, u64),
 }
 
 impl Request {
-    /// The next one of a connection, with its body; `None` where the client has gone between two of them.
+    /// Reads the next request of a connection with its body. Returns `None` if the client has closed the connection.
     ///
     /// # Errors
     ///
-    /// `InvalidData` for what is no request, and those of the connection.
+    /// `InvalidData` for an invalid request, and the errors of the connection.
     pub(super) fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Self>> {
         let mut head = reader.by_ref().take(HEAD);
         let Some(first) = line(&mut head)? else { return Ok(None) };
         let mut words = first.split(' ');
         let (Some(method), Some(target), Some(_version)) = (words.next(), words.next(), words.next()) else {
-            return Err(invalid("no request line"));
+            return Err(invalid("invalid request line"));
         };
         let mut headers = Vec::new();
         loop {
@@ -78,12 +78,12 @@ impl Request {
         Ok(Some(request))
     }
 
-    /// The value of a header; names are asked for in lower case.
+    /// Returns the value of a header. `name` is in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
-    /// The value of a word of the query.
+    /// Returns the value of a query parameter.
     pub(super) fn asked(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
@@ -101,17 +101,17 @@ impl Request {
             read_chunks(reader)?
         } else {
             let length = self.header("content-length").unwrap_or("0");
-            let length: u64 = length.parse().map_err(|_| invalid("a length that is no number"))?;
+            let length: u64 = length.parse().map_err(|_| invalid("the length is not a number"))?;
             read_bytes(reader, length, 0)?
         };
-        // The SDKs of S3 sign a body in pieces, framed as HTTP's own are, within the body.
+        // The S3 SDKs sign a body in pieces within the body, framed like the chunks of HTTP.
         let is_framed = self.has("content-encoding", "aws-chunked")
             || self.header("x-amz-content-sha256").is_some_and(|hash| hash.starts_with("STREAMING-"));
         if is_framed { read_chunks(&mut &*body) } else { Ok(body) }
     }
 }
 
-/// A line without its end; `None` where there is nothing more.
+/// Reads a line without its end. Returns `None` at the end of the input.
 fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     if reader.read_until(b'\n', &mut line)? == 0 {
@@ -121,7 +121,7 @@ fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
         return Err(invalid("a line is too long, or ends early"));
     }
     line.pop_if(|last| *last == b'\r');
-    String::from_utf8(line).map(Some).map_err(|_| invalid("a line is no UTF-8"))
+    String::from_utf8(line).map(Some).map_err(|_| invalid("a line is not UTF-8"))
 }
 
 fn read_bytes(reader: &mut impl Read, length: u64, before: usize) -> io::Result<Vec<u8>> {
@@ -135,20 +135,22 @@ fn read_bytes(reader: &mut impl Read, length: u64, before: usize) -> io::Result<
     Ok(bytes)
 }
 
-/// A body in pieces, each behind its length in hexadecimal digits, and lines behind the last one, which has none.
+/// Reads a chunked body: each piece follows its length in hexadecimal digits. A piece of length 0 and lines that are
+/// ignored end the body.
 pub(super) fn read_chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let head = line(reader)?.ok_or_else(|| invalid("the body ends early"))?;
         let length = head.split(';').next().unwrap_or_default().trim();
-        let length = u64::from_str_radix(length, 16).map_err(|_| invalid("a piece without a length"))?;
+        let length =
+            u64::from_str_radix(length, 16).map_err(|_| invalid("a piece does not have a length"))?;
         if length == 0 {
             break;
         }
         let piece = read_bytes(reader, length, body.len())?;
         body.extend(piece);
         if line(reader)?.is_none_or(|line| !line.is_empty()) {
-            return Err(invalid("a piece that is longer than it says"));
+            return Err(invalid("a piece is longer than its declared length"));
         }
     }
     while line(reader)?.is_some_and(|line| !line.is_empty()) {}
@@ -168,15 +170,15 @@ fn unescaped(text: &str) -> io::Result<String> {
             b'%' => digit()
                 .zip(digit())
                 .map(|(high, low)| high << 4 | low)
-                .ok_or_else(|| invalid("half an escape"))?,
+                .ok_or_else(|| invalid("incomplete escape sequence"))?,
             byte => byte,
         });
     }
-    String::from_utf8(plain).map_err(|_| invalid("a path that is no UTF-8"))
+    String::from_utf8(plain).map_err(|_| invalid("the path is not UTF-8"))
 }
 
 impl Answer {
-    /// Bytes of its body.
+    /// Returns the size of the body in bytes.
     pub(super) fn length(&self) -> u64 {
         match &self.body {
             Body::Bytes(bytes) => bytes.len() as u64,
@@ -184,11 +186,11 @@ impl Answer {
         }
     }
 
-    /// Sends it. The answer to `HEAD` has the length of a body that does not follow.
+    /// Sends the answer. The answer to `HEAD` has the length of the body but not the body.
     pub(super) fn write(self, mut client: &TcpStream, is_head: bool) -> io::Result<()> {
         let length = self.length();
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
-        // These two have no body by definition, and no length.
+        // By definition, these two do not have a body or a length.
         if !matches!(self.status, 204 | 304) {
             head.push_str(&format!("Content-Length: {length}\r\n"));
         }
@@ -211,7 +213,7 @@ impl Answer {
             }
             Body::File(file, length) => {
                 client.write_all(&head)?;
-                // By `sendfile` where there is such a call.
+                // Uses `sendfile` where the system has it.
                 let sent = io::copy(&mut file.take(length), &mut client)?;
                 if sent == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
             }

@@ -1,4 +1,4 @@
-//! Listings, and the little XML that goes with them.
+//! Listings and their XML.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -8,10 +8,10 @@ use super::bucket::{UPLOADS, file_of, tag};
 use super::date;
 use super::http::Request;
 
-/// Entries of a page at most, as S3 has it.
+/// The maximum number of entries of a page, as in S3.
 const PAGE: usize = 1000;
 
-/// A key, or what keys have in common before the delimiter.
+/// A key, or the common prefix of keys up to the delimiter.
 enum Entry {
     Key(String, DirEntry),
     Common(String),
@@ -25,12 +25,13 @@ impl Entry {
     }
 }
 
-/// A page of a listing, as `ListObjectsV2` has it. The token that continues it is the last name of the page before.
+/// Returns a page of a listing in the format of `ListObjectsV2`. The continuation token is the last name of the preceding
+/// page.
 pub(super) fn page(folder: &Path, request: &Request) -> io::Result<String> {
     let prefix = request.asked("prefix").unwrap_or_default();
     let is_by_folder = request.asked("delimiter").is_some_and(|delimiter| !delimiter.is_empty());
     let mut entries = Vec::new();
-    // Only names of the last part may begin with what is asked for; all before it is a folder.
+    // The part of the prefix after the last slash is the beginning of a name; the part before it is a folder.
     let (parent, _) = prefix.rsplit_once('/').unwrap_or(("", prefix));
     if parent.is_empty() || file_of(folder, parent).is_some() {
         let before = if parent.is_empty() { String::new() } else { format!("{parent}/") };
@@ -79,7 +80,7 @@ fn text(prefix: &str, entries: &[Entry], is_truncated: bool) -> io::Result<Strin
     Ok(text)
 }
 
-/// Adds what lies in a folder and begins with the prefix; of folders in it either all keys or their name alone.
+/// Adds the entries of a folder that begin with the prefix. For a folder inside, adds either all keys or only its name.
 fn collect(
     folder: &Path,
     before: &str,
@@ -106,7 +107,7 @@ fn collect(
     Ok(())
 }
 
-/// A store of keys has no empty folders.
+/// Returns whether a folder contains a key: empty folders are not listed.
 fn has_key(folder: &Path) -> io::Result<bool> {
     for entry in entries_of(folder)? {
         let entry = entry?;
@@ -117,7 +118,7 @@ fn has_key(folder: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// None of what is no folder.
+/// Returns the entries of a folder, or no entries if it is not a folder.
 fn entries_of(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<DirEntry>>> {
     match fs::read_dir(folder) {
         Ok(entries) => Ok(Some(entries).into_iter().flatten()),
@@ -128,7 +129,7 @@ fn entries_of(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<DirEn
     }
 }
 
-/// The contents of all elements `Key`.
+/// Returns the contents of all `Key` elements.
 pub(super) fn keys_in(text: &str) -> impl Iterator<Item = String> {
     let keys = text.split("<Key>").skip(1).filter_map(|rest| rest.split_once("</Key>"));
     keys.map(|(key, _)| {
@@ -137,7 +138,7 @@ pub(super) fn keys_in(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// As the content of an element.
+/// Escapes a text for the content of an element.
 pub(super) fn escaped(text: &str) -> String {
     let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     plain.replace('"', "&quot;").replace('\'', "&apos;")

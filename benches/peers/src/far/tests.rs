@@ -1,4 +1,4 @@
-//! The store as its clients see it.
+//! Tests of the store through HTTP.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// A store without a wait, and its folder.
+/// Starts a store that does not wait, and returns its folder and the store.
 fn store() -> (tempfile::TempDir, FarStore) {
     let folder = tempfile::tempdir().unwrap();
     let store = FarStore::start(folder.path(), Duration::ZERO).unwrap();
@@ -66,7 +66,7 @@ impl Client {
 }
 
 #[test]
-fn what_is_put_is_there_with_the_tag_it_was_given() {
+fn a_value_is_stored_with_its_etag() {
     let (folder, store) = store();
     let mut client = Client::new(&store);
     let put = client.ask("PUT", "/bench/a%20b/c%2Bd", &[], b"value");
@@ -87,7 +87,7 @@ fn what_is_put_is_there_with_the_tag_it_was_given() {
 }
 
 #[test]
-fn ranges_are_those_of_http() {
+fn ranges_follow_http() {
     let (folder, store) = store();
     fs::write(folder.path().join("k"), "0123456789").unwrap();
     let mut client = Client::new(&store);
@@ -108,7 +108,7 @@ fn ranges_are_those_of_http() {
         assert_eq!((answer.status, answer.header("Content-Range")), (416, "bytes */10"), "{range}");
         assert!(answer.text().contains("InvalidRange"));
     }
-    // What is no range is the whole value, as HTTP has it; so are several at once, as S3 has it.
+    // HTTP ignores invalid ranges, and S3 ignores several ranges: the answer is the whole value.
     for range in ["4-2", "x-1", "-", "0-1,4-5"] {
         let answer = ask(range);
         assert_eq!((answer.status, answer.body.len()), (200, 10), "{range}");
@@ -116,7 +116,7 @@ fn ranges_are_those_of_http() {
 }
 
 #[test]
-fn values_larger_than_one_write_arrive_whole() {
+fn large_values_are_complete() {
     let (folder, store) = store();
     let value: Vec<u8> = (0..3 << 20).map(|number: u32| number.to_le_bytes()[1]).collect();
     fs::write(folder.path().join("k"), &value).unwrap();
@@ -127,7 +127,7 @@ fn values_larger_than_one_write_arrive_whole() {
 }
 
 #[test]
-fn conditions_hold_or_the_request_is_refused() {
+fn requests_with_unmet_conditions_are_refused() {
     let (_folder, store) = store();
     let mut client = Client::new(&store);
     assert_eq!(client.ask("PUT", "/bench/k", &["If-Match: \"1\""], b"a").status, 404);
@@ -141,7 +141,7 @@ fn conditions_hold_or_the_request_is_refused() {
 }
 
 #[test]
-fn bodies_in_pieces_are_put_together() {
+fn chunked_bodies_are_joined() {
     let (_folder, store) = store();
     let mut client = Client::new(&store);
     let framed =
@@ -153,7 +153,7 @@ fn bodies_in_pieces_are_put_together() {
     let hash = ["x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER"];
     assert_eq!(client.ask("PUT", "/bench/trailer", &hash, with_trailer).status, 200);
     assert_eq!(client.get("/bench/trailer").body, b"abc");
-    // Asked first, and in pieces of HTTP's own.
+    // With `Expect: 100-continue` and in chunks of HTTP.
     let head = "PUT /bench/http HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n";
     client.0.get_mut().write_all(head.as_bytes()).unwrap();
     assert_eq!(client.answer(false).status, 100);
@@ -163,7 +163,7 @@ fn bodies_in_pieces_are_put_together() {
 }
 
 #[test]
-fn listings_have_keys_or_prefixes_and_go_on_where_they_stopped() {
+fn listings_have_keys_or_prefixes_and_can_be_continued() {
     let (folder, store) = store();
     for key in ["a/zarr.json", "a/c/0/0", "a/c/0/1", "a-b", "ab", "x&y"] {
         let file = folder.path().join(key);
@@ -201,7 +201,7 @@ fn listings_have_keys_or_prefixes_and_go_on_where_they_stopped() {
 }
 
 #[test]
-fn many_keys_are_deleted_at_once() {
+fn many_keys_are_deleted_with_one_request() {
     let (folder, store) = store();
     for name in ["a", "b&c", "d"] {
         fs::write(folder.path().join(name), "").unwrap();
@@ -215,7 +215,7 @@ fn many_keys_are_deleted_at_once() {
 }
 
 #[test]
-fn what_it_has_not_is_said_in_the_words_of_s3() {
+fn errors_have_the_codes_of_s3() {
     let (_folder, store) = store();
     let mut client = Client::new(&store);
     let mut code = |method: &str, target: &str| {
@@ -232,7 +232,7 @@ fn what_it_has_not_is_said_in_the_words_of_s3() {
 }
 
 #[test]
-fn requests_are_counted_and_each_waits_while_others_do() {
+fn requests_are_counted_and_wait_concurrently() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("k"), "value").unwrap();
     let wait = Duration::from_millis(50);

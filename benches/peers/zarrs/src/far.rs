@@ -1,5 +1,5 @@
-//! S3 by the `object_store` crate, through the adapter that lets the blocking API of zarrs use it: its documentation says
-//! that the asynchronous one is slower.
+//! S3 with the `object_store` crate, through the adapter for the blocking API of zarrs. According to its documentation,
+//! the asynchronous API is slower.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ impl AsyncToSyncBlockOn for BlockOn {
 }
 
 pub(crate) fn store(far: &Far) -> Result<ReadableWritableListableStorage, Failure> {
-    // A client wants one even if nothing is encrypted. Another one that is there does as well.
+    // A client requires a provider even without encryption. An already installed one is fine, too.
     let _there = rustls::crypto::ring::default_provider().install_default();
     let bucket = AmazonS3Builder::new()
         .with_bucket_name(&far.bucket)
@@ -38,13 +38,13 @@ pub(crate) fn store(far: &Far) -> Result<ReadableWritableListableStorage, Failur
     Ok(Arc::new(AsyncToSyncStorageAdapter::new(Arc::new(below), BlockOn(runtime()?.handle().clone()))))
 }
 
-/// One for all stores, with as many threads as there are processors.
+/// Returns the runtime of all stores, with one thread per processor.
 fn runtime() -> Result<&'static Runtime, Failure> {
     static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
     RUNTIME.get_or_init(Runtime::new).as_ref().map_err(|error| error.to_string().into())
 }
 
-/// The arrays of the root, opened by many threads: `child_arrays` opens one after another.
+/// Opens the arrays of the root on many threads. `child_arrays` of zarrs opens one after another.
 pub(crate) fn child_arrays(store: &ReadableWritableListableStorage) -> Result<Vec<StoredArray>, Failure> {
     let children = store.list_dir(&StorePrefix::root())?;
     let open = |prefix: &StorePrefix| {

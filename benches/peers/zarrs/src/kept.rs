@@ -1,6 +1,6 @@
-//! Reading into memory that is there.
+//! Reads into existing memory.
 
-#![expect(unsafe_code, reason = "zarrs has no safe way to read into memory of the caller's")]
+#![expect(unsafe_code, reason = "zarrs does not have a safe function that reads into memory of the caller")]
 
 use unsafe_cell_slice::UnsafeCellSlice;
 use zarr_peers::Failure;
@@ -10,7 +10,7 @@ use crate::StoredArray;
 
 /// Reads all of `array` into `kept`, which has its size.
 pub(crate) fn read(array: &StoredArray, kept: &mut [u8]) -> Result<(), Failure> {
-    let item = array.data_type().fixed_size().ok_or("elements have no fixed size")?;
+    let item = array.data_type().fixed_size().ok_or("elements do not have a fixed size")?;
     let all = array.subset_all();
     let shape = array.shape().to_vec();
     // SAFETY: this is the only view of `kept`.

@@ -19,7 +19,7 @@ use zarrs::filesystem::FilesystemStore;
 use zarrs::group::{Group, GroupBuilder};
 use zarrs::storage::{ReadableWritableListableStorage, ReadableWritableListableStorageTraits};
 
-/// In a folder or a far store.
+/// An array in a folder or a remote store.
 type StoredArray = Array<dyn ReadableWritableListableStorageTraits>;
 
 struct Zarrs {
@@ -32,7 +32,7 @@ impl Program for Zarrs {
     }
 
     fn prepare(&self, case: Case) -> Result<Box<dyn Task>, Failure> {
-        // Threads wait for a far store: there are as many as requests may be in flight.
+        // Threads wait for a remote store, so there is one for each request that may be in flight.
         let threads = case.far.as_ref().map_or(self.threads, |far| far.requests);
         zarrs::config::global_config_mut().set_codec_concurrent_target(threads);
         Ok(match case.operation {
@@ -49,7 +49,8 @@ impl Program for Zarrs {
                 Box::new(move || read_ndarray(&case))
             }
             Operation::ReadKept => {
-                let item = open(&case)?.data_type().fixed_size().ok_or("elements have no fixed size")?;
+                let item =
+                    open(&case)?.data_type().fixed_size().ok_or("elements do not have a fixed size")?;
                 let mut kept = vec![0xffu8; usize::try_from(case.shape.iter().product::<u64>())? * item];
                 Box::new(move || read_kept(&case, &mut kept))
             }
@@ -67,7 +68,7 @@ impl Program for Zarrs {
             Operation::Create => Box::new(move || create(&case)),
             Operation::Open => Box::new(move || open_all(&case)),
             Operation::List => Box::new(move || list(&case)),
-            Operation::Floor => return Err("this is no floor".into()),
+            Operation::Floor => return Err("this runner does not measure floors".into()),
         })
     }
 }
@@ -88,7 +89,7 @@ fn subset(ranges: &Ranges) -> ArraySubset {
     ArraySubset::new_with_ranges(&ranges)
 }
 
-/// The checksum of elements; of strings, that of their offsets and payload.
+/// Adds elements to a checksum. Strings are added as offsets and payload.
 fn add(sum: u32, bytes: &ArrayBytes<'_>) -> Result<u32, Failure> {
     Ok(match bytes {
         ArrayBytes::Fixed(bytes) => checksum(sum, bytes),
@@ -158,7 +159,7 @@ fn chunks(case: &Case) -> Result<Ran, Failure> {
     Ok(ran)
 }
 
-/// The array with a cache of decoded chunks.
+/// Opens the array with a cache of decoded chunks.
 fn cached(case: &Case) -> Result<ChunkCacheDecodedLruSizeLimit, Failure> {
     Ok(ChunkCacheDecodedLruSizeLimit::new(Arc::new(open(case)?.readable()), case.cache as u64))
 }
@@ -187,7 +188,7 @@ fn one_by_one(
     Ok(ran)
 }
 
-/// zarrs has no call for many boxes: the threads take them in turn, and share the cache.
+/// Reads all boxes on several threads that share the cache, because zarrs does not have a call for many boxes.
 fn boxes_at_once(case: &Case, threads: usize) -> Result<Ran, Failure> {
     let cache = cached(case)?;
     let options = CodecOptions::default().with_concurrent_target(1);
@@ -251,7 +252,7 @@ fn main() -> ExitCode {
         eprintln!("usage: peer-zarrs THREADS");
         return ExitCode::from(2);
     };
-    // RAYON_NUM_THREADS says how many threads there are; each case, how many of them zarrs should keep busy.
+    // RAYON_NUM_THREADS is the number of threads; each case sets the number that zarrs uses.
     match serve(&Zarrs { threads }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

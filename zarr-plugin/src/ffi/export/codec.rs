@@ -48,7 +48,7 @@ unsafe extern "C" fn destroy(this: *mut c_void) {
     contained(|| drop(codec));
 }
 
-/// The codec behind `this`.
+/// Returns the codec behind `this`.
 ///
 /// # Safety
 ///
@@ -128,7 +128,7 @@ unsafe fn run(
     unsafe {
         let call = started(call)?;
         let from = borrowed(from);
-        // Codecs of bytes are called without an array.
+        // Bytes-to-bytes codecs are called without an array.
         let array = || array_of(array);
         write_output(to, |to| {
             match (codec, direction) {
@@ -153,7 +153,7 @@ unsafe fn run(
     }
 }
 
-/// The options of a call, unless it is cancelled.
+/// Returns the options of a call, or a failure if the call is cancelled.
 ///
 /// # Safety
 ///

@@ -29,7 +29,7 @@ pub(crate) static SHOWN: DataTypeVtable = DataTypeVtable {
     inner: Some(inner),
 };
 
-/// The data type behind `this`.
+/// Returns the data type behind `this`.
 ///
 /// # Safety
 ///
@@ -60,7 +60,7 @@ callbacks! {
     }
 }
 
-/// The plugins that this library links.
+/// Returns the plugins that this library links.
 pub(crate) fn linked() -> Result<&'static Registry, Failure> {
     static LINKED: std::sync::OnceLock<Result<Registry, String>> = std::sync::OnceLock::new();
     let linked = LINKED.get_or_init(|| Registry::linked().map_err(|error| error.to_string()));
@@ -128,7 +128,7 @@ callbacks! {
         let mut printed = String::new();
         match shown(this).print(borrowed(element), &mut printed) {
             Ok(()) => put(text, printed.into_bytes()),
-            // What was written says why.
+            // The printed text is the reason.
             Err(fmt::Error) => return Err(Failure::new(abi::CORRUPT, printed)),
         }
         Ok(())
@@ -139,7 +139,7 @@ callbacks! {
     }
 
     fn settle(this: *const c_void, elements: *mut u8, len: usize, mode: u32) {
-        // The elements belong to this call alone.
+        // Only this call uses the elements.
         if elements.is_null() || len == 0 {
             return Ok(());
         }

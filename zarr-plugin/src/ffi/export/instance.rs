@@ -71,7 +71,7 @@ pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(
     Ok(())
 }
 
-/// The chains of a codec, which the host creates and runs.
+/// Returns the chains of a codec, which the host creates and runs.
 pub(super) fn chains_of(codec: &Codec) -> Vec<&CodecChain> {
     match codec {
         Codec::Composite(codec) => codec.chains(),

@@ -90,7 +90,7 @@ unsafe extern "C" fn release(this: *mut c_void) {
     contained(|| drop(store));
 }
 
-/// The store behind `this`.
+/// Returns the store behind `this`.
 ///
 /// # Safety
 ///
@@ -358,7 +358,7 @@ unsafe extern "C" fn end_listing(listing: *mut c_void) {
     contained(|| drop(listing));
 }
 
-/// The failure of a listing. The other side does not know the key of a [`StoreError::Key`].
+/// Converts the error of a listing. The other side does not know the key of a [`StoreError::Key`].
 fn listing_failure(error: StoreError) -> Failure {
     match error {
         StoreError::Key(error) => Failure::new(abi::INTERNAL, error.to_string()),
@@ -382,7 +382,7 @@ impl Add {
         Ok(Self { sink, function })
     }
 
-    /// Adds a text. Returns whether the other side accepts no more.
+    /// Adds a text. Returns whether the other side is full.
     fn stops_after(&self, is_prefix: u32, text: &str) -> bool {
         // SAFETY: the sink and its function, as `to` asks.
         unsafe { (self.function)(self.sink, is_prefix, lend(text.as_bytes())) != 0 }

@@ -22,7 +22,7 @@ pub(super) struct Batch<'s> {
 unsafe impl Send for Batch<'_> {}
 
 impl<'s> Batch<'s> {
-    /// Sends the requests. `None` for a store without batches.
+    /// Sends the requests. Returns `None` for a store without batches.
     pub(super) fn begin(
         store: &'s ForeignStore,
         requests: &[Request],
@@ -51,7 +51,7 @@ impl<'s> Batch<'s> {
         Ok(Some(Self { store, this }))
     }
 
-    /// The index of the request that completes next. Its bytes are in `output`.
+    /// Returns the index of the request that completes next. Its bytes are in `output`.
     fn next(&mut self, output: &mut Output<'_>, memory: &mut ResultMemory) -> (usize, Result<(), Failure>) {
         let mut number = usize::MAX;
         let result = memory.lend();

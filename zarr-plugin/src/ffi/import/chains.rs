@@ -1,4 +1,4 @@
-//! Chains of a codec of this library, which its host runs.
+//! Chains of a codec of this library that its host runs.
 
 use zarr_spec::codec::RunChain;
 use zarr_spec::{ArrayRepresentation, CodecChain, CodecError, Output};

@@ -95,10 +95,10 @@ impl Imported<CodecVtable> {
 /// The largest number of chains of a codec.
 const MAX_CHAINS: u32 = 64;
 
-/// The error of a failed call: the chunk is at fault, or `origin` is. `origin` is the name of the plugin, or
-/// empty if a library calls its host.
+/// Returns the error of a failed call: the fault of the chunk or of `origin`. `origin` is the name of the plugin,
+/// or empty if a library calls its host.
 ///
-/// [`abi::INTERNAL`] means that a plugin cannot encode a chunk. During decoding, it is a fault of the plugin.
+/// [`abi::INTERNAL`] means that a plugin cannot encode a chunk. While decoding, it is a fault of the plugin.
 pub(crate) fn codec_error(origin: &str, failure: Failure, direction: Direction) -> CodecError {
     let Failure { status, message } = failure;
     let by_origin = |message: String| match origin {
@@ -122,7 +122,7 @@ fn fault(origin: &str, message: String) -> CodecError {
     CodecError::Plugin { plugin: plugin.to_owned(), message }
 }
 
-/// As [`codec_error`], for a call that may write at most `limit` bytes.
+/// Returns the error like [`codec_error`], for a call that may write at most `limit` bytes.
 pub(super) fn run_error(origin: &str, failure: Failure, limit: usize, direction: Direction) -> CodecError {
     match failure.status {
         abi::LIMIT_EXCEEDED => CodecError::TooLarge(LimitExceeded { limit }),
@@ -173,7 +173,7 @@ impl ForeignCodec {
             called?;
             (left.0?, left.1?, left.2?)
         };
-        // The same type does not need to be called through the other side.
+        // An equal type is used directly instead of through the other side.
         let data_type = data_type.filter(|other| other.name() != array.data_type.name());
         let chain_array = array_of_json(&described, data_type.unwrap_or(array.data_type.clone()), array);
         let documents: Option<Vec<_>> =
@@ -240,7 +240,7 @@ impl ForeignCodec {
 }
 
 impl BytesToBytesCodec for ForeignCodec {
-    /// An unknown size is correct also if the call fails.
+    /// Returns an unknown size if the call fails, which is always correct.
     fn encoded_size(&self, decoded: Size) -> Size {
         self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
     }

@@ -68,7 +68,7 @@ struct More {
     optional: Option<Arc<dyn DataType>>,
 }
 
-/// The type in a handle; `None` if the other side did not fill it.
+/// Returns the type in a handle, or `None` if the other side did not fill it.
 ///
 /// # Safety
 ///
@@ -89,7 +89,7 @@ pub(crate) unsafe fn taken(
 pub(crate) const NO_TYPE: DataTypeHandle =
     DataTypeHandle { vtable: std::ptr::null(), this: std::ptr::null_mut() };
 
-/// A new type, and the byte order that its document declares.
+/// Returns a new type, and the byte order that its document declares.
 ///
 /// # Safety
 ///
@@ -110,7 +110,7 @@ pub(crate) unsafe fn created(
     Ok((Arc::new(foreign), order))
 }
 
-/// The error of a failed call.
+/// Returns the error of a failed call.
 pub(crate) fn data_type_error(origin: &str, failure: &Failure) -> DataTypeError {
     let message = said_by(origin, failure);
     match failure.status {
@@ -119,7 +119,7 @@ pub(crate) fn data_type_error(origin: &str, failure: &Failure) -> DataTypeError 
     }
 }
 
-/// The message of a failure, after the name of the plugin unless a library calls its host.
+/// Returns the message of a failure, after the name of the plugin unless a library calls its host.
 fn said_by(origin: &str, failure: &Failure) -> String {
     let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
     if origin.is_empty() { failure.message.clone() } else { format!("{origin}{verb}: {}", failure.message) }
@@ -225,7 +225,7 @@ impl Foreign {
         })
     }
 
-    /// `None` if the description is invalid.
+    /// Reads the remaining members of a description. Returns `None` if they are invalid.
     fn more_of(&self, members: &Object, depth: usize) -> Result<Option<More>, Failure> {
         let flag = |name: &str| members.get(name).and_then(Value::as_bool).unwrap_or(false);
         let default_fill_value = match members.get("default_fill_value") {
@@ -255,7 +255,7 @@ impl Foreign {
         }))
     }
 
-    /// The fields of a structure. `None` if a field is not inside the element.
+    /// Returns the fields of a structure, or `None` if a field is not inside the element.
     fn fields_of(&self, json: &Value, depth: usize) -> Result<Option<Vec<Field>>, Failure> {
         let (Some(list), Some(size)) = (json.as_array(), self.elements.size()) else { return Ok(None) };
         let mut fields = Vec::with_capacity(list.len());
@@ -267,7 +267,7 @@ impl Foreign {
         Ok(Some(fields))
     }
 
-    /// The type of a field, or of the elements that are not missing.
+    /// Returns the type of a field, or of the elements that are not missing.
     fn inner(&self, number: usize, depth: usize) -> Result<Arc<dyn DataType>, Failure> {
         let mut handle = NO_TYPE;
         self.instance.call(|vtable, this, err| {

@@ -37,7 +37,7 @@ impl Imported<ExtensionVtable> {
                     create(self.context, creation, is_array, shape.as_ptr(), shape.len(), &mut json, &mut err)
                 }
             });
-            // SAFETY: all is as the call left it.
+            // SAFETY: nothing has changed since the call.
             let json = unsafe {
                 let json = take_json(&mut json);
                 outcome(status, &mut err).and(json)?

@@ -11,7 +11,7 @@ use crate::abi::ChunkGridVtable;
 use crate::ffi::creation::show_creation;
 use crate::ffi::{EMPTY, Failure, Instance, outcome, parse, required, take};
 
-/// A chunk grid of a library. What does not depend on a chunk is asked for once.
+/// A chunk grid of a library. Properties that do not depend on a chunk are queried once.
 #[derive(Debug)]
 struct LoadedGrid {
     instance: Instance<ChunkGridVtable>,

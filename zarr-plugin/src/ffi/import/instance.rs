@@ -25,7 +25,7 @@ pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
     vtable: std::ptr::null(),
 };
 
-/// The codec that the other side created from `creation`, for `array` if its input is an array.
+/// Returns the codec that the other side created from `creation`, for `array` if its input is an array.
 ///
 /// # Safety
 ///
@@ -76,7 +76,7 @@ pub(crate) unsafe fn made(
     })
 }
 
-/// A codec that is passed as data.
+/// Returns a codec that is passed as data.
 fn value_codec(value: &Value) -> Result<Codec, Failure> {
     let wrong = || Failure::broken(format!("it returned a codec with the invalid value {value}"));
     let members = value.as_object().filter(|members| members.len() == 1).ok_or_else(wrong)?;
@@ -92,7 +92,7 @@ fn value_codec(value: &Value) -> Result<Codec, Failure> {
     }
 }
 
-/// A shard with the chains of its inner chunks and of its index.
+/// Returns a shard with the chains of its inner chunks and of its index.
 fn shard(value: &Value, chains: Vec<CodecChain>) -> Result<Shard, Failure> {
     let described = || {
         let members = value.as_object()?;

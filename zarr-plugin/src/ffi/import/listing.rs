@@ -12,7 +12,7 @@ use crate::ffi::{Failure, borrowed_text, lend, required};
 /// The largest number of keys that are fetched with one call.
 const MAX_PAGE: usize = 1024;
 
-/// The keys below a prefix. They are fetched in pages, which begin small: many callers take one key only.
+/// The keys below a prefix, fetched in pages. The first pages are small, since many callers take only one key.
 pub(super) struct Listing<'s> {
     store: &'s ForeignStore,
     prefix: Prefix,
@@ -37,7 +37,7 @@ impl<'s> Listing<'s> {
         Ok(Self { store, prefix: prefix.clone(), this, page, page_size: 1, has_ended: false })
     }
 
-    /// The next keys; empty at the end of the listing.
+    /// Fetches the next keys. Returns no keys at the end of the listing.
     fn fetch(&mut self) -> Result<Vec<Key>, StoreError> {
         let Self { store, prefix, this, .. } = self;
         let mut received = Received::keys(prefix, self.page_size);
@@ -84,7 +84,7 @@ impl Drop for Listing<'_> {
     }
 }
 
-/// The keys and prefixes directly below `prefix`, from `list_dir` of the store.
+/// Returns the keys and prefixes directly below `prefix`, from `list_dir` of the store.
 pub(super) fn list_dir(
     store: &ForeignStore,
     prefix: &Prefix,
@@ -98,7 +98,7 @@ pub(super) fn list_dir(
     Ok(Directory::new(received.keys, received.prefixes))
 }
 
-/// What a call adds to a sink.
+/// The texts that a call adds to a sink.
 struct Received<'p> {
     prefix: &'p Prefix,
     takes_prefixes: bool,
@@ -163,7 +163,7 @@ fn receive(
     }
 }
 
-/// `add` of a sink.
+/// Implements `add` of a sink.
 unsafe extern "C" fn add(this: *mut ListSink, is_prefix: u32, text: Str) -> i32 {
     // SAFETY: the store calls it during the call that lends the sink, on one thread at a time; the context is a
     // `Received`.

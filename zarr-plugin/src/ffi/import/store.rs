@@ -91,7 +91,7 @@ pub(crate) unsafe fn owned(handle: &StoreHandle, origin: Arc<str>) -> Result<Arc
     Ok(Arc::new(ForeignStore { instance, origin, description }))
 }
 
-/// What `describe` of a store returns.
+/// The description that `describe` of a store returns.
 #[derive(Debug)]
 pub(super) struct Description {
     location: String,
@@ -138,7 +138,7 @@ pub(super) fn get_flags(options: GetOptions) -> u32 {
     if options.may_cache { 0 } else { abi::GET_UNCACHED }
 }
 
-/// The name of an operation in messages, and the description of a store that does not have it.
+/// The name of an operation in messages, and the description of a store that does not support it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation(&'static str, &'static str);
 
@@ -173,7 +173,7 @@ impl ResultMemory {
         &raw mut self.result
     }
 
-    /// The size and the version of a value of which the call has written `written` bytes.
+    /// Returns the size and the version of a value, of which the call has written `written` bytes.
     pub(super) fn found(
         &self,
         range: ByteRange,
@@ -201,7 +201,7 @@ impl ForeignStore {
         StoreError::NotSupported { store: self.location(), quality: operation.1 }
     }
 
-    /// The error of a failed call. `limit` is the number of bytes that the caller accepts.
+    /// Returns the error of a failed call. `limit` is the number of bytes that the caller accepts.
     pub(super) fn error(
         &self,
         failure: &Failure,
@@ -304,7 +304,7 @@ impl Store for ForeignStore {
         }
     }
 
-    /// Decoded chunks are not passed between a host and a plugin. A store that wraps this one may cache them.
+    /// Returns `None`: a host and a plugin do not share decoded chunks. A store that wraps this one may cache them.
     fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
         None
     }

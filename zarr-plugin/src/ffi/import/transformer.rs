@@ -58,7 +58,7 @@ impl Imported<StorageTransformerVtable> {
     }
 }
 
-/// The codecs of a shard index of the draft: `uint64`, little endian. All bits of a missing chunk are one.
+/// Returns the codecs of a shard index of the draft: `uint64`, little endian. All bits of a missing chunk are one.
 fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Failure> {
     let &Creation { registry, reading, .. } = creation;
     let (data_type, _) = registry.data_type(Format::V3, &DataTypeDocument::named("uint64"), reading)?;
@@ -96,7 +96,7 @@ impl LoadedTransformer {
 }
 
 impl WrappingTransformer for LoadedTransformer {
-    /// This function cannot fail. A failure becomes a store whose operations all fail.
+    /// Cannot fail: turns a failure into a store whose operations all fail.
     fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store> {
         let location = next.location();
         match self.wrapped(next, array) {

@@ -1,4 +1,4 @@
-//! Libraries that do not keep to the header where numbers and descriptions are concerned.
+//! Libraries that return invalid numbers and descriptions.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::ffi::import::data_type::taken;
 use crate::ffi::import::instance::{EMPTY_INSTANCE, made};
 use crate::ffi::{Failure, put};
 
-/// What `this` of [`SAYS`] is: a description.
+/// The type of `this` of [`SAYS`]: a description as JSON.
 type Said = &'static str;
 
-/// A type with a given description that contains itself.
+/// A data type that contains itself, with the description in `this`.
 static SAYS: DataTypeVtable =
     DataTypeVtable { retain: None, release: None, describe: Some(describe), inner: Some(inner), ..SHOWN };
 
@@ -41,7 +41,7 @@ fn refusal(said: &Said) -> String {
 }
 
 #[test]
-fn types_that_cannot_be_are_refused() {
+fn invalid_descriptions_of_types_are_refused() {
     for said in [
         r#"{"name": "x", "size": 4, "unit_size": 3}"#,
         r#"{"name": "x", "size": 4, "unit_size": 0}"#,
@@ -59,7 +59,7 @@ fn types_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_type_that_is_inside_of_itself_is_refused() {
+fn a_type_that_contains_itself_is_refused() {
     for said in [
         r#"{"name": "x", "size": null, "optional": true}"#,
         r#"{"name": "x", "size": 1, "unit_size": 1, "fields": [{"name": "a", "offset": 0}]}"#,
@@ -68,7 +68,7 @@ fn a_type_that_is_inside_of_itself_is_refused() {
     }
 }
 
-/// Makes what the instance says with the functions of `vtable`.
+/// Creates the codec that `instance` describes with the functions of `vtable`.
 fn codec_of(instance: CodecInstance, vtable: CodecVtable) -> Result<Codec, Failure> {
     creating(&Value::Null, |creation| {
         let origin = Arc::from("plugin hostile 1.0.0");
@@ -100,7 +100,7 @@ fn with_value(form: u32, value: &Value) -> CodecInstance {
 }
 
 #[test]
-fn codecs_that_cannot_be_are_refused() {
+fn invalid_codecs_are_refused() {
     let chains = |n_chains| CodecInstance { form: abi::FORM_COMPOSITE, n_chains, ..EMPTY_INSTANCE };
     for (instance, message) in [
         (CodecInstance { form: 99, ..EMPTY_INSTANCE }, "it returned a codec of the unknown form 99"),
@@ -124,7 +124,7 @@ fn codecs_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn functions_that_are_not_there_are_errors_or_done_without() {
+fn missing_functions_are_errors_or_have_a_fallback() {
     let instance = CodecInstance { form: abi::FORM_BYTES_TO_BYTES, ..EMPTY_INSTANCE };
     let vtable = CodecVtable { decode: Some(copy), ..NOTHING };
     let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else { panic!("another form") };
@@ -156,7 +156,7 @@ unsafe extern "C" fn copy(
     abi::OK
 }
 
-/// It writes less than the range that it was asked for.
+/// Writes less than the requested range.
 unsafe extern "C" fn too_few(
     _: *const c_void,
     _: Str,
@@ -172,7 +172,7 @@ unsafe extern "C" fn too_few(
 }
 
 #[test]
-fn a_range_of_which_bytes_are_missing_is_an_error() {
+fn an_incomplete_range_is_an_error() {
     let instance = CodecInstance { form: abi::FORM_BYTES_TO_BYTES, ..EMPTY_INSTANCE };
     let vtable = CodecVtable { decode_range: Some(too_few), ..NOTHING };
     let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else { panic!("another form") };

@@ -1,4 +1,4 @@
-//! What the library of these tests has, and what its host has besides.
+//! The extensions of the library and of the host in these tests.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use zarr_spec::{
     Size, Unit, Units, Value,
 };
 
-/// What the host has and the library does not: `host.word`, `host.plus` and `host.raw`.
+/// Returns a registry of extensions that only the host has: `host.word`, `host.plus` and `host.raw`.
 pub(super) fn host() -> Registry {
     let mut registry = Registry::empty();
     let word = DataTypePlugin::new(Identifiers::name("host.word"), &|_| Ok((word(), ByteOrder::Big)));
@@ -35,7 +35,7 @@ pub(super) fn word() -> Arc<dyn DataType> {
     Arc::new(Plain { kind: Some(Kind::UInt), ..Plain::new("host.word", elements) })
 }
 
-/// A type whose documents are its name, and whose fill values are lists of bytes.
+/// A data type whose documents are its name and whose fill values are lists of bytes.
 #[derive(Debug, Clone)]
 struct Plain {
     name: &'static str,
@@ -74,7 +74,9 @@ impl DataType for Plain {
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         context.reading.warn("bytes are read as they are");
         let bytes = crate::ffi::description::bytes_of(json);
-        Ok(FillValue::new(bytes.ok_or_else(|| DataTypeError::FillValue(format!("{json} are no bytes")))?))
+        Ok(FillValue::new(
+            bytes.ok_or_else(|| DataTypeError::FillValue(format!("{json} is not a list of bytes")))?,
+        ))
     }
 
     fn fill_value_json(&self, element: &[u8], _: Format, _: &ByteOrder) -> Result<Value, DataTypeError> {
@@ -114,7 +116,7 @@ impl DataType for Plain {
 
 zarr_spec::register!(DataTypePlugin::new(Identifiers::name("test.pair"), &pair));
 
-/// A byte of padding and two words of the host.
+/// Creates a structured type with a byte of padding and two words of the host.
 fn pair(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     let document = DataTypeDocument::named("host.word");
     let (word, order) = creation.registry.data_type(creation.format, &document, creation.reading)?;
@@ -159,7 +161,7 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.part"), &|_, _| {
     Ok(Codec::BytesToBytes(Arc::new(Part)))
 }));
 
-/// Bytes as they are, of which a range alone may be written.
+/// Leaves bytes unchanged and can decode a range of them.
 #[derive(Debug)]
 struct Part;
 
@@ -192,7 +194,7 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.sum"), &|creation,
     Ok(Codec::Checksum(Arc::new(Sum(fails))))
 }));
 
-/// The sum of all bytes, before them.
+/// Stores the sum of all bytes before them.
 #[derive(Debug)]
 struct Sum(bool);
 
@@ -222,7 +224,7 @@ struct Settings {
     index_codecs: Option<Value>,
 }
 
-/// A chain for arrays of bytes or words, of codecs that only the host has.
+/// Returns a chain of codecs that only the host has, for arrays of bytes or words.
 fn chain(
     creation: &Creation<'_>,
     codecs: Option<Value>,
@@ -247,7 +249,7 @@ zarr_spec::register!(
     })
 );
 
-/// How many elements there are, in a byte, and what a chain makes of them.
+/// Stores the number of elements in one byte, and the output of a chain.
 #[derive(Debug)]
 struct Counted(CodecChain);
 
@@ -306,7 +308,7 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.inside"), &|_, _| 
     Ok(Codec::ArrayToArray(Arc::new(Inside)))
 }));
 
-/// Of an element that may be missing, the one that is there: as a change of types alone.
+/// Changes an optional type to the type of its elements. Cannot convert elements.
 #[derive(Debug)]
 struct Inside;
 

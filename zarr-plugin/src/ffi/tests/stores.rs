@@ -1,4 +1,4 @@
-//! A store of this program that is called through both sides of the ABI.
+//! Calls a store of this program through both sides of the ABI.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::ffi::import::store::owned;
 
 const KEYS: usize = 5000;
 
-/// Lists many keys, has one value, and fails in a given way for all others.
+/// A store that lists many keys, has one value, and fails with `kind` for all other keys.
 #[derive(Debug)]
 struct Counting {
     kind: IoKind,
@@ -74,7 +74,7 @@ impl Store for Counting {
     }
 }
 
-/// The store, called through two boundaries: a host passes it to a library, which passes it to another one.
+/// Returns the store behind two ABI boundaries: a host passes it to a library, which passes it to another library.
 fn twice(kind: IoKind) -> (Arc<dyn Store>, Arc<AtomicUsize>) {
     let listed = Arc::new(AtomicUsize::new(0));
     let mut store: Arc<dyn Store> = Arc::new(Counting { kind, listed: Arc::clone(&listed) });
@@ -101,14 +101,14 @@ fn the_kind_of_an_io_error_is_the_same_on_both_sides() {
 }
 
 #[test]
-fn a_key_that_a_store_cannot_hold_is_an_error_of_the_key() {
+fn a_key_that_a_store_refuses_is_a_key_error() {
     let error = twice(IoKind::Other).0.set(&key("a"), b"".into()).unwrap_err();
     assert!(matches!(&error, StoreError::Key(error) if error.text == "a"), "{error:?}");
     assert_eq!(error.to_string(), "`a` is not a key: second: first: it is too long");
 }
 
 #[test]
-fn hints_values_sizes_and_versions_are_the_same_on_both_sides() {
+fn hints_values_sizes_and_versions_are_equal_on_both_sides() {
     let (store, _) = twice(IoKind::Other);
     assert_eq!((store.read_hints(), store.caches_values()), (ReadHints::new(7, 100), true));
     let mut output = Output::at_most(9);
@@ -118,7 +118,7 @@ fn hints_values_sizes_and_versions_are_the_same_on_both_sides() {
 }
 
 #[test]
-fn a_listing_lists_no_more_keys_than_are_taken() {
+fn a_listing_reads_no_more_keys_than_requested() {
     let (store, listed) = twice(IoKind::Other);
     let prefix = Prefix::new("a/").unwrap();
     assert_eq!(store.any_key(&prefix).unwrap(), Some(key("a/0")));

@@ -1,4 +1,4 @@
-//! The codec `kinds.pack12`: two elements of `kinds.uint12` in three bytes, beginning with the lower bits of the first one.
+//! The codec `kinds.pack12`: packs two elements of `kinds.uint12` into three bytes, lower bits of the first one first.
 
 use std::sync::Arc;
 

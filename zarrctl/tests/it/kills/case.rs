@@ -1,4 +1,4 @@
-//! A command that is killed again and again, and what is checked each time.
+//! A command that is killed repeatedly, and the checks after each kill.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -27,14 +27,14 @@ pub(super) struct Case {
     pub(super) arguments: &'static [&'static str],
     pub(super) writes: Writes,
     pub(super) mixing: Mixing,
-    /// A command that leads to another state that readers may find.
+    /// A command that produces another state that readers may find.
     pub(super) between: Option<&'static [&'static str]>,
     pub(super) layouts: fn(Layout) -> bool,
     pub(super) prepare: fn(&Path, Layout),
 }
 
 impl Case {
-    /// A command that changes the folder `store`, whose nodes are each as before or as after.
+    /// Returns a command that changes the folder `store`. After a kill, each node is as before or as after the command.
     pub(super) const fn of(arguments: &'static [&'static str]) -> Self {
         Self {
             arguments,
@@ -46,17 +46,17 @@ impl Case {
         }
     }
 
-    /// The same command with another place that it writes to.
+    /// Returns the same command with another target.
     pub(super) const fn writing(self, writes: Writes) -> Self {
         Self { writes, ..self }
     }
 
-    /// The same command after more was prepared.
+    /// Returns the same command with another preparation of the folder.
     pub(super) const fn after(self, prepare: fn(&Path, Layout)) -> Self {
         Self { prepare, ..self }
     }
 
-    /// The folder that the command writes to.
+    /// Returns the folder that the command writes to.
     fn folder(&self) -> &'static str {
         match self.writes {
             Writes::Store(folder) => folder,
@@ -64,7 +64,7 @@ impl Case {
         }
     }
 
-    /// The format of what the command writes.
+    /// Returns the format that the command writes.
     fn format(&self, layout: Layout) -> Format {
         if self.arguments.contains(&"OTHER") { other(layout.format) } else { layout.format }
     }
@@ -94,7 +94,7 @@ struct State {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// The result of the same command when it is not killed.
+/// The result of the same command without a kill.
 struct Baseline {
     /// The prepared folder.
     place: Place,
@@ -104,7 +104,7 @@ struct Baseline {
     moments: usize,
 }
 
-/// How many kills there were, and how many came after the command had ended.
+/// The number of kills, and the number of kills that came after the command had ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Figures {
     pub(super) kills: usize,
@@ -113,7 +113,7 @@ pub(super) struct Figures {
     pub(super) repaired: usize,
 }
 
-/// Kills a case at moments that are spread over its run.
+/// Kills a command at moments that are spread over its run.
 pub(super) struct Killer {
     case: Case,
     layouts: Vec<Layout>,
@@ -127,7 +127,7 @@ impl Killer {
         Self { case, layouts, baselines: HashMap::new(), figures: Figures::default() }
     }
 
-    /// Kills the command once. `fraction` is the part of its run that comes before that, from 0 to 1.
+    /// Kills the command once. `fraction` is the part of the run before the kill, from 0 to 1.
     pub(super) fn kill(&mut self, number: usize, fraction: f64) {
         let position = number % self.layouts.len();
         let case = self.case;
@@ -148,7 +148,7 @@ impl Killer {
     }
 }
 
-/// The number of the moment after this part of a run.
+/// Returns the number of the moment after this fraction of a run.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -171,7 +171,7 @@ impl Baseline {
         Self { place, before, between, after, moments }
     }
 
-    /// The state after a command that is not killed, and its moments.
+    /// Runs a command without a kill. Returns the state after it and the number of its moments.
     fn ran(place: &Place, case: Case, arguments: &[&str], layout: Layout) -> (State, usize) {
         let copy = Place::new();
         fixture::copy(&place.path(""), &copy.path(""));
@@ -201,7 +201,7 @@ impl Killed<'_> {
         State::of(&self.root.join(self.case.folder()), self.case.format(self.layout))
     }
 
-    /// Panics unless each node is as before or as after, and each file is whole.
+    /// Panics unless each node is as before or as after the command and each file is complete.
     fn check_state(&self) {
         let now = self.state();
         let baseline = self.baseline;
@@ -226,7 +226,8 @@ impl Killed<'_> {
         }
     }
 
-    /// Panics unless `clean` and the same command lead to the state after it. Returns whether `clean` removed anything.
+    /// Panics unless `clean` and the same command produce the state after the command. Returns whether `clean` removed
+    /// anything.
     fn check_repair(&self, cleans_first: bool) -> bool {
         let mut is_repaired = false;
         if cleans_first {
@@ -237,14 +238,14 @@ impl Killed<'_> {
         let now = self.state();
         let after = &self.baseline.after;
         assert_eq!(now.readers, after.readers, "after the same command again");
-        // Without a document, `erase --all` does not know that other files were to be removed.
+        // Without a document, `erase --all` cannot know which other files to remove.
         let is_zarr = |name: &&String| !name.ends_with(".txt");
         let names = |state: &State| state.files.keys().filter(is_zarr).cloned().collect::<BTreeSet<_>>();
         assert_eq!(names(&now), names(after), "after the same command again");
         is_repaired
     }
 
-    /// Panics unless `clean` removes what is left over and nothing else.
+    /// Panics unless `clean` removes all leftovers and nothing else.
     fn check_clean(&self) -> bool {
         let before = self.state();
         let is_repaired = clean(&self.root, self.case.folder());
@@ -258,7 +259,7 @@ impl Killed<'_> {
                 continue;
             }
             let begins = [format!("{}/", &path[1..]), format!("data{path}/"), format!("meta{path}.")];
-            // Names such as `0/1` may be those of any files.
+            // Names such as `0/1` may belong to unrelated files.
             let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
             let is_left = |name: &&String| {
                 begins.iter().any(|begin| name.strip_prefix(begin).is_some_and(|rest| !is_number(rest)))
@@ -272,7 +273,7 @@ impl Killed<'_> {
         is_repaired
     }
 
-    /// Panics unless the same command succeeds, or is refused as everything is done.
+    /// Panics unless the same command succeeds, or is refused because nothing is left to do.
     fn check_again(&self) {
         let is_done = self.state().readers.by_documents == self.baseline.after.readers.by_documents;
         let output = self.zarrctl(self.case.arguments);

@@ -6,14 +6,14 @@ use std::path::Path;
 use zarr_kit::spec::{Object, Value};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
-/// A format, with consolidated metadata or without them.
+/// A format, with or without consolidated metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) format: Format,
     pub(super) is_consolidated: bool,
 }
 
-/// All layouts that there are. The draft has no consolidated metadata.
+/// All layouts. The draft does not have consolidated metadata.
 pub(super) const LAYOUTS: [Layout; 5] = [
     Layout { format: Format::V2, is_consolidated: false },
     Layout { format: Format::V3Draft, is_consolidated: false },
@@ -25,7 +25,7 @@ pub(super) const LAYOUTS: [Layout; 5] = [
 /// A file in the folder of a group that is not part of Zarr.
 const NOTES: &str = "store/g/notes.txt";
 
-/// Makes everything that the commands of the tests read and change.
+/// Creates everything that the commands of the tests read and change.
 pub(super) fn make(folder: &Path, layout: Layout) {
     let hierarchy = hierarchy(&folder.join("store"), layout.format);
     hierarchy.create_group("/", attributes("title", "numbers")).unwrap();
@@ -48,7 +48,7 @@ pub(super) fn make(folder: &Path, layout: Layout) {
     fs::create_dir(folder.join("out")).unwrap();
 }
 
-/// Lets the store have what interrupted commands leave: chunks of `/left` without a document, chunks outside of the shape
+/// Adds leftovers of interrupted commands to the store: chunks of `/left` without a document, chunks outside the shape
 /// of `/a`, and hidden files.
 pub(super) fn leave_chunks(folder: &Path, layout: Layout) {
     let hierarchy = hierarchy(&folder.join("store"), layout.format);
@@ -76,12 +76,12 @@ pub(super) fn leave_chunks(folder: &Path, layout: Layout) {
     }
 }
 
-/// Lets the output of `get` and `pack` be there already.
+/// Writes an older output file of `get`.
 pub(super) fn write_old_output(folder: &Path, _layout: Layout) {
     fs::write(folder.join("out/a.raw"), "old").unwrap();
 }
 
-/// Leaves everything as it is.
+/// Changes nothing.
 pub(super) fn leave_as_it_is(_folder: &Path, _layout: Layout) {}
 
 fn hierarchy(folder: &Path, format: Format) -> Hierarchy {

@@ -9,7 +9,7 @@ use zarr_kit::{
     Array, Context, Error, Format, Hierarchy, Node, NodePath, OpenOptions, Selection, open_store,
 };
 
-/// Bytes of an element of the arrays in these tests.
+/// Size of an element of the arrays in these tests, in bytes.
 const ELEMENT: usize = 2;
 
 /// The paths of all nodes that the tests erase.
@@ -38,7 +38,7 @@ pub(super) struct FoundArray {
 /// All nodes that one reader finds, by their paths.
 pub(super) type Nodes = BTreeMap<String, Found>;
 
-/// The nodes and elements that both kinds of reader find.
+/// The nodes and elements that readers find with and without consolidated metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Readers {
     pub(super) by_documents: Nodes,
@@ -52,7 +52,7 @@ impl Readers {
     }
 }
 
-/// The hierarchy of this format in a folder, if it is there.
+/// Opens the hierarchy of this format in a folder, if there is one.
 fn opened(folder: &Path, format: Format, consolidated: bool) -> Option<Hierarchy> {
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), folder.to_str().unwrap()).unwrap();
@@ -78,7 +78,7 @@ pub(super) fn check_readable(folder: &Path, format: Format) -> usize {
 fn nodes(folder: &Path, format: Format, consolidated: bool) -> Nodes {
     let Some(hierarchy) = opened(folder, format, consolidated) else { return Nodes::new() };
     let children = hierarchy.walk(NodePath::root()).unwrap().into_iter().map(|child| child.path.to_string());
-    // Nodes are found by their paths also where a group above them is not there.
+    // A node is found by its path even if a group above it is missing.
     let paths: BTreeSet<String> = children.chain(PATHS.map(str::to_owned)).collect();
     let open = |path: String| match hierarchy.node(&path) {
         Err(Error::NoNode(_)) => None,
@@ -106,7 +106,7 @@ impl FoundArray {
         }
     }
 
-    /// Whether each chunk is that of one of these arrays.
+    /// Returns whether each chunk equals the same chunk of one of these arrays.
     fn is_mixed_from(&self, allowed: &[&Self]) -> bool {
         let are_alike = |other: &&Self| {
             (&other.attributes, &other.shape, &other.chunk) == (&self.attributes, &self.shape, &self.chunk)
@@ -116,7 +116,7 @@ impl FoundArray {
         self.chunks().iter().all(has)
     }
 
-    /// The elements of each chunk.
+    /// Returns the elements of each chunk.
     fn chunks(&self) -> BTreeMap<Vec<u64>, Vec<u8>> {
         let mut chunks: BTreeMap<Vec<u64>, Vec<u8>> = BTreeMap::new();
         for (number, element) in (0..).zip(self.elements.chunks(ELEMENT)) {
@@ -132,16 +132,16 @@ impl FoundArray {
     }
 }
 
-/// How nodes may differ from each of the states that are allowed.
+/// How nodes may combine the allowed states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mixing {
-    /// Each node is that of one state.
+    /// Each node comes from one state.
     Nodes,
-    /// Each chunk is that of one state.
+    /// Each chunk comes from one state.
     Chunks,
 }
 
-/// Panics unless each node of `now` is as in one of the `allowed` states.
+/// Panics unless each node of `now` is in one of the `allowed` states.
 pub(super) fn check_nodes(now: &Nodes, allowed: &[&Nodes], mixing: Mixing) {
     let paths: BTreeSet<&String> = allowed.iter().flat_map(|nodes| nodes.keys()).chain(now.keys()).collect();
     for path in paths {
@@ -150,7 +150,7 @@ pub(super) fn check_nodes(now: &Nodes, allowed: &[&Nodes], mixing: Mixing) {
         let arrays: Vec<_> = states.iter().filter_map(|state| array(*state)).collect();
         let is_mixed =
             mixing == Mixing::Chunks && array(node).is_some_and(|node| node.is_mixed_from(&arrays));
-        // The groups above a node of the draft need no documents.
+        // In the draft, the groups above a node do not need documents.
         let is_implicit = node == Some(&Found::ImplicitGroup) && states.contains(&None);
         assert!(
             states.contains(&node) || is_mixed || is_implicit,
@@ -166,7 +166,7 @@ fn array(node: Option<&Found>) -> Option<&FoundArray> {
     }
 }
 
-/// All files below a folder with their contents.
+/// Returns all files below a folder with their contents.
 pub(super) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

@@ -11,25 +11,25 @@ use libc::{c_int, c_void, pid_t};
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// At the moment that was asked for.
+    /// Killed at the requested moment.
     Killed,
-    /// By itself, with this status.
+    /// Exited with this status.
     Exited(i32),
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) end: End,
-    /// Moments directly before and after changes of files that the program came to.
+    /// Number of moments directly before and after file changes.
     pub(crate) moments: usize,
-    /// Files and folders that the program waited for until they were on the disk.
+    /// Files and folders that the program synced to the disk.
     pub(crate) synced: BTreeSet<PathBuf>,
 }
 
-/// Runs `program` with `arguments` in `folder`, and sends SIGKILL at the moment with this number.
+/// Runs `program` in `folder`, and sends SIGKILL at moment `kill_at`.
 ///
-/// A moment is the begin or the end of a system call that changes a file or a folder. The numbers begin with 1.
+/// A moment is the start or the end of a system call that changes a file or a folder. Moments are numbered from 1.
 pub(crate) fn run(program: &Command, folder: &Path, kill_at: Option<usize>) -> Run {
     // The shell stops itself, so that nothing happens before the program is traced.
     let mut shell = Command::new("sh");
@@ -62,11 +62,11 @@ struct Traced {
 impl Traced {
     fn follow(mut self, kill_at: Option<usize>) -> Run {
         loop {
-            // Other threads of the tests wait for programs of their own.
+            // Other test threads wait for their own programs.
             let (thread, status) = wait(-1, libc::__WALL | libc::__WNOTHREAD);
             if libc::WIFSTOPPED(status) {
                 let signal = libc::WSTOPSIG(status);
-                // Calls are reported as this signal with another bit. Other stops have an event in the upper bits.
+                // System calls are reported as SIGTRAP with bit 7 set. Other stops have an event in the upper bits.
                 let is_call = signal == libc::SIGTRAP | 0x80;
                 if is_call {
                     self.count(thread, kill_at);
@@ -99,7 +99,7 @@ impl Traced {
     }
 }
 
-/// Waits for a change of a process or thread. Returns its number and its status.
+/// Waits for a process or thread to change state. Returns its id and its status.
 fn wait(process: pid_t, flags: c_int) -> (pid_t, c_int) {
     let mut status = 0;
     // SAFETY: the system writes the status to a variable of its type.
@@ -111,28 +111,28 @@ fn wait(process: pid_t, flags: c_int) -> (pid_t, c_int) {
 /// Lets a thread run to its next system call.
 fn resume(thread: pid_t, signal: c_int) {
     match trace(libc::PTRACE_SYSCALL, thread, signal) {
-        // It ended meanwhile.
+        // The thread has ended meanwhile.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
         resumed => resumed.unwrap(),
     }
 }
 
-/// Asks the system for an operation of `ptrace` that takes a number and no address.
+/// Calls a `ptrace` operation that takes a number instead of an address.
 fn trace(operation: libc::c_uint, thread: pid_t, number: c_int) -> io::Result<()> {
     let number = usize::try_from(number).unwrap() as *mut c_void;
-    // SAFETY: these operations take a number in the place of a pointer, and write nothing to this process.
+    // SAFETY: these operations take a number instead of a pointer, and write nothing to this process.
     let done = unsafe { libc::ptrace(operation, thread, std::ptr::null_mut::<c_void>(), number) };
     if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// A system call that a stopped thread is in.
+/// The system call that a stopped thread is in.
 struct Call {
     number: i64,
     arguments: Vec<u64>,
 }
 
 impl Call {
-    /// None if the thread ended meanwhile.
+    /// Reads the system call of a stopped thread. Returns `None` if the thread has ended meanwhile.
     fn of(thread: pid_t) -> Option<Self> {
         let text = std::fs::read_to_string(format!("/proc/{thread}/syscall")).ok()?;
         let mut words = text.split_whitespace();
@@ -141,7 +141,7 @@ impl Call {
         Some(Self { number, arguments: words.map_while(argument).take(6).collect() })
     }
 
-    /// The file or folder that the call waits for.
+    /// Returns the file or folder that the call syncs, if it does.
     fn synced(&self, thread: pid_t) -> Option<PathBuf> {
         let is_sync = [libc::SYS_fsync, libc::SYS_fdatasync].contains(&self.number);
         let link = format!("/proc/{thread}/fd/{}", self.arguments.first()?);
@@ -161,7 +161,7 @@ impl Call {
     }
 }
 
-/// System calls that change files and folders, besides those that create and write them.
+/// System calls that change files and folders, except those that `is_change` checks by their arguments.
 const CHANGING: &[i64] = &[
     libc::SYS_pwrite64,
     libc::SYS_writev,

@@ -1,25 +1,28 @@
-//! The two calls into C-Blosc.
+//! The two functions of C-Blosc.
 
-#![expect(unsafe_code, reason = "C-Blosc has no safe interface that decodes to memory of the caller's")]
+#![expect(
+    unsafe_code,
+    reason = "C-Blosc does not have a safe interface that decodes to memory of the caller"
+)]
 
 use std::ffi::{CStr, c_int};
 
 use blosc_src::{blosc_compress_ctx, blosc_decompress_ctx};
 use zarr_peers::Failure;
 
-/// The bytes of elements are shuffled; the size of blocks is the library's choice.
+/// Shuffles the bytes of elements. The library chooses the block size.
 const SHUFFLE: c_int = 1;
 
-/// How to compress.
+/// Parameters of the compression.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blosc {
     pub(crate) compressor: &'static CStr,
     pub(crate) level: c_int,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(crate) item: usize,
 }
 
-/// Encodes to the beginning of `encoded`; how many bytes those are.
+/// Encodes to the beginning of `encoded` and returns the number of written bytes.
 pub(crate) fn encode(blosc: Blosc, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, Failure> {
     // SAFETY: both pointers come from slices with the lengths that are given, which do not overlap, and the name
     // ends in NUL. The library reads `decoded.len()` and writes at most `encoded.len()` bytes.
@@ -40,7 +43,7 @@ pub(crate) fn encode(blosc: Blosc, decoded: &[u8], encoded: &mut [u8]) -> Result
     usize::try_from(size).ok().filter(|&size| size > 0).ok_or_else(|| format!("blosc answered {size}").into())
 }
 
-/// Decodes what [`encode`] made; it fills `decoded`.
+/// Decodes the output of [`encode`], which must fill `decoded`.
 pub(crate) fn decode(encoded: &[u8], decoded: &mut [u8]) -> Result<(), Failure> {
     // SAFETY: `encoded` was made by this program, so that its header says how long it is; at most `decoded.len()`
     // bytes are written, and the slices do not overlap.

@@ -1,4 +1,4 @@
-//! The libraries of codecs, from memory to memory, chunk by chunk.
+//! Runs the libraries of codecs from memory to memory, chunk by chunk.
 
 use zarr_peers::{Case, Failure, Ran, Task, checksum, read_strings, timed, wanted_of_chunk};
 
@@ -14,18 +14,18 @@ enum Library {
 }
 
 impl Library {
-    /// As the cases name them: those of the arrays.
+    /// Returns the library for the name of a codec in a case.
     fn named(name: &str) -> Result<Self, Failure> {
         Ok(match name.strip_prefix(DELTA).unwrap_or(name) {
             "zstd-5" => Self::Zstd(5),
-            "gzip-5" => Self::Gzip(libdeflater::CompressionLvl::new(5).map_err(|_| "level 5 is none")?),
+            "gzip-5" => Self::Gzip(libdeflater::CompressionLvl::new(5).map_err(|_| "level 5 is invalid")?),
             "blosc-lz4" => Self::Blosc(Blosc { compressor: c"lz4", level: 5, item: 2 }),
             "blosc-zstd" => Self::Blosc(Blosc { compressor: c"zstd", level: 5, item: 2 }),
-            other => return Err(format!("no codec is called `{other}`").into()),
+            other => return Err(format!("unknown codec `{other}`").into()),
         })
     }
 
-    /// Encodes to the beginning of `encoded`; how many bytes those are.
+    /// Encodes to the beginning of `encoded` and returns the number of written bytes.
     fn encode(self, kept: &mut Kept, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, Failure> {
         match self {
             Self::Zstd(level) => {
@@ -54,19 +54,27 @@ impl Library {
                     none => none.insert(zstd::bulk::Decompressor::new()?),
                 };
                 let size = decompressor.decompress_to_buffer(encoded, decoded)?;
-                if size == decoded.len() { Ok(()) } else { Err("zstd decoded another size".into()) }
+                if size == decoded.len() {
+                    Ok(())
+                } else {
+                    Err("zstd decoded a wrong number of bytes".into())
+                }
             }
             Self::Gzip(_) => {
                 let decompressor = kept.gzip_decompressor.get_or_insert_with(libdeflater::Decompressor::new);
                 let size = decompressor.gzip_decompress(encoded, decoded)?;
-                if size == decoded.len() { Ok(()) } else { Err("gzip decoded another size".into()) }
+                if size == decoded.len() {
+                    Ok(())
+                } else {
+                    Err("gzip decoded a wrong number of bytes".into())
+                }
             }
             Self::Blosc(_) => blosc::decode(encoded, decoded),
         }
     }
 }
 
-/// What a thread keeps from chunk to chunk.
+/// The state that a thread reuses for all chunks.
 #[derive(Default)]
 struct Kept {
     buffer: Vec<u8>,
@@ -76,7 +84,7 @@ struct Kept {
     gzip_decompressor: Option<libdeflater::Decompressor>,
 }
 
-/// What the library is given of each chunk, one chunk after another: of all, or of those that boxes touch.
+/// Returns the input of the library for each chunk: for all chunks, or only for those that intersect boxes.
 fn gathered(case: &Case, codec: &str, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
     if case.data_type == "string" {
         return framed_strings(case, chunk);
@@ -88,10 +96,10 @@ fn gathered(case: &Case, codec: &str, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Fai
     Ok(chunks)
 }
 
-/// What the names of codecs behind the filter `delta` begin with.
+/// The prefix of the names of codecs that follow the filter `delta`.
 const DELTA: &str = "delta-";
 
-/// Each `u16` becomes what it is more than the one before.
+/// Replaces each `u16` by its difference to the preceding one.
 fn differences(chunk: &mut [u8]) {
     let mut before = 0u16;
     for place in chunk.chunks_exact_mut(2) {
@@ -101,7 +109,7 @@ fn differences(chunk: &mut [u8]) {
     }
 }
 
-/// As `vlen-utf8` has them: how many, and the length before each.
+/// Returns the strings as `vlen-utf8` encodes them: their number, then each string after its length.
 fn framed_strings(case: &Case, chunk: &[u64]) -> Result<Vec<Vec<u8>>, Failure> {
     let length = |length: usize| u32::try_from(length).map(u32::to_le_bytes);
     let strings = read_strings(case.elements_file()?, usize::try_from(case.shape[0])?)?;
@@ -147,12 +155,12 @@ fn gather(
     let mut gathered = Vec::with_capacity(rows.len() * size);
     for row in rows {
         let start = usize::try_from(row)? * item;
-        gathered.extend_from_slice(elements.get(start..start + size).ok_or("a chunk lies outside")?);
+        gathered.extend_from_slice(elements.get(start..start + size).ok_or("a chunk is outside the array")?);
     }
     Ok(gathered)
 }
 
-/// Room for any of the codecs to encode `size` bytes.
+/// Returns the size of a buffer into which any of the codecs can encode `size` bytes.
 fn bound(size: usize) -> usize {
     size + size / 16 + 1024
 }
@@ -196,7 +204,7 @@ pub(crate) fn decode(
         let mut again = vec![0; decoded.len()];
         library.decode(&mut kept, &encoded, &mut again)?;
         if checksum(0, &again) != checksum(0, &decoded) {
-            return Err(format!("{codec} does not decode what it encoded").into());
+            return Err(format!("{codec} does not decode its own output").into());
         }
         chunks.push((encoded, decoded.len()));
     }

@@ -1,4 +1,4 @@
-//! The values of the chunks, fetched from the far store by a plain client.
+//! Fetches the values of the chunks from the remote store with a minimal client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,13 +9,13 @@ use zarr_peers::{Case, Failure, Far, Ran, Task, timed};
 
 use crate::on_threads;
 
-/// Fetches `files` of known sizes, each with a request, into new memory. As many threads have a connection each as
-/// requests may be in flight.
+/// Fetches `files` of known sizes into new memory, each with one request. There is one thread with one connection for
+/// each request that may be in flight.
 pub(crate) fn read(case: &Case, files: &[(PathBuf, usize)]) -> Result<Box<dyn Task>, Failure> {
-    let far = case.far.clone().ok_or("the case has no far store")?;
+    let far = case.far.clone().ok_or("the case does not have a remote store")?;
     let targets = files.iter().map(|(file, size)| {
-        let key = file.strip_prefix(&case.folder)?.to_str().ok_or("a file without a name")?;
-        // Chunk keys have no letter that would need an escape.
+        let key = file.strip_prefix(&case.folder)?.to_str().ok_or("the name of a file is not UTF-8")?;
+        // Chunk keys do not have characters that must be escaped.
         Ok((format!("/{}/{}/{key}", far.bucket, far.prefix), *size))
     });
     let targets = targets.collect::<Result<Vec<_>, Failure>>()?;
@@ -39,14 +39,15 @@ pub(crate) fn read(case: &Case, files: &[(PathBuf, usize)]) -> Result<Box<dyn Ta
     }))
 }
 
-/// A connection, once there is one.
+/// A client with at most one open connection.
 #[derive(Default)]
 struct Client(Option<BufReader<TcpStream>>);
 
 impl Client {
     /// Fetches a value of a known size.
     fn get(&mut self, far: &Far, target: &str, value: &mut [u8]) -> Result<(), Failure> {
-        let address = far.endpoint.strip_prefix("http://").ok_or("the store is asked over HTTP")?;
+        let address =
+            far.endpoint.strip_prefix("http://").ok_or("the URL of the store must begin with http://")?;
         let connection = match &mut self.0 {
             Some(connection) => connection,
             none => {
@@ -60,12 +61,12 @@ impl Client {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             if connection.read_line(&mut head)? == 0 {
-                return Err("the store has gone".into());
+                return Err("the store closed the connection".into());
             }
         }
         let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
         if !head.starts_with("HTTP/1.1 200 ") || length != Some(&*value.len().to_string()) {
-            return Err(format!("not the value of a chunk: {head}").into());
+            return Err(format!("unexpected response: {head}").into());
         }
         Ok(connection.read_exact(value)?)
     }

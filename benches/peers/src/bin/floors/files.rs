@@ -1,4 +1,4 @@
-//! The files of the chunks, read and written by plain calls.
+//! Reads and writes the files of the chunks with plain system calls.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use zarr_peers::{Case, Failure, Ran, Task, timed, wanted_of_chunk};
 
 use crate::on_threads;
 
-/// The files of an array that are chunks, with their sizes.
+/// Returns the files of an array that are chunks, with their sizes in bytes.
 pub(crate) fn chunk_files(case: &Case) -> Result<Vec<(PathBuf, usize)>, Failure> {
     let mut files = Vec::new();
     let mut open = vec![case.array_folder()];
@@ -27,7 +27,7 @@ pub(crate) fn chunk_files(case: &Case) -> Result<Vec<(PathBuf, usize)>, Failure>
     }
     files.sort();
     if files.is_empty() {
-        return Err("the array has no chunks".into());
+        return Err("the array does not have stored chunks".into());
     }
     Ok(files)
 }
@@ -55,10 +55,11 @@ pub(crate) fn read(case: &Case, threads: usize) -> Result<Box<dyn Task>, Failure
     }))
 }
 
-/// What boxes want of the file of a chunk.
+/// The part of the file of a chunk that a box reads.
 struct Part {
     file: PathBuf,
-    /// From the first byte that is wanted to the last, and how many of them are.
+    /// `offset` is the first requested byte, `span` the number of bytes up to the last one, and `wanted` the number of
+    /// requested bytes in between.
     offset: usize,
     span: usize,
     wanted: usize,
@@ -90,11 +91,11 @@ fn parts_of_boxes(case: &Case) -> Result<Vec<Part>, Failure> {
     Ok(parts)
 }
 
-/// Bytes that are read at once, and stay in the second-level cache.
+/// The number of bytes of one read call. They fit into the second-level cache.
 const SLAB: usize = 512 << 10;
 
-/// Of each file the bytes between the first and the last that a box wants, through a buffer, of which as many as it
-/// wants go to new memory.
+/// Reads the bytes of each file from the first to the last that a box requests, through a buffer. Copies the number of
+/// requested bytes to new memory.
 fn read_boxes(case: &Case, threads: usize) -> Result<Box<dyn Task>, Failure> {
     let parts = parts_of_boxes(case)?;
     let total = parts.iter().map(|part| part.wanted).sum();

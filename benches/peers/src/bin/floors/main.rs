@@ -1,4 +1,4 @@
-//! The runner that uses no Zarr: it makes the data, and shows what the machine and the libraries of codecs can do.
+//! The runner without Zarr: creates the data, and measures the limits of the machine and of the codec libraries.
 
 mod blosc;
 mod codecs;
@@ -22,7 +22,7 @@ impl Program for Floors {
     fn prepare(&self, case: Case) -> Result<Box<dyn Task>, Failure> {
         let threads = self.threads;
         let (Operation::Floor, Some(floor)) = (case.operation, case.floor.clone()) else {
-            return Err("only floors are measured here".into());
+            return Err("this runner measures only floors".into());
         };
         Ok(match floor {
             Floor::Memcpy => {
@@ -44,7 +44,7 @@ impl Program for Floors {
     }
 }
 
-/// The elements of the case in huge pages.
+/// Reads the elements of the case into huge pages.
 fn elements(case: &Case) -> Result<Memory, Failure> {
     let bytes = std::fs::read(case.elements_file()?)?;
     let mut memory = Memory::zeroed(bytes.len())?;
@@ -61,7 +61,7 @@ fn copy(source: &[u8], target: &mut [u8], threads: usize) -> Result<(), Failure>
     })
 }
 
-/// Hands `parts` to threads, one after another, with something that each thread keeps.
+/// Distributes `parts` in order to threads. Each thread reuses its own state.
 fn on_threads<T: Send, K: Default>(
     parts: Vec<T>,
     threads: usize,
