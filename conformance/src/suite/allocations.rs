@@ -1,25 +1,25 @@
-//! How much memory a thread allocates: an allocator that counts, for programs that test.
+//! A counting allocator, which measures the memory that a thread allocates in a test program.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
-/// The allocator of the system, and a count for each thread. [`conformance_tests!`](crate::conformance_tests) makes it
-/// that of the test.
+/// The system allocator with a count for each thread. [`conformance_tests!`](crate::conformance_tests) makes it the
+/// global allocator of the test.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountingAllocator;
 
 thread_local! {
-    /// Bytes that this thread has allocated and not freed; what another thread frees is not seen here.
+    /// The bytes that this thread has allocated and not freed. Memory freed by other threads is not subtracted.
     static HELD: Cell<usize> = const { Cell::new(0) };
-    /// The most that there were.
+    /// The maximum of `HELD`.
     static HIGHEST: Cell<usize> = const { Cell::new(0) };
-    /// How often this thread has asked for memory.
+    /// The number of allocations and reallocations by this thread.
     static REQUESTS: Cell<usize> = const { Cell::new(0) };
 }
 
 fn add(size: usize) {
-    // A thread that ends has no counts any more.
+    // The counts of a thread that ends may already be gone.
     let held = HELD.try_with(|held| {
         held.set(held.get().saturating_add(size));
         held.get()
@@ -64,11 +64,11 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// How often this thread asks for memory, new or more, while `run` runs.
+/// Returns the number of allocations and reallocations by this thread during `run`.
 ///
 /// # Panics
 ///
-/// Where the program has another allocator.
+/// If the program has another allocator.
 pub fn requests(run: impl FnOnce()) -> usize {
     let before = REQUESTS.get();
     drop(black_box(Vec::<u8>::with_capacity(1)));
@@ -78,8 +78,8 @@ pub fn requests(run: impl FnOnce()) -> usize {
     REQUESTS.get() - before
 }
 
-/// The most bytes that this thread held at once while `run` ran, beside those that it held before. `None` where the
-/// program has another allocator.
+/// Returns the peak number of bytes that this thread allocated during `run`, not counting earlier allocations. `None`
+/// if the program has another allocator.
 #[must_use]
 pub fn highest(run: impl FnOnce()) -> Option<usize> {
     let before = HELD.get();

@@ -1,4 +1,4 @@
-//! What a conversion of metadata loses.
+//! Information that a conversion of metadata loses.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use super::Conversion;
 use super::members::NAMES_ATTRIBUTE;
 use super::recipe::{permutation_of, steps_of};
 
-/// A part of the metadata of an array that its copy does not have.
+/// A part of the metadata of an array that is missing in its copy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConversionLoss {
     /// The member of the document, such as `extensions[0]`.
     pub member: String,
-    /// What is lost, and what the copy has instead.
+    /// A description of what is lost and what replaces it in the copy.
     pub reason: String,
 }
 
@@ -26,8 +26,8 @@ impl fmt::Display for ConversionLoss {
     }
 }
 
-/// Returns what is in the metadata of `source` but not in those of `copy`, an array with the same elements, in the order of
-/// the members of a document. Other chunk shapes and other codecs of the same kind are not losses.
+/// Lists the information in the metadata of `source` that `copy`, an array with the same elements, does not contain, in
+/// the order of the members of a document. Other chunk shapes and other codecs of the same kind do not count as losses.
 #[must_use]
 pub fn conversion_losses(
     source: &ArrayMetadata,
@@ -57,7 +57,7 @@ pub fn conversion_losses(
     comparison.losses
 }
 
-/// The members that stand for the same in both, one after another.
+/// A comparison of the corresponding members of two documents.
 struct Comparison<'a> {
     source: Conversion<'a>,
     copy: Conversion<'a>,
@@ -92,7 +92,7 @@ impl Comparison<'_> {
         let (Ok(before), Ok(after)) = (self.source.grid(), self.copy.grid()) else { return };
         let document = &self.source.source.chunk_grid;
         let moved = |grid: &dyn ChunkGrid| grid.moved(&vec![0; grid.grid_shape().len()]);
-        // An origin that cannot be told may be one that is lost.
+        // If the origin cannot be determined, assume that it is lost.
         let loses_origin = !matches!(moved(&*before), Ok(None)) && !matches!(moved(&*after), Ok(Some(_)));
         let name = &document.identifier;
         let configuration = &document.configuration;
@@ -119,7 +119,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// v2 has two orders of dimensions.
+    /// Reports an order of dimensions other than C and F, which v2 does not support.
     fn order(&mut self) {
         let before = permutation(&self.source);
         let after = permutation(&self.copy);
@@ -235,12 +235,12 @@ impl Comparison<'_> {
     }
 }
 
-/// Members that may be ignored and are not in the copy.
+/// Returns the ignored members that are not in the copy.
 fn ignored_members<'a>(before: &'a Object, after: &Object) -> Vec<&'a str> {
     before.keys().filter(|name| !after.contains(name)).collect()
 }
 
-/// The order of dimensions in chunks.
+/// Returns the order of dimensions in chunks.
 fn permutation(conversion: &Conversion<'_>) -> Option<Vec<usize>> {
     let chunk = conversion.chunk().ok()?;
     let chain = conversion.chain(&chunk).ok()?;
@@ -248,7 +248,7 @@ fn permutation(conversion: &Conversion<'_>) -> Option<Vec<usize>> {
     Some(permutation_of(chunk.shape.len(), &steps))
 }
 
-/// Whether chunks hold chunks.
+/// Returns whether the array is sharded.
 fn has_shards(conversion: &Conversion<'_>) -> bool {
     if conversion.chunks_per_shard().is_ok_and(|counts| counts.is_some()) {
         return true;

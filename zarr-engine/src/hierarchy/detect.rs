@@ -1,4 +1,4 @@
-//! Which format a store holds.
+//! Detecting the format of a hierarchy.
 
 use std::sync::{Arc, OnceLock};
 
@@ -62,7 +62,7 @@ pub(super) struct OpenedRoot {
     pub(super) listing: Result<Directory, Error>,
 }
 
-/// Opens the hierarchy in a store and lists its root. In a far store both requests are under way at the same time.
+/// Opens the hierarchy in a store and lists its root. In a remote store, both requests run concurrently.
 pub(super) fn open_and_list(store: Arc<dyn Store>, context: &Context) -> Result<OpenedRoot, Error> {
     let access = Access::new(store, context);
     let options = OpenOptions::new();
@@ -82,7 +82,7 @@ fn list_root(access: &Access) -> Result<Directory, Error> {
     Ok(access.store.list_dir(&Prefix::root())?)
 }
 
-/// Opens the hierarchy that was detected.
+/// Opens a detected hierarchy.
 pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOptions) -> Result<Opened, Error> {
     let rules: Box<dyn FormatRules> = match detected {
         Detected::V2 { consolidated } => Box::new(V2::open(&access, consolidated.as_ref())?),

@@ -1,4 +1,4 @@
-//! Finds out which keys belong to one format, in folders that hold several formats.
+//! Determines which keys belong to one format in folders that hold several formats.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Owner {
 #[derive(Debug)]
 struct Claim {
     owner: Owner,
-    /// The key of its document.
+    /// The key of the array's document.
     document: Key,
     encoding: Arc<dyn ChunkKeyEncoding>,
     rank: usize,
@@ -57,9 +57,9 @@ pub(super) struct KeyOwnership<'a> {
     rules: &'a dyn FormatRules,
     path: &'a NodePath,
     other_formats: OtherFormats,
-    /// The arrays that have chunks below each prefix.
+    /// The arrays with chunks below each prefix.
     claims: HashMap<String, Vec<Claim>>,
-    /// A document of the draft in the folders of another format.
+    /// A document of the draft that was found in the folders of another format.
     draft: Option<Key>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> KeyOwnership<'a> {
         Ok(keys)
     }
 
-    /// Arrays of other formats above the node may have chunks in its folder.
+    /// Claims the chunks of arrays of other formats above the node, because they may lie in its folder.
     fn claim_above(&mut self, prefix: &Prefix) -> Result<(), Error> {
         let mut above = prefix.parent();
         while let Some(folder) = above {
@@ -122,7 +122,7 @@ impl<'a> KeyOwnership<'a> {
         Ok(())
     }
 
-    /// The document of the node itself need not be below its prefixes.
+    /// Claims the chunks of the node itself, whose document need not lie below its prefixes.
     fn claim_itself(&mut self) -> Result<(), Error> {
         if let Some(found) = self.rules.read_stored(self.access, self.path)?
             && let NodeMetadata::Array(metadata) = found.metadata
@@ -144,8 +144,7 @@ impl<'a> KeyOwnership<'a> {
         }
     }
 
-    /// Returns the owner of a document, and claims the chunks of its array. Returns `None` if the key is not that of a
-    /// document.
+    /// Returns the owner of a document, and claims the chunks of its array. Returns `None` if `key` is not a document.
     fn document(&mut self, key: &Key) -> Result<Option<Owner>, Error> {
         let own = self.rules.format();
         if is_of_v2(key) {
@@ -205,7 +204,7 @@ impl<'a> KeyOwnership<'a> {
         Ok(Some(owner))
     }
 
-    /// Without the content of a document, the owner of its chunks is unknown.
+    /// Converts the error of an unreadable document: without its content, the owner of its chunks is unknown.
     fn readable<T>(&self, key: &Key, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| {
             self.refused(&format!("`{key}` does not tell which chunks are its own: {error}"))
@@ -249,11 +248,11 @@ impl<'a> KeyOwnership<'a> {
         Ok(())
     }
 
-    /// Returns whether a key is that of a chunk of the format.
+    /// Returns whether `key` is a chunk of this format.
     ///
     /// # Errors
     ///
-    /// If it may also be a chunk of another format.
+    /// [`Error::NotSupported`] if it may also be a chunk of another format.
     fn is_own_chunk(&self, key: &Key) -> Result<bool, Error> {
         let Some(own) = self.claimed(key, Owner::Own)? else { return Ok(false) };
         if let Some(other) = self.claimed(key, Owner::Other)? {
@@ -272,7 +271,7 @@ impl<'a> KeyOwnership<'a> {
         Ok(true)
     }
 
-    /// Returns the array of `owner` that has the chunk `key`.
+    /// Returns the array of `owner` to which the chunk `key` belongs.
     fn claimed(&self, key: &Key, owner: Owner) -> Result<Option<&Claim>, Error> {
         let text = key.as_str();
         let folders = text.match_indices('/').map(|(at, _)| at + 1);

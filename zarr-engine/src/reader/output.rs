@@ -19,14 +19,13 @@ use crate::plan::{Piece, StridedBox};
 use crate::selection::ElementSelection;
 use crate::variable::{Assembly, Variable, each_run};
 
-/// Outputs of at least this many bytes are written past the caches of the processor.
+/// Minimum size in bytes of outputs that are written with non-temporal stores.
 const STREAMED: usize = 32 << 20;
 
 /// The elements of an array that one request selects, and their output.
 pub(crate) struct OutputRegion<'a> {
     pub(super) wanted: &'a ElementSelection,
-    /// Per dimension of the array, from an element to its neighbour: bytes of the output, or a number of elements if their
-    /// size is variable.
+    /// The strides of the output per dimension of the array: in bytes, or in elements if their size is variable.
     pub(super) strides: Vec<usize>,
     /// The size of the output in bytes; the largest number if the size of elements is variable.
     pub(super) size: usize,
@@ -41,16 +40,16 @@ enum Destination<'a> {
     Elements(&'a Mutex<Assembly>),
 }
 
-/// What the output of a chunk holds before it is filled.
+/// The content of the output of a chunk before it is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputState {
-    /// What it held when the read began: zeros, if the region is known to be zero.
+    /// The same as when the read began: zeros, if the region is known to be zero.
     Fresh,
     /// Possibly elements of an earlier state of the chunk.
     Written,
 }
 
-/// The elements of a region that are in one chunk. Dimensions are in the order of the chunk's.
+/// The elements of a region that are in one chunk. The dimensions are in the order of the chunk.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkRequest<'w, 'r> {
     pub(super) piece: &'w Piece<'w>,
@@ -89,8 +88,8 @@ impl<'a> OutputRegion<'a> {
 }
 
 impl<'r> ChunkRequest<'_, 'r> {
-    /// The bytes of the output that a whole chunk fills in one run, if elements need no reordering or swapping. No other
-    /// thread writes to them while the slice exists.
+    /// Returns the bytes of the output that a whole chunk fills in one run, if elements need no reordering or swapping.
+    /// No other thread writes to them while the slice exists.
     pub(super) fn slice(&self, pipeline: &Pipeline) -> Result<Option<&'r mut [u8]>, Error> {
         let (Destination::Bytes(destination), Some(range)) =
             (&self.region.destination, self.only_run(pipeline))
@@ -102,7 +101,7 @@ impl<'r> ChunkRequest<'_, 'r> {
         unsafe { destination.slice_mut(range) }.map(Some).map_err(outside)
     }
 
-    /// Whether [`Self::slice`] returns bytes.
+    /// Returns whether [`Self::slice`] returns bytes.
     pub(super) fn is_one_run(&self, pipeline: &Pipeline) -> bool {
         matches!(self.region.destination, Destination::Bytes(_)) && self.only_run(pipeline).is_some()
     }
@@ -209,7 +208,7 @@ impl<'r> ChunkRequest<'_, 'r> {
     }
 }
 
-/// The error for a grid or a data type that contradicts itself.
+/// Returns the error for a grid or data type that contradicts itself.
 fn outside(error: OutOfBounds) -> Error {
     Error::Elements(error.to_string())
 }

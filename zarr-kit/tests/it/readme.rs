@@ -1,11 +1,11 @@
 //! The example of the README.
 
-/// Runs it.
+/// Runs the example.
 pub(crate) fn run() -> Result<(), Box<dyn std::error::Error>> {
     main()
 }
 
-// From here on as in the README.
+// The following lines are in the README.
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
