@@ -36,11 +36,11 @@ use comparison::Comparison;
 use group::Group;
 use programs::Program;
 
-/// The files to which `--publish` writes the tables and the chart.
+/// The file that `--publish` puts the tables into, and that of the chart.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
 
-/// The Markdown of the chart in the page.
+/// The chart as the page shows it.
 const IMAGE: &str = "![How often as long as this engine each peer takes](performance.svg)\n\n";
 
 /// The minimum number of rounds for a useful median.
@@ -79,7 +79,7 @@ pub(crate) struct Options {
     /// List the cases
     #[arg(long)]
     list: bool,
-    /// Write the results to docs/performance.md
+    /// Put the figures into docs/performance.md
     #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline"])]
     publish: bool,
 }
@@ -208,12 +208,12 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Writes the tables to the page. Only local cases have a chart.
+/// Puts the tables into the page. The chart is that of what lies near alone.
 fn publish(workspace: &Workspace, group: Group, tables: &str, chart: &str) -> Result<(), String> {
     let page = workspace.read(Path::new(PAGE))?;
     let image = if group == Group::Near { IMAGE } else { "" };
     let page = between_marks(&page, group.marks(), &format!("{image}{tables}"))
-        .ok_or_else(|| format!("{PAGE} does not have the markers of the tables"))?;
+        .ok_or_else(|| format!("{PAGE} lacks the marks of the figures"))?;
     write(&workspace.root.join(PAGE), &page)?;
     if group == Group::Near { write(&workspace.root.join(CHART), chart) } else { Ok(()) }
 }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_the_markers_of_every_group() {
+    fn the_page_has_the_marks_of_every_group() {
         let page = include_str!("../../docs/performance.md");
         for group in Group::ALL {
             assert!(between_marks(page, group.marks(), "new").is_some(), "{group:?}");

@@ -37,9 +37,9 @@ type Check = fn(&Workspace) -> Result<Vec<Finding>, String>;
 const CHECKS: &[(&str, Check)] = &[
     ("arrows between crates", arrows::check),
     ("names of plugins", names::packages),
-    ("features of zarr-kit", names::features),
+    ("features of the umbrella", names::features),
     ("plugin table of the README", names::readme),
-    ("files of a plugin", names::rooms),
+    ("rooms of a plugin", names::rooms),
     ("pages of our URIs", spec_pages::uris),
     ("versions in the root manifest only", manifests::versions),
     ("what a manifest inherits", manifests::inherited),

@@ -131,14 +131,14 @@ pub(crate) fn general(report: &Report) -> Vec<General> {
     let means = [("zarrs", 1.5), ("tensorstore", 1.5), ("zarr-python", 2.0)];
     let means = means.iter().map(|(peer, aim)| mean(report, peer, *aim));
     let others = [one_thread(report), whole_reads(report), growing_arrays(report), copies(report)];
-    let listing = ("listing ten times as many nodes", &["nodes-1e4/list", "nodes-1e5/list"][..]);
+    let listing = ("listing ten times the nodes", &["nodes-1e4/list", "nodes-1e5/list"][..]);
     let chunks = ["1e3-chunks", "1e4-chunks", "1e5-chunks", "1e6-chunks"];
     let [reading, writing] =
         ["read", "write"].map(|operation| chunks.map(|chunks| format!("{chunks}/{operation}")));
     let tenfold = [
         tenfold(report, listing.0, listing.1),
-        tenfold(report, "reading ten times as many chunks", &reading.each_ref().map(String::as_str)),
-        tenfold(report, "writing ten times as many chunks", &writing.each_ref().map(String::as_str)),
+        tenfold(report, "reading ten times the chunks", &reading.each_ref().map(String::as_str)),
+        tenfold(report, "writing ten times the chunks", &writing.each_ref().map(String::as_str)),
     ];
     means.chain(others).chain(tenfold).flatten().collect()
 }

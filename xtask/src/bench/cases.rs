@@ -101,7 +101,7 @@ pub(crate) fn all(is_quick: bool, group: Group) -> Vec<Case> {
 /// Returns cases with whole arrays of `uint16`, which resemble most data.
 fn whole(sizes: Sizes) -> Vec<Case> {
     let plain = datasets::plain(sizes);
-    let memcpy = Case::new(&plain, "floor", "copying memory to memory, as many bytes")
+    let memcpy = Case::new(&plain, "floor", "copying the same number of bytes in memory")
         .floor(json!({"kind": "memcpy"}));
     let mut cases = vec![Case { name: "memcpy".to_owned(), is_floor_alone: true, ..memcpy }];
     let two = |cases: &mut Vec<Case>, case: Case| cases.extend([case.on_one_thread(), case]);

@@ -30,7 +30,7 @@ pub(crate) fn all(report: &Report) -> String {
     text.trim_end().to_owned()
 }
 
-/// Formats a duration with three digits and a unit.
+/// Seconds with three digits and a unit.
 pub(crate) fn time(seconds: f64) -> String {
     let (number, unit) = match seconds {
         seconds if seconds >= 1.0 => (seconds, "s"),
@@ -58,7 +58,7 @@ fn heading(report: &Report) -> String {
         programs.join("; ")
     );
     if report.is_quick {
-        text.push_str("\n**The data were small (`--quick`): these results are meaningless.**\n");
+        text.push_str("\n**The data were small (`--quick`): these figures say nothing.**\n");
     }
     text
 }
@@ -361,7 +361,7 @@ What was not done:
     #[test]
     fn results_of_small_data_have_a_warning() {
         let report = Report { is_quick: true, ..made_up() };
-        assert!(all(&report).contains("these results are meaningless"));
+        assert!(all(&report).contains("these figures say nothing"));
     }
 
     #[test]

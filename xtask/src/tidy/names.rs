@@ -1,4 +1,4 @@
-//! One name per plugin: the folder, the package, the feature of `zarr-kit` and the row in the README agree.
+//! One name per plugin: its folder, its package, its feature of the umbrella, its row in the README.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -97,10 +97,10 @@ fn umbrella_code(workspace: &Workspace) -> Result<String, String> {
     Ok(code)
 }
 
-/// Checks that the table in the README has one row for each plugin and no other rows.
+/// Each plugin has a row in the README's table, and each row a plugin.
 pub(super) fn readme(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let Ok(readme) = workspace.read(Path::new("README.md")) else {
-        return Ok(vec![Finding::error("README.md", "the file is missing")]);
+        return Ok(vec![Finding::error("README.md", "there is none")]);
     };
     let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with('|')).filter_map(plugin_in).collect();
     let plugins = workspace.members.iter().filter(|member| member.plugin().is_some());
@@ -116,10 +116,8 @@ pub(super) fn readme(workspace: &Workspace) -> Result<Vec<Finding>, String> {
         }
     }
     for row in rows.iter().filter(|row| !plugins.contains(*row)) {
-        findings.push(Finding::error(
-            "README.md",
-            format!("the plugin table names `{row}`, which is not a crate"),
-        ));
+        findings
+            .push(Finding::error("README.md", format!("the plugin table names `{row}`, which is no crate")));
     }
     Ok(findings)
 }
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_one_row_for_each_plugin_and_no_other_rows() {
+    fn the_readme_has_one_row_for_each_plugin_and_no_other() {
         let row = "| gzip | `zarr-codec-gzip` | `codec-gzip` |\n";
         let found = |text: &str| messages(readme(&Tree::new(&[GZIP, ("README.md", text)]).load()).unwrap());
         assert_eq!(found(row), [""; 0]);
@@ -205,9 +203,9 @@ mod tests {
         assert_eq!(found(&row.repeat(2)), ["`zarr-codec-gzip` has 2 rows in the plugin table"]);
         assert_eq!(
             found(&format!("{row}| `zarr-store-zip` |\n| `zarr-kit` |\n")),
-            ["the plugin table names `zarr-store-zip`, which is not a crate"]
+            ["the plugin table names `zarr-store-zip`, which is no crate"]
         );
-        assert_eq!(messages(readme(&Tree::new(&[GZIP]).load()).unwrap()), ["the file is missing"]);
+        assert_eq!(messages(readme(&Tree::new(&[GZIP]).load()).unwrap()), ["there is none"]);
     }
 
     #[test]

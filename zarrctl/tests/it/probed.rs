@@ -203,7 +203,7 @@ fn a_crash_of_a_library_violates_rules_and_does_not_end_the_checking_program() {
     let (_, foreign) = said.split_once("codec `example.xor`: L2 codec-foreign\n").unwrap();
     assert!(foreign.contains("  - decoding 3 bytes, "), "{said}");
     assert!(foreign.contains("it ended the whole program with an abort (signal 6)"), "{said}");
-    // The rules after the crash are checked, and pass.
+    // The rules after it are checked, and hold.
     let report = std::fs::read_to_string(&json).unwrap();
     let after = report.split("\"codec-range\"").nth(1).unwrap();
     assert!(after.split("\"verdict\": ").nth(1).unwrap().starts_with("\"passed\""), "{report}");
