@@ -156,7 +156,7 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
     assert!(not_supported.len() <= 5, "{said}");
     let read = |file: &str| std::fs::read_to_string(file).unwrap();
     assert!(read(&json).contains("\"outcome\": \"refused\""));
-    assert!(read(&html).contains("<h2>What went wrong</h2>\n<p>Nothing.</p>"));
+    assert!(read(&html).contains("<h2>Failures</h2>\n<p>None.</p>"));
     assert!(read(&junit).contains("<testsuite name=\"zarrctl draft\""));
     assert!(read(&badge).contains("brightgreen"));
 }
