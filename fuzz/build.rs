@@ -1,4 +1,4 @@
-//! Says that `fuzzing` is a name that `cfg` knows: `cargo xtask fuzz` sets it.
+//! Declares the name `fuzzing` for `cfg`. `cargo xtask fuzz` sets it.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(fuzzing)");

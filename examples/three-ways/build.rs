@@ -1,4 +1,4 @@
-//! Compiles the codec, without what would make a library of it.
+//! Compiles the codec without the functions of a plugin library.
 
 fn main() {
     println!("cargo::rerun-if-changed=runs.c");

@@ -1,4 +1,4 @@
-//! Zip archives: any bytes as one.
+//! Reads any bytes as a zip archive.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use zarr_kit::stores::{ZipStore, pack};
 use crate::formats;
 use crate::hierarchies::{context, memory};
 
-/// What reading an archive may take, and bytes of values that are read of each entry, and of how many entries.
+/// The limits of reading an archive: memory in bytes, bytes that are read of each entry, and the number of entries.
 const MEMORY: usize = 64 << 20;
 const VALUE: usize = 1 << 20;
 const ENTRIES: usize = 64;
@@ -23,7 +23,7 @@ pub(crate) fn run(input: &[u8]) {
     });
 }
 
-/// What is listed is there, in order and once; a part of a value is that part of the whole.
+/// Checks that listed values exist, in order and once, and that a range of a value is that range of the whole value.
 fn look_at(store: &ZipStore) {
     let store: &dyn Store = store;
     let keys = store.list().unwrap_or_default();
@@ -31,24 +31,24 @@ fn look_at(store: &ZipStore) {
     assert!(store.list_dir(&Prefix::root()).is_ok());
     for key in keys.iter().take(ENTRIES) {
         let size = store.size(key);
-        let Ok(Some(size)) = size else { panic!("`{key}` is listed, and its size is {size:?}") };
+        let Ok(Some(size)) = size else { panic!("`{key}` is listed, but its size is {size:?}") };
         let whole = get_value(store, key, VALUE);
         let mut output = Output::at_most(VALUE);
         let end = store.get(key, ByteRange::Last(3).into(), &mut output);
         let Ok(whole) = whole else { continue };
-        let Some(whole) = whole else { panic!("`{key}` is listed, and not there") };
+        let Some(whole) = whole else { panic!("`{key}` is listed, but does not exist") };
         assert_eq!(whole.len() as u64, size, "bytes of `{key}`");
         match end {
             Ok(Some(got)) => {
                 let end = got.into_bytes(output);
                 assert!(whole.ends_with(&end) && end.len() == whole.len().min(3), "the end of `{key}`");
             }
-            other => panic!("`{key}` is read, and its end is {other:?}"),
+            other => panic!("`{key}` can be read, but its end is {other:?}"),
         }
     }
 }
 
-/// Packed hierarchies. Archives of other programs are in the corpus.
+/// Returns packed hierarchies. The corpus has archives of other programs.
 pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
     let context = context();
     let mut seeds = Vec::new();

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::formats::Files;
 
-/// A file, a kind of change, a place of two bytes, and a value.
+/// A file, a kind of change, a position of two bytes, and a value.
 pub(crate) type Change = [u8; 5];
 
-/// Numbers that take the place of those in documents.
+/// Numbers that replace numbers in documents.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -27,7 +27,7 @@ const NUMBERS: [&str; 16] = [
     "[1]",
 ];
 
-/// Texts that take the place of those in documents.
+/// Texts that replace strings in documents.
 const TEXTS: [&str; 32] = [
     "",
     "/",
@@ -63,14 +63,14 @@ const TEXTS: [&str; 32] = [
     "group",
 ];
 
-/// Words of 64 bits that take the place of those in chunks.
+/// 64-bit words that replace words in chunks.
 const WORDS: [u64; 8] =
     [0, 1, 0x7fff_ffff, 0xffff_ffff, 0x1_0000_0000, 0x4000_0000_0000_0000, i64::MAX as u64, u64::MAX];
 
-/// The most bytes that a file may grow to by changes.
+/// The size up to which changes may grow a file, in bytes.
 const LARGEST: usize = 1 << 16;
 
-/// Changes one file, or two of them.
+/// Changes one or two files.
 pub(crate) fn damage(files: &mut Files, change: &Change) {
     let &[file, what, low, high, value] = change;
     if files.is_empty() {
@@ -107,21 +107,21 @@ fn change_bytes(bytes: &mut Vec<u8>, what: u8, place: usize, value: u8) {
             bytes[place..end].fill(value);
         }
         5 if !bytes.is_empty() => bytes[place] ^= 1 << (value % 8),
-        // Digits, so that numbers in documents become others.
+        // A digit, which changes numbers in documents.
         6 => bytes.insert(place, b'0' + value % 10),
         _ if !bytes.is_empty() => bytes[place] = value,
         _ => bytes.push(value),
     }
 }
 
-/// Two keys change their values.
+/// Swaps the values of two keys.
 fn swap(files: &mut Files, one: usize, other: usize) {
     if let Ok([(_, one), (_, other)]) = files.get_disjoint_mut([one, other]) {
         std::mem::swap(one, other);
     }
 }
 
-/// The same value under the key of another chunk: the last number of the key is another one.
+/// Copies a value to the key of another chunk, which differs in the last number.
 fn repeat(files: &mut Files, file: usize, value: u8) {
     let (key, bytes) = &files[file];
     let Some(end) = key.rfind(|c: char| c.is_ascii_digit()).map(|end| end + 1) else { return };
@@ -133,7 +133,7 @@ fn repeat(files: &mut Files, file: usize, value: u8) {
     }
 }
 
-/// The beginning of one value, and the end of another.
+/// Joins the beginning of one value and the end of another.
 fn splice(files: &mut Files, file: usize, place: usize, other: usize) {
     let end = &files[other].1;
     let end = end[place.min(end.len())..].to_vec();
@@ -141,7 +141,7 @@ fn splice(files: &mut Files, file: usize, place: usize, other: usize) {
     files[file].1.extend(end);
 }
 
-/// A word of 32 or 64 bits becomes another one, in one of both byte orders.
+/// Replaces a word of 32 or 64 bits, in either byte order.
 fn replace_word(bytes: &mut [u8], place: usize, value: u8) {
     let word = WORDS[usize::from(value) % WORDS.len()];
     let word = if value & 0x40 == 0 { word.to_le_bytes() } else { word.to_be_bytes() };
@@ -150,14 +150,14 @@ fn replace_word(bytes: &mut [u8], place: usize, value: u8) {
     bytes[place..end].copy_from_slice(&word[..end - place]);
 }
 
-/// The first number from `place` on becomes another one.
+/// Replaces the first number at or after `place`.
 fn replace_number(bytes: &mut Vec<u8>, place: usize, value: u8) {
     let Some(start) = position(bytes, place, |byte| byte.is_ascii_digit()) else { return };
     let end = position(bytes, start, |byte| !byte.is_ascii_digit()).unwrap_or(bytes.len());
     put(bytes, start..end, NUMBERS[usize::from(value) % NUMBERS.len()]);
 }
 
-/// The first text from `place` on becomes another one.
+/// Replaces the first string at or after `place`.
 fn replace_text(bytes: &mut Vec<u8>, place: usize, value: u8) {
     let Some(start) = position(bytes, place, |byte| byte == b'"').map(|quote| quote + 1) else { return };
     let Some(end) = position(bytes, start, |byte| byte == b'"') else { return };
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_texts_and_words_become_others() {
+    fn numbers_strings_and_words_are_replaced() {
         assert_eq!(damaged(&[[0, 14, 0, 0, 2]])[0].1, b"{\"a\": -1}");
         assert_eq!(damaged(&[[0, 15, 0, 0, 9]])[0].1, b"{\"F\": 12}");
         assert_eq!(damaged(&[[1, 13, 1, 0, 0x83]])[1].1, b"c\xff\xff\xff\xff");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_of_every_value_leaves_files_that_can_be_changed_again() {
+    fn changed_files_can_be_changed_again() {
         for what in 0..=255 {
             for value in 0..=255 {
                 let change = [value, what, value, 0, value];

@@ -1,4 +1,4 @@
-//! Metadata documents of the three formats, and the JSON that they are.
+//! JSON, and metadata documents of the three formats.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,14 +15,14 @@ use zarr_kit::{Format, Mode, Registry};
 
 use crate::formats;
 
-/// The most bytes of a document, and of memory for it.
+/// The maximum size of a document, and of the memory for it, in bytes.
 const SIZE: usize = 1 << 16;
 const MEMORY: usize = 32 << 20;
 
-/// Bytes of an element that is not looked at.
+/// The size from which elements are not checked, in bytes.
 const LARGE: usize = 1 << 16;
 
-/// JSON is what others take for JSON; what is read is written and read again.
+/// Compares the JSON parser with `serde_json`, and checks that parsed JSON makes the round trip.
 pub(crate) fn json(input: &[u8]) {
     let options = ParseOptions { limits: Limits { bytes: SIZE, depth: 100 }, bare_non_finite: false };
     let parsed = within(MEMORY, "JSON", || json::parse(input, &options));
@@ -34,7 +34,7 @@ pub(crate) fn json(input: &[u8]) {
         Ok(parsed) => parsed,
         Err(error) => {
             let is_limit = ["nested", "longer", "more than"].iter().any(|it| error.to_string().contains(it));
-            assert!(peer.is_err() || is_limit, "{error}, and serde_json reads it");
+            assert!(peer.is_err() || is_limit, "{error}, but serde_json parses it");
             return;
         }
     };
@@ -45,8 +45,8 @@ pub(crate) fn json(input: &[u8]) {
     }
     for written in [json::to_vec(&parsed.value), json::to_vec_pretty(&parsed.value)] {
         let read = written.as_deref().map(|text| json::parse(text, &ParseOptions::default()));
-        let Ok(Ok(again)) = read else { panic!("{} is written, and read as {read:?}", parsed.value) };
-        assert_eq!(again.value.to_string(), parsed.value.to_string(), "another value came back");
+        let Ok(Ok(again)) = read else { panic!("{} is written, but read as {read:?}", parsed.value) };
+        assert_eq!(again.value.to_string(), parsed.value.to_string(), "the value changed in the round trip");
         assert!(again.remarks.is_empty(), "{:?}", again.remarks);
     }
 }
@@ -77,12 +77,13 @@ pub(crate) fn json_seeds() -> io::Result<Vec<Vec<u8>>> {
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(registry);
 
-#[expect(clippy::expect_used, reason = "the plugins of the umbrella are those of its tests")]
+#[expect(clippy::expect_used, reason = "the plugins of `zarr-kit` are tested")]
 fn registry() -> Registry {
-    Registry::linked().expect("no two plugins have one identifier")
+    Registry::linked().expect("the identifiers of plugins are unique")
 }
 
-/// A document, read as one of each kind: what is read leniently is written so that it is read strictly, as the same.
+/// Parses a document as each kind. A document that is read leniently must be written so that strict reading gives the
+/// same metadata.
 pub(crate) fn documents(input: &[u8]) {
     for mode in [Mode::Strict, Mode::Lenient, Mode::Compatibility] {
         within(MEMORY, "a document", || read_as_all(input, mode));
@@ -97,7 +98,11 @@ fn read_as_all(input: &[u8], mode: Mode) {
     let members = document.as_ref().map(Value::as_object);
     let member = members.map(|members| members.and_then(|members| members.get("node_type")).cloned());
     let found = parse_json_member(input, DocumentKind::V3, "node_type", &alone);
-    assert_eq!(found.as_ref(), member.as_ref().map_err(|error| *error), "alone, and of the whole document");
+    assert_eq!(
+        found.as_ref(),
+        member.as_ref().map_err(|error| *error),
+        "the member on its own and in the whole document"
+    );
     assert_eq!(alone.take_warnings(), whole.take_warnings());
     if let Ok(value) = document {
         match v3::parse_node(&value, &reading()) {
@@ -150,13 +155,13 @@ fn read_as_all(input: &[u8], mode: Mode) {
     }
 }
 
-/// What can be written is read again as it was.
+/// Checks that metadata that can be written makes the round trip.
 fn again<T: PartialEq + std::fmt::Debug>(
     metadata: &T,
     write: impl Fn(&T) -> Result<Value, DocumentError>,
     read: impl Fn(&Value, &Reading) -> Result<T, DocumentError>,
 ) {
-    // Not all that is tolerated can be written.
+    // Some tolerated metadata cannot be written.
     let Ok(written) = write(metadata) else { return };
     let read = match read(&written, &Reading::new(Mode::Strict)) {
         Ok(read) => read,
@@ -166,7 +171,7 @@ fn again<T: PartialEq + std::fmt::Debug>(
     assert!(twice.as_ref().is_ok_and(|twice| *twice == written), "{written} is written again as {twice:?}");
 }
 
-/// The data type that an array names is made, says its document, and reads the fill value.
+/// Creates the data type of an array, writes its document, and reads the fill value.
 fn data_type(array: &ArrayMetadata, mode: Mode) {
     let reading = Reading::new(mode);
     let Ok((data_type, order)) = REGISTRY.data_type(array.format, &array.data_type, &reading) else { return };
@@ -176,7 +181,7 @@ fn data_type(array: &ArrayMetadata, mode: Mode) {
         Ok((again, _)) => assert_eq!(again.name(), data_type.name(), "of {}", document.json),
         Err(error) => panic!("{} is written as {}: {error}", array.data_type.json, document.json),
     }
-    // Elements may be large: whoever has such a type has memory for a few of them.
+    // The memory limit of this target is too small for large elements.
     let is_large = data_type.elements().size().is_some_and(|size| size > LARGE);
     if is_large || (array.fill_value.is_null() && array.format != Format::V3) {
         return;
@@ -196,7 +201,7 @@ pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
     all_documents()
 }
 
-/// All different documents of the format suite.
+/// Returns all distinct documents of the format suite.
 fn all_documents() -> io::Result<Vec<Vec<u8>>> {
     let is_document = |key: &str| {
         key.ends_with("json") || key.rsplit('/').next().is_some_and(|name| name.starts_with(".z"))

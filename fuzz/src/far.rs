@@ -1,4 +1,4 @@
-//! A store that says that requests in flight pay, so that the engine asks for all it needs at once.
+//! A store whose read hints allow concurrent requests, so that the engine sends batches.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use zarr_kit::spec::store::{
 };
 use zarr_kit::spec::{Key, Output, Prefix};
 
-/// Another store. It answers at once, and one request after another.
+/// Wraps a store. It answers immediately, one request after another.
 #[derive(Debug)]
 pub(crate) struct Far(pub(crate) Arc<dyn Store>);
 

@@ -1,16 +1,16 @@
-//! The hierarchies of the format suite, to begin with.
+//! The hierarchies of the format suite, as seeds.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files of larger hierarchies say nothing that those of smaller ones do not.
+/// The maximum size of a file in bytes. Larger files add nothing to the seeds.
 const MOST: u64 = 4096;
 
-/// Values by their keys.
+/// Keys and values.
 pub(crate) type Files = Vec<(String, Vec<u8>)>;
 
-/// The small files of each hierarchy.
+/// Returns the small files of each hierarchy.
 pub(crate) fn hierarchies() -> io::Result<Vec<Files>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/formats");
     let mut all = Vec::new();

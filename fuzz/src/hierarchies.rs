@@ -1,4 +1,4 @@
-//! Whole hierarchies: a store whose keys and values are the input.
+//! Whole hierarchies: the input is the keys and values of a store.
 
 use std::io;
 use std::sync::{Arc, LazyLock};
@@ -14,37 +14,38 @@ use crate::far::Far;
 use crate::formats::{self, Files};
 use crate::peers;
 
-/// What documents and chunks may take, and what all of it may.
+/// The limits of the engine, and the memory limit of the whole target in bytes.
 const LIMITS: Limits = Limits { document_size: 1 << 16, memory: 1 << 22 };
 const MEMORY: usize = 160 << 20;
 
-/// So many arrays are read, of each so many elements along a dimension, and so many of all.
+/// The maximum numbers of arrays that are read, of elements per dimension, and of elements per array.
 const ARRAYS: usize = 8;
 const ALONG: u64 = 9;
 const ELEMENTS: u64 = 1 << 12;
 
-/// Elements of more bytes are not read: whoever reads them asks for them.
+/// The largest element that is read, in bytes. Memory for larger elements would be the fault of the caller.
 const ELEMENT_SIZE: usize = 1 << 12;
 
 static CONTEXTS: LazyLock<[Context; 3]> = LazyLock::new(|| {
     [Mode::Strict, Mode::Lenient, Mode::Compatibility].map(|mode| context().with_mode(mode))
 });
 
-/// What everything is opened with: little memory and one thread.
-#[expect(clippy::expect_used, reason = "the plugins of the umbrella are those of its tests")]
+/// Returns the context of all targets, with little memory and one thread.
+#[expect(clippy::expect_used, reason = "the plugins of `zarr-kit` are tested")]
 pub(crate) fn context() -> Context {
-    let context = Context::linked().expect("no two plugins have one identifier");
+    let context = Context::linked().expect("the identifiers of plugins are unique");
     let context = context.with_limits(LIMITS).with_one_thread().with_buffer_pool(0);
     context.with_undefined_fill(UndefinedFill::Zeros)
 }
 
-/// A new store in memory.
-#[expect(clippy::expect_used, reason = "the umbrella has that store")]
+/// Opens a new store in memory.
+#[expect(clippy::expect_used, reason = "`zarr-kit` has this store")]
 pub(crate) fn memory(context: &Context) -> Arc<dyn Store> {
     open_store(context.registry(), "memory:").expect("a store in memory")
 }
 
-/// The input is a byte for the mode, and then keys and values with how long they are: a byte, and two.
+/// Reads a hierarchy. The input is one byte for the mode, then keys and values. The length of a key has one byte, that
+/// of a value has two.
 pub(crate) fn run(input: &[u8]) {
     let Some((&mode, mut rest)) = input.split_first() else { return };
     let context = &CONTEXTS[usize::from(mode) % CONTEXTS.len()];
@@ -59,7 +60,7 @@ pub(crate) fn run(input: &[u8]) {
     within(MEMORY, "a hierarchy", || look_at(store, context));
 }
 
-/// The first key and value, and what follows. What is shorter than it says is all there is.
+/// Returns the first key, the first value and the rest. A value that is shorter than its length takes the rest.
 fn entry(input: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (&length, rest) = input.split_first()?;
     let (key, rest) = rest.split_at_checked(length.into())?;
@@ -81,7 +82,7 @@ fn look_at(store: Arc<dyn Store>, context: &Context) {
     let far = Hierarchy::open(Arc::new(Far(Arc::clone(hierarchy.store()))), context);
     for array in arrays.filter_map(|node| hierarchy.array(&node.path).ok()) {
         let far = far.as_ref().ok().and_then(|far| far.array(array.path()).ok());
-        assert!(far.is_some(), "{} is opened, and not from far", array.path());
+        assert!(far.is_some(), "{} can be opened, but not through the remote store", array.path());
         if let Some(far) = far {
             read(&array, &far);
         }
@@ -89,7 +90,7 @@ fn look_at(store: Arc<dyn Store>, context: &Context) {
     let _warnings = hierarchy.warnings();
 }
 
-/// Reads the corners of an array; a part of what was read is that part, also from far.
+/// Reads the corners of an array. Checks that a part of them gives the same elements, also through the remote store.
 fn read(array: &Array, far: &Array) {
     let size = array.data_type().elements().size().unwrap_or(16);
     let asked: u64 = array.shape().iter().map(|&length| length.min(ALONG)).product();
@@ -106,7 +107,7 @@ fn read(array: &Array, far: &Array) {
     let (whole, from_far) = match (whole, from_far) {
         (Ok(whole), Ok(from_far)) => (whole, from_far),
         (Err(_), Err(_)) => return,
-        (near, far) => panic!("{}: {near:?} where it is, and {far:?} from far", array.path()),
+        (near, far) => panic!("{}: {near:?} directly, but {far:?} through the remote store", array.path()),
     };
     assert_eq!(whole.bytes(), from_far.bytes(), "{} from far", array.path());
     assert_eq!(whole.count() as u64, asked, "elements of {}", array.path());
@@ -117,7 +118,7 @@ fn read(array: &Array, far: &Array) {
         .read(Selection::Orthogonal(array.shape().iter().map(|_| DimensionSelection::Index(0)).collect()));
     match one {
         Ok(one) => assert_eq!(one.element(0), whole.element(0), "the first element of {}", array.path()),
-        Err(error) => panic!("{}: all can be read, and one element not: {error}", array.path()),
+        Err(error) => panic!("{}: all elements can be read, but not a single one: {error}", array.path()),
     }
     let _stored = array.chunk_exists(&vec![0; array.shape().len()]);
 }

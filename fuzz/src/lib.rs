@@ -1,6 +1,6 @@
-//! Fuzz targets: functions that take any bytes, and panic where the framework does what it must not.
+//! Fuzz targets: functions that take any bytes, and panic if the framework misbehaves.
 //!
-//! See `README.md` for how they are run and where what they find is kept. What plugins are tried with is in
+//! `README.md` describes how to run them and where findings are stored. The targets for plugins are in
 //! [`zarr_conformance::fuzz`].
 
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ mod program;
 mod selections;
 mod shards;
 
-/// Something that is tried with any bytes.
+/// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// What commands and the folder of its inputs call it.
+    /// The name in commands and of the folder of its inputs.
     pub name: &'static str,
-    /// Panics when something is not as it should be.
+    /// Runs an input. Panics if the framework misbehaves.
     pub run: fn(&[u8]),
-    /// Inputs to begin with.
+    /// Returns the seeds.
     pub seeds: fn() -> io::Result<Vec<Vec<u8>>>,
 }
 
@@ -48,19 +48,19 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// The one of a name.
+    /// Returns the target with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// Where its inputs are.
+    /// Returns the folder of its inputs.
     #[must_use]
     pub fn corpus(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name)
     }
 
-    /// Writes the inputs to begin with to `folder`, which it makes.
+    /// Creates `folder` and writes the seeds to it.
     ///
     /// # Errors
     ///

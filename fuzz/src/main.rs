@@ -1,7 +1,7 @@
 //! Runs fuzz targets: `zarr-fuzz TARGET FILE…` replays inputs.
 //!
-//! As `cargo xtask fuzz` builds it, it is libFuzzer instead. The variable `ZARR_FUZZ_TARGET` names the target then, and
-//! `ZARR_FUZZ_SEEDS` a folder for the inputs to begin with, which are written before anything is run.
+//! In a build of `cargo xtask fuzz`, it is libFuzzer instead: the variable `ZARR_FUZZ_TARGET` names the target, and
+//! `ZARR_FUZZ_SEEDS` a folder to which the seeds are written first.
 
 #![cfg_attr(fuzzing, no_main)]
 
@@ -37,7 +37,7 @@ mod fuzzer {
 fn target(name: &str) -> Result<&'static Target, String> {
     Target::named(name).ok_or_else(|| {
         let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
-        format!("there is no target `{name}`, only {}", names.join(", "))
+        format!("unknown target `{name}` (expected {})", names.join(", "))
     })
 }
 
@@ -55,7 +55,7 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(not(fuzzing))]
 fn run(arguments: &[String]) -> Result<(), String> {
-    let (name, files) = arguments.split_first().ok_or("which target?")?;
+    let (name, files) = arguments.split_first().ok_or("usage: zarr-fuzz TARGET FILE...")?;
     let target = target(name)?;
     files.iter().try_for_each(|file| {
         let input = std::fs::read(file).map_err(|error| format!("{file}: {error}"))?;

@@ -1,4 +1,4 @@
-//! The small hierarchies that other programs wrote, to begin with. See `peers/README.md`.
+//! Small hierarchies of other programs, as seeds. See `peers/README.md`.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::formats::{Files, sorted};
 
-/// Those of all programs, sorted by program and name.
+/// Returns the hierarchies of all programs, sorted by program and name.
 pub(crate) fn hierarchies() -> io::Result<Vec<Files>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Plugins, through the targets that the conformance suite has, and what describes loaded ones.
+//! Plugins, with the targets of the conformance suite, and the files that describe loaded plugins.
 
 use std::io;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use zarr_conformance::fuzz::{Aspect, Targets};
 use zarr_kit::Registry;
 use zarr_kit::loaded::{Lock, Manifest};
 
-/// The targets of one aspect of all plugins, made at the first use.
+/// Defines the targets of one aspect of all plugins, which are created at the first use.
 macro_rules! aspect {
     ($aspect:ident, $targets:ident, $run:ident, $seeds:ident) => {
         static $targets: LazyLock<Targets> = LazyLock::new(|| targets(Aspect::$aspect));
@@ -29,12 +29,12 @@ aspect!(DataType, DATA_TYPE, data_types, data_type_seeds);
 aspect!(ChunkKey, CHUNK_KEY, chunk_keys, chunk_key_seeds);
 aspect!(Metadata, METADATA, metadata, metadata_seeds);
 
-#[expect(clippy::expect_used, reason = "the plugins of the umbrella are those of its tests")]
+#[expect(clippy::expect_used, reason = "the plugins of `zarr-kit` are tested")]
 fn targets(aspect: Aspect) -> Targets {
-    Targets::of(&Registry::linked().expect("no two plugins have one identifier")).only(aspect)
+    Targets::of(&Registry::linked().expect("the identifiers of plugins are unique")).only(aspect)
 }
 
-/// What describes a library, and what says whom somebody trusts.
+/// Parses manifests and lock files.
 pub(crate) fn manifests(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
     if let Ok(manifest) = Manifest::parse(text) {

@@ -1,4 +1,4 @@
-//! Stored hierarchies, damaged, through the whole program: `zarrctl` opens, lists, describes, reads and copies them.
+//! Damaged hierarchies and the whole program: `zarrctl` opens, lists, describes, reads and copies them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,29 +12,30 @@ use crate::damage::damage;
 use crate::formats::{self, Files};
 use crate::peers;
 
-/// Address space of the program: what a process of one thread takes, and what `docs/promises.md` allows for small chunks.
+/// The address space of the program in bytes: the needs of a process with one thread, plus the documented memory for
+/// small chunks.
 const MEMORY: u64 = 512 << 20;
 
-/// How long one verb may take.
+/// The time limit of one verb.
 const TIME: Duration = Duration::from_secs(30);
 
-/// Elements of arrays that are read: more of them take long because they were asked for.
+/// The maximum number of elements of arrays that are read. Larger arrays take long on purpose.
 const ELEMENTS: u64 = 1 << 20;
 
-/// One hierarchy in this many is a seed: every test run replays the seeds.
+/// Only one in `STEP` hierarchies is a seed, because every test run replays the seeds.
 const STEP: u16 = 25;
 
-#[expect(clippy::expect_used, reason = "the files are those of the repository")]
+#[expect(clippy::expect_used, reason = "the files are part of the repository")]
 static HIERARCHIES: LazyLock<Vec<Files>> = LazyLock::new(|| {
     let mut all = formats::hierarchies().expect("the hierarchies of the format suite");
     all.extend(peers::hierarchies().expect("the hierarchies of other programs"));
     all
 });
 
-/// The program, which is built if need be.
+/// The path of the program, which is built if necessary.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(build);
 
-/// The input is two bytes for the hierarchy, and then changes to its files.
+/// Runs all verbs on a hierarchy. The input is two bytes for the hierarchy, then changes to its files.
 #[expect(clippy::expect_used, reason = "a finding would be hidden otherwise")]
 pub(crate) fn run(input: &[u8]) {
     let Some((number, changes)) = input.split_first_chunk::<2>() else { return };
@@ -67,7 +68,7 @@ fn write(store: &Path, files: &Files) -> io::Result<()> {
     Ok(())
 }
 
-/// The path of an array, if this is the key of its document.
+/// Returns the path of an array if `key` is the key of its document.
 fn array(key: &str) -> Option<String> {
     let path = ["/zarr.json", "/.zarray"].into_iter().find_map(|name| {
         let file = name.trim_start_matches('/');
@@ -76,8 +77,8 @@ fn array(key: &str) -> Option<String> {
     Some(format!("/{path}"))
 }
 
-/// The elements of the largest array that a document describes, also as a part of consolidated metadata. 0 for a document
-/// that is damaged.
+/// Returns the number of elements of the largest array that a document describes, including consolidated metadata.
+/// Returns 0 for a damaged document.
 fn most_elements(document: &[u8]) -> u64 {
     serde_json::from_slice(document).map_or(0, |document| most_elements_in(&document))
 }
@@ -90,7 +91,7 @@ fn most_elements_in(value: &serde_json::Value) -> u64 {
     members.chain(items).map(most_elements_in).fold(own, u64::max)
 }
 
-/// Runs the program with a limit of memory and time. Errors are well; crashes are not.
+/// Runs the program with limits of memory and time. Panics if it crashes or exceeds them; errors are permitted.
 fn run_verb<const N: usize>(arguments: [&OsStr; N]) {
     let mut command = Command::new("prlimit");
     command.arg(format!("--as={MEMORY}")).arg("--core=0").arg(&*PROGRAM).args(arguments);
@@ -98,11 +99,11 @@ fn run_verb<const N: usize>(arguments: [&OsStr; N]) {
     match ended(&mut command, &arguments) {
         Ok((Some(0..=2), _)) => {}
         Ok((code, said)) => panic!("zarrctl {arguments:?} ended with {code:?}: {said}"),
-        Err(error) => panic!("`prlimit`, which limits memory: {error}"),
+        Err(error) => panic!("cannot run `prlimit`, which limits memory: {error}"),
     }
 }
 
-/// The status of the program and what it said; no status for a signal.
+/// Waits for the program. Returns its messages and its status, or `None` for a signal.
 fn ended(command: &mut Command, arguments: &[&OsStr]) -> io::Result<(Option<i32>, String)> {
     let mut messages = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone()?);
@@ -122,7 +123,7 @@ fn ended(command: &mut Command, arguments: &[&OsStr]) -> io::Result<(Option<i32>
     Ok((child.wait()?.code(), String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// Builds the program as the tests of `zarr-interop` do, unless `ZARR_FUZZ_PROGRAM` names it.
+/// Returns the path in `ZARR_FUZZ_PROGRAM`, or builds the program like the tests of `zarr-interop`.
 #[expect(clippy::expect_used, reason = "nothing can be tried without the program")]
 fn build() -> PathBuf {
     if let Some(program) = std::env::var_os("ZARR_FUZZ_PROGRAM") {
@@ -132,7 +133,7 @@ fn build() -> PathBuf {
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--package", "zarrctl", "--all-features"]);
     command.args(["--message-format", "json-render-diagnostics"]).env_remove("RUSTFLAGS");
-    // Variables of the package that is tested: dependencies would be built again for each change of them.
+    // Dependencies would be rebuilt for each change of the variables of the tested package.
     for (name, _) in std::env::vars_os() {
         if ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"]
             .iter()
@@ -150,9 +151,9 @@ fn build() -> PathBuf {
     executable.expect("the path of zarrctl")
 }
 
-/// Some hierarchies as they are, and each with one kind of change.
+/// Returns some hierarchies, without changes and with one kind of change each.
 pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
-    // A build in the first input would count as time of that input.
+    // Otherwise the build would count as time of the first input.
     LazyLock::force(&PROGRAM);
     let count = u16::try_from(HIERARCHIES.len()).unwrap_or(u16::MAX);
     let seed = |number: u16| {

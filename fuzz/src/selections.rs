@@ -1,4 +1,4 @@
-//! Selections as people write them.
+//! Selections as text.
 
 use std::io;
 use std::sync::LazyLock;
@@ -8,10 +8,10 @@ use zarr_kit::{Array, ArrayBuilder, Context, DimensionSelection, Format, Hierarc
 
 use crate::hierarchies::{context, memory};
 
-/// The most memory that a small selection of a small array takes.
+/// The maximum memory of a small selection of a small array, in bytes.
 const MEMORY: usize = 16 << 20;
 
-/// Selections of more elements are parsed and not read.
+/// Selections of more elements are parsed but not read.
 const MOST: usize = 1 << 12;
 
 const SHAPE: [u64; 2] = [7, 5];
@@ -28,7 +28,7 @@ fn array() -> Array {
     array
 }
 
-/// The input is a selection, for arrays of several shapes.
+/// Parses the input as a selection for arrays of several shapes.
 pub(crate) fn run(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
     within(MEMORY, text, || {
@@ -54,7 +54,7 @@ pub(crate) fn run(input: &[u8]) {
     });
 }
 
-/// The places of the elements of a selection in an array of a small shape, in C order.
+/// Returns the positions of the selected elements in a small array, in C order.
 pub(crate) fn naive(selection: &Selection, shape: &[u64]) -> Vec<usize> {
     let along: Vec<Vec<u64>> = match selection {
         Selection::Orthogonal(dimensions) => dimensions.iter().map(indices).collect(),

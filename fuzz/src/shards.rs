@@ -1,4 +1,4 @@
-//! Shards that somebody else made, read through an array.
+//! Foreign shards, read through an array.
 
 use std::io;
 use std::sync::{Arc, LazyLock};
@@ -12,7 +12,7 @@ use crate::hierarchies::{context, memory};
 
 const MEMORY: usize = 96 << 20;
 
-/// Documents of arrays with one shard, where each stands, and where the shard does.
+/// Documents of arrays with one shard: the key of the document, the document, and the key of the shard.
 const ARRAYS: [(&str, &str, &str); 7] = [
     ("zarr.json", V3_PLAIN, "c/0/0"),
     ("zarr.json", V3_AT_START, "c/0/0"),
@@ -23,7 +23,7 @@ const ARRAYS: [(&str, &str, &str); 7] = [
     ("meta/a.array.json", DRAFT, "data/a/c0/0"),
 ];
 
-/// A `zarr.json` of 4 × 6 elements in one shard, with these parts.
+/// Builds the `zarr.json` of an array of 4 × 6 elements in one shard, with these parts.
 macro_rules! v3 {
     ($data_type:literal, $fill_value:literal, $codecs:literal) => {
         concat!(
@@ -71,12 +71,12 @@ const V3_TRANSPOSED: &str = v3!(
 const DRAFT: &str = r#"{"shape":[4,6],"data_type":"uint16","chunk_grid":{"type":"regular","chunk_shape":[2,3],"separator":"/"},"chunk_memory_layout":"C","fill_value":7,"extensions":[],"attributes":{},"storage_transformers":[{"extension":"https://purl.org/zarr/spec/storage_transformers/sharding/1.0","type":"indexed","configuration":{"chunks_per_shard":[2,2]}}]}"#;
 const ENTRY_POINT: &str = r#"{"zarr_format":"https://purl.org/zarr/spec/core/3.0","metadata_encoding":{"type":"json","metadata_key_suffix":".json"},"extensions":[]}"#;
 
-/// Parts of the array, in the order in which NumPy would take them.
+/// Parts of the array. Selected elements are in the order of NumPy.
 const PARTS: [&str; 4] = ["0, 0", "1:3, 2:5", "3, ::2", "[3, 0, 1], 5"];
 
 static CONTEXT: LazyLock<Context> = LazyLock::new(context);
 
-/// The first byte chooses the array, the rest is its shard.
+/// Reads and writes a shard. The first byte of the input selects the array, the rest is its shard.
 pub(crate) fn run(input: &[u8]) {
     let Some((&number, shard)) = input.split_first() else { return };
     let (key, document, shard_key) = ARRAYS[usize::from(number) % ARRAYS.len()];
@@ -87,14 +87,18 @@ pub(crate) fn run(input: &[u8]) {
         match (&whole, texts(&far, &Selection::All)) {
             (Ok(near), Ok(far)) => assert_eq!(*near, far, "from far: {document}"),
             (Err(_), Err(_)) => {}
-            (near, far) => panic!("{document}: {near:?} where it is, and {far:?} from far"),
+            (near, far) => panic!("{document}: {near:?} directly, but {far:?} through the remote store"),
         }
         for part in PARTS.iter().filter_map(|part| Selection::parse(part, array.shape()).ok()) {
             let read = texts(&array, &part);
             if let Ok(whole) = &whole {
                 let wanted: Vec<_> = places(&part).into_iter().map(|place| whole[place].clone()).collect();
                 assert_eq!(read.as_deref(), Ok(&wanted[..]), "{part:?} of {document}");
-                assert_eq!(texts(&far, &part).as_deref(), Ok(&wanted[..]), "{part:?} from far of {document}");
+                assert_eq!(
+                    texts(&far, &part).as_deref(),
+                    Ok(&wanted[..]),
+                    "{part:?} through the remote store of {document}"
+                );
             }
         }
         let _stored = array.stored_inner_chunks(&[0, 0]);
@@ -102,7 +106,7 @@ pub(crate) fn run(input: &[u8]) {
     });
 }
 
-/// The same array, as if its store were far away.
+/// Returns the same array through [`Far`].
 #[expect(clippy::expect_used, reason = "it has been opened before")]
 fn from_far(array: &Array) -> Array {
     let store = Arc::new(Far(Arc::clone(array.hierarchy().store())));
@@ -110,18 +114,18 @@ fn from_far(array: &Array) -> Array {
     hierarchy.array(array.path()).expect("an array")
 }
 
-/// Elements as people read them, or why not.
+/// Returns the elements as text, or the error.
 fn texts(array: &Array, selection: &Selection) -> Result<Vec<String>, String> {
     let read = array.read(selection).map_err(|error| error.to_string())?;
     (0..read.count()).map(|position| read.print(position).map_err(|error| error.to_string())).collect()
 }
 
-/// Where the elements of a part are among all.
+/// Returns the positions of the elements of a part.
 fn places(part: &Selection) -> Vec<usize> {
     crate::selections::naive(part, &[4, 6])
 }
 
-/// What is written into a hostile shard is there afterwards, and so is what can be read before.
+/// Checks that elements written to a hostile shard are read back, and that readable elements are unchanged.
 fn write(array: &Array) {
     if array.data_type().elements().size().is_none() {
         return;
@@ -130,7 +134,7 @@ fn write(array: &Array) {
     let before = array.read_values::<u16>(&Selection::All);
     let written = [1_u16, 2, 3, 4, 5, 6];
     if array.write_values(&part, &written).is_err() {
-        assert!(before.is_err(), "what can be read can be written to");
+        assert!(before.is_err(), "a readable shard must be writable");
         return;
     }
     let found = array.read_values::<u16>(&part);
@@ -144,7 +148,7 @@ fn write(array: &Array) {
     }
 }
 
-#[expect(clippy::expect_used, reason = "the documents are those of this file")]
+#[expect(clippy::expect_used, reason = "the documents are part of this file")]
 fn array(key: &str, document: &str, shard_key: &str, shard: &[u8]) -> Array {
     let store = memory(&CONTEXT);
     let is_draft = key != "zarr.json";
@@ -156,7 +160,7 @@ fn array(key: &str, document: &str, shard_key: &str, shard: &[u8]) -> Array {
     hierarchy.array(if is_draft { "/a" } else { "/" }).expect("an array")
 }
 
-/// Shards that the engine writes, whole and in part.
+/// Returns shards that the engine writes, completely and partially.
 pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
     let mut seeds = Vec::new();
     for ((key, document, shard_key), number) in ARRAYS.into_iter().zip(0..) {

@@ -1,4 +1,4 @@
-//! Replays what is kept of fuzzing: the corpus, with every input that once crashed, and what it begins with.
+//! Replays the corpus, which contains every input that once crashed, and the seeds.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), TARGETS.iter().map(trial).collect()).exit_code()
 }
 
-/// Every target has inputs, and runs them all, after those that are made from examples.
+/// Runs the seeds of a target and its inputs in the corpus. A target without inputs fails.
 fn trial(target: &Target) -> Result<(), Failed> {
     (target.seeds)()?.iter().for_each(|seed| (target.run)(seed));
     if replay(&target.corpus(), target.run)? == 0 {

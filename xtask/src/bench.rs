@@ -1,7 +1,7 @@
-//! `cargo xtask bench --peers`: this engine, its peers and what the machine can do at best, in one and the same run.
+//! `cargo xtask bench --peers`: compares this engine with its peers and with the limits of the machine, in one run.
 //!
-//! Each program is a process that lives as long as the comparison and is told what to do line by line; the rounds go from
-//! program to program, so that noise hits all alike. See `docs/performance.md`.
+//! Each program is a process that runs during the whole comparison and receives requests as lines. Each round runs all
+//! programs in turn, so that noise affects all of them alike. See `benches/NOTES.md`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ mod folder;
 mod group;
 mod machine;
 mod programs;
-// Shared as a file: a crate for it would be one more for everybody to build.
+// Included as a file: a separate crate would be one more to build.
 #[path = "../../conformance/interop/src/environment/python.rs"]
 mod python;
 mod report;
@@ -44,13 +44,13 @@ const RESULTS: &str = "benches/RESULTS.md";
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
 
-/// The chart as the page shows it.
+/// The Markdown of the chart in the page.
 const IMAGE: &str = "![Time of each peer relative to this engine](performance.svg)\n\n";
 
-/// A median of fewer rounds is none.
+/// The minimum number of rounds for a useful median.
 const ROUNDS_TO_PUBLISH: usize = 3;
 
-/// What to compare.
+/// The options of `cargo xtask bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Compare with the peers: zarrs, tensorstore and zarr-python
@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// Run only cases whose name contains PATTERN
     #[arg(long = "case", value_name = "PATTERN")]
     patterns: Vec<String>,
-    /// Compare only with this program; `ours` runs this engine alone
+    /// Compare only with this program; `ours` runs only this engine
     #[arg(long = "peer", value_name = "NAME", value_parser = Program::named)]
     only: Vec<Program>,
     /// Measure `peer-zarr-kit`, built from another commit, in the same rounds
@@ -71,10 +71,10 @@ pub(crate) struct Options {
     /// Folder for the data, about 2 GiB
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     folder: PathBuf,
-    /// Use small data, to try whether everything runs
+    /// Use small data, to check that everything runs
     #[arg(long)]
     quick: bool,
-    /// Run the cases that grow and take long instead
+    /// Run the long cases of growing sizes instead
     #[arg(long)]
     large: bool,
     /// Run the cases of a store that waits before each response instead
@@ -83,7 +83,7 @@ pub(crate) struct Options {
     /// List the cases
     #[arg(long)]
     list: bool,
-    /// Write the figures to benches/RESULTS.md, and their summary to docs/performance.md
+    /// Write the results to benches/RESULTS.md, and their summary to docs/performance.md
     #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline"])]
     publish: bool,
 }
@@ -97,7 +97,8 @@ impl Options {
         }
     }
 
-    /// The programs, in the order of the tables. This engine always takes part, because all others are compared with it.
+    /// Returns the programs in the order of the tables. This engine is always included, because the others are compared
+    /// with it.
     fn programs(&self) -> Vec<Program> {
         let is_wanted = |program: &Program| {
             self.only.is_empty() || *program == Program::ZarrKit || self.only.contains(program)
@@ -123,7 +124,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
         return cases.iter().try_for_each(|case| Ok(say(&format!("{:<34} {}\n", case.name, case.title))?));
     }
     if cases.is_empty() {
-        return Err(Failure::Usage("no case has such a name; `--list` lists them".to_owned()));
+        return Err(Failure::Usage("no case matches; `--list` lists all cases".to_owned()));
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let target = workspace.root.join(target);
@@ -165,11 +166,11 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
     if failures.is_empty() {
         return Ok(());
     }
-    say(&format!("error: {} failed in {}\n", report.ours(), failures.join(", ")))?;
+    say(&format!("error: {} failed: {}\n", report.ours(), failures.join(", ")))?;
     Err(Failure::Checks)
 }
 
-/// The Python of the programs that need one. Without Python they are left out, unless the figures are published.
+/// Returns the interpreter of the Python programs. Without Python they are skipped, unless the results are published.
 fn interpreter(
     workspace: &Workspace,
     output: &Path,
@@ -191,8 +192,8 @@ fn interpreter(
     }
 }
 
-/// The programs in Rust, as their users build them. One after another: cargo would build what they share with the
-/// features of all.
+/// Builds the Rust programs as their users do. Builds them separately, because cargo would otherwise unify the features of
+/// their dependencies.
 fn build(workspace: &Workspace, target: &Path, packages: &[(&str, &str)]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     for (package, features) in packages {
@@ -221,15 +222,15 @@ fn publish(workspace: &Workspace, report: &Report, tables: &str, chart: &str) ->
     Ok(())
 }
 
-/// Replaces the text between the marks of `group` in a page.
+/// Replaces the text between the markers of `group` in a page.
 fn put(workspace: &Workspace, page: &str, group: Group, text: &str) -> Result<(), String> {
     let old = workspace.read(Path::new(page))?;
     let new = between_marks(&old, group.marks(), text)
-        .ok_or_else(|| format!("{page} lacks the marks of the figures"))?;
+        .ok_or_else(|| format!("{page} does not have the markers of the tables"))?;
     write(&workspace.root.join(page), &new)
 }
 
-/// The page with other tables between its marks.
+/// Returns the page with new tables between its markers.
 fn between_marks(page: &str, [begin, end]: [&str; 2], tables: &str) -> Option<String> {
     let (before, rest) = page.split_once(begin)?;
     let (_, after) = rest.split_once(end)?;
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_put_between_the_marks_of_the_page() {
+    fn tables_are_written_between_the_markers_of_the_page() {
         let [begin, end] = Group::Near.marks();
         let growth = Group::Growth.marks().concat();
         let page = format!("# Title\n{begin}old\n{end}{growth}end\n");
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_have_the_marks_of_every_group() {
+    fn the_pages_have_the_markers_of_every_group() {
         let results = include_str!("../../benches/RESULTS.md");
         for group in Group::ALL {
             assert!(between_marks(results, group.marks(), "new").is_some(), "{group:?}");

@@ -1,7 +1,8 @@
-//! `cargo xtask fuzz`: libFuzzer on the targets of `zarr-fuzz`, one after another or some at once, with the time shared.
+//! `cargo xtask fuzz`: runs libFuzzer on the targets of `zarr-fuzz`, sequentially or in parallel, and divides the time
+//! among them.
 //!
-//! libFuzzer wants to know which branches an input takes. The stable compiler counts them when LLVM is told to, so that no
-//! other toolchain is needed; C code of codecs is counted too where clang is there to build it.
+//! libFuzzer needs to know which branches an input takes. The stable compiler counts them with LLVM options, so no other
+//! toolchain is needed. The branches of the C code of codecs are counted if clang is installed.
 
 use std::fs::{self, File};
 use std::num::NonZero;
@@ -15,32 +16,32 @@ use clap::ArgGroup;
 use crate::workspace::Workspace;
 use crate::{Failure, say};
 
-/// Inputs that are kept, in a folder for each target.
+/// The stored inputs, in one folder for each target.
 const CORPUS: &str = "fuzz/corpus";
 
-/// Runs many processes for each input, and limits the time of each itself: seconds that all of them may take.
+/// A target that runs many processes for each input and limits the time of each. All of them share a longer limit.
 const PROGRAM: &str = "program";
 const PROGRAM_TIMEOUT: &str = "-timeout=300";
 
-/// What once crashed keeps its place when the rest is chosen anew.
+/// The prefix of inputs that once crashed. They remain when a new corpus is selected.
 const REGRESSION: &str = "regression-";
 
-/// Counts of branches, where they are, and what is compared.
+/// Counts branches, records their locations, and traces comparisons.
 const RUSTFLAGS: &str = "-C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=4 \
                          -C llvm-args=-sanitizer-coverage-inline-8bit-counters \
                          -C llvm-args=-sanitizer-coverage-pc-table \
                          -C llvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
-/// Bytes of an input, seconds and MiB of memory that one may take.
+/// The limits of an input: size in bytes, seconds, and memory in MiB.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=20", "-rss_limit_mb=2048"];
 
-/// The same for inputs that are kept: every clone of the repository has them.
+/// The limits of stored inputs, which are part of every clone of the repository.
 const KEPT_LIMITS: [&str; 3] = ["-max_len=512", "-timeout=20", "-rss_limit_mb=2048"];
 
-/// The most inputs that are kept for a target.
+/// The maximum number of stored inputs of a target.
 const MOST_KEPT: usize = 120;
 
-/// What to run.
+/// The options of `cargo xtask fuzz`.
 #[derive(Debug, PartialEq, Eq, clap::Args)]
 #[command(group = ArgGroup::new("work").required(true).multiple(true))]
 pub(crate) struct Options {
@@ -53,7 +54,7 @@ pub(crate) struct Options {
     /// Targets to run at the same time
     #[arg(long, default_value_t = NonZero::<usize>::MIN)]
     jobs: NonZero<usize>,
-    /// Choose the stored corpus of the targets anew
+    /// Select a new stored corpus for the targets
     #[arg(long, group = "work")]
     keep: bool,
     /// Run one input of a target in an ordinary build
@@ -61,13 +62,13 @@ pub(crate) struct Options {
     replay: Option<PathBuf>,
 }
 
-/// Where things are.
+/// The paths of a fuzzing run.
 #[derive(Debug)]
 struct Places {
     root: PathBuf,
-    /// The program, with libFuzzer in it.
+    /// The program with libFuzzer.
     program: PathBuf,
-    /// Seeds, inputs that were found, findings and logs, in a folder each.
+    /// The parent folder of seeds, found inputs, findings and logs.
     work: PathBuf,
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     if let Some(minutes) = options.minutes {
         let jobs = options.jobs.get();
         let seconds = share(minutes, targets.len(), jobs);
-        say(&format!("{} targets, {seconds} s each, {jobs} at once\n", targets.len()))?;
+        say(&format!("{} targets, {seconds} s each, {jobs} in parallel\n", targets.len()))?;
         has_findings = fuzz_all(&places, &targets, seconds, jobs)?;
     }
     if options.keep {
@@ -90,17 +91,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     if has_findings { Err(Failure::Checks) } else { Ok(()) }
 }
 
-/// The folders of the corpus name all targets: each has inputs, or its test fails.
+/// Returns the selected targets. The corpus has a folder for each target, because a target without inputs fails its test.
 fn chosen(workspace: &Workspace, wanted: &[String]) -> Result<Vec<String>, Failure> {
     let all = names(&workspace.root.join(CORPUS))?;
     if let Some(unknown) = wanted.iter().find(|name| !all.contains(name)) {
         let all = all.join(", ");
-        return Err(Failure::Usage(format!("there is no target `{unknown}`, only {all}")));
+        return Err(Failure::Usage(format!("unknown target `{unknown}` (expected {all})")));
     }
     Ok(if wanted.is_empty() { all } else { wanted.to_vec() })
 }
 
-/// The sorted names of what is in a folder.
+/// Returns the sorted names of the entries of a folder.
 fn names(folder: &Path) -> Result<Vec<String>, String> {
     let broken = |error| format!("{}: {error}", folder.display());
     let mut names = Vec::new();
@@ -111,7 +112,7 @@ fn names(folder: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Seconds for each target.
+/// Returns the number of seconds for each target.
 fn share(minutes: u64, targets: usize, jobs: usize) -> u64 {
     let rounds = targets.div_ceil(jobs).max(1) as u64;
     (minutes * 60 / rounds).max(1)
@@ -123,7 +124,7 @@ fn build(workspace: &Workspace) -> Result<Places, String> {
     let triple = host()?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["build", "--profile", "profiling", "--package", "zarr-fuzz", "--bin", "zarr-fuzz"]);
-    // With a target named, build scripts and macros are built without these flags.
+    // With an explicit target, build scripts and macros are built without these flags.
     command.args(["--target", &triple, "--target-dir"]).arg(&work);
     command.env("RUSTFLAGS", RUSTFLAGS);
     for check in ["DEBUG_ASSERTIONS", "OVERFLOW_CHECKS"] {
@@ -150,16 +151,16 @@ fn is_there(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What the compiler builds for unless told.
+/// Returns the default target triple of the compiler.
 fn host() -> Result<String, String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let triple = text.lines().find_map(|line| line.strip_prefix("host: "));
-    triple.map(str::to_owned).ok_or_else(|| "rustc does not say what it builds for".to_owned())
+    triple.map(str::to_owned).ok_or_else(|| "rustc does not print its host triple".to_owned())
 }
 
-/// Runs all targets, `jobs` at once. True if any of them found something.
+/// Runs all targets, `jobs` in parallel. Returns whether there are findings.
 fn fuzz_all(places: &Places, targets: &[String], seconds: u64, jobs: usize) -> Result<bool, String> {
     let mut has_findings = false;
     for group in targets.chunks(jobs) {
@@ -169,13 +170,13 @@ fn fuzz_all(places: &Places, targets: &[String], seconds: u64, jobs: usize) -> R
             threads.into_iter().map(|thread| thread.join()).collect()
         });
         for result in results {
-            has_findings |= result.map_err(|_panic| "a thread that fuzzes panicked".to_owned())??;
+            has_findings |= result.map_err(|_panic| "a fuzzing thread panicked".to_owned())??;
         }
     }
     Ok(has_findings)
 }
 
-/// Fuzzes one target, and goes on after a finding while there is time. True if there was one.
+/// Fuzzes one target, and continues after a finding while there is time. Returns whether there are findings.
 fn fuzz(places: &Places, target: &str, seconds: u64) -> Result<bool, String> {
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut has_findings = false;
@@ -212,28 +213,28 @@ fn fuzz(places: &Places, target: &str, seconds: u64) -> Result<bool, String> {
                 ""
             ))?;
         }
-        // What is found at once again, or is no finding at all, would be found for ever.
+        // Without a new finding, libFuzzer would stop for the same reason each time.
         if new.is_empty() {
             return Err(format!("`{target}` stopped with {status}: see {}", log.display()));
         }
     }
 }
 
-/// How far libFuzzer came: branches, inputs, how many a second.
+/// Returns the last statistics of libFuzzer: branches, inputs, and inputs per second.
 fn last_count(log: &str) -> String {
     let counts = log.lines().rev().find(|line| line.starts_with('#') && line.contains(" cov: "));
     counts.unwrap_or("no input was run").replace('\t', " ")
 }
 
-/// What the log says first about a finding.
+/// Returns the first message about a finding in a log.
 fn cause(log: &str) -> &str {
     let mut lines = log.lines();
     let panic = lines.find(|line| line.contains(" panicked at ") || line.contains("ERROR: libFuzzer"));
     let next = lines.next().filter(|_| panic.is_some_and(|line| line.contains(" panicked at ")));
-    next.or(panic).unwrap_or("an end without a word")
+    next.or(panic).unwrap_or("the program ended without a message")
 }
 
-/// Replaces the corpus of a target by few inputs that take all branches that are known and that no seed takes.
+/// Replaces the corpus of a target by a few inputs that cover all known branches that no seed covers.
 fn keep(places: &Places, target: &str) -> Result<(), String> {
     let broken = |folder: &Path, error: std::io::Error| format!("{}: {error}", folder.display());
     for name in ["kept", "nothing"] {
@@ -247,7 +248,7 @@ fn keep(places: &Places, target: &str) -> Result<(), String> {
     let (mut seeds, log_of_seeds) = places.libfuzzer(target, "seeds")?;
     seeds.env("ZARR_FUZZ_SEEDS", &chosen).arg("-runs=1").arg(&nothing);
     let (mut merge, log) = places.libfuzzer(target, "merge")?;
-    // Whether a branch is taken, and not how often.
+    // Only whether a branch is taken counts, not how often.
     merge.args(KEPT_LIMITS).args(["-set_cover_merge=1", "-use_counters=0"]).args([&chosen, &corpus, &found]);
     if target == PROGRAM {
         merge.arg(PROGRAM_TIMEOUT);
@@ -263,12 +264,12 @@ fn keep(places: &Places, target: &str) -> Result<(), String> {
     }
     let mut kept = names(&chosen)?;
     kept.retain(|name| !name.starts_with("seed-"));
-    // Names are hashes, so that the first ones are any of them.
+    // Names are hashes, so the first ones are a random sample.
     kept.truncate(MOST_KEPT);
     for name in &kept {
         fs::copy(chosen.join(name), corpus.join(name)).map_err(|error| broken(&corpus, error))?;
     }
-    say(&format!("{target:<20} {} inputs kept\n", kept.len()))
+    say(&format!("{target:<20} {} inputs stored\n", kept.len()))
 }
 
 impl Places {
@@ -276,7 +277,7 @@ impl Places {
         self.root.join(CORPUS).join(target)
     }
 
-    /// libFuzzer on one target, and where its log goes.
+    /// Returns the command for libFuzzer on one target, and the path of its log.
     fn libfuzzer(&self, target: &str, log: &str) -> Result<(Command, PathBuf), String> {
         let log = self.folder("logs", target)?.join(format!("{log}.log"));
         let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
@@ -285,7 +286,7 @@ impl Places {
         Ok((command, log))
     }
 
-    /// A folder for one target, which is made.
+    /// Creates a folder for one target and returns its path.
     fn folder(&self, name: &str, target: &str) -> Result<PathBuf, String> {
         let folder = self.work.join(name).join(target);
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -293,7 +294,7 @@ impl Places {
     }
 }
 
-/// Runs one input in an ordinary build, where a debugger is at home.
+/// Runs one input in an ordinary build, which a debugger supports.
 fn replay(workspace: &Workspace, file: &Path) -> Result<(), Failure> {
     let file = file.canonicalize().map_err(|error| format!("{}: {error}", file.display()))?;
     let target = target_of(&file).ok_or_else(|| {
@@ -305,7 +306,7 @@ fn replay(workspace: &Workspace, file: &Path) -> Result<(), Failure> {
     if status.map_err(|error| format!("cargo: {error}"))?.success() { Ok(()) } else { Err(Failure::Checks) }
 }
 
-/// Inputs lie in a folder that is named after their target.
+/// Returns the target of an input: the name of its folder.
 fn target_of(file: &Path) -> Option<&str> {
     file.parent()?.file_name()?.to_str()
 }
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_says_is_told_in_one_line() {
+    fn a_log_is_summarized_in_one_line() {
         let log = "#12\tINITED cov: 3 ft: 4\n#900\tDONE   cov: 5 ft: 6 exec/s: 30\nstat\n";
         assert_eq!(last_count(log), "#900 DONE   cov: 5 ft: 6 exec/s: 30");
         assert_eq!(last_count("Usage\n"), "no input was run");

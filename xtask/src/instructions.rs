@@ -1,8 +1,8 @@
-//! `cargo xtask instructions`: how many instructions jobs of the engine take, beside the counts that are written down.
+//! `cargo xtask instructions`: counts the instructions of jobs of the engine, and compares them with the recorded counts.
 //!
-//! Valgrind runs each job (`benches/instructions`) on a processor that it emulates, so that counts do not depend on how
-//! busy the machine is. That processor has AVX2 where the machine has, and never AVX-512: of kernels with vector
-//! instructions, those for AVX2 are counted.
+//! Valgrind runs each job (`benches/instructions`) on an emulated processor, so counts do not depend on the load of the
+//! machine. The emulated processor has AVX2 if the machine does, but never AVX-512: the AVX2 variants of vector kernels
+//! are counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::Workspace;
 use crate::{Failure, say};
 
-/// Where counts are written down.
+/// The file with the recorded counts.
 const COUNTS: &str = "benches/instructions/counts.toml";
 const HEADING: &str = "# Instructions of each job, as counted by `cargo xtask instructions --write`.\n\n";
 
-/// Every call from here to its return is counted.
+/// The function whose instructions are counted, including its callees.
 const COUNTED: &str = "zarr_instructions::counted";
 
-/// How far a count may be from the one that is written down, as a share of that.
+/// The permitted deviation from the recorded count, as a fraction of it.
 const TOLERANCE: f64 = 0.05;
-/// The same where another compiler built the jobs: it may choose other instructions everywhere.
+/// The permitted deviation if another compiler built the jobs, which may select other instructions everywhere.
 const TOLERANCE_OF_COMPILERS: f64 = 0.25;
 
-/// What jobs took.
+/// The instruction counts of all jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
@@ -34,11 +34,11 @@ struct Counts {
     rustc: String,
     /// The vector instructions of the processor that they ran on.
     vectors: String,
-    /// By the name of the job.
+    /// The counts by job.
     instructions: BTreeMap<String, u64>,
 }
 
-/// What to do with the counts.
+/// The options of `cargo xtask instructions`.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
     /// Record the new counts instead of comparing them
@@ -63,21 +63,21 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     if findings.is_empty() {
         return Ok(());
     }
-    say("`cargo xtask instructions --write` writes the new counts down, where they are meant\n")?;
+    say("if the new counts are intended, `cargo xtask instructions --write` records them\n")?;
     Err(Failure::Checks)
 }
 
-/// Whether counts are of such a machine at all. On another one there is nothing that it could lack.
+/// Whether instructions are counted on this kind of machine at all.
 pub(crate) const IS_APPLICABLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
-/// What keeps this machine from counting, if something does.
+/// Returns the reason why this machine cannot count instructions, if there is one.
 pub(crate) fn lacks() -> Option<String> {
     if !IS_APPLICABLE {
         return Some("instructions are counted on Linux and x86-64".to_owned());
     }
     #[cfg(target_arch = "x86_64")]
     if !is_x86_feature_detected!("avx2") {
-        return Some("counts are those of AVX2, which this processor lacks".to_owned());
+        return Some("the counts are for AVX2, which this processor does not have".to_owned());
     }
     let mut valgrind = Command::new("valgrind");
     valgrind.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
@@ -90,7 +90,7 @@ fn read(workspace: &Workspace) -> Result<Counts, String> {
     toml::from_str(&text).map_err(|error| format!("{COUNTS}: {error}"))
 }
 
-/// Builds the jobs and counts all of them, one after another.
+/// Builds the jobs and counts the instructions of each.
 fn count(workspace: &Workspace) -> Result<Counts, String> {
     let program = build(workspace)?;
     let mut vectors = BTreeSet::new();
@@ -100,7 +100,7 @@ fn count(workspace: &Workspace) -> Result<Counts, String> {
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
         command.arg(format!("--toggle-collect={COUNTED}"));
         command.arg(&program).arg(job);
-        // The environment lies on the stack, and would move what is on it.
+        // The environment is on the stack; its size would change the addresses of everything else there.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let (found, messages) = output(command.env_clear().env("PATH", path))?;
         let count = collected(&messages).ok_or_else(|| format!("no count of `{job}`: {messages}"))?;
@@ -130,7 +130,7 @@ fn compiler() -> Result<String, String> {
     Ok(output(Command::new(rustc).arg("--version"))?.0.trim().to_owned())
 }
 
-/// What a program that ended well said, and what it said besides.
+/// Runs a program that must succeed. Returns its standard output and standard error.
 fn output(command: &mut Command) -> Result<(String, String), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
@@ -139,25 +139,26 @@ fn output(command: &mut Command) -> Result<(String, String), String> {
     if output.status.success() { Ok((said, besides)) } else { Err(format!("{program}: {besides}")) }
 }
 
-/// The number that callgrind ends with. None at all says that the job's name is not known to it, and is no count.
+/// Returns the count at the end of the output of callgrind. Returns `None` for 0: callgrind did not find the counted
+/// function.
 fn collected(messages: &str) -> Option<u64> {
     let line = messages.lines().find_map(|line| line.split_once("Collected :"))?;
     line.1.trim().parse().ok().filter(|&count| count > 0)
 }
 
-/// Everything in which counts differ from those that are written down.
+/// Returns all differences from the recorded counts.
 fn compare(written: &Counts, found: &Counts) -> Vec<String> {
     if written.vectors != found.vectors {
         let written = &written.vectors;
         let found = &found.vectors;
-        return vec![format!("counts are those of {written}, and this machine has {found}")];
+        return vec![format!("the recorded counts are for {written}, but this machine has {found}")];
     }
     let is_same = written.rustc == found.rustc;
     let tolerance = if is_same { TOLERANCE } else { TOLERANCE_OF_COMPILERS };
     let mut findings = Vec::new();
     for (job, &count) in &found.instructions {
         let Some(&before) = written.instructions.get(job) else {
-            findings.push(format!("`{job}` has no count in {COUNTS}"));
+            findings.push(format!("`{job}` does not have a count in {COUNTS}"));
             continue;
         };
         let change = count as f64 / before as f64 - 1.0;
@@ -168,9 +169,10 @@ fn compare(written: &Counts, found: &Counts) -> Vec<String> {
         }
     }
     let gone = written.instructions.keys().filter(|job| !found.instructions.contains_key(*job));
-    findings.extend(gone.map(|job| format!("`{job}` in {COUNTS} is no job")));
+    findings.extend(gone.map(|job| format!("`{job}` in {COUNTS} is not a job")));
     if !findings.is_empty() && !is_same {
-        findings.push(format!("counts are those of {}; this is {}", written.rustc, found.rustc));
+        findings
+            .push(format!("the recorded counts are for {}; this compiler is {}", written.rustc, found.rustc));
     }
     findings
 }
@@ -205,7 +207,7 @@ mod tests {
         let written = counts("1.95", &[("open", 1000)]);
         assert_eq!(compare(&written, &counts("1.96", &[("open", 1200)])), [""; 0]);
         let findings = compare(&written, &counts("1.96", &[("open", 1300)]));
-        assert_eq!(findings[1], "counts are those of 1.95; this is 1.96");
+        assert_eq!(findings[1], "the recorded counts are for 1.95; this compiler is 1.96");
     }
 
     #[test]
@@ -213,7 +215,7 @@ mod tests {
         let findings = compare(&counts("1.95", &[("old", 1)]), &counts("1.95", &[("new", 1)]));
         assert_eq!(
             findings,
-            [format!("`new` has no count in {COUNTS}"), format!("`old` in {COUNTS} is no job")]
+            [format!("`new` does not have a count in {COUNTS}"), format!("`old` in {COUNTS} is not a job")]
         );
     }
 
@@ -221,11 +223,14 @@ mod tests {
     fn counts_of_other_vectors_are_not_compared() {
         let written = counts("1.95", &[("open", 1000)]);
         let found = Counts { vectors: "ssse3".to_owned(), ..written.clone() };
-        assert_eq!(compare(&written, &found), ["counts are those of avx2, and this machine has ssse3"]);
+        assert_eq!(
+            compare(&written, &found),
+            ["the recorded counts are for avx2, but this machine has ssse3"]
+        );
     }
 
     #[test]
-    fn the_count_is_what_callgrind_ends_with() {
+    fn the_count_is_at_the_end_of_the_callgrind_output() {
         let messages = "==7== Events    : Ir\n==7== Collected : 9772027\n==7== \n";
         assert_eq!(collected(messages), Some(9_772_027));
         assert_eq!(collected("==7== Collected : 0\n"), None);

@@ -45,7 +45,7 @@ enum Command {
     Instructions(instructions::Options),
     /// Start a plugin of this workspace: the crate and its lines in manifests, catalogue and plugin table
     ///
-    /// `zarrctl plugins new` starts a plugin in a repository of its own.
+    /// `zarrctl plugins new` starts a plugin in a separate repository.
     New(new::Options),
     /// Read the examples of the format suite with this engine and its peers; write docs/conformance.md
     Scores,
@@ -53,11 +53,11 @@ enum Command {
     Semver,
 }
 
-/// Why a command did not succeed.
+/// The reason why a command fails.
 enum Failure {
     /// The command line is not valid.
     Usage(String),
-    /// A check failed and has already said so.
+    /// A check failed and has already printed the reason.
     Checks,
     /// The command could not do its work.
     Broken(String),
@@ -113,6 +113,25 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn the_commands_of_the_documents_are_valid() {
+        let pages = [
+            include_str!("../../README.md"),
+            include_str!("../../CONTRIBUTING.md"),
+            include_str!("../../docs/performance.md"),
+            include_str!("../../benches/NOTES.md"),
+            include_str!("../../fuzz/README.md"),
+        ];
+        let lines = pages.iter().flat_map(|page| page.lines());
+        let commands: Vec<&str> = lines.filter(|line| line.starts_with("cargo xtask ")).collect();
+        for line in &commands {
+            let (command, _) = line.split_once('#').unwrap_or((line, ""));
+            let arguments = command.split_whitespace().skip(1);
+            assert!(CommandLine::try_parse_from(arguments).is_ok(), "{line}");
+        }
+        assert!(commands.len() >= 10, "{commands:?}");
     }
 
     #[test]

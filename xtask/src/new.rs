@@ -1,4 +1,5 @@
-//! `cargo xtask new`: a plugin of this workspace, of the templates of `zarrctl plugins new`, and its lines everywhere else.
+//! `cargo xtask new`: creates a plugin in this workspace from the templates of `zarrctl plugins new`, and adds it to all
+//! lists of plugins.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ macro_rules! page {
     };
 }
 
-/// What URIs of our own have behind their base, and the page that one leads to, for the kinds that have pages.
+/// The kinds with specification pages: the path of their URIs after the base, and the template of the page.
 const PAGES: [(Kind, &str, &str); 4] = [
     page!(Codec, "codecs", "codec"),
     page!(Layout, "layouts", "layout"),
@@ -32,11 +33,11 @@ const PAGES: [(Kind, &str, &str); 4] = [
 /// The plugin to start.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Its kind: codec, dtype, store, …
+    /// Kind of the plugin: codec, dtype, store, …
     kind: Kind,
-    /// Its registered name
+    /// Registered name of the plugin
     name: String,
-    /// The URI that names it in the v3 draft
+    /// URI of the plugin in the v3 draft
     #[arg(long)]
     uri: Option<String>,
 }
@@ -58,19 +59,19 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     Ok(())
 }
 
-/// Writes the crate and changes what lists all plugins; the name of its package.
+/// Writes the crate and adds it to all lists of plugins. Returns the name of the package.
 fn write(workspace: &Workspace, plugin: &NewPlugin) -> Result<String, String> {
     let kind = plugin.template.name;
     let name = plugin.name.as_str();
     if name.contains(['.', '_']) {
-        return Err(format!("`{name}`: names of folders here have `-` alone between their words"));
+        return Err(format!("`{name}`: use only `-` between the words of a folder name"));
     }
     let family = PLUGIN_FAMILIES.iter().find(|(_, prefix)| *prefix == kind).map(|(folder, _)| *folder);
     let family = family.ok_or_else(|| format!("there is no folder for plugins of kind `{kind}`"))?;
     let package = format!("zarr-{kind}-{name}");
     let folder = format!("{family}/{name}");
     if workspace.root.join(&folder).exists() {
-        return Err(format!("{folder} is there already"));
+        return Err(format!("{folder} already exists"));
     }
     let mut files = edits(workspace, plugin, &package, &folder)?;
     files.extend(page(workspace, plugin, &package)?);
@@ -107,7 +108,7 @@ fn page_of_registry(plugin: &NewPlugin, package: &str) -> String {
     )
 }
 
-/// What lists all plugins, with one more.
+/// Returns the changed files that list all plugins.
 fn edits(
     workspace: &Workspace,
     plugin: &NewPlugin,
@@ -137,7 +138,7 @@ fn edits(
         edit("zarr-kit/src/plugins.rs", &|text| {
             let used = |line: &str| line.strip_prefix("use ")?.strip_suffix(" as _;").map(str::to_owned);
             let at = place(text, "use zarr_codec_", used, &crate_name)?;
-            // The line above each is that of its feature.
+            // The `cfg` of the feature is on the preceding line.
             let at = if at == text.lines().count() { at } else { at - 1 };
             Some(inserted(text, at, &format!("#[cfg(feature = \"{feature}\")]\nuse {crate_name} as _;")))
         })?,
@@ -160,16 +161,16 @@ fn edits(
     ])
 }
 
-/// The page of a URI of our own, and the index of pages; of another URI nothing.
+/// Returns the specification page and the changed index for a URI of this project. Returns nothing for another URI.
 fn page(workspace: &Workspace, plugin: &NewPlugin, package: &str) -> Result<Vec<(PathBuf, String)>, String> {
-    let base = spec_pages::base(workspace).ok_or("there is nothing that URIs of our own begin with")?;
+    let base = spec_pages::base(workspace).ok_or("the base of the URIs of this project is not defined")?;
     let Some(path) = plugin.uri.as_ref().and_then(|uri| uri.strip_prefix(&base)) else {
         return Ok(Vec::new());
     };
     let template = &plugin.template;
     let Some((_, family, text)) = PAGES.iter().find(|(kind, ..)| *kind == template.kind) else {
         return Err(format!(
-            "a {} has no page in {}: its URI is another one",
+            "a {} does not have a page in {}; use a URI outside this project",
             template.what,
             spec_pages::FOLDER
         ));
@@ -179,7 +180,10 @@ fn page(workspace: &Workspace, plugin: &NewPlugin, package: &str) -> Result<Vec<
         return Err(format!("`{base}{path}` is not {base}/{family}/NAME/MAJOR.MINOR"));
     };
     if found != *family {
-        return Err(format!("a {} of our own is {base}/{family}/{name}/{version}", template.what));
+        return Err(format!(
+            "the URI of a {} of this project is {base}/{family}/{name}/{version}",
+            template.what
+        ));
     }
     let file = format!("{family}-{name}.md");
     let row = format!("| `{path}` | [{file}]({file}) |");
@@ -190,7 +194,7 @@ fn page(workspace: &Workspace, plugin: &NewPlugin, package: &str) -> Result<Vec<
     Ok(vec![(PathBuf::from(spec_pages::FOLDER).join(file), text), index])
 }
 
-/// A file of the workspace with a change.
+/// Returns a file of the workspace with a change.
 fn edited(
     workspace: &Workspace,
     file: &str,
@@ -198,17 +202,18 @@ fn edited(
 ) -> Result<(PathBuf, String), String> {
     let path = PathBuf::from(file);
     let text = workspace.read(&path)?;
-    let changed = change(&text).ok_or_else(|| format!("{file} is not as this command knows it"))?;
+    let changed = change(&text).ok_or_else(|| format!("{file} does not have the expected form"))?;
     Ok((path, changed))
 }
 
-/// What a line of a manifest is about.
+/// Returns the key of a line of a manifest.
 fn dependency(line: &str) -> Option<String> {
     Some(line.split_once(" = ")?.0.to_owned())
 }
 
-/// The number of the line that `key` comes before: of those that `key_of` knows, from the first that begins with `start` on and
-/// without a gap but for lines that belong to them, the first that has a greater one, or that behind the last.
+/// Returns the number of the line before which `key` belongs in a sorted list. The list begins at the first line that starts
+/// with `start` and continues while `key_of` returns keys, apart from `cfg` lines. The result is the first line with a
+/// greater key, or the line after the list.
 fn place(text: &str, start: &str, key_of: impl Fn(&str) -> Option<String>, key: &str) -> Option<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(|line| line.starts_with(start) && key_of(line).is_some())?;
@@ -241,7 +246,7 @@ fn with_line(
     Some(inserted(text, place(text, start, key_of, key)?, line))
 }
 
-/// With one more text in a list of a manifest that has one text on each line.
+/// Adds a string to a list of a manifest that has one string per line.
 fn with_element(text: &str, list: &str, element: &str) -> Option<String> {
     let start = text.find(&format!("\n{list} = [\n"))?;
     let (before, rest) = text.split_at(start + 1);
@@ -251,7 +256,7 @@ fn with_element(text: &str, list: &str, element: &str) -> Option<String> {
     Some(format!("{before}{list}{after}"))
 }
 
-/// With one more entry, and its number where all are submitted.
+/// Adds an entry to the catalogue, and its number to the list of submitted entries.
 fn catalogued(text: &str, plugin: &NewPlugin, feature: &str) -> Option<String> {
     let point = match plugin.template.kind {
         Kind::Codec => "Codec",
@@ -264,7 +269,7 @@ fn catalogued(text: &str, plugin: &NewPlugin, feature: &str) -> Option<String> {
         Kind::Transformer => "StorageTransformer",
         Kind::Store => "Store",
     };
-    // Names of the draft alone have no other.
+    // A kind that exists only in the draft does not have a name.
     let has_name = plugin.template.uri != templates::Uri::Needed;
     let name = has_name.then(|| format!("\"{}\"", plugin.name));
     let uri = plugin.uri.as_ref().map(|uri| format!("\"{uri}\""));
@@ -285,7 +290,7 @@ fn catalogued(text: &str, plugin: &NewPlugin, feature: &str) -> Option<String> {
     Some(format!("{before}\nsubmit! {{ {numbers} {next} }}{after}"))
 }
 
-/// What stands in each column, as far as that can be known.
+/// Returns the row of the plugin table, as far as its cells are known.
 fn row(plugin: &NewPlugin, package: &str, feature: &str) -> String {
     let name = format!("`{}`", plugin.name);
     let draft = plugin.uri.as_ref().map_or("–".to_owned(), |uri| format!("`{uri}`"));
@@ -309,13 +314,13 @@ mod tests {
     use super::*;
     use crate::tidy;
 
-    /// What lists plugins, and what the checks look at.
+    /// Returns whether the lists of plugins or the checks need a file.
     fn is_needed(file: &Path) -> bool {
         file.extension().is_some_and(|kind| ["rs", "toml", "md", "lock"].iter().any(|it| kind == *it))
     }
 
     #[test]
-    fn a_new_plugin_of_each_kind_is_listed_everywhere_and_the_checks_find_nothing_more() {
+    fn a_new_plugin_of_each_kind_is_listed_everywhere_and_passes_the_checks() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let copy = tempfile::tempdir().unwrap();
         for file in Workspace::load(root).unwrap().files().unwrap() {
@@ -373,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_and_names_of_no_folder_are_refused() {
+    fn existing_folders_and_invalid_folder_names_are_refused() {
         let tree = crate::workspace::made_up::Tree::new(&[(
             "codecs/there/Cargo.toml",
             "[package]\nname = 'zarr-codec-there'",
@@ -382,12 +387,12 @@ mod tests {
             let plugin = NewPlugin::new(Kind::Codec, name, None).unwrap();
             write(&tree.load(), &plugin).unwrap_err()
         };
-        assert_eq!(refused("there"), "codecs/there is there already");
-        assert!(refused("a.b").contains("have `-` alone"));
+        assert_eq!(refused("there"), "codecs/there already exists");
+        assert!(refused("a.b").contains("use only `-`"));
     }
 
     #[test]
-    fn a_uri_of_our_own_leads_to_a_page() {
+    fn a_uri_of_this_project_has_a_page() {
         let tree = crate::workspace::made_up::Tree::new(&[(
             "zarr-spec/src/lib.rs",
             "pub const OWN_URI_BASE: &str = \"https://e.org/s\";",
@@ -399,7 +404,7 @@ mod tests {
         let refused = |kind, uri: &str| page_of(kind, uri).unwrap_err();
         assert_eq!(
             refused(Kind::Codec, "https://e.org/s/layouts/new/1.0"),
-            "a codec of our own is https://e.org/s/codecs/new/1.0"
+            "the URI of a codec of this project is https://e.org/s/codecs/new/1.0"
         );
         assert!(
             refused(Kind::Codec, "https://e.org/s/new/1.0")
@@ -407,7 +412,7 @@ mod tests {
         );
         assert!(
             refused(Kind::Transformer, "https://e.org/s/transformers/new/1.0")
-                .contains("has no page in docs/spec")
+                .contains("does not have a page in docs/spec")
         );
     }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask requirements`: which rows of the ledgers in `conformance/requirements` tests stand for.
+//! `cargo xtask requirements`: reports which rows of the ledgers in `conformance/requirements` are tested.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,13 +16,13 @@ mod citation;
 mod excuse;
 mod ledger;
 
-/// Where the ledgers and `excuses.toml` lie.
+/// The folder of the ledgers and `excuses.toml`.
 const FOLDER: &str = "conformance/requirements";
 
 /// A test that names more rows than this cannot exercise the examples of each.
 const MAX_ROWS_PER_TEST: usize = 5;
 
-/// Everything that the report is made of.
+/// The input of the report.
 #[derive(Debug, Default)]
 struct Requirements {
     ledgers: Vec<Ledger>,
@@ -30,7 +30,7 @@ struct Requirements {
     excuses: Vec<Excuse>,
 }
 
-/// What became of a row.
+/// The state of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
@@ -39,7 +39,7 @@ enum State {
     Open,
 }
 
-/// What to report.
+/// The options of `cargo xtask requirements`.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
     /// List open requirements: of the named ledgers, or of all
@@ -58,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     let requirements = Requirements::read(workspace, &mut errors)?;
     requirements.check(&mut errors);
     if let Some(unknown) = requirements.unknown_ledger(options) {
-        return Err(Failure::Usage(format!("there is no ledger `{unknown}`")));
+        return Err(Failure::Usage(format!("unknown ledger `{unknown}`")));
     }
     if options.json {
         let json = serde_json::to_string_pretty(&requirements.report()).map_err(|error| error.to_string())?;
@@ -73,12 +73,12 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
 }
 
 impl Options {
-    /// The ledgers whose open requirements are listed; all of them if the list is empty.
+    /// Returns the ledgers whose open requirements are listed. An empty list means all ledgers.
     fn open_ledgers(&self) -> Option<&[String]> {
         self.open.as_deref().or(self.level.is_some().then_some(&[]))
     }
 
-    /// `MUST` includes `MUST NOT`.
+    /// Returns whether a row has the selected level. `MUST` includes `MUST NOT`.
     fn wants(&self, row: &Row) -> bool {
         self.level.as_ref().is_none_or(|level| {
             row.level
@@ -114,12 +114,12 @@ impl Requirements {
         self.ledgers.iter().flat_map(|ledger| &ledger.rows)
     }
 
-    /// Whatever would make the counts say more than the tests do.
+    /// Reports everything that makes the counts wrong.
     fn check(&self, errors: &mut Vec<String>) {
         let mut rows = BTreeMap::new();
         for row in self.rows() {
             if rows.insert(row.id.as_str(), row).is_some() {
-                errors.push(format!("{}: the id stands in two rows", row.id));
+                errors.push(format!("{}: two rows have this id", row.id));
             }
         }
         for citation in &self.citations {
@@ -129,7 +129,7 @@ impl Requirements {
                     .push(format!("{}: names {count} rows, more than {MAX_ROWS_PER_TEST}", citation.place()));
             }
             for id in citation.ids.iter().filter(|id| !rows.contains_key(id.as_str())) {
-                errors.push(format!("{}: no ledger has {id}", citation.place()));
+                errors.push(format!("{}: {id} is not in a ledger", citation.place()));
             }
         }
         let tested = self.tested();
@@ -140,11 +140,13 @@ impl Requirements {
                 error("is excused twice");
             }
             match rows.get(id.as_str()) {
-                None => error("is in no ledger"),
+                None => error("is not in a ledger"),
                 Some(row) if !reason.excuses(&row.level) => {
                     error(&format!("is a {} row, which this reason does not excuse", row.level));
                 }
-                Some(_) if tested.contains_key(id.as_str()) => error("is tested, so it needs no excuse"),
+                Some(_) if tested.contains_key(id.as_str()) => {
+                    error("is tested, so it does not need an excuse")
+                }
                 Some(_) => {}
             }
         }
@@ -155,7 +157,7 @@ impl Requirements {
         }
     }
 
-    /// The tests that name each row.
+    /// Returns the tests that cite each row.
     fn tested(&self) -> BTreeMap<&str, Vec<&Citation>> {
         let mut tested: BTreeMap<&str, Vec<&Citation>> = BTreeMap::new();
         for citation in &self.citations {
@@ -280,7 +282,7 @@ mod tests {
         | XX-A-02 | MUST NOT | Another. | — | — |\n\
         | XX-A-03 | FACT | It does so. | — | — |\n";
 
-    /// What the ledger above lacks in most tests.
+    /// The error that the ledger above causes in most tests.
     const OPEN: &str = "XX-A-02: a MUST NOT row that is neither tested nor excused";
 
     const EXCUSE: &str = "[[excuse]]\nid = 'XX-A-03'\nreason = 'other-program'\nnote = 'Its own doing.'\n";
@@ -329,7 +331,7 @@ mod tests {
     #[test]
     fn a_citation_of_an_unknown_row_and_of_too_many_rows_are_errors() {
         let (_, errors) = tree("/// Tests XX-A-09.\n#[test]\nfn a() {}\n", EXCUSE);
-        assert_eq!(errors[0], "zarr-spec/tests/it.rs:3: a: no ledger has XX-A-09");
+        assert_eq!(errors[0], "zarr-spec/tests/it.rs:3: a: XX-A-09 is not in a ledger");
         let ids = "XX-A-01, XX-A-02, XX-A-04, XX-A-05, XX-A-06, XX-A-07";
         let (_, errors) = tree(&format!("/// Tests {ids}.\n#[test]\nfn a() {{}}\n"), EXCUSE);
         assert_eq!(errors[0], "zarr-spec/tests/it.rs:3: a: names 6 rows, more than 5");
@@ -339,9 +341,9 @@ mod tests {
     fn a_false_excuse_is_an_error() {
         let tested = "/// Tests XX-A-03.\n#[test]\nfn a() {}\n";
         let cases = [
-            (tested, EXCUSE.to_owned(), "XX-A-03 is tested, so it needs no excuse"),
+            (tested, EXCUSE.to_owned(), "XX-A-03 is tested, so it does not need an excuse"),
             ("", EXCUSE.repeat(2), "XX-A-03 is excused twice"),
-            ("", EXCUSE.replace("A-03", "A-09"), "XX-A-09 is in no ledger"),
+            ("", EXCUSE.replace("A-03", "A-09"), "XX-A-09 is not in a ledger"),
             (
                 "",
                 EXCUSE.replace("A-03", "A-02"),
@@ -366,7 +368,7 @@ mod tests {
         let mut errors = Vec::new();
         let ledgers = vec![Ledger::parse("a", LEDGER, &mut errors), Ledger::parse("b", LEDGER, &mut errors)];
         Requirements { ledgers, ..Requirements::default() }.check(&mut errors);
-        assert_eq!(errors.iter().filter(|error| error.ends_with("the id stands in two rows")).count(), 3);
+        assert_eq!(errors.iter().filter(|error| error.ends_with("two rows have this id")).count(), 3);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Rust source without the parts that a check must not look at: literals, and comments if asked.
+//! Rust source without the parts that a check must ignore: literals, and optionally comments.
 //!
 //! Removed text becomes blanks, so lines and columns stay the same.
 
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree};
 
-/// The source with literals blanked. Comments stay.
+/// Returns the source with literals blanked. Comments remain.
 ///
 /// # Errors
 ///
@@ -18,7 +18,7 @@ pub(crate) fn without_literals(source: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The source with literals and comments blanked.
+/// Returns the source with literals and comments blanked.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ enum Part {
     Literal,
 }
 
-/// The code and literals of the source. Comments are not tokens.
+/// Returns the code and literals of the source. Comments are not tokens.
 fn parts(source: &str) -> Result<Vec<(Part, Range<usize>)>, String> {
     let tokens: TokenStream = source.parse().map_err(|error: LexError| {
         let place = error.span().start();
@@ -55,7 +55,7 @@ fn parts(source: &str) -> Result<Vec<(Part, Range<usize>)>, String> {
 fn collect(source: &str, tokens: TokenStream, parts: &mut Vec<(Part, Range<usize>)>) {
     for token in tokens {
         let range = token.span().byte_range();
-        // The tokens `#[doc = "…"]` that a documentation comment stands for all have the span of the comment.
+        // A documentation comment becomes the tokens `#[doc = "…"]`, which all have the span of the comment.
         if source[range.clone()].starts_with("//") || source[range.clone()].starts_with("/*") {
             continue;
         }
@@ -73,7 +73,7 @@ fn collect(source: &str, tokens: TokenStream, parts: &mut Vec<(Part, Range<usize
     }
 }
 
-/// Whether `word` occurs in `code` with no letter, digit or underscore next to it.
+/// Returns whether `word` occurs in `code` without a letter, digit or underscore next to it.
 pub(crate) fn has_word(code: &str, word: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     code.match_indices(word)
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_found_only_on_its_own() {
+    fn only_whole_words_are_found() {
         assert!(has_word("pub unsafe fn", "unsafe"));
         assert!(!has_word("#![deny(unsafe_code)]", "unsafe"));
     }

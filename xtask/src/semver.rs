@@ -1,8 +1,7 @@
-//! `cargo xtask semver`: whether what plugins and their tests are compiled against has changed since the last release as its
-//! version says.
+//! `cargo xtask semver`: checks that changes of the public interfaces since the last release match the version.
 //!
-//! Releases are tags that begin with `v`. `cargo-semver-checks` compares; where it is missing, it is installed into the target
-//! folder, once there is something to compare with.
+//! Releases are tags that begin with `v`. The comparison uses `cargo-semver-checks`. If it is missing, it is installed into
+//! the target folder as soon as there is a release.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,15 +9,15 @@ use std::process::{Command, Stdio};
 use crate::workspace::Workspace;
 use crate::{Failure, say};
 
-/// What people outside of this workspace compile against. The other crates follow them.
+/// The packages that crates outside this workspace use. The other crates follow their version.
 const PACKAGES: [&str; 5] = ["zarr-json", "zarr-spec", "zarr-plugin-kit", "zarr-plugin", "zarr-conformance"];
 
-/// A newer one may know more rules and find more in the same change.
+/// The version of `cargo-semver-checks`. A newer one may report more findings for the same change.
 const VERSION: &str = "0.51.0";
 
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     let Some(tag) = newest_release(workspace)? else {
-        say("no tag `v…` of a release is here: nothing to compare with\n")?;
+        say("there is no release tag `v…` to compare with\n")?;
         return Ok(());
     };
     say(&format!("compared with {tag}: {}\n", PACKAGES.join(", ")))?;
@@ -28,13 +27,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     ends_well(&mut checks)
 }
 
-/// The tag of the newest release before the commit that is checked out, by its version.
+/// Returns the tag with the highest version among the releases before the checked-out commit.
 fn newest_release(workspace: &Workspace) -> Result<Option<String>, String> {
     if !workspace.root.join(".git").exists() {
         return Ok(None);
     }
     let mut git = Command::new("git");
-    // What has a suffix comes before what has none.
+    // A version with a suffix sorts before the same version without one.
     git.args([
         "-c",
         "versionsort.suffix=-",
@@ -52,7 +51,7 @@ fn newest_release(workspace: &Workspace) -> Result<Option<String>, String> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().next().map(ToOwned::to_owned))
 }
 
-/// The program, which is installed first if need be.
+/// Returns the command of the program, which is installed first if necessary.
 fn checks(workspace: &Workspace) -> Result<Command, Failure> {
     let at_root = |program: PathBuf| {
         let mut command = Command::new(program);
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_release_is_the_tag_of_the_highest_version_below() {
+    fn the_newest_release_is_the_highest_version_before_the_commit() {
         let tree = Tree::new(&[]);
         let workspace = tree.load();
         assert_eq!(newest_release(&workspace), Ok(None), "no repository");

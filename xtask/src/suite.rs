@@ -18,27 +18,27 @@ use crate::{Failure, instructions, requirements, semver, tidy};
 mod counts;
 mod package;
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Passed,
     Failed(String),
-    /// The machine lacks what this says.
+    /// The machine lacks something, which the text names.
     Skipped(String),
 }
 
-/// What the steps share.
+/// The state that the steps share.
 #[derive(Debug)]
 struct Run<'a> {
     workspace: &'a Workspace,
-    /// Where cargo builds, absolute.
+    /// The absolute path of the target folder.
     target: PathBuf,
     counts: Counts,
 }
 
 type Step = fn(&mut Run<'_>) -> Result<Outcome, String>;
 
-/// In the order of how soon they tell, with the long ones last; names are arguments of the command.
+/// The steps, with the quick ones first. The names are arguments of the command.
 const STEPS: &[(&str, Step)] = &[
     ("format", format),
     ("tidy", tidy_step),
@@ -54,7 +54,7 @@ const STEPS: &[(&str, Step)] = &[
     ("instructions", instructions_step),
 ];
 
-/// Which steps run.
+/// The options of `cargo xtask test`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Steps to run; all of them by default
@@ -83,18 +83,18 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     if is_good(&rows, &run.counts, is_ci) { Ok(()) } else { Err(Failure::Checks) }
 }
 
-/// Where a skip is a failure, nothing may have been skipped.
+/// Returns whether the run succeeded. With `CI=true`, a skip is a failure.
 fn is_good(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> bool {
     let has_failed = rows.iter().any(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_)));
     !has_failed && counts.failed == 0 && !(is_ci && counts.skipped() > 0)
 }
 
-/// The end of the output. Its last line is for programs.
+/// Returns the summary at the end of the output. Programs parse its last line.
 fn summary(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> String {
     let mut lines = vec!["\n=== summary ===".to_owned()];
     lines.extend(counts.skips.iter().map(|skip| format!("SKIPPED: {skip}")));
     if is_ci && counts.skipped() > 0 {
-        lines.push("CI=true: what was skipped counts as failed".to_owned());
+        lines.push("CI=true: skipped checks count as failures".to_owned());
     }
     for (name, outcome, seconds) in rows {
         let result = match outcome {
@@ -117,7 +117,7 @@ fn summary(rows: &[(&str, Outcome, f64)], counts: &Counts, is_ci: bool) -> Strin
 }
 
 impl Run<'_> {
-    /// The cargo that started this program, at the workspace's root and without the terminal's input.
+    /// Returns a command of the cargo that started this program, in the root folder and without standard input.
     fn cargo(&self, arguments: &[&str]) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -125,14 +125,14 @@ impl Run<'_> {
         command
     }
 
-    /// Whether a component or subcommand of cargo is installed.
+    /// Returns whether a component or subcommand of cargo is installed.
     fn has(&self, subcommand: &str) -> bool {
         let mut command = self.cargo(&[subcommand, "--version"]);
         command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     }
 }
 
-/// Runs a command to its end; its output goes where ours goes.
+/// Runs a command to its end, with the output of this program.
 fn finish(command: &mut Command) -> Result<Outcome, String> {
     let status = command.status().map_err(|error| format!("{}: {error}", shown(command)))?;
     Ok(if status.success() { Outcome::Passed } else { Outcome::Failed(shown(command)) })
@@ -155,7 +155,7 @@ fn format(run: &mut Run<'_>) -> Result<Outcome, String> {
     finish(&mut run.cargo(&["fmt", "--all", "--check"]))
 }
 
-/// With every feature it compiles C++, which nothing else here needs. `cargo xtask bench --peers` builds it.
+/// A package that compiles C++ with all features, which no other package needs. `cargo xtask bench --peers` builds it.
 const WITH_CPLUSPLUS: [&str; 2] = ["--exclude", "zarr-peers-zarrs"];
 
 fn clippy(run: &mut Run<'_>, features: &[&str]) -> Result<Outcome, String> {
@@ -203,12 +203,12 @@ fn own_command(result: Result<(), Failure>, name: &str) -> Result<Outcome, Strin
     }
 }
 
-/// All tests of all crates with all features. Plain `cargo test`, since it runs the examples in the docs too.
+/// Runs all tests of all crates with all features. Uses `cargo test`, because it also runs the examples in the docs.
 fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     let skips = run.target.join("skips.txt");
     fs::create_dir_all(&run.target).map_err(|error| format!("{}: {error}", run.target.display()))?;
     fs::write(&skips, "").map_err(|error| format!("{}: {error}", skips.display()))?;
-    // Tests append a line here for what the machine lacks: the harness shows no output of a test that passed.
+    // Skipped tests append their reason to this file, because the harness hides the output of tests that pass.
     let mut command = run.cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"]);
     command.args(WITH_CPLUSPLUS).env("ZARR_SKIPS", &skips);
     let outcome = run.counts.watch(&mut command, &mut io::stdout())?;
@@ -217,8 +217,8 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// The umbrella without any plugin, and with those that need no C compiler. Codecs that have two ways of doing it are
-/// tested also without a C library; all other tests run with it.
+/// Checks `zarr-kit` without plugins, and with the plugins that do not need a C compiler. Codecs that can work without
+/// their C library are also tested without it; all other tests use it.
 fn features(run: &mut Run<'_>) -> Result<Outcome, String> {
     let without_default = ["check", "--package", "zarr-kit", "--no-default-features"];
     let bare = finish(&mut run.cargo(&without_default))?;
@@ -237,13 +237,13 @@ fn features(run: &mut Run<'_>) -> Result<Outcome, String> {
     }
     Ok(match builder_of_c(&String::from_utf8_lossy(&tree.stdout)) {
         Some(builder) => {
-            Outcome::Failed(format!("feature `pure` of zarr-kit brings `{builder}`, a builder of C code"))
+            Outcome::Failed(format!("feature `pure` of zarr-kit depends on `{builder}`, which builds C code"))
         }
         None => Outcome::Passed,
     })
 }
 
-/// The first crate in the listing of a dependency tree that compiles or finds C libraries.
+/// Returns the first crate in the listing of a dependency tree that compiles or finds C libraries.
 fn builder_of_c(tree: &str) -> Option<&'static str> {
     const BUILDERS: &[&str] = &["cc", "cmake", "pkg-config", "vcpkg", "bindgen"];
     let packages: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
@@ -255,7 +255,7 @@ fn docs(run: &mut Run<'_>) -> Result<Outcome, String> {
     finish(command.args(WITH_CPLUSPLUS).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Licences and sources, and the advisories where their database can be reached.
+/// Checks licences and sources of dependencies, and advisories if their database can be downloaded.
 fn deny(run: &mut Run<'_>) -> Result<Outcome, String> {
     if !run.has("deny") {
         return lacks("cargo-deny");
@@ -265,7 +265,7 @@ fn deny(run: &mut Run<'_>) -> Result<Outcome, String> {
         return Ok(policies);
     }
     if finish(&mut run.cargo(&["deny", "fetch", "db"]))? != Outcome::Passed {
-        println!("advisories were not checked: their database cannot be reached from this machine");
+        println!("advisories were not checked: their database cannot be downloaded");
         return Ok(Outcome::Passed);
     }
     finish(&mut run.cargo(&["deny", "--offline", "check", "advisories"]))
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_is_for_programs_and_skips_are_listed() {
+    fn the_summary_ends_in_counts_and_lists_skips() {
         let rows = [
             ("format", Outcome::Passed, 0.25),
             ("docs", Outcome::Failed("cargo doc".to_owned()), 12.0),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skip_is_a_failure_only_where_nothing_may_lack() {
+    fn a_skip_is_a_failure_only_in_ci() {
         let rows = [("deny", Outcome::Skipped("none".to_owned()), 0.0)];
         let counts = Counts { skips: vec!["deny: none".to_owned()], ..Counts::default() };
         assert!(is_good(&rows, &counts, false));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_shown_as_one_would_type_it() {
+    fn a_command_is_shown_as_typed() {
         let mut command = Command::new("somewhere/bin/cargo");
         assert_eq!(shown(command.args(["doc", "--no-deps"])), "cargo doc --no-deps");
     }

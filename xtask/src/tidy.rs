@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: what the architecture promises and a program can check.
+//! `cargo xtask tidy`: checks the rules of the architecture that a program can check.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ mod shape;
 mod sources;
 pub(crate) mod spec_pages;
 
-/// One thing that is not as it should be.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// A warning is shown and changes nothing.
+    /// Whether it is only shown and does not cause a failure.
     is_warning: bool,
     place: String,
     message: String,
@@ -38,9 +38,9 @@ type Check = fn(&Workspace) -> Result<Vec<Finding>, String>;
 const CHECKS: &[(&str, Check)] = &[
     ("arrows between crates", arrows::check),
     ("names of plugins", names::packages),
-    ("features of the umbrella", names::features),
+    ("features of zarr-kit", names::features),
     ("plugin table", names::plugin_table),
-    ("rooms of a plugin", names::rooms),
+    ("files of a plugin", names::rooms),
     ("links of documents", documents::links),
     ("excerpts in documents", documents::excerpts),
     ("pages of our URIs", spec_pages::uris),
@@ -69,7 +69,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     if errors == 0 { Ok(()) } else { Err(Failure::Checks) }
 }
 
-/// What all checks find, each with the name of its check.
+/// Returns the findings of all checks, each with the name of its check.
 pub(crate) fn findings(workspace: &Workspace) -> Result<Vec<(&'static str, Finding)>, String> {
     let mut all = Vec::new();
     for (name, check) in CHECKS {
@@ -78,12 +78,12 @@ pub(crate) fn findings(workspace: &Workspace) -> Result<Vec<(&'static str, Findi
     Ok(all)
 }
 
-/// The code of a Rust file, with literals and comments blanked.
+/// Returns the code of a Rust file with literals and comments blanked.
 fn code_of(workspace: &Workspace, file: &Path) -> Result<String, String> {
     rust_source::code_only(&workspace.read(file)?).map_err(|error| format!("{}: {error}", shown(file)))
 }
 
-/// A path as messages show it, with `/` on every system.
+/// Formats a path for messages, with `/` on every system.
 fn shown(path: &Path) -> String {
     path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }

@@ -1,5 +1,4 @@
-//! The workspace as its manifests describe it. Read directly, so that a check also works on a tree that
-//! `cargo` refuses.
+//! The workspace that the manifests describe. They are read directly, so checks also work on a tree that `cargo` refuses.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +7,7 @@ use std::process::Command;
 
 use toml::{Table, Value};
 
-/// The folders that hold plugins, and what stands between `zarr-` and the plugin's own name.
+/// The folders of plugins, and the part of their package names between `zarr-` and the name of the plugin.
 pub(crate) const PLUGIN_FAMILIES: &[(&str, &str)] = &[
     ("codecs", "codec"),
     ("dtypes", "dtype"),
@@ -21,7 +20,7 @@ pub(crate) const PLUGIN_FAMILIES: &[(&str, &str)] = &[
     ("stores", "store"),
 ];
 
-/// Folders that are not part of the project although they lie in its tree.
+/// Folders in the tree that are not part of the project.
 const FOREIGN_FOLDERS: &[&str] = &["target", ".git", ".venv", "__pycache__", "node_modules"];
 
 /// A virtual manifest and its members.
@@ -35,7 +34,7 @@ pub(crate) struct Workspace {
 /// One crate of the workspace.
 #[derive(Debug)]
 pub(crate) struct Member {
-    /// Relative to the root, with `/` between folders.
+    /// The path relative to the root, with `/` between folders.
     pub(crate) folder: String,
     pub(crate) name: String,
     pub(crate) manifest: Table,
@@ -44,14 +43,14 @@ pub(crate) struct Member {
 /// One entry of a dependency table.
 #[derive(Debug)]
 pub(crate) struct Dependency {
-    /// The package, which may differ from the key when it is renamed.
+    /// The package, which differs from the key if the dependency is renamed.
     pub(crate) package: String,
     pub(crate) is_dev: bool,
     pub(crate) value: Value,
 }
 
 impl Workspace {
-    /// The workspace around the current directory.
+    /// Returns the workspace that contains the current directory.
     pub(crate) fn find() -> Result<Self, String> {
         let start = std::env::current_dir().map_err(|error| format!("no current directory: {error}"))?;
         for folder in start.ancestors() {
@@ -64,7 +63,7 @@ impl Workspace {
         Err(format!("no workspace at or above {}", start.display()))
     }
 
-    /// The workspace whose root manifest lies in `root`.
+    /// Returns the workspace with the root folder `root`.
     pub(crate) fn load(root: &Path) -> Result<Self, String> {
         let manifest = read_manifest(&root.join("Cargo.toml"))?;
         let mut members = Vec::new();
@@ -78,13 +77,13 @@ impl Workspace {
         self.members.iter().find(|member| member.name == name)
     }
 
-    /// All files of the project, relative to the root, sorted.
+    /// Returns the sorted paths of all files of the project, relative to the root.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>, String> {
         files_below(&self.root, Path::new(""))
     }
 
-    /// What belongs to the project: what git tracks, or all files where there is no git. A note that somebody
-    /// left in the folder is not part of it.
+    /// Returns the files that git tracks, or all files if there is no git repository. Untracked files are not part of the
+    /// project.
     pub(crate) fn project_files(&self) -> Result<Vec<PathBuf>, String> {
         let git = Command::new("git").arg("-C").arg(&self.root).args(["ls-files", "-z"]).output();
         match git {
@@ -97,7 +96,7 @@ impl Workspace {
         }
     }
 
-    /// The Rust sources of all members, relative to the root, sorted, each once.
+    /// Returns the sorted paths of the Rust sources of all members, relative to the root and without duplicates.
     pub(crate) fn rust_files(&self) -> Result<Vec<PathBuf>, String> {
         let is_rust = |file: &PathBuf| file.extension().is_some_and(|it| it == "rs") && !is_template(file);
         let mut found = BTreeSet::new();
@@ -108,19 +107,19 @@ impl Workspace {
         Ok(found.into_iter().collect())
     }
 
-    /// The text of a file of the project.
+    /// Reads a text file of the project.
     pub(crate) fn read(&self, file: &Path) -> Result<String, String> {
         fs::read_to_string(self.root.join(file)).map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// The package that a dependency key of a member stands for.
+    /// Returns the package of a dependency key of a member.
     fn package_of(&self, key: &str, value: &Value) -> String {
         let renamed = |value: &Value| Some(value.get("package")?.as_str()?.to_owned());
         let inherited = || renamed(self.manifest.get("workspace")?.get("dependencies")?.get(key)?);
         renamed(value).or_else(inherited).unwrap_or_else(|| key.to_owned())
     }
 
-    /// Every dependency of `member`, those for single targets included.
+    /// Returns every dependency of `member`, including those of single targets.
     pub(crate) fn dependencies(&self, member: &Member) -> Vec<Dependency> {
         let mut found = Vec::new();
         let per_target = member.manifest.get("target").and_then(Value::as_table);
@@ -151,7 +150,7 @@ impl Member {
         Ok(Self { folder, name, manifest })
     }
 
-    /// A key of the `[package]` table.
+    /// Returns the value of a key of the `[package]` table.
     pub(crate) fn package(&self, key: &str) -> Option<&Value> {
         self.manifest.get("package")?.get(key)
     }
@@ -160,14 +159,14 @@ impl Member {
         self.package("publish").and_then(Value::as_bool) != Some(false)
     }
 
-    /// The family prefix and the plugin's own name, when the member lies in a plugin folder.
+    /// Returns the family prefix and the name of the plugin if the member is in a plugin folder.
     pub(crate) fn plugin(&self) -> Option<(&'static str, &str)> {
         let (folder, name) = self.folder.split_once('/')?;
         let (_, prefix) = PLUGIN_FAMILIES.iter().find(|(family, _)| *family == folder)?;
         Some((prefix, name))
     }
 
-    /// The manifest's place, for messages.
+    /// Returns the path of the manifest, for messages.
     pub(crate) fn manifest_file(&self) -> String {
         format!("{}/Cargo.toml", self.folder)
     }
@@ -178,7 +177,7 @@ fn read_manifest(file: &Path) -> Result<Table, String> {
     text.parse().map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Member folders in the order of the manifest; `name/*` takes every folder that has a manifest.
+/// Returns the member folders in the order of the manifest. `name/*` stands for every folder with a manifest.
 fn member_folders(root: &Path, manifest: &Table) -> Result<Vec<String>, String> {
     let members = manifest.get("workspace").and_then(|workspace| workspace.get("members"));
     let members = members.and_then(Value::as_array).ok_or("the root manifest lists no members")?;
@@ -208,7 +207,7 @@ fn folders_with_manifest(root: &Path, parent: &str) -> Result<Vec<String>, Strin
     Ok(names)
 }
 
-/// Templates have lines that depend on the plugin, so they are not Rust; the crates made of them are tested.
+/// Returns whether a file is a template. Templates contain placeholders, so they are not Rust; generated crates are tested.
 fn is_template(file: &Path) -> bool {
     file.strip_prefix("zarrctl/templates").is_ok_and(|rest| rest.components().count() > 1)
 }
@@ -234,16 +233,16 @@ fn files_below(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// A made-up workspace for the unit tests of the checks.
+/// Artificial workspaces for the unit tests of the checks.
 #[cfg(test)]
 pub(crate) mod made_up {
     use super::{Workspace, fs};
 
-    /// A workspace in a temporary folder, which lives as long as this value.
+    /// A workspace in a temporary folder, which is removed with this value.
     pub(crate) struct Tree(tempfile::TempDir);
 
     impl Tree {
-        /// A root manifest that takes `zarr-*` and every plugin family as members, and these files.
+        /// Creates a root manifest with the `zarr-*` crates and every plugin family as members, and these files.
         pub(crate) fn new(files: &[(&str, &str)]) -> Self {
             let tree = Self(tempfile::tempdir().unwrap());
             let families = super::PLUGIN_FAMILIES.iter().map(|(folder, _)| format!("\"{folder}/*\""));
@@ -275,7 +274,7 @@ mod tests {
     use super::made_up::Tree;
 
     #[test]
-    fn members_come_from_names_and_from_globs_and_a_folder_without_a_manifest_is_none() {
+    fn members_are_names_and_globs_and_have_a_manifest() {
         let workspace = Tree::new(&[
             ("zarr-spec/Cargo.toml", "[package]\nname = 'zarr-spec'"),
             ("codecs/gzip/Cargo.toml", "[package]\nname = 'zarr-codec-gzip'"),
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn without_git_every_file_outside_of_build_folders_belongs_to_the_project() {
+    fn without_git_every_file_outside_build_folders_belongs_to_the_project() {
         let tree = Tree::new(&[("docs/a.md", ""), ("target/b", ""), (".ci/run", "")]);
         let files = tree.load().project_files().unwrap();
         assert_eq!(files, [".ci/run", "Cargo.toml", "docs/a.md"].map(std::path::PathBuf::from));

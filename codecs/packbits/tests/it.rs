@@ -87,7 +87,7 @@ fn booleans_are_packed_like_in_numcodecs() {
 }
 
 #[test]
-fn packed_booleans_of_another_number_are_corrupt() {
+fn a_wrong_number_of_packed_booleans_is_corrupt() {
     let codec = PackBooleans::new(Arc::new(UINT8)).unwrap();
     let decode = |encoded: &str| {
         let mut decoded = Output::at_most(10);

@@ -201,7 +201,7 @@ fn memory_follows_the_decoded_bytes_of_an_implausible_frame() {
 }
 
 #[test]
-fn what_is_no_frame_is_corrupt() {
+fn invalid_frames_are_corrupt() {
     assert_corrupt(b"", "nothing");
     assert_corrupt(b"no frame at all", "text");
     for (encoded, _) in FRAMES {

@@ -347,7 +347,7 @@ fn unreadable_entries_are_listed_and_name_the_reason() {
     assert_eq!(part(&store, "deflated", ByteRange::Last(10)), bytes[990..]);
 }
 
-/// Overlapping entries are how a small archive becomes a large one.
+/// Overlapping entries could expand a small archive to huge values.
 #[test]
 fn overlapping_entries_are_not_read() {
     let bytes = ramp(100);
@@ -484,7 +484,7 @@ fn values_that_cannot_be_packed_are_an_error() {
 }
 
 #[test]
-fn descriptions_urls_and_other_texts_are_told_apart() {
+fn descriptions_urls_and_other_texts_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a b%20c.zip");
     fs::write(&path, archive(&[stored("k", b"v")], b"")).unwrap();

@@ -73,7 +73,7 @@ impl Store for Versioned {
     ) -> Result<Option<GetResult>, StoreError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         let got = self.store.get(key, options, to)?;
-        // The value itself is as good as an entity tag.
+        // The value itself serves as the entity tag.
         let whole = get_value(&*self.store, key, usize::MAX)?;
         Ok(got.map(|got| GetResult::new(got.contents, got.size, whole.map(|whole| Version::new(&whole)))))
     }

@@ -1,4 +1,4 @@
-//! What is aimed at: in each row, and in all of them together.
+//! The performance targets: of each row, and of all rows together.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +6,19 @@ use super::group::Group;
 use super::report::{CaseReport, Outcome, Report};
 use super::statistics::geometric_mean;
 
-/// What this engine should come to in a row.
+/// The target of this engine in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Aim {
-    /// The floor's time over ours.
+    /// The time of the floor divided by ours.
     OfFloor(f64),
-    /// The time of the fastest peer over ours.
+    /// The time of the fastest peer divided by ours.
     OverBest(f64),
 }
 
 use Aim::{OfFloor, OverBest};
 
-/// By the names of cases. Rows with one thread are to come to the same.
+/// The targets by the names of cases. They also apply to the rows with one thread.
 const AIMS: &[(&str, Aim)] = &[
     ("uncompressed/read", OfFloor(0.85)),
     ("uncompressed/read-kept", OfFloor(0.85)),
@@ -55,29 +55,29 @@ const AIMS: &[(&str, Aim)] = &[
     ("arrays/open", OverBest(1.5)),
 ];
 
-/// Where no other aim is set: ahead of every peer.
+/// The default target: faster than every peer.
 const AHEAD: Aim = OverBest(1.0);
 
-/// Bytes that a whole read may take beyond its output.
+/// The maximum memory of a whole read beyond its output, in bytes.
 const BEYOND_OUTPUT: u64 = 64 << 20;
-/// Bytes that a copy may take, whatever its size.
+/// The maximum memory of a copy of any size, in bytes.
 const COPY: u64 = 256 << 20;
-/// How much longer ten times as many things may take.
+/// The maximum factor of the time for ten times the number of chunks or nodes.
 const TENFOLD: f64 = 12.0;
-/// How much more memory a larger array may take to read in parts of one size.
+/// The maximum factor of the memory for reading a larger array in parts of the same size.
 const CONSTANT: f64 = 1.1;
 
-/// How a row came out.
+/// The result of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
-    /// In the unit of the aim.
+    /// The value in the unit of the target.
     pub(crate) found: f64,
     pub(crate) is_met: bool,
-    /// Where the floor itself would miss the aim: the best peer's time over the floor's.
+    /// If the floor itself would miss the target: the time of the best peer divided by that of the floor.
     pub(crate) most: Option<f64>,
 }
 
-/// One aim that many rows belong to.
+/// A target that concerns many rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct General {
     pub(crate) what: String,
@@ -86,17 +86,17 @@ pub(crate) struct General {
     pub(crate) is_met: bool,
 }
 
-/// The aim of the case with this name.
+/// Returns the target of the case with this name.
 pub(crate) fn of(case: &str) -> Aim {
     let name = case.strip_suffix(ONE_THREAD).unwrap_or(case);
     AIMS.iter().find(|(known, _)| *known == name).map_or(AHEAD, |(_, aim)| *aim)
 }
 
-/// What the names of rows with one thread end in.
+/// The suffix of the names of rows with one thread.
 pub(crate) const ONE_THREAD: &str = "/1-thread";
 
 impl Aim {
-    /// As the table has it.
+    /// Formats the target for the table.
     pub(crate) fn text(self) -> String {
         match self {
             OfFloor(share) => format!("{share:.2} of the floor"),
@@ -105,7 +105,7 @@ impl Aim {
     }
 }
 
-/// `None` where there is nothing to compare.
+/// Compares a row with its target. Returns `None` if there is nothing to compare.
 pub(crate) fn verdict(report: &Report, case: &CaseReport) -> Option<Verdict> {
     let best = report.best_peer(case).map(|(_, ratio)| ratio);
     let floor = case.share_of_floor(report.ours());
@@ -115,35 +115,35 @@ pub(crate) fn verdict(report: &Report, case: &CaseReport) -> Option<Verdict> {
     };
     let most = match case.aim {
         OfFloor(_) => None,
-        // Both are over ours: the best peer's time over the floor's.
+        // Both are relative to our time, so this is the time of the best peer divided by that of the floor.
         OverBest(_) => best.zip(floor).map(|(best, floor)| best / floor).filter(|most| *most < aim),
     };
     Some(Verdict { found, is_met: reaches(found, aim), most })
 }
 
-/// With two digits behind the point, as they are shown.
+/// Compares with two decimal places, as in the tables.
 fn reaches(found: f64, aim: f64) -> bool {
     (found * 100.0).round() >= (aim * 100.0).round()
 }
 
-/// The aims that are not of one row, as far as the report has what they are about.
+/// Returns the results of the targets that concern many rows, as far as the report has these rows.
 pub(crate) fn general(report: &Report) -> Vec<General> {
     let means = [("zarrs", 1.5), ("tensorstore", 1.5), ("zarr-python", 2.0)];
     let means = means.iter().map(|(peer, aim)| mean(report, peer, *aim));
     let others = [one_thread(report), whole_reads(report), growing_arrays(report), copies(report)];
-    let listing = ("listing ten times as many nodes", &["nodes-1e4/list", "nodes-1e5/list"][..]);
+    let listing = ("listing ten times the nodes", &["nodes-1e4/list", "nodes-1e5/list"][..]);
     let chunks = ["1e3-chunks", "1e4-chunks", "1e5-chunks", "1e6-chunks"];
     let [reading, writing] =
         ["read", "write"].map(|operation| chunks.map(|chunks| format!("{chunks}/{operation}")));
     let tenfold = [
         tenfold(report, listing.0, listing.1),
-        tenfold(report, "reading ten times as many chunks", &reading.each_ref().map(String::as_str)),
-        tenfold(report, "writing ten times as many chunks", &writing.each_ref().map(String::as_str)),
+        tenfold(report, "reading ten times the chunks", &reading.each_ref().map(String::as_str)),
+        tenfold(report, "writing ten times the chunks", &writing.each_ref().map(String::as_str)),
     ];
     means.chain(others).chain(tenfold).flatten().collect()
 }
 
-/// The mean over the cases that lie near: those that grow are the same thing over and over, and far ones wait.
+/// Returns the mean over the local cases. Growth cases repeat the same work, and remote cases mostly wait.
 fn mean(report: &Report, peer: &str, aim: f64) -> Option<General> {
     let ratios: Vec<f64> = report.ratios(peer).into_iter().map(|(_, ratio)| ratio).collect();
     if report.group != Group::Near {
@@ -158,7 +158,7 @@ fn mean(report: &Report, peer: &str, aim: f64) -> Option<General> {
     })
 }
 
-/// Whether this engine is as far ahead with one thread as with two, in the rows that there are with both.
+/// Compares the lead of this engine with one thread and with two, in the rows that exist with both.
 fn one_thread(report: &Report) -> Option<General> {
     let ahead = |name: &str| {
         let case = report.cases.iter().find(|case| case.name == name)?;
@@ -179,7 +179,7 @@ fn one_thread(report: &Report) -> Option<General> {
     })
 }
 
-/// Bytes beyond the output that our reads of whole arrays took at most, by their cases.
+/// Returns the peak memory beyond the output of whole reads of a program, in bytes, by case.
 pub(crate) fn beyond_output<'r>(
     report: &'r Report,
     program: &'r str,
@@ -226,7 +226,7 @@ fn copies(report: &Report) -> Option<General> {
     })
 }
 
-/// The worst ratio of one case to the next, of cases of which each has ten times as many things.
+/// Returns the worst ratio between consecutive cases, each of which has ten times the size of the preceding one.
 fn tenfold(report: &Report, what: &str, cases: &[&str]) -> Option<General> {
     let median = |name: &str| {
         let case = report.cases.iter().find(|case| case.name == name)?;
@@ -243,7 +243,7 @@ fn tenfold(report: &Report, what: &str, cases: &[&str]) -> Option<General> {
 }
 
 impl CaseReport {
-    /// Bytes of memory at most.
+    /// Returns the peak memory in bytes.
     pub(crate) fn peak(&self, program: &str) -> Option<u64> {
         match self.results.get(program)? {
             Outcome::Measured { peak, .. } => *peak,
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_aim_is_one_of_a_case() {
+    fn every_target_belongs_to_a_case() {
         let names: Vec<String> = cases::all(false, Group::Near).into_iter().map(|case| case.name).collect();
         for (name, _) in AIMS {
             assert!(names.iter().any(|known| known == name), "{name}");
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aim_is_met_or_not_and_the_floor_may_leave_no_room() {
+    fn a_target_is_met_or_not_and_the_floor_may_miss_it() {
         let mut report = made_up();
         // The floor takes 50 ms, we 200, the best peer 400.
         report.cases[0].aim = OfFloor(0.25);
@@ -281,13 +281,13 @@ mod tests {
         assert_eq!(verdict(&report), Verdict { found: 2.0, is_met: true, most: None });
         report.cases[0].aim = OverBest(9.0);
         assert_eq!(verdict(&report), Verdict { found: 2.0, is_met: false, most: Some(8.0) });
-        // Nobody has measured a floor of the other one.
+        // The other case does not have a floor.
         report.cases[1].aim = OfFloor(0.5);
         assert_eq!(super::verdict(&report, &report.cases[1]), None);
     }
 
     #[test]
-    fn aims_of_many_rows_are_found_where_there_are_such_rows() {
+    fn targets_of_many_rows_are_reported_if_the_rows_exist() {
         let report = made_up();
         let found = general(&report);
         let mean = found.iter().find(|general| general.what.contains("zarrs")).unwrap();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_times_as_many_things_may_take_twelve_times_as_long() {
+    fn ten_times_the_size_may_take_twelve_times_as_long() {
         let mut report = made_up();
         report.cases[0].name = "nodes-1e5/list".to_owned();
         report.cases[1].name = "nodes-1e4/list".to_owned();

@@ -1,4 +1,4 @@
-//! The cases: what is done to which dataset, on how many threads.
+//! The cases: an operation, a dataset and a number of threads.
 
 use serde_json::{Value, json};
 
@@ -14,17 +14,17 @@ pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) dataset: Dataset,
-    /// As the runners call it.
+    /// The name of the operation for the runners.
     pub(crate) operation: &'static str,
     pub(crate) threads: usize,
     pub(crate) boxes: Vec<Vec<[u64; 2]>>,
-    /// Bytes of decoded chunks that programs may keep, if they can.
+    /// The maximum size of a cache of decoded chunks, in bytes.
     pub(crate) cache: u64,
-    /// The lower bound that is measured beside it. With boxes, of the chunks that they touch.
+    /// The lower bound that is also measured. With boxes, it covers only the chunks that intersect them.
     pub(crate) floor: Option<Value>,
-    /// Nobody but the floor takes part.
+    /// Whether only the floor is measured.
     pub(crate) is_floor_alone: bool,
-    /// The far store is asked, not the folder.
+    /// Whether the programs use the remote store instead of the folder.
     pub(crate) is_far: bool,
 }
 
@@ -65,17 +65,17 @@ impl Case {
         Self { name: format!("{}{ONE_THREAD}", case.name), threads: 1, ..case }
     }
 
-    /// The threads that its floor works on: chunks that are asked for one by one are decoded one by one.
+    /// Returns the number of threads of the floor. Chunks that are read one by one are decoded one by one.
     pub(crate) fn threads_of_floor(&self) -> usize {
         if self.operation == "chunks" { 1 } else { self.threads }
     }
 
-    /// Whether something is stored.
+    /// Returns whether the case writes.
     pub(crate) fn is_write(&self) -> bool {
         matches!(self.operation, "write" | "create")
     }
 
-    /// Bytes of elements that the programs see; 0 where there is no such number.
+    /// Returns the size of the processed elements in bytes, or 0 if it does not apply.
     pub(crate) fn bytes(&self) -> u64 {
         let of_box = |ranges: &Vec<[u64; 2]>| {
             ranges.iter().map(|[start, stop]| stop - start).product::<u64>() * self.dataset.item
@@ -88,7 +88,7 @@ impl Case {
     }
 }
 
-/// All cases of a group, in the order of the tables.
+/// Returns all cases of a group, in the order of the tables.
 pub(crate) fn all(is_quick: bool, group: Group) -> Vec<Case> {
     let sizes = Sizes { is_quick };
     match group {
@@ -98,10 +98,10 @@ pub(crate) fn all(is_quick: bool, group: Group) -> Vec<Case> {
     }
 }
 
-/// Whole arrays of `uint16`, the ones that most data are like.
+/// Returns cases with whole arrays of `uint16`, which resemble most data.
 fn whole(sizes: Sizes) -> Vec<Case> {
     let plain = datasets::plain(sizes);
-    let memcpy = Case::new(&plain, "floor", "copying memory to memory, as many bytes")
+    let memcpy = Case::new(&plain, "floor", "copying the same number of bytes in memory")
         .floor(json!({"kind": "memcpy"}));
     let mut cases = vec![Case { name: "memcpy".to_owned(), is_floor_alone: true, ..memcpy }];
     let two = |cases: &mut Vec<Case>, case: Case| cases.extend([case.on_one_thread(), case]);
@@ -143,7 +143,7 @@ fn codec_floor(dataset: &Dataset, direction: &str) -> Option<Value> {
     Some(json!({"kind": direction, "codec": codec, "chunk": chunk}))
 }
 
-/// Parts of the same arrays, that chunks do not line up with, and chunks themselves.
+/// Returns cases with unaligned parts of the same arrays, and with single chunks.
 fn parts(sizes: Sizes) -> Vec<Case> {
     let start = sizes.length(100) + 1;
     let unaligned = vec![vec![[start, start + sizes.length(300)]; 3]];
@@ -169,7 +169,7 @@ fn parts(sizes: Sizes) -> Vec<Case> {
     cases
 }
 
-/// Other chunks, other types, version 2.
+/// Returns cases with other chunks, other data types and version 2.
 fn kinds(sizes: Sizes) -> Vec<Case> {
     let small = datasets::small(sizes);
     let mut cases = vec![
@@ -200,7 +200,7 @@ fn kinds(sizes: Sizes) -> Vec<Case> {
     cases
 }
 
-/// Many parts of one array, while decoded chunks may be kept.
+/// Returns cases with many parts of one array and a cache of decoded chunks.
 fn cached(sizes: Sizes) -> Vec<Case> {
     let zstd = datasets::zstd_5(sizes);
     let shards = datasets::shards(sizes);
@@ -230,7 +230,7 @@ fn cached(sizes: Sizes) -> Vec<Case> {
     cases.into_iter().map(with_floor).collect()
 }
 
-/// Always the same ones.
+/// Returns pseudorandom boxes, which are the same in every run.
 fn random_boxes(shape: &[u64], length: u64, count: u64) -> Vec<Vec<[u64; 2]>> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = |below: u64| {
@@ -246,14 +246,14 @@ fn random_boxes(shape: &[u64], length: u64, count: u64) -> Vec<Vec<[u64; 2]>> {
     (0..count).map(|_| one()).collect()
 }
 
-/// Hierarchies rather than elements.
+/// Returns cases with hierarchies instead of elements.
 fn nodes(sizes: Sizes) -> Vec<Case> {
     let arrays = datasets::nodes("arrays", 0, sizes.count(2000));
     let create = Case::new(&arrays, "create", "2,000 arrays, created");
     vec![create, Case::new(&arrays, "open", "2,000 arrays, listed and opened")]
 }
 
-/// How times and memory grow with arrays.
+/// Returns cases that show how times and memory grow with the size.
 fn growth(sizes: Sizes) -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, title, groups) in
@@ -281,7 +281,7 @@ fn growth(sizes: Sizes) -> Vec<Case> {
     for (name, title, grid) in grids.into_iter().take(if sizes.is_quick { 2 } else { 4 }) {
         let dataset = datasets::many(name, grid);
         cases.push(Case::new(&dataset, "read", &format!("{title}, read")));
-        // What all programs have written must be there at once, to be read back: of a million chunks that is too much.
+        // The output of all programs must exist at the same time for the check, which is too much for a million chunks.
         if grid != [100; 3] {
             cases.push(Case::new(&dataset, "write", &format!("{title}, write")));
         }
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_has_a_name_of_its_own() {
+    fn every_case_has_a_unique_name() {
         let cases = Group::ALL.map(|group| all(false, group)).concat();
         let mut names: Vec<_> = cases.into_iter().map(|case| case.name).collect();
         let count = names.len();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_lie_in_their_array_at_both_sizes() {
+    fn boxes_are_inside_their_array_at_both_sizes() {
         let groups = Group::ALL.map(|group| [all(true, group), all(false, group)].concat());
         for case in groups.concat() {
             for ranges in &case.boxes {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_what_is_asked_for() {
+    fn bytes_count_the_requested_elements() {
         let cases = Group::ALL.map(|group| all(false, group)).concat();
         let bytes = |name: &str| cases.iter().find(|case| case.name == name).unwrap().bytes();
         assert_eq!(bytes("zstd/read"), 256 << 20);

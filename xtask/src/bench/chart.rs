@@ -1,27 +1,27 @@
-//! A chart of a comparison, as SVG: how often as long as this engine each peer takes.
+//! A chart of a comparison as SVG: the time of each peer relative to this engine.
 
 use std::fmt::Write;
 
 use super::report::{CaseReport, Report};
 
-/// Pixels of the text on the left.
+/// The width of the labels in pixels.
 const LABELS: f64 = 330.0;
-/// Pixels of the bars.
+/// The width of the bars in pixels.
 const BARS: f64 = 480.0;
-/// Pixels of the number behind a bar.
+/// The width of the number after a bar in pixels.
 const NUMBERS: f64 = 60.0;
 const BAR: f64 = 9.0;
 const GAP: f64 = 9.0;
 const TOP: f64 = 64.0;
 
-/// Ratios at both ends of the axis, which is logarithmic; what is beyond ends there.
+/// The ratios at the ends of the logarithmic axis. Bars are cut off there.
 const LEAST: f64 = 0.5;
 const MOST: f64 = 64.0;
 
-/// Okabe and Ito's, which people with any colour vision tell apart.
+/// The palette of Okabe and Ito, which people with any colour vision can distinguish.
 const COLOURS: [&str; 6] = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// The chart.
+/// Returns the chart.
 pub(crate) fn svg(report: &Report) -> String {
     let rows: Vec<(&CaseReport, Vec<(usize, f64)>)> = report
         .cases
@@ -60,7 +60,7 @@ pub(crate) fn svg(report: &Report) -> String {
     text
 }
 
-/// The peers that have done a case, by their number, with their ratios.
+/// Returns the number and the ratio of each peer that has run a case.
 fn ratios(report: &Report, case: &CaseReport) -> Vec<(usize, f64)> {
     let ratio = |peer: &str| Some(case.median(peer)? / case.median(report.ours())?);
     report.peers().enumerate().filter_map(|(number, peer)| Some((number, ratio(peer)?))).collect()
@@ -116,7 +116,7 @@ fn bar(peer: usize, ratio: f64, y: f64, text: &mut String) {
     );
 }
 
-/// Where a ratio lies.
+/// Returns the horizontal position of a ratio.
 fn place(ratio: f64) -> f64 {
     let share = (ratio.clamp(LEAST, MOST) / LEAST).ln() / (MOST / LEAST).ln();
     LABELS + share * BARS
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_axis_ends_there() {
+    fn ratios_beyond_the_axis_end_there() {
         assert_eq!((place(1000.0), place(0.001)), (LABELS + BARS, LABELS));
     }
 

@@ -1,33 +1,33 @@
-//! How long cases took before, to say how much time is left.
+//! Estimates the remaining time from earlier durations of cases.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Seconds of a whole case, by its name, in a file that outlives the comparison.
+/// The durations of cases, in a file that remains after the comparison.
 #[derive(Debug)]
 pub(crate) struct Clock {
     file: PathBuf,
-    /// For each run of all programs.
+    /// Seconds of one run of all programs, by the name of the case.
     known: BTreeMap<String, f64>,
     started: Instant,
 }
 
 impl Clock {
-    /// With what the file has of an earlier comparison, if there is one.
+    /// Reads the durations of earlier comparisons from a file, if it exists.
     pub(crate) fn new(file: PathBuf) -> Self {
         let text = fs::read_to_string(&file).ok();
         let known = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         Self { file, known, started: Instant::now() }
     }
 
-    /// A case begins.
+    /// Starts the clock of a case.
     pub(crate) fn start(&mut self) {
         self.started = Instant::now();
     }
 
-    /// A case is done, after a run that is not counted and so many rounds.
+    /// Stores the duration of a case after one uncounted run and `rounds` rounds.
     pub(crate) fn stop(&mut self, case: &str, rounds: usize) -> Result<(), String> {
         let seconds = self.started.elapsed().as_secs_f64() / (rounds + 1) as f64;
         self.known.insert(case.to_owned(), seconds);
@@ -35,7 +35,7 @@ impl Clock {
         fs::write(&self.file, text).map_err(|error| format!("{}: {error}", self.file.display()))
     }
 
-    /// What is left, in words. A case that was never done may take as long as others do.
+    /// Describes the remaining time. An unknown case is assumed to take the average time of the others.
     pub(crate) fn left<'c>(&self, cases: impl Iterator<Item = &'c str>, rounds: usize) -> String {
         if self.known.is_empty() {
             return "time unknown".to_owned();
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_told_by_what_cases_took_before() {
+    fn the_remaining_time_is_estimated_from_earlier_durations() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("durations.json");
         fs::write(&file, r#"{"a": 20.0, "b": 40.0}"#).unwrap();

@@ -1,4 +1,4 @@
-//! The rounds: data are made once, every program does every case, and every result is compared.
+//! The rounds: creates the data once, runs every case with every program, and checks every result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,52 +20,52 @@ use super::runner::{Run, Runner, Trouble};
 use super::table::time;
 use crate::say;
 
-/// Who writes the data that all read, and reads back what others wrote: the first that is there and can.
+/// The programs that write the data for all and check the output of others, in order of preference.
 const NEUTRAL: [Program; 4] = [Program::ZarrPython, Program::Zarrs, Program::Tensorstore, Program::ZarrKit];
 
-/// The same for arrays of many chunks, of which a program that is slow with each would take long.
+/// The same for arrays of many chunks, for which some programs are slow.
 const NEUTRAL_OF_MANY: [Program; 4] =
     [Program::Zarrs, Program::ZarrKit, Program::Tensorstore, Program::ZarrPython];
 
-/// Chunks from which on an array has many.
+/// The number of chunks from which on an array has many chunks.
 const MANY: u64 = 50_000;
 
-/// Seconds of all programs after which a case needs no more rounds.
+/// The total time of all programs after which a case does not need more rounds, in seconds.
 const ENOUGH: f64 = 45.0;
 
-/// So many rounds there are in any case, if so many are wanted.
+/// The minimum number of rounds, unless fewer rounds are requested.
 const LEAST_ROUNDS: usize = 3;
 
-/// Seconds of the first run from which on it is the only one.
+/// The duration of the first run from which on it is the only run, in seconds.
 const SLOW: f64 = 60.0;
 
-/// The same where it is asked how times grow, which differ tenfold from case to case.
+/// The same for growth cases, whose times differ by a factor of ten from case to case.
 const SLOW_GROWTH: f64 = 10.0;
 
-/// Bytes from which on it is asked whether there is room.
+/// The size in bytes from which on the free space is checked.
 const LARGE: u64 = 1 << 30;
 
-/// Everything that a comparison holds while it runs.
+/// A running comparison.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     places: Places,
     programs: Vec<Program>,
     rounds: usize,
     folder: Folder,
-    /// By program and threads.
+    /// The runners by program and number of threads.
     runners: BTreeMap<(Program, usize), Runner>,
-    /// The files of elements, with their checksums: the generator's words say which.
+    /// The files of elements with their checksums, by the parameters of the generator.
     elements: Vec<(Value, PathBuf, u64)>,
-    /// The names of the datasets that are written.
+    /// The names of the datasets that exist.
     written: BTreeSet<&'static str>,
     clock: Clock,
-    /// Seconds of the first run from which on it is the only one.
+    /// The duration of the first run from which on it is the only run, in seconds.
     slow: f64,
-    /// Where a group of cases asks for one.
+    /// The remote store, if the group of cases needs one.
     far_store: Option<FarStore>,
 }
 
-/// What a program has done of a case so far.
+/// The results of a program in a case so far.
 #[derive(Debug)]
 struct Track {
     program: Program,
@@ -73,7 +73,7 @@ struct Track {
     peak: Option<u64>,
     traffic: Option<Traffic>,
     failure: Option<String>,
-    /// The first run took so long that it is the only one.
+    /// Whether the first run took so long that it is the only one.
     is_slow: bool,
 }
 
@@ -124,7 +124,7 @@ impl Comparison {
                 say(&format!("{place} SKIPPED: {}: {reason}\n", case.name))?;
                 continue;
             }
-            // One case that comes to nothing is no reason to lose the others.
+            // A failed case must not end the comparison.
             self.clock.start();
             let found = if case.operation == "copy" { self.copy(case) } else { self.case(case) };
             let found = found.unwrap_or_else(|reason| self.failed(case, &reason));
@@ -141,7 +141,7 @@ impl Comparison {
         if case.is_floor_alone { Vec::new() } else { self.programs.clone() }
     }
 
-    /// What is said of a case for which there are no data.
+    /// Returns the report of a case that failed for all programs.
     fn failed(&self, case: &Case, reason: &str) -> CaseReport {
         let failed =
             |program: Program| (program.key().to_owned(), Outcome::Failed { reason: reason.to_owned() });
@@ -169,8 +169,7 @@ impl Comparison {
             })
             .collect();
         for track in &mut tracks {
-            // The first run is for the memory and the requests, and not for the clock: it warms up what a program keeps
-            // for good.
+            // The first run measures memory and requests, not time, because it fills the permanent caches of a program.
             let prepared = self.prepare(case, track.program);
             self.traffic()?;
             let first = prepared.and_then(|()| self.one(case, track.program, expected, Runner::weigh));
@@ -206,12 +205,12 @@ impl Comparison {
         Ok(report)
     }
 
-    /// What the far store was asked since the last call, if there is one.
+    /// Returns the traffic of the remote store since the last call, if there is one.
     fn traffic(&mut self) -> Result<Option<Traffic>, String> {
         self.far_store.as_mut().map(FarStore::traffic).transpose()
     }
 
-    /// Copies a hierarchy by this engine's program, in a process of its own for each round.
+    /// Copies a hierarchy with `zarrctl`, in a new process for each round.
     fn copy(&mut self, case: &Case) -> Result<CaseReport, String> {
         let mut report = CaseReport::new(case);
         self.make(case)?;
@@ -239,7 +238,7 @@ impl Comparison {
         Ok(report)
     }
 
-    /// Makes a program ready; why not, where it cannot do that.
+    /// Prepares a program. Fails if it does not support the case.
     fn prepare(&mut self, case: &Case, program: Program) -> Result<(), String> {
         let folder = self.folder_of(case, program);
         if case.is_write() && program != Program::Floor {
@@ -249,7 +248,7 @@ impl Comparison {
         self.ask(program, threads_of(case, program), |runner| runner.prepare(&question))
     }
 
-    /// One run, whose result is compared.
+    /// Runs a case once and checks the result.
     fn one(
         &mut self,
         case: &Case,
@@ -264,7 +263,7 @@ impl Comparison {
         Ok(run)
     }
 
-    /// Asks a program; one that is gone is started again for the next question.
+    /// Sends a request to a program. A program that has ended is restarted for the next request.
     fn ask<T>(
         &mut self,
         program: Program,
@@ -275,7 +274,7 @@ impl Comparison {
         if matches!(answer, Err(Trouble::Lost(_))) {
             self.runners.remove(&(program, threads));
         }
-        // The folder has another name each time, and says nothing.
+        // The name of the folder differs in each run, so it is removed from messages.
         let folder = format!("{}/", self.folder.path().display());
         answer.map_err(|trouble| trouble.text().replace(&folder, "").trim_end_matches([' ', ':']).to_owned())
     }
@@ -288,7 +287,7 @@ impl Comparison {
         self.runners.get_mut(&place).ok_or_else(|| format!("{} is gone", program.key()))
     }
 
-    /// Where a program finds its hierarchy: what is written lies in a folder of its own.
+    /// Returns the folder of the hierarchy for a program. Each program writes to a separate folder.
     fn folder_of(&self, case: &Case, program: Program) -> PathBuf {
         if case.is_write() && program != Program::Floor {
             return self.folder.path().join(format!("by-{}", program.key()));
@@ -327,7 +326,7 @@ impl Comparison {
         found.map(|(_, file, checksum)| (file.as_path(), *checksum))
     }
 
-    /// Makes the data of a case, where they are not there yet.
+    /// Creates the data of a case if they do not exist.
     fn make(&mut self, case: &Case) -> Result<(), String> {
         let dataset = &case.dataset;
         let folder = self.folder.path().join(dataset.name);
@@ -367,23 +366,23 @@ impl Comparison {
                 Err(reason) => reasons.push(format!("{}: {reason}", program.key())),
             }
         }
-        Err(format!("no program writes it: {}", reasons.join("; ")))
+        Err(format!("no program can write the data: {}", reasons.join("; ")))
     }
 
-    /// The programs that write for all and read back, but for one of them.
+    /// Returns the programs that write the data for all and check output, except `but`.
     fn neutral(&self, dataset: &Dataset, but: Option<Program>) -> Vec<Program> {
         let takes_part = |program: &Program| self.programs.contains(program) && Some(*program) != but;
         let programs = if dataset.chunk_count() < MANY { NEUTRAL } else { NEUTRAL_OF_MANY };
         programs.into_iter().filter(takes_part).collect()
     }
 
-    /// The checksum of the result, by the elements alone.
+    /// Returns the expected checksum of the result, computed from the elements.
     fn expected(&mut self, case: &Case) -> Result<u64, String> {
         let dataset = &case.dataset;
         let (file, checksum) = self
             .elements_of(dataset)
             .map(|(file, sum)| (file.to_owned(), sum))
-            .ok_or("there are no elements")?;
+            .ok_or("the dataset does not have elements")?;
         let boxes = match case.operation {
             "create" | "open" => return self.expected_lines(case, case.operation == "open"),
             "chunks" => dataset.chunk_boxes(),
@@ -398,7 +397,7 @@ impl Comparison {
         self.ask(Program::Floor, 2, |floors| floors.checksum(&question))
     }
 
-    /// The checksum of the names of arrays, with their shape or without.
+    /// Returns the checksum of the names of arrays, with or without their shape.
     fn expected_lines(&mut self, case: &Case, is_with_shape: bool) -> Result<u64, String> {
         let dataset = &case.dataset;
         let shape = if is_with_shape { format!(" {:?}", dataset.shape) } else { String::new() };
@@ -408,10 +407,10 @@ impl Comparison {
         self.ask(Program::Floor, 2, |floors| floors.checksum(&question))
     }
 
-    /// Puts what a program has done into the report, after another one has read back what it wrote.
+    /// Adds the result of a program to the report, after another program has checked its output.
     fn finish(&mut self, case: &Case, track: Track, report: &mut CaseReport) -> Result<(), String> {
         let Track { program, seconds, peak, traffic, failure, is_slow: _ } = track;
-        // What has failed may have ended, too.
+        // A program that failed may have ended.
         let released = self.ask(program, threads_of(case, program), Runner::release);
         if program == Program::Floor {
             match failure {
@@ -437,7 +436,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// Lets another program read what this one wrote, from the files.
+    /// Lets another program read the output of this one from the files.
     fn read_back(&mut self, case: &Case, writer: Program, outcome: Outcome) -> Result<Outcome, String> {
         let operation = if case.operation == "create" { "open" } else { "read" };
         let read =
@@ -461,7 +460,7 @@ impl Comparison {
                 .and_then(|run| self.ask(reader, 2, Runner::release).map(|()| run.checksum));
             let Ok(found) = found else { continue };
             if found != expected {
-                let reason = format!("{} reads something else than was written", reader.key());
+                let reason = format!("{} does not read what was written", reader.key());
                 return Ok(Outcome::Failed { reason });
             }
             if let Outcome::Measured { seconds, peak, stored, traffic, .. } = outcome {
@@ -472,17 +471,19 @@ impl Comparison {
         Ok(outcome)
     }
 
-    /// Why a large array does not fit into the folder, if it does not.
+    /// Returns the reason why a large array does not fit into the folder, if it does not.
     fn no_room(&self, dataset: &Dataset) -> Option<String> {
         let wanted = dataset.bytes() / 2 + 2 * LARGE;
         if dataset.bytes() < LARGE || self.written.contains(dataset.name) {
             return None;
         }
         let free = machine::free_bytes(self.folder.path())?;
-        (free < wanted).then(|| format!("needs {} GiB of room, and {} are free", wanted >> 30, free >> 30))
+        (free < wanted).then(|| {
+            format!("needs {} GiB of free space, but only {} GiB are free", wanted >> 30, free >> 30)
+        })
     }
 
-    /// Removes what no later case needs.
+    /// Removes the data that no later case needs.
     fn forget(&mut self, case: &Case, later: &[Case]) -> Result<(), String> {
         if later.iter().all(|later| later.dataset.name != case.dataset.name) {
             self.written.remove(case.dataset.name);
@@ -499,12 +500,12 @@ impl Comparison {
     }
 }
 
-/// The threads that a program has for a case.
+/// Returns the number of threads of a program in a case.
 fn threads_of(case: &Case, program: Program) -> usize {
     if program == Program::Floor { case.threads_of_floor() } else { case.threads }
 }
 
-/// The line that tells people how it goes.
+/// Returns a line about the progress.
 fn progress(case: &CaseReport, report: &Report) -> String {
     let result = |name: &str| match case.median(name) {
         Some(median) => format!("{name} {}", time(median)),

@@ -1,4 +1,4 @@
-//! A hierarchy copied by the command line program of this engine.
+//! Copies a hierarchy with `zarrctl`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use super::machine;
 use super::programs::Places;
 
-/// Between two looks at how much memory the program has had. It may end between two of them, after its peak.
+/// The interval at which the peak memory of the program is read. The program may end between two reads, after its peak.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Seconds that it took, and bytes of memory that the whole process had at most.
+/// Runs the copy. Returns its duration in seconds, and the peak memory of the process in bytes.
 pub(crate) fn run(places: &Places, source: &Path, target: &Path) -> Result<(f64, u64), String> {
     let mut command = Command::new(places.binaries.join("zarrctl"));
     command.arg("copy").arg(source).arg(target);

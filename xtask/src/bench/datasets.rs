@@ -1,4 +1,4 @@
-//! What is read and written: elements and the metadata document of the array that holds them.
+//! The datasets: elements, and the metadata document of their array.
 
 use serde_json::{Value, json};
 
@@ -6,40 +6,40 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dataset {
     pub(crate) name: &'static str,
-    /// The elements as the generator takes them; datasets with equal ones share a file.
+    /// The parameters of the generator of elements. Datasets with equal parameters share a file.
     pub(crate) data: Value,
     pub(crate) data_type: &'static str,
-    /// Bytes of an element; 0 where they vary.
+    /// The size of an element in bytes, or 0 if it varies.
     pub(crate) item: u64,
     pub(crate) shape: Vec<u64>,
-    /// Elements of a chunk, or shard, per dimension.
+    /// The shape of a chunk or shard.
     pub(crate) chunks: Vec<u64>,
-    /// The file name of the metadata document, and the document. None for a hierarchy.
+    /// The file name of the metadata document, and the document. `None` for a hierarchy.
     pub(crate) document: Option<(&'static str, Value)>,
-    /// The codec as the floors call it, and what it compresses at once.
+    /// The name of the codec for the floors, and the shape that it compresses.
     pub(crate) codec: Option<(&'static str, Vec<u64>)>,
-    /// Larger than its elements: it repeats them this often along the first dimension.
+    /// The number of times that the array repeats its elements along the first dimension.
     pub(crate) repeats: u64,
 }
 
-/// Lengths at full size, or those of a quick look.
+/// Lengths and counts, at full size or reduced with `--quick`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
     pub(crate) is_quick: bool,
 }
 
 impl Sizes {
-    /// A length of an array.
+    /// Returns a length of an array.
     pub(crate) fn length(self, length: u64) -> u64 {
         if self.is_quick { length / 4 } else { length }
     }
 
-    /// A number of things that take long.
+    /// Returns a number of slow operations.
     pub(crate) fn few(self, count: usize) -> usize {
         if self.is_quick { count / 10 } else { count }
     }
 
-    /// A number of things.
+    /// Returns a number of objects.
     pub(crate) fn count(self, count: u64) -> u64 {
         if self.is_quick { count / 20 } else { count }
     }
@@ -96,7 +96,7 @@ fn zstd() -> Value {
     json!({"name": "zstd", "configuration": {"level": 5, "checksum": false}})
 }
 
-/// The `uint16` array that most cases are of, in chunks with `compressor` behind the elements' bytes.
+/// Returns the `uint16` array of most cases, with chunks that are compressed with `compressor`.
 fn image(
     sizes: Sizes,
     name: &'static str,
@@ -163,12 +163,12 @@ fn in_shards(name: &'static str, shape: Vec<u64>, shards: Vec<u64>, inner: Vec<u
     }
 }
 
-/// Half of the elements of the others: so much of it is waiting.
+/// Returns the shape of arrays in the remote store. They have half the elements, because requests take long.
 fn far_shape(sizes: Sizes) -> Vec<u64> {
     [256, 512, 512].map(|length| sizes.length(length)).to_vec()
 }
 
-/// 128 chunks of 1 MiB in a far store.
+/// Returns an array of 128 chunks of 1 MiB for the remote store.
 pub(crate) fn far(sizes: Sizes) -> Dataset {
     let shape = far_shape(sizes);
     let chunks = [32, 128, 128].map(|length| sizes.length(length)).to_vec();
@@ -185,13 +185,13 @@ pub(crate) fn far(sizes: Sizes) -> Dataset {
     }
 }
 
-/// 8 shards of 64 chunks of 256 KiB in a far store.
+/// Returns an array of 8 shards of 64 inner chunks of 256 KiB for the remote store.
 pub(crate) fn far_shards(sizes: Sizes) -> Dataset {
     let [shards, inner] = [[128, 256, 256], [32, 64, 64]].map(|one| one.map(|length| sizes.length(length)));
     in_shards("far-shards", far_shape(sizes), shards.to_vec(), inner.to_vec())
 }
 
-/// 1,024 chunks of 64 KiB in a far store.
+/// Returns an array of 1,024 chunks of 64 KiB for the remote store.
 pub(crate) fn far_small(sizes: Sizes) -> Dataset {
     let shape = [256, 256, 512].map(|length| sizes.length(length)).to_vec();
     let chunks = sizes.cube(32);
@@ -208,7 +208,7 @@ pub(crate) fn far_small(sizes: Sizes) -> Dataset {
     }
 }
 
-/// Chunks of 2 KiB.
+/// Returns an array with chunks of 2 KiB.
 pub(crate) fn small(sizes: Sizes) -> Dataset {
     let shape = if sizes.is_quick { vec![64, 64, 128] } else { vec![128, 128, 256] };
     let chunks = vec![8, 8, 16];
@@ -225,7 +225,7 @@ pub(crate) fn small(sizes: Sizes) -> Dataset {
     }
 }
 
-/// Big-endian `float64`, the axes of each chunk reversed.
+/// Returns an array of big-endian `float64` with reversed dimensions in each chunk.
 pub(crate) fn transposed(sizes: Sizes) -> Dataset {
     let shape = sizes.cube(256);
     let chunks = sizes.cube(64);
@@ -246,7 +246,7 @@ pub(crate) fn transposed(sizes: Sizes) -> Dataset {
     }
 }
 
-/// As version 2 has it, with or without the filter `delta`.
+/// Returns an array in version 2, with or without the filter `delta`.
 pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
     let shape = sizes.cube(512);
     let chunks = sizes.cube(128);
@@ -266,7 +266,7 @@ pub(crate) fn version_2(sizes: Sizes, is_delta: bool) -> Dataset {
     }
 }
 
-/// One chunk in a hundred is stored.
+/// Returns an array of which one in a hundred chunks is stored.
 pub(crate) fn sparse(sizes: Sizes) -> Dataset {
     let shape = sizes.cube(512);
     let chunks = sizes.cube(32);
@@ -283,7 +283,7 @@ pub(crate) fn sparse(sizes: Sizes) -> Dataset {
     }
 }
 
-/// A million strings of 4 to 40 bytes.
+/// Returns an array of a million strings of 4 to 40 bytes.
 pub(crate) fn strings(sizes: Sizes) -> Dataset {
     let count = sizes.count(1_000_000);
     let shape = vec![count];
@@ -301,7 +301,7 @@ pub(crate) fn strings(sizes: Sizes) -> Dataset {
     }
 }
 
-/// `groups` groups with `arrays` arrays in each; for one group, its arrays alone.
+/// Returns a hierarchy of `groups` groups with `arrays` arrays each. With 0 groups, the arrays are in the root.
 pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
     let shape = vec![1000, 1000];
     let chunks = vec![100, 100];
@@ -320,7 +320,7 @@ pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
     }
 }
 
-/// An array that repeats 256 MiB of elements along its first dimension.
+/// Returns an array that repeats 256 MiB of elements along its first dimension.
 pub(crate) fn long(sizes: Sizes, name: &'static str, repeats: u64) -> Dataset {
     let part = vec![sizes.length(128), sizes.length(1024), sizes.length(1024)];
     let chunks = sizes.cube(128);
@@ -338,7 +338,7 @@ pub(crate) fn long(sizes: Sizes, name: &'static str, repeats: u64) -> Dataset {
     }
 }
 
-/// An array of so many chunks of 1 KiB along each dimension.
+/// Returns an array of chunks of 1 KiB, with `grid` chunks along each dimension.
 pub(crate) fn many(name: &'static str, grid: [u64; 3]) -> Dataset {
     let chunks = vec![8, 8, 8];
     let shape: Vec<u64> = grid.iter().map(|count| count * 8).collect();
@@ -356,12 +356,12 @@ pub(crate) fn many(name: &'static str, grid: [u64; 3]) -> Dataset {
 }
 
 impl Dataset {
-    /// Bytes of all elements, where they have one size.
+    /// Returns the size of all elements in bytes, if they have a fixed size.
     pub(crate) fn bytes(&self) -> u64 {
         self.shape.iter().product::<u64>() * self.item
     }
 
-    /// Chunks of the array; 0 for a hierarchy.
+    /// Returns the number of chunks of the array, or 0 for a hierarchy.
     pub(crate) fn chunk_count(&self) -> u64 {
         if self.is_hierarchy() {
             return 0;
@@ -369,7 +369,7 @@ impl Dataset {
         self.shape.iter().zip(&self.chunks).map(|(length, chunk)| length / chunk).product()
     }
 
-    /// Every chunk as a box, in C order.
+    /// Returns every chunk as a box, in C order.
     pub(crate) fn chunk_boxes(&self) -> Vec<Vec<[u64; 2]>> {
         let mut boxes = vec![Vec::new()];
         for (&length, &chunk) in self.shape.iter().zip(&self.chunks) {
@@ -382,12 +382,12 @@ impl Dataset {
         boxes
     }
 
-    /// Whether there is a hierarchy and no array of elements.
+    /// Returns whether the dataset is a hierarchy without elements.
     pub(crate) fn is_hierarchy(&self) -> bool {
         self.document.is_none()
     }
 
-    /// The document of the group around the array.
+    /// Returns the document of the group that contains the array.
     pub(crate) fn group(&self) -> (&'static str, Value) {
         match self.document {
             Some((".zarray", _)) => (".zgroup", json!({"zarr_format": 2})),
@@ -395,7 +395,7 @@ impl Dataset {
         }
     }
 
-    /// The parts that repeat the elements, as boxes; none for an array that is written at once.
+    /// Returns the parts that repeat the elements, as boxes. Returns no parts for an array that is written in one call.
     pub(crate) fn parts(&self) -> Vec<Vec<[u64; 2]>> {
         if self.repeats == 1 {
             return Vec::new();

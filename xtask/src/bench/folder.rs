@@ -1,19 +1,19 @@
-//! The folder that everything is written to, and what is in it.
+//! The folder of the comparison and its contents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::datasets::Dataset;
 
-/// What the names of folders of comparisons begin with; the number of the process follows.
+/// The prefix of the names of folders of comparisons, before the process id.
 const PREFIX: &str = "zarr-peers-";
 
-/// A folder that goes with this program.
+/// A folder that is removed when the comparison ends.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// A new one in `parent`, from which those of comparisons that were interrupted are removed.
+    /// Creates a folder in `parent`, and removes the folders of interrupted comparisons there.
     pub(crate) fn new(parent: &Path) -> Result<Self, String> {
         remove_left_over(parent)?;
         let folder = parent.join(format!("{PREFIX}{}", std::process::id()));
@@ -34,7 +34,7 @@ impl Drop for Folder {
     }
 }
 
-/// Removes what comparisons that were interrupted have left: of processes that are no more.
+/// Removes the folders of interrupted comparisons, whose processes have ended.
 fn remove_left_over(folder: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -48,7 +48,7 @@ fn remove_left_over(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A folder with nothing but a group in it.
+/// Creates a folder that contains only a group.
 pub(crate) fn write_group(folder: &Path, dataset: &Dataset) -> Result<(), String> {
     remove(folder)?;
     let (name, document) = dataset.group();
@@ -66,7 +66,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Bytes of all files below a folder.
+/// Returns the size of all files below a folder in bytes.
 pub(crate) fn size_below(folder: &Path) -> Result<u64, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut size = 0;
@@ -90,12 +90,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_interrupted_comparison_left_is_removed_and_nothing_else() {
+    fn only_folders_of_interrupted_comparisons_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        // No process has the largest number there is.
+        // No process has the largest possible id.
         let gone = folder.path().join(format!("{PREFIX}{}", u32::MAX));
         let ours = folder.path().join(format!("{PREFIX}{}", std::process::id()));
-        let other = folder.path().join("zarr-peers-of-somebody");
+        let other = folder.path().join("zarr-peers-of-a-user");
         for folder in [&gone, &ours, &other] {
             fs::create_dir(folder).unwrap();
         }

@@ -1,16 +1,16 @@
-//! Which cases are compared, and where their tables go.
+//! The groups of cases, and the place of their tables in the page.
 
 use serde::{Deserialize, Serialize};
 
-/// Cases that are compared together; each group has tables of its own.
+/// Cases that are compared together; each group has separate tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Group {
-    /// In folders of this machine.
+    /// Cases in folders of this machine.
     Near,
-    /// How times and memory grow with arrays.
+    /// Cases that show how times and memory grow with the size.
     Growth,
-    /// In a store that waits before each answer.
+    /// Cases in a store that waits before each answer.
     Far,
 }
 
@@ -18,7 +18,7 @@ impl Group {
     #[cfg(test)]
     pub(crate) const ALL: [Self; 3] = [Self::Near, Self::Growth, Self::Far];
 
-    /// What its tables stand between in the page.
+    /// Returns the markers around its tables in the page.
     pub(crate) fn marks(self) -> [&'static str; 2] {
         match self {
             Self::Near => ["<!-- figures: begin -->\n", "<!-- figures: end -->\n"],

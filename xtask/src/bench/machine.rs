@@ -1,10 +1,10 @@
-//! The machine that the figures are of.
+//! The measured machine.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The model of the processor and the release of the kernel, as the system has them.
+/// Returns the model of the processor and the release of the kernel, as the system reports them.
 pub(crate) fn description() -> String {
     let processor = fs::read_to_string("/proc/cpuinfo").ok();
     let processor = processor.as_deref().and_then(model).unwrap_or("processor of unknown model");
@@ -20,8 +20,8 @@ fn model(processors: &str) -> Option<&str> {
     Some(line.split_once(':')?.1.trim())
 }
 
-/// The first `count` processors that this process may use, as `taskset` takes them; `None` where there are not so many,
-/// or no `taskset`.
+/// Returns the first `count` processors that this process may use, in the format of `taskset`. Returns `None` if there are
+/// fewer processors or `taskset` is not installed.
 pub(crate) fn processors(count: usize) -> Option<String> {
     let mut taskset = Command::new("taskset");
     taskset.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
@@ -42,7 +42,7 @@ fn first_of(status: &str, count: usize) -> Option<String> {
     Some(found.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// Bytes of memory that a process has had at most; `None` of one that is gone.
+/// Returns the peak memory of a process in bytes, or `None` if it has ended.
 pub(crate) fn peak_of(process: u32) -> Option<u64> {
     peak(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
 }
@@ -52,7 +52,7 @@ fn peak(status: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// Bytes that are free where `folder` lies, as `df` says.
+/// Returns the free space at `folder` in bytes, as reported by `df`.
 pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     let output = Command::new("df").args(["--block-size=1", "--output=avail"]).arg(folder).output().ok()?;
     String::from_utf8_lossy(&output.stdout).lines().last()?.trim().parse().ok()
@@ -63,21 +63,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_processors_are_those_that_may_be_used() {
+    fn the_first_permitted_processors_are_used() {
         let status = "Name:\tx\nCpus_allowed_list:\t2,4-6,9\n";
         assert_eq!(first_of(status, 3).unwrap(), "2,4,5");
         assert_eq!(first_of(status, 6), None);
     }
 
     #[test]
-    fn the_peak_is_what_the_kernel_remembers() {
+    fn the_peak_is_read_from_the_status_file() {
         assert_eq!(peak("VmPeak:\t  99 kB\nVmHWM:\t    1968 kB\n"), Some(1968 * 1024));
         assert_eq!(peak("Name:\tgone\n"), None);
         assert!(peak_of(std::process::id()).is_some_and(|bytes| bytes > 0));
     }
 
     #[test]
-    fn the_model_is_what_the_kernel_calls_it() {
+    fn the_model_is_the_name_in_cpuinfo() {
         assert_eq!(model("processor\t: 0\nmodel name\t: Some Processor\n"), Some("Some Processor"));
     }
 }

@@ -1,4 +1,4 @@
-//! The programs of the comparison, and how each is started.
+//! The programs of the comparison and their commands.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use super::far_store::REQUESTS;
 use super::group::Group;
 use super::{machine, python};
 
-/// Newest first. zarr-python 3.4 needs 3.12: with an older one, pip silently takes an older zarr-python.
+/// The Python interpreters, newest first. zarr-python 3.4 needs Python 3.12: with an older Python, pip silently installs an
+/// older zarr-python.
 const PYTHONS: [&str; 3] = ["python3.14", "python3.13", "python3.12"];
 
 /// One program.
@@ -22,14 +23,14 @@ pub(crate) enum Program {
     ZarrPythonZarrs,
     /// This engine, built from another commit.
     Baseline,
-    /// No peer: it makes the data and shows what the machine can do.
+    /// Not a peer: creates the data and measures the limits of the machine.
     Floor,
-    /// No peer: the far store.
+    /// Not a peer: the remote store.
     FarStore,
 }
 
 impl Program {
-    /// In the order of the tables. The floors always take part.
+    /// The programs in the order of the tables. The floors are always included.
     pub(crate) const ALL: [Self; 6] = [
         Self::ZarrKit,
         Self::Zarrs,
@@ -39,7 +40,7 @@ impl Program {
         Self::ZarrPythonZarrs,
     ];
 
-    /// What it is called on the command line and in files.
+    /// Returns the name on the command line and in files.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::ZarrKit => "zarr-kit",
@@ -66,32 +67,32 @@ impl Program {
     }
 }
 
-/// Where the programs are.
+/// The paths of the programs.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// What cargo has built.
+    /// The folder of the programs that cargo has built.
     pub(crate) binaries: PathBuf,
     /// The runner `peer-zarr-kit` built from another commit.
     pub(crate) baseline: Option<PathBuf>,
-    /// The runners in Python.
+    /// The folder of the Python runners.
     pub(crate) scripts: PathBuf,
-    /// The Python of the environment with their packages.
+    /// The interpreter of the environment with their packages.
     pub(crate) interpreter: Option<PathBuf>,
-    /// Where what the runners say beside their answers goes.
+    /// The folder of the logs of the runners.
     pub(crate) logs: PathBuf,
     pub(crate) group: Group,
 }
 
 impl Places {
-    /// The command of a runner that works on `threads` threads: as many processors are all it gets, where there is
-    /// `taskset`.
+    /// Returns the command of a runner with `threads` threads. If `taskset` is installed, the runner may only use the same
+    /// number of processors.
     pub(crate) fn command(&self, program: Program, threads: usize) -> Result<Command, String> {
         let mut words = Vec::new();
         if let Some(processors) = machine::processors(threads) {
             words.extend(["taskset".into(), "--cpu-list".into(), processors.into()]);
         }
         if program.is_python() {
-            let interpreter = self.interpreter.as_ref().ok_or("there is no Python")?;
+            let interpreter = self.interpreter.as_ref().ok_or("Python is not available")?;
             words.push(interpreter.clone().into_os_string());
             words.push(self.scripts.join("runner.py").into_os_string());
             words.push(program.key().into());
@@ -104,7 +105,7 @@ impl Places {
         }
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(threads.to_string());
-        // The threads of the `zarrs` crate wait for a far store themselves. They get no more processors.
+        // The threads of the `zarrs` crate wait for a remote store, so there are more of them on the same processors.
         let is_waiting =
             self.group == Group::Far && matches!(program, Program::Zarrs | Program::ZarrPythonZarrs);
         command.env("RAYON_NUM_THREADS", if is_waiting { REQUESTS } else { threads }.to_string());
@@ -114,16 +115,17 @@ impl Places {
     }
 }
 
-/// The interpreter of an environment below `folder` with what `requirements` lists, which is made if need be.
+/// Returns the interpreter of an environment below `folder` with the packages in the file `requirements`. Creates the
+/// environment if necessary.
 pub(crate) fn environment(folder: &Path, requirements: &Path) -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| format!("the Python environment: {error}");
     let (base, version) = python::find(&PYTHONS)?;
     let environment = folder.join("python");
-    // Written last: an environment without it, or with another content, is made anew.
+    // Written last: an environment without this file, or with other contents, is created again.
     let made = environment.join("made-from.txt");
     let wanted = format!("{version}\n{}", fs::read_to_string(requirements).map_err(failed)?);
     if !fs::read_to_string(&made).is_ok_and(|made| made == wanted) {
-        println!("making a Python environment in {}", environment.display());
+        println!("creating a Python environment in {}", environment.display());
         if environment.exists() {
             fs::remove_dir_all(&environment).map_err(failed)?;
         }
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ours_is_another_name_of_this_engine() {
+    fn ours_is_an_alias_of_this_engine() {
         assert_eq!(Program::named("ours"), Ok(Program::ZarrKit));
         assert_eq!(Program::named("zarr-python-fused"), Ok(Program::ZarrPythonFused));
         assert!(Program::named("floor").is_err());

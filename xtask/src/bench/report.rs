@@ -1,4 +1,4 @@
-//! What a comparison came to, as a file that programs read.
+//! The results of a comparison, as a machine-readable file.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::far_store::Traffic;
 use super::group::Group;
 use super::statistics::Spread;
 
-/// The meaning of the members below; another number where it changes.
+/// The version of the format; it changes when the meaning of a member changes.
 const SCHEMA: u32 = 3;
 
 /// A whole comparison.
@@ -18,7 +18,7 @@ const SCHEMA: u32 = 3;
 pub(crate) struct Report {
     pub(crate) schema: u32,
     pub(crate) machine: String,
-    /// Whether the data were small: such figures say nothing.
+    /// Whether the data were small, in which case the results are meaningless.
     pub(crate) is_quick: bool,
     pub(crate) group: Group,
     pub(crate) rounds: usize,
@@ -41,31 +41,31 @@ pub(crate) struct CaseReport {
     pub(crate) title: String,
     pub(crate) operation: String,
     pub(crate) threads: usize,
-    /// Bytes of elements; 0 where there is no such number.
+    /// The size of the elements in bytes, or 0 if it does not apply.
     pub(crate) bytes: u64,
-    /// What this engine should come to.
+    /// The target of this engine.
     pub(crate) aim: Aim,
     pub(crate) floor: Option<Vec<f64>>,
     pub(crate) results: BTreeMap<String, Outcome>,
 }
 
-/// What a program made of a case.
+/// The result of a program in a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Outcome {
     Measured {
-        /// One number for each round.
+        /// The duration of each round.
         seconds: Vec<f64>,
-        /// Bytes of memory at most beyond those before.
+        /// The peak memory beyond the memory before the run, in bytes.
         peak: Option<u64>,
-        /// Bytes of all files that were written.
+        /// The size of all written files in bytes.
         stored: Option<u64>,
-        /// The program that has read back what this one wrote.
+        /// The program that checked the output of this one.
         read_back_by: Option<String>,
-        /// What the far store was asked in one run, with the opening of the array.
+        /// The traffic of the remote store in one run, including opening the array.
         traffic: Option<Traffic>,
     },
-    /// The program cannot do it, or did it wrong.
+    /// The program does not support the case, or its result is wrong.
     Failed { reason: String },
 }
 
@@ -80,30 +80,30 @@ impl Report {
         Ok(format!("{text}\n"))
     }
 
-    /// This engine.
+    /// Returns the name of this engine.
     pub(crate) fn ours(&self) -> &str {
         self.programs.first().map_or("", |program| &program.name)
     }
 
-    /// The cases that this engine failed in.
+    /// Returns the cases in which this engine failed.
     pub(crate) fn failures(&self) -> Vec<&str> {
         let has_failed =
             |case: &&CaseReport| matches!(case.results.get(self.ours()), Some(Outcome::Failed { .. }));
         self.cases.iter().filter(has_failed).map(|case| case.name.as_str()).collect()
     }
 
-    /// All others.
+    /// Returns the names of all other programs.
     pub(crate) fn peers(&self) -> impl Iterator<Item = &str> {
         self.programs.iter().skip(1).map(|program| program.name.as_str())
     }
 
-    /// How often as long a peer takes, for each case that both have done.
+    /// Returns the time of a peer relative to this engine, for each case that both have run.
     pub(crate) fn ratios(&self, peer: &str) -> Vec<(&CaseReport, f64)> {
         let ratio = |case: &CaseReport| Some(case.median(peer)? / case.median(self.ours())?);
         self.cases.iter().filter_map(|case| Some((case, ratio(case)?))).collect()
     }
 
-    /// The fastest peer of a case and how often as long it takes.
+    /// Returns the fastest peer of a case and its time relative to this engine.
     pub(crate) fn best_peer(&self, case: &CaseReport) -> Option<(&str, f64)> {
         let medians = self.peers().filter_map(|peer| Some((peer, case.median(peer)?)));
         let (peer, best) = medians.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
@@ -112,7 +112,7 @@ impl Report {
 }
 
 impl CaseReport {
-    /// Of a case that nobody has done yet.
+    /// Creates the report of a case that has not run yet.
     pub(crate) fn new(case: &Case) -> Self {
         Self {
             name: case.name.clone(),
@@ -126,7 +126,7 @@ impl CaseReport {
         }
     }
 
-    /// The seconds of a program.
+    /// Returns the durations of a program.
     pub(crate) fn spread(&self, program: &str) -> Option<Spread> {
         match self.results.get(program)? {
             Outcome::Measured { seconds, .. } => Spread::of(seconds),
@@ -142,12 +142,12 @@ impl CaseReport {
         Spread::of(self.floor.as_deref()?)
     }
 
-    /// The speed of a program as a share of the floor's.
+    /// Returns the speed of a program as a fraction of that of the floor.
     pub(crate) fn share_of_floor(&self, program: &str) -> Option<f64> {
         Some(self.floor()?.median / self.median(program)?)
     }
 
-    /// In how many rounds it was done.
+    /// Returns the number of rounds.
     pub(crate) fn rounds(&self) -> Option<usize> {
         let rounds = self.results.values().filter_map(|outcome| match outcome {
             Outcome::Measured { seconds, .. } => Some(seconds.len()),
@@ -157,7 +157,7 @@ impl CaseReport {
     }
 }
 
-/// A made-up comparison for the tests of tables and charts.
+/// Returns an artificial comparison for the tests of tables and charts.
 #[cfg(test)]
 pub(crate) fn made_up() -> Report {
     let measured = |seconds: &[f64], peak, stored| Outcome::Measured {
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_say_how_often_as_long_a_peer_takes() {
+    fn ratios_are_times_of_peers_relative_to_ours() {
         let report = made_up();
         let ratios: Vec<_> = report.ratios("zarrs").into_iter().map(|(_, ratio)| ratio).collect();
         assert_eq!(ratios, [2.0, 0.5]);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_ours_is_found_and_one_of_a_peer_is_none() {
+    fn only_failures_of_this_engine_count() {
         let mut report = made_up();
         assert_eq!(report.failures(), [""; 0]);
         let failed = Outcome::Failed { reason: "the result is wrong".to_owned() };
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_read_as_it_was_written() {
+    fn a_report_makes_the_round_trip() {
         let report = made_up();
         assert_eq!(serde_json::from_str::<Report>(&report.to_json().unwrap()).unwrap(), report);
     }

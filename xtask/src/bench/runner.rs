@@ -1,4 +1,4 @@
-//! A program of the comparison as a process that answers lines.
+//! A program of the comparison as a process that answers requests on lines.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -17,12 +17,12 @@ pub(crate) struct Runner {
     answers: BufReader<ChildStdout>,
 }
 
-/// Why there is no answer, or none of use.
+/// The reason why there is no valid answer.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The program says why it cannot do it.
+    /// The program returned an error.
     Refused(String),
-    /// The program is gone, or answers what nobody understands.
+    /// The program has ended, or its answer is invalid.
     Lost(String),
 }
 
@@ -34,12 +34,12 @@ impl Trouble {
     }
 }
 
-/// What one run of a case came to.
+/// The result of one run of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Run {
     pub(crate) seconds: f64,
     pub(crate) checksum: u64,
-    /// Bytes of memory at most, beyond those before.
+    /// The peak memory beyond the memory before the run, in bytes.
     pub(crate) peak: Option<u64>,
 }
 
@@ -52,13 +52,13 @@ impl Runner {
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.key()))?;
         let questions = child.stdin.take();
         let answers = child.stdout.take();
-        let answers = BufReader::new(answers.ok_or("a runner without output")?);
+        let answers = BufReader::new(answers.ok_or("the runner does not have standard output")?);
         Ok(Self { child, questions, answers })
     }
 
-    /// The answer to a question.
+    /// Sends a request and returns the answer.
     pub(crate) fn ask(&mut self, question: &Value) -> Result<Value, Trouble> {
-        let lost = |error: std::io::Error| Trouble::Lost(format!("the program is gone: {error}"));
+        let lost = |error: std::io::Error| Trouble::Lost(format!("the program has ended: {error}"));
         if let Some(questions) = &mut self.questions {
             writeln!(questions, "{question}").and_then(|()| questions.flush()).map_err(lost)?;
         }
@@ -84,12 +84,12 @@ impl Runner {
         self.ask(&json!({"do": "prepare", "case": case})).map(drop)
     }
 
-    /// One run for the clock.
+    /// Runs the case once to measure the time.
     pub(crate) fn run(&mut self) -> Result<Run, Trouble> {
         self.run_as("run")
     }
 
-    /// One run for the memory that it takes.
+    /// Runs the case once to measure the memory.
     pub(crate) fn weigh(&mut self) -> Result<Run, Trouble> {
         self.run_as("weigh")
     }
@@ -106,7 +106,7 @@ impl Runner {
         self.ask(&json!({"do": "release"})).map(drop)
     }
 
-    /// The checksum that a question is answered with.
+    /// Sends a request whose answer is a checksum.
     pub(crate) fn checksum(&mut self, question: &Value) -> Result<u64, Trouble> {
         checksum(&self.ask(question)?)
     }
@@ -120,7 +120,7 @@ fn checksum(answer: &Value) -> Result<u64, Trouble> {
 impl Drop for Runner {
     fn drop(&mut self) {
         self.questions = None;
-        // It ends with its input. That it ended in another way changes nothing any more.
+        // The program ends when its input ends. Its exit status does not matter any more.
         let _ = self.child.wait();
     }
 }

@@ -1,6 +1,6 @@
 //! Medians, quartiles, geometric means.
 
-/// The middle of some numbers and how far they spread.
+/// The median and the quartiles of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) lower: f64,
@@ -9,7 +9,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` of no numbers.
+    /// Returns the spread of some numbers, or `None` without numbers.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
         let mut sorted = numbers.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -18,7 +18,7 @@ impl Spread {
     }
 }
 
-/// Between two neighbours it is where a straight line has it.
+/// Returns a quantile with linear interpolation between neighbours.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let wanted = share * last as f64;
@@ -28,7 +28,7 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(low + (high - low) * (wanted - below as f64))
 }
 
-/// `None` of no numbers.
+/// Returns the geometric mean, or `None` without numbers.
 pub(crate) fn geometric_mean(numbers: &[f64]) -> Option<f64> {
     if numbers.is_empty() {
         return None;
@@ -40,9 +40,9 @@ pub(crate) fn geometric_mean(numbers: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// As `numpy.quantile` has them.
+    /// Expected values from `numpy.quantile`.
     #[test]
-    fn quartiles_lie_on_straight_lines_between_neighbours() {
+    fn quartiles_are_interpolated_linearly() {
         let spread = Spread::of(&[4.0, 1.0, 3.0, 2.0]).unwrap();
         assert_eq!(spread, Spread { lower: 1.75, median: 2.5, upper: 3.25 });
         let spread = Spread::of(&[10.0, 30.0, 20.0]).unwrap();

@@ -7,7 +7,7 @@ use super::group::Group;
 use super::report::{CaseReport, Outcome, Report};
 use super::statistics::geometric_mean;
 
-/// All tables, with what they are of.
+/// Returns all tables with their heading.
 pub(crate) fn all(report: &Report) -> String {
     let mut text = heading(report);
     let parts = [
@@ -35,7 +35,7 @@ pub(crate) fn summary(report: &Report) -> String {
     format!("{}\n{}", heading(report), means(report)).trim_end().to_owned()
 }
 
-/// Seconds with three digits and a unit.
+/// Formats a duration with three digits and a unit.
 pub(crate) fn time(seconds: f64) -> String {
     let (number, unit) = match seconds {
         seconds if seconds >= 1.0 => (seconds, "s"),
@@ -63,12 +63,12 @@ fn heading(report: &Report) -> String {
         programs.join("; ")
     );
     if report.is_quick {
-        text.push_str("\n**Measured with small data (`--quick`): the figures are meaningless.**\n");
+        text.push_str("\n**The data were small (`--quick`): these results are meaningless.**\n");
     }
     text
 }
 
-/// A Markdown table; the first column to the left, numbers to the right.
+/// Formats a Markdown table. The first column is aligned to the left, numbers to the right.
 fn table(header: &[String], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
@@ -86,7 +86,7 @@ fn header(first: &[&str], report: &Report, last: &[&str]) -> Vec<String> {
     words(first).into_iter().chain(programs).chain(words(last)).collect()
 }
 
-/// How each peer does over all cases.
+/// Returns the table of the means over all cases.
 fn means(report: &Report) -> String {
     let ours = report.ours();
     let rows = report.peers().filter_map(|peer| {
@@ -112,7 +112,7 @@ fn means(report: &Report) -> String {
     format!("Time of each peer relative to {ours}:\n\n{}", table(&header, &rows))
 }
 
-/// The medians, the quartiles under them, and the ratios.
+/// Returns the table of medians with quartiles and ratios.
 fn times(report: &Report) -> String {
     let row = |case: &CaseReport| {
         let spread = |spread: super::statistics::Spread| {
@@ -121,7 +121,7 @@ fn times(report: &Report) -> String {
             format!("{}<br><sub>{lower} to {upper}</sub>", time(spread.median))
         };
         let programs = report.programs.iter().map(|program| match case.results.get(&program.name) {
-            // A program that is slow does it once.
+            // A slow program runs only once.
             Some(Outcome::Measured { seconds, .. }) if report.rounds > 1 && seconds.len() == 1 => {
                 format!("{}<br><sub>once</sub>", time(seconds[0]))
             }
@@ -149,7 +149,7 @@ fn times(report: &Report) -> String {
     format!("Medians, with quartiles below:\n\n{table}")
 }
 
-/// What a row should come to and whether it does.
+/// Returns the target of a row, and whether it is met.
 fn aim(report: &Report, case: &CaseReport) -> [String; 2] {
     let Some(verdict) = aims::verdict(report, case) else { return ["–".to_owned(), "–".to_owned()] };
     let is_met = match (verdict.is_met, verdict.most) {
@@ -160,7 +160,7 @@ fn aim(report: &Report, case: &CaseReport) -> [String; 2] {
     [case.aim.text(), is_met]
 }
 
-/// The aims that are not of one row.
+/// Returns the table of targets that concern many rows.
 fn general(report: &Report) -> String {
     let rows = aims::general(report).into_iter().map(|general| {
         let is_met = if general.is_met { "yes" } else { "**no**" };
@@ -174,7 +174,7 @@ fn general(report: &Report) -> String {
     format!("Aims over many rows:\n\n{}", table(&header, &rows))
 }
 
-/// How many aims are met, and the rows in which a peer is faster.
+/// Returns the number of targets that are met, and the rows in which a peer is faster.
 fn behind(report: &Report) -> String {
     let verdicts: Vec<_> = report.cases.iter().filter_map(|case| aims::verdict(report, case)).collect();
     if verdicts.is_empty() {
@@ -199,7 +199,7 @@ fn behind(report: &Report) -> String {
     text
 }
 
-/// Memory of whole reads without their output.
+/// Returns the table of the memory of whole reads beyond their output.
 fn beyond_output(report: &Report) -> String {
     let row = |case: &CaseReport| {
         let cells = report.programs.iter().map(|program| {
@@ -223,7 +223,7 @@ fn mebibytes(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "–".to_owned(), |bytes| three_digits(bytes as f64 / f64::from(1 << 20)))
 }
 
-/// One cell for each program and case of what `number` finds.
+/// Returns a table with the value of `number` for each program and case.
 fn numbers(report: &Report, title: &str, number: impl Fn(&Outcome) -> Option<u64>) -> String {
     let row = |case: &CaseReport| {
         let cells = report
@@ -257,7 +257,7 @@ fn stored(report: &Report) -> String {
     })
 }
 
-/// What the far store was asked.
+/// Returns the table of requests to the remote store.
 fn requests(report: &Report) -> String {
     let cell = |outcome: Option<&Outcome>| {
         let Some(Outcome::Measured { traffic: Some(traffic), .. }) = outcome else { return "–".to_owned() };
@@ -280,13 +280,13 @@ fn requests(report: &Report) -> String {
     )
 }
 
-/// What a dash stands for.
+/// Returns the list of failures, which are dashes in the tables.
 fn failures(report: &Report) -> String {
     let mut text = String::new();
     for case in &report.cases {
         for (program, outcome) in &case.results {
             if let Outcome::Failed { reason } = outcome {
-                // A reason may hold anything that Markdown takes for markup.
+                // A reason may contain Markdown markup.
                 let reason: String = reason.chars().filter(|&letter| letter != '`').take(160).collect();
                 let _ = writeln!(text, "- `{}`, {program}: `{reason}`", case.name);
             }
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_of_a_report_are_these() {
+    fn the_tables_of_a_report_are_complete() {
         let wanted = "\
 Measured on a machine, in 3 rounds. Programs: zarr-kit 0.1.0; zarrs 0.23; tensorstore 0.1.
 
@@ -364,13 +364,13 @@ Failed cases:
     }
 
     #[test]
-    fn small_data_are_said_to_say_nothing() {
+    fn results_of_small_data_have_a_warning() {
         let report = Report { is_quick: true, ..made_up() };
-        assert!(all(&report).contains("the figures are meaningless"));
+        assert!(all(&report).contains("these results are meaningless"));
     }
 
     #[test]
-    fn requests_are_shown_where_there_is_a_far_store() {
+    fn requests_are_shown_if_there_is_a_remote_store() {
         let mut report = Report { group: Group::Far, ..made_up() };
         let traffic = Traffic { requests: 130, most_at_once: 64, bytes: 3 << 19 };
         if let Some(Outcome::Measured { traffic: place, .. }) = report.cases[0].results.get_mut("zarrs") {

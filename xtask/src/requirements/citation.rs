@@ -1,29 +1,29 @@
-//! Where a test says which rows it stands for: the doc line `/// Tests D3-PATH-03, D3-PATH-04.`
+//! Citations of rows by tests, in doc lines such as `/// Tests D3-PATH-03, D3-PATH-04.`
 
 use std::path::Path;
 
 use super::ledger::is_id;
 use crate::rust_source::without_literals;
 
-/// A test and the rows that it names.
+/// A test and the rows that it cites.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Citation {
     file: String,
-    /// Of the line with the function's name.
+    /// The number of the line with the name of the function.
     line: usize,
     test: String,
-    /// Each once.
+    /// The ids without duplicates.
     pub(super) ids: Vec<String>,
 }
 
 impl Citation {
-    /// The test, as messages name it.
+    /// Returns the name of the test in messages.
     pub(super) fn place(&self) -> String {
         format!("{}:{}: {}", self.file, self.line, self.test)
     }
 }
 
-/// The citations of a Rust source. One that names no rows, or stands above something else than a test, is an
+/// Finds the citations in a Rust source. A citation without valid rows, or above an item other than a test, is an
 /// error.
 pub(super) fn find(file: &Path, source: &str, errors: &mut Vec<String>) -> Vec<Citation> {
     let file = file.to_string_lossy().replace('\\', "/");
@@ -53,7 +53,7 @@ pub(super) fn find(file: &Path, source: &str, errors: &mut Vec<String>) -> Vec<C
                 }
                 (false, ..) => {
                     errors.push(format!(
-                        "{file}:{number}: {} cited above what is no #[test]",
+                        "{file}:{number}: {} cited above an item that is not a #[test]",
                         item.ids.join(", ")
                     ));
                 }
@@ -63,12 +63,12 @@ pub(super) fn find(file: &Path, source: &str, errors: &mut Vec<String>) -> Vec<C
     found
 }
 
-/// What stands above an item, collected until the item comes.
+/// The lines above an item, collected until the item follows.
 #[derive(Debug, Default)]
 struct Item {
     ids: Vec<String>,
     is_test: bool,
-    /// Of an attribute that goes on in the next line.
+    /// Open brackets of an attribute that continues on the next line.
     open_brackets: usize,
 }
 
@@ -80,7 +80,7 @@ impl Item {
     }
 }
 
-/// The rows of a doc line. `Tests that …` is an ordinary sentence; `Tests XX-…` is a citation.
+/// Returns the rows that a doc line cites. `Tests that …` is an ordinary sentence; `Tests XX-…` is a citation.
 fn rows_in(doc: &str) -> Result<Vec<String>, String> {
     let Some(list) = doc.strip_prefix("Tests ") else { return Ok(Vec::new()) };
     let first = list.split([' ', ',', '.', ':']).next().unwrap_or_default();
@@ -90,7 +90,9 @@ fn rows_in(doc: &str) -> Result<Vec<String>, String> {
     }
     let ids: Vec<_> = list.strip_suffix('.').unwrap_or(list).split(", ").map(str::to_owned).collect();
     match ids.iter().find(|id| !is_id(id)) {
-        Some(wrong) => Err(format!("`{wrong}` is no id; a citation reads `/// Tests XX-A-01, XX-A-02.`")),
+        Some(wrong) => {
+            Err(format!("`{wrong}` is not an id (expected a citation such as `/// Tests XX-A-01, XX-A-02.`)"))
+        }
         None => Ok(ids),
     }
 }
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_citation_that_is_no_list_of_ids_is_an_error() {
+    fn a_citation_that_is_not_a_list_of_ids_is_an_error() {
         for list in ["XX-A-01 and XX-A-02.", "XX-A.", "XX-A-01,XX-A-02", "XX-A-01: the first."] {
             let (citations, errors) = found(&format!("/// Tests {list}\n#[test]\nfn a() {{}}\n"));
             assert_eq!((citations.len(), errors.len()), (0, 1), "{list}");
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_and_literals_are_no_citations() {
+    fn sentences_and_literals_are_not_citations() {
         let source = "/// Tests that a thing is one. Tests XX-A-01 too.\n/// Tests UTF8 names.\n#[test]\nfn a() {}\n\
             const A: &str = \"\n/// Tests XX-A-01.\n#[test]\nfn b() {}\n\";\n// Tests XX-A-01.\n#[test]\nfn c() {}\n";
         assert_eq!(found(source), (vec![], vec![]));

@@ -1,4 +1,4 @@
-//! `excuses.toml`: rows that nothing of ours can be tested for, and why.
+//! `excuses.toml`: rows that cannot be tested in this project, with reasons.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +10,20 @@ pub(super) struct Excuse {
     pub(super) note: String,
 }
 
-/// The whole list of reasons. What is only not built yet is open, not excused.
+/// The reasons. A requirement that is not implemented yet is open, not excused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Reason {
-    /// What another program does, with no consequence for ours.
+    /// The requirement concerns another program and has no consequence for this one.
     OtherProgram,
-    /// Advice, mostly to people, that no program can keep or break.
+    /// The requirement is advice that a program cannot follow or violate.
     Advisory,
-    /// The text makes it optional, and it is not there.
+    /// The requirement is optional and not implemented.
     OptionalAbsent,
 }
 
 impl Reason {
-    /// A duty of ours is never another program's, and never only advice.
+    /// Returns whether the reason excuses a row of this level. Only an optional feature excuses a `MUST`.
     pub(super) fn excuses(self, level: &str) -> bool {
         self == Self::OptionalAbsent || !level.starts_with("MUST")
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_excuse_has_an_id_a_reason_of_the_list_and_a_note() {
+    fn an_excuse_has_an_id_a_known_reason_and_a_note() {
         let excuse = "[[excuse]]\nid = 'XX-A-01'\nreason = 'optional-absent'\nnote = 'Not here.'\n";
         let parsed = parse(excuse).unwrap();
         assert_eq!((parsed[0].id.as_str(), parsed[0].reason), ("XX-A-01", Reason::OptionalAbsent));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duty_is_excused_only_as_optional_and_absent() {
+    fn a_must_is_excused_only_as_optional_and_absent() {
         for level in ["MUST", "MUST NOT"] {
             assert!(Reason::OptionalAbsent.excuses(level));
             assert!(!Reason::OtherProgram.excuses(level));

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-/// How strongly a row binds.
+/// The levels of requirements.
 pub(super) const LEVELS: &[&str] = &["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "READ", "FACT"];
 
 #[derive(Debug)]
 pub(super) struct Ledger {
-    /// The file's name without its ending.
+    /// The name of the file without its extension.
     pub(super) name: String,
     pub(super) rows: Vec<Row>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Row {
 }
 
 impl Ledger {
-    /// Reads the rows, and compares them with the counts that the page itself states.
+    /// Reads the rows, and compares them with the counts that the page states.
     pub(super) fn parse(name: &str, text: &str, errors: &mut Vec<String>) -> Self {
         let mut rows = Vec::new();
         for (line, number) in text.lines().zip(1..) {
@@ -37,21 +37,21 @@ impl Ledger {
         ledger
     }
 
-    /// The header says `Rows: 3 (FACT 1, MUST 2).`
+    /// Compares the rows with the counts in the header, such as `Rows: 3 (FACT 1, MUST 2).`
     fn check_counts(&self, text: &str) -> Result<(), String> {
         let stated =
             text.lines().take_while(|line| !line.starts_with('|')).find_map(|line| line.split_once("Rows: "));
         let (_, stated) = stated.ok_or("no line states `Rows: N`")?;
         let digits = stated.split(|it: char| !it.is_ascii_digit()).next().unwrap_or_default();
         if digits != self.rows.len().to_string() {
-            return Err(format!("states {digits} rows and has {}", self.rows.len()));
+            return Err(format!("states {digits} rows, but has {}", self.rows.len()));
         }
         let levels = stated.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         for part in levels.map(|(levels, _)| levels.split(", ")).into_iter().flatten() {
-            let (level, count) = part.rsplit_once(' ').ok_or_else(|| format!("`{part}` is no count"))?;
+            let (level, count) = part.rsplit_once(' ').ok_or_else(|| format!("`{part}` is not a count"))?;
             let found = self.rows.iter().filter(|row| row.level == level).count();
             if count != found.to_string() {
-                return Err(format!("states {count} rows of level {level} and has {found}"));
+                return Err(format!("states {count} rows of level {level}, but has {found}"));
             }
         }
         Ok(())
@@ -59,7 +59,7 @@ impl Ledger {
 }
 
 impl Row {
-    /// The row on this line, if it is one. Headings and other tables are not.
+    /// Parses the row on a line. Returns `None` for headings and other tables.
     fn parse(line: &str) -> Result<Option<Self>, String> {
         let cells = cells(line);
         let [id, level, requirement, ..] = cells.as_slice() else { return Ok(None) };
@@ -67,13 +67,13 @@ impl Row {
             return Ok(None);
         }
         if !LEVELS.contains(&level.as_str()) {
-            return Err(format!("{id} has the level `{level}`"));
+            return Err(format!("{id} has the unknown level `{level}`"));
         }
         Ok(Some(Self { id: id.clone(), level: level.clone(), requirement: requirement.clone() }))
     }
 }
 
-/// The cells of a table row; `\|` is a bar inside of one.
+/// Returns the cells of a table row; `\|` is a bar inside a cell.
 fn cells(line: &str) -> Vec<String> {
     let Some(inside) = line.trim_end().strip_prefix('|') else { return Vec::new() };
     let mut cells = vec![String::new()];
@@ -94,7 +94,8 @@ fn push(cells: &mut [String], character: char) {
     }
 }
 
-/// `D3-PATH-03`: parts of capitals and digits with hyphens between, the last of them a number.
+/// Returns whether a text is an id such as `D3-PATH-03`: capital letters and digits with hyphens between the parts, of
+/// which the last one is a number.
 pub(super) fn is_id(text: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
@@ -132,10 +133,10 @@ mod tests {
 
     #[test]
     fn counts_that_the_rows_contradict_are_errors() {
-        assert_eq!(errors(&PAGE.replace("Rows: 2", "Rows: 3")), ["page.md: states 3 rows and has 2"]);
+        assert_eq!(errors(&PAGE.replace("Rows: 2", "Rows: 3")), ["page.md: states 3 rows, but has 2"]);
         assert_eq!(
             errors(&PAGE.replace("FACT 1", "FACT 2")),
-            ["page.md: states 2 rows of level FACT and has 1"]
+            ["page.md: states 2 rows of level FACT, but has 1"]
         );
         assert_eq!(errors(&PAGE.replace("Rows: 2", "Some")), ["page.md: no line states `Rows: N`"]);
     }
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn a_row_of_an_unknown_level_is_an_error() {
         let found = errors(&PAGE.replace("| FACT |", "| FACTS |"));
-        assert_eq!(found[0], "page.md:11: XX-A-01 has the level `FACTS`");
+        assert_eq!(found[0], "page.md:11: XX-A-01 has the unknown level `FACTS`");
     }
 
     #[test]

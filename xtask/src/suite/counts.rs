@@ -1,4 +1,4 @@
-//! How many tests passed: read from the lines that test programs print while they run.
+//! Counts tests from the lines that test programs print.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -9,11 +9,11 @@ use super::{Outcome, shown};
 pub(super) struct Counts {
     pub(super) passed: u64,
     pub(super) failed: u64,
-    /// Tests that were switched off.
+    /// Ignored tests.
     pub(super) ignored: u64,
-    /// Rules of the conformance suite that do not apply to a plugin. They are shown as ignored, with the reason.
+    /// Rules of the conformance suite that do not apply to a plugin. The suite shows them as ignored tests with a reason.
     pub(super) not_applicable: u64,
-    /// What the machine lacks, one line each.
+    /// The reasons of skips, one line each.
     pub(super) skips: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ impl Counts {
         self.ignored.saturating_sub(self.not_applicable) + self.skips.iter().map(|_| 1).sum::<u64>()
     }
 
-    /// Runs `cargo test`, copies its output to `show` as it comes, and adds up its result lines.
+    /// Runs `cargo test`, copies its output to `show` while it runs, and adds its result lines.
     pub(super) fn watch(&mut self, command: &mut Command, show: &mut impl Write) -> Result<Outcome, String> {
         let broken = |command: &Command, error: std::io::Error| format!("{}: {error}", shown(command));
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| broken(command, error))?;
@@ -31,7 +31,7 @@ impl Counts {
             for line in BufReader::new(output).split(b'\n') {
                 let line =
                     String::from_utf8_lossy(&line.map_err(|error| broken(command, error))?).into_owned();
-                // Whoever reads us may have gone; the tests go on, and their status still counts.
+                // The reader of the output may be gone. The tests continue, and their status still counts.
                 let _gone = writeln!(show, "{line}");
                 self.add(&line);
             }
@@ -39,14 +39,15 @@ impl Counts {
         if child.wait().map_err(|error| broken(command, error))?.success() {
             return Ok(Outcome::Passed);
         }
-        // A program that did not compile, or died, has no result line. It must not count as no failure.
+        // A program that does not compile or crashes does not print a result line, but must count as a failure.
         self.failed = self.failed.max(failed_before + 1);
         Ok(Outcome::Failed(shown(command)))
     }
 
-    /// Adds `test result: ok. 5 passed; 0 failed; 1 ignored; …`, and what the machine lacks. Other lines are nothing.
+    /// Adds the counts of a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; …`, and the reasons of skips.
+    /// Ignores other lines.
     fn add(&mut self, line: &str) {
-        // `#[ignore]` is shown without parentheses.
+        // A test with `#[ignore]` is shown without parentheses.
         if let Some((name, reason)) = line.strip_prefix("test ").and_then(|it| it.split_once("... ignored ("))
         {
             self.not_applicable += 1;
@@ -66,7 +67,7 @@ impl Counts {
     }
 }
 
-/// A line of the file of skips, without the label that the summary puts before it again.
+/// Returns a line of the file of skips without its label, which the summary adds again.
 pub(super) fn without_label(line: &str) -> String {
     line.strip_prefix("SKIPPED:").unwrap_or(line).trim().to_owned()
 }

@@ -1,11 +1,12 @@
-//! Whether everything can be published: packs all crates, and compiles the packed files.
+//! Checks that all crates can be published: packs them and compiles the packed files.
 //!
-//! `cargo package` can compile them itself, but not here: crates that depend on each other come from a
-//! registry of its own making then, whose unpacked crates and compiled parts it keeps by version number, so
-//! that a second run checks the first run's files. And without our profile it compiles every dependency
-//! anew. So it only packs, which already refuses rings, missing versions and wrong manifests; the packed
-//! files are unpacked side by side as a workspace that replaces the registry's crates by one another. It
-//! needs no network, always sees the files of today, and shares what clippy has compiled.
+//! `cargo package` could compile them, but it uses a local registry for crates that depend on each other. It caches their
+//! unpacked and compiled files by version number, so a second run would check the files of the first run. It would also
+//! compile every dependency again, because it does not use the profile of this workspace.
+//!
+//! This step therefore only packs, which already refuses dependency cycles, missing versions and wrong manifests. It unpacks
+//! the files as a workspace in which the crates replace those of the registry. This needs no network, always checks the
+//! present files, and shares the build of clippy.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +18,7 @@ use super::{Outcome, Run, finish};
 use crate::workspace::Member;
 
 pub(super) fn step(run: &mut Run<'_>) -> Result<Outcome, String> {
-    // Offline: the steps before have fetched all there is to fetch, and a user may be on a train.
+    // Offline: earlier steps have downloaded everything.
     let mut command =
         run.cargo(&["package", "--workspace", "--allow-dirty", "--no-verify", "--offline", "--quiet"]);
     command.arg("--target-dir").arg(&run.target);
@@ -56,16 +57,16 @@ fn unpack_all(run: &Run<'_>, published: &[&Member], folder: &Path) -> Result<(),
     Ok(())
 }
 
-/// All members have the version of the root manifest; `tidy` checks that they inherit it.
+/// Returns the version of all members, which `tidy` checks that they inherit from the root manifest.
 fn version(manifest: &Table) -> Result<&str, String> {
     let package = manifest.get("workspace").and_then(|workspace| workspace.get("package"));
     let version = package.and_then(|package| package.get("version")).and_then(Value::as_str);
-    version.ok_or_else(|| "the root manifest has no `workspace.package.version`".to_owned())
+    version.ok_or_else(|| "the root manifest does not have `workspace.package.version`".to_owned())
 }
 
 fn unpack(archive: &Path, folder: &Path) -> Result<(), String> {
     let mut command = Command::new("tar");
-    // `-m`, the time of now: in the archive every file has the same old one, and cargo would see no change.
+    // `-m` sets the present time. All files in the archive have the same old time, so cargo would not see changes.
     command.arg("-xmzf").arg(archive).arg("-C").arg(folder).stdin(Stdio::null());
     match finish(&mut command)? {
         Outcome::Passed => Ok(()),
@@ -73,7 +74,7 @@ fn unpack(archive: &Path, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// A workspace of the packed crates, in which each stands for the registry's crate of its name.
+/// Returns the manifest of a workspace in which the packed crates replace those of the registry.
 fn root_manifest(ours: &Table, names: &[&str], version: &str) -> Table {
     let folder = |name: &str| Value::from(format!("{name}-{version}"));
     let members: Vec<Value> = names.iter().map(|name| folder(name)).collect();
@@ -82,7 +83,7 @@ fn root_manifest(ours: &Table, names: &[&str], version: &str) -> Table {
     let workspace = [("resolver", Value::from("3")), ("members", Value::Array(members))];
     manifest.insert("workspace".to_owned(), table(workspace));
     manifest.insert("patch".to_owned(), table([("crates-io", Value::Table(replaced))]));
-    // The same profiles, so that dependencies need not be compiled a second time.
+    // With the same profiles, dependencies are not compiled again.
     if let Some(profiles) = ours.get("profile") {
         manifest.insert("profile".to_owned(), profiles.clone());
     }

@@ -1,17 +1,17 @@
-//! Which crate of the workspace may depend on which.
+//! The permitted dependencies between crates of the workspace.
 
 use super::Finding;
 use crate::workspace::{Member, Workspace};
 
-/// Whom a member may depend on, of our own crates.
+/// The members that a member may depend on.
 enum Allowed {
-    /// These; and for its tests also those.
+    /// Only the first list; tests may also use the second list.
     Only(&'static [&'static str], &'static [&'static str]),
-    /// All but those in these folders.
+    /// All members except those in these folders.
     AllBut(&'static [&'static str]),
 }
 
-/// The rule for `member`. A crate that no rule names is an error: a new room needs a decision.
+/// Returns the rule for `member`. A crate without a rule is an error, because a new crate needs a decision.
 fn allowed(member: &Member) -> Option<Allowed> {
     if member.plugin().is_some() {
         return Some(Allowed::Only(
@@ -30,7 +30,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
         "examples/three-ways" => {
             Allowed::Only(&["zarr-spec"], &["zarr-conformance", "zarr-plugin", "zarr-plugin-wasm"])
         }
-        // No plugin even for its tests, and not the suite: a ring of published crates cannot be packaged.
+        // Plugins and the suite are not permitted even in tests: a cycle of published crates cannot be packaged.
         "zarr-engine" => Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin"], &[]),
         "conformance" => {
             Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit", "zarr-engine"], &[])
@@ -41,7 +41,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
         "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
-        // It shows what its users get: nothing of ours is built into it but the questions and answers.
+        // Measures zarrs as its users build it: only the line protocol comes from this workspace.
         "benches/peers/zarrs" => Allowed::Only(&["zarr-peers"], &[]),
         "conformance/library" => Allowed::Only(&["zarr-kit", "zarr-plugin"], &[]),
         "benches" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
@@ -52,13 +52,15 @@ fn allowed(member: &Member) -> Option<Allowed> {
     })
 }
 
-/// Dependencies between members follow the arrows.
+/// Checks the dependencies between members.
 pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for member in &workspace.members {
         let Some(allowed) = allowed(member) else {
-            findings
-                .push(Finding::error(member.manifest_file(), "no rule says what this crate may depend on"));
+            findings.push(Finding::error(
+                member.manifest_file(),
+                "no rule defines the permitted dependencies of this crate",
+            ));
             continue;
         };
         for dependency in workspace.dependencies(member) {
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arrows_of_the_architecture_are_accepted() {
+    fn permitted_dependencies_are_accepted() {
         let found = messages(&[
             ("zarr-spec/Cargo.toml", manifest("zarr-spec", &["serde"], &[])),
             ("zarr-engine/Cargo.toml", manifest("zarr-engine", &["zarr-spec"], &[])),
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_arrow_that_is_not_there_is_refused() {
+    fn other_dependencies_are_refused() {
         let found = messages(&[
             ("zarr-spec/Cargo.toml", manifest("zarr-spec", &[], &["zarr-conformance"])),
             ("zarr-engine/Cargo.toml", manifest("zarr-engine", &["zarr-spec"], &["zarr-codec-gzip"])),

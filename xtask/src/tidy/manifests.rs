@@ -1,4 +1,4 @@
-//! What stands in the members' manifests, and what only in the root's.
+//! Rules for the manifests of members.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::{Finding, code_of};
 use crate::workspace::{Member, Workspace};
 
-/// Every dependency of a member is inherited: `NAME.workspace = true`.
+/// Checks that every dependency of a member is inherited: `NAME.workspace = true`.
 pub(super) fn versions(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for member in &workspace.members {
@@ -94,7 +94,7 @@ fn has_crate_docs(workspace: &Workspace, member: &Member) -> bool {
     roots.iter().filter_map(|file| workspace.read(file).ok()).any(|text| text.starts_with("//!"))
 }
 
-/// A target with `harness = false` runs its own `main`: a `#[test]` in it would never run.
+/// Finds `#[test]` functions in targets with `harness = false`, which have their own `main` and would never run them.
 pub(super) fn harness(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for file in without_harness(workspace) {
@@ -129,19 +129,21 @@ fn target_file(target: &Table, folder: &str) -> Option<String> {
     text("path").or_else(|| Some(format!("{folder}/{}.rs", text("name")?)))
 }
 
-/// `Cargo.lock` is part of the project.
+/// Checks that `Cargo.lock` is committed.
 pub(super) fn lock_file(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let missing = |message: &str| Ok(vec![Finding::error("Cargo.lock", message)]);
     if !workspace.root.join("Cargo.lock").is_file() {
-        return missing("there is none");
+        return missing("the file is missing");
     }
-    // A packed or copied tree has no `.git`, and then nothing more can be said.
+    // Without `.git`, as in a packed or copied tree, nothing more can be checked.
     if !workspace.root.join(".git").exists() {
         return Ok(Vec::new());
     }
     let git = Command::new("git").arg("-C").arg(&workspace.root).args(["ls-files", "Cargo.lock"]).output();
     match git {
-        Ok(output) if output.status.success() && output.stdout.is_empty() => missing("it is not committed"),
+        Ok(output) if output.status.success() && output.stdout.is_empty() => {
+            missing("the file is not committed")
+        }
         _ => Ok(Vec::new()),
     }
 }

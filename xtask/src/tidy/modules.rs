@@ -1,7 +1,7 @@
 //! The order of the modules of the engine.
 //!
-//! `Hierarchy`, `Group` and `Array` may name one another. Modules below them do not name the three, and do not form
-//! circles.
+//! `Hierarchy`, `Group` and `Array` may name one another. Modules below them do not name these three types, and do not
+//! form cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,18 +14,18 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "zarr-engine/src";
 
-/// The modules of the handles. A module is listed with the modules inside it.
+/// The modules of the handles, including the modules inside them.
 const ABOVE: &[&str] = &["", "array", "builder", "convert", "elements", "group", "hierarchy", "values"];
 
-/// The path of a module from the root of its crate, `a::b`; empty for the root.
+/// The path of a module from the root of its crate, such as `a::b`; empty for the root.
 type Module = String;
 
-/// The modules of one crate, and what each of them names.
+/// The modules of one crate, and the paths that each of them names.
 #[derive(Debug, Default)]
 struct Modules {
     /// Paths that a module names, each as segments from the root of the crate.
     paths: BTreeMap<Module, BTreeSet<Vec<String>>>,
-    /// Names that a module exports from elsewhere, with the path that each stands for.
+    /// Names that a module re-exports, with their original paths.
     exports: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(modules.findings())
 }
 
-/// The module in a file, by the path of the file from the folder of the sources.
+/// Returns the module in a file. `file` is relative to the folder of the sources.
 fn module_of(file: &Path) -> Module {
     let path = file.with_extension("");
     let segments: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
@@ -66,10 +66,10 @@ impl Modules {
         self.paths.insert(module, names.found);
     }
 
-    /// The module that defines what a path names.
+    /// Returns the module that defines the item at a path.
     fn defining(&self, path: &[String]) -> Module {
         let mut path = path.to_vec();
-        // An export leads to another path; a circle of exports does not compile.
+        // A re-export leads to another path; a cycle of re-exports does not compile.
         loop {
             let is_module = |count: &usize| self.paths.contains_key(&path[..*count].join("::"));
             let count = (0..=path.len()).rev().find(is_module).unwrap_or(0);
@@ -82,7 +82,7 @@ impl Modules {
         }
     }
 
-    /// The other modules that each module names.
+    /// Returns the other modules that each module names.
     fn uses(&self) -> BTreeMap<&str, BTreeSet<Module>> {
         let uses = |module: &Module, paths: &BTreeSet<Vec<String>>| {
             let defining = paths.iter().map(|path| self.defining(path));
@@ -97,11 +97,11 @@ impl Modules {
         let below: Vec<&str> = uses.keys().copied().filter(|module| !is_above(module)).collect();
         for module in &below {
             for used in uses[module].iter().filter(|used| is_above(used)) {
-                findings.push(Finding::error(place(module), format!("is below `{used}`, and names it")));
+                findings.push(Finding::error(place(module), format!("is below `{used}`, but names it")));
             }
         }
         for circle in circles(&below, &uses) {
-            let message = format!("is in a circle of modules: {}", circle.join(", "));
+            let message = format!("is in a cycle of modules: {}", circle.join(", "));
             findings.push(Finding::error(place(circle[0]), message));
         }
         findings
@@ -116,7 +116,7 @@ fn segments_of(module: &str) -> Vec<String> {
     module.split("::").filter(|segment| !segment.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether `inner` is `outer` or a module inside it. The root is only within itself.
+/// Returns whether `inner` is `outer` or a module inside it. The root is only within itself.
 fn is_within(inner: &str, outer: &str) -> bool {
     inner
         .strip_prefix(outer)
@@ -132,7 +132,7 @@ fn is_test(item: &Item) -> bool {
     module.attrs.iter().any(|attribute| attribute.path().is_ident("cfg")) && module.ident == "tests"
 }
 
-/// Groups of modules that reach one another, each sorted.
+/// Returns the groups of modules that reach one another, each sorted.
 fn circles<'m>(modules: &[&'m str], uses: &BTreeMap<&str, BTreeSet<Module>>) -> Vec<Vec<&'m str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         modules.iter().map(|module| (*module, reached_from(module, modules, uses))).collect();
@@ -165,14 +165,14 @@ fn reached_from<'m>(
     reached
 }
 
-/// Collects the paths inside of the crate that a module names.
+/// Collects the paths inside the crate that a module names.
 struct Names {
     module: Vec<String>,
     found: BTreeSet<Vec<String>>,
 }
 
 impl Names {
-    /// A path from the root of the crate; `None` for a path that leads elsewhere.
+    /// Returns a path from the root of the crate, or `None` for a path outside the crate.
     fn resolved(&self, path: &[String]) -> Option<Vec<String>> {
         let (first, rest) = path.split_first()?;
         let mut from = match first.as_str() {
@@ -191,11 +191,11 @@ impl Names {
         Some(from)
     }
 
-    /// The names that a `use` brings in, with their paths from the root of the crate.
+    /// Returns the names that a `use` imports, with their paths from the root of the crate.
     fn imported(&self, tree: &UseTree) -> Vec<(String, Vec<String>)> {
         let mut leaves = Vec::new();
         collect_leaves(tree, &mut Vec::new(), &mut leaves);
-        // A path that begins with a child module needs no `self`.
+        // A path that begins with a child module does not need `self`.
         let resolved =
             |path: &[String]| self.resolved(path).or_else(|| Some([self.module.as_slice(), path].concat()));
         leaves.into_iter().filter_map(|(name, path)| Some((name, resolved(&path)?))).collect()
@@ -265,13 +265,13 @@ mod tests {
             ("array.rs", "use crate::scale::Plan; pub struct Array;"),
             ("scale.rs", "pub struct Plan; fn f(_: &crate::array::Array) {}"),
         ];
-        assert_eq!(findings(&sources), ["zarr-engine/src/scale.rs is below `array`, and names it"]);
+        assert_eq!(findings(&sources), ["zarr-engine/src/scale.rs is below `array`, but names it"]);
         let sources = [sources[0], sources[1], ("scale.rs", "pub struct Plan; use crate::Array;")];
-        assert_eq!(findings(&sources), ["zarr-engine/src/scale.rs is below `array`, and names it"]);
+        assert_eq!(findings(&sources), ["zarr-engine/src/scale.rs is below `array`, but names it"]);
     }
 
     #[test]
-    fn circles_are_found_through_exports_and_between_siblings() {
+    fn cycles_are_found_through_exports_and_between_siblings() {
         let sources = [
             ("scale.rs", "mod axis; mod cell; pub use cell::Cell;"),
             ("scale/axis.rs", "use super::Cell; pub struct Axis;"),
@@ -279,7 +279,7 @@ mod tests {
         ];
         assert_eq!(
             findings(&sources),
-            ["zarr-engine/src/scale/axis.rs is in a circle of modules: scale::axis, scale::cell"]
+            ["zarr-engine/src/scale/axis.rs is in a cycle of modules: scale::axis, scale::cell"]
         );
     }
 

@@ -1,4 +1,4 @@
-//! One name per plugin: its folder, its package, its feature in the umbrella crate, its row in the plugin table.
+//! One name per plugin: the folder, the package, the feature of `zarr-kit` and the row in the plugin table agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use toml::Value;
 use super::{Finding, code_of};
 use crate::workspace::{PLUGIN_FAMILIES, Workspace};
 
-/// `codecs/gzip` is the package `zarr-codec-gzip`.
+/// Checks the names of packages: `codecs/gzip` is the package `zarr-codec-gzip`.
 pub(super) fn packages(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for member in &workspace.members {
@@ -23,10 +23,10 @@ pub(super) fn packages(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// The umbrella has a feature and a `use … as _` for each plugin, and `full` holds all of them.
+/// Checks that `zarr-kit` has a feature and a `use … as _` for each plugin, and that `full` contains all of them.
 pub(super) fn features(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let Some(umbrella) = workspace.member("zarr-kit") else {
-        return Ok(vec![Finding::error("zarr-kit", "the umbrella crate is missing")]);
+        return Ok(vec![Finding::error("zarr-kit", "the crate is missing")]);
     };
     let place = umbrella.manifest_file();
     let features = features_of(&umbrella.manifest);
@@ -51,14 +51,14 @@ pub(super) fn features(workspace: &Workspace) -> Result<Vec<Finding>, String> {
         if !code.contains(&link) {
             findings.push(Finding::error(
                 "zarr-kit/src",
-                format!("nothing links the plugin: `{link}` is missing"),
+                format!("the plugin is not linked: `{link}` is missing"),
             ));
         }
         expected.insert(feature);
     }
     let is_plugin = |feature: &&String| PLUGIN_FAMILIES.iter().any(|(_, prefix)| belongs(feature, prefix));
     for feature in features.keys().filter(is_plugin).filter(|feature| !expected.contains(*feature)) {
-        findings.push(Finding::error(&place, format!("feature `{feature}` has no plugin")));
+        findings.push(Finding::error(&place, format!("feature `{feature}` does not have a plugin")));
     }
     Ok(findings)
 }
@@ -76,7 +76,7 @@ fn features_of(manifest: &toml::Table) -> BTreeMap<String, Vec<String>> {
     table.map(|(feature, parts)| (feature.clone(), strings(parts))).collect()
 }
 
-/// `start` and every feature that it turns on, directly or not.
+/// Returns `start` and every feature that it enables, directly or indirectly.
 fn reached_from(start: &str, features: &BTreeMap<String, Vec<String>>) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut open = vec![start.to_owned()];
@@ -100,10 +100,10 @@ fn umbrella_code(workspace: &Workspace) -> Result<String, String> {
 /// The document that has the plugin table.
 const TABLE: &str = "docs/extensions.md";
 
-/// Checks that each plugin has one row in the plugin table, and that each row names a plugin.
+/// Checks that the plugin table has one row for each plugin and no other rows.
 pub(super) fn plugin_table(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let Ok(page) = workspace.read(Path::new(TABLE)) else {
-        return Ok(vec![Finding::error(TABLE, "there is none")]);
+        return Ok(vec![Finding::error(TABLE, "the file is missing")]);
     };
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).filter_map(plugin_in).collect();
     let plugins = workspace.members.iter().filter(|member| member.plugin().is_some());
@@ -116,13 +116,12 @@ pub(super) fn plugin_table(workspace: &Workspace) -> Result<Vec<Finding>, String
         }
     }
     for row in rows.iter().filter(|row| !plugins.contains(*row)) {
-        findings
-            .push(Finding::error(TABLE, format!("the plugin table names `{row}`, which is not a plugin")));
+        findings.push(Finding::error(TABLE, format!("the plugin table names `{row}`, which is not a crate")));
     }
     Ok(findings)
 }
 
-/// The first plugin package that a table row names in backticks.
+/// Returns the first plugin package that a table row names in backticks.
 fn plugin_in(row: &str) -> Option<&str> {
     let quoted = row.split('`').skip(1).step_by(2);
     let is_plugin = |name: &str| {
@@ -132,7 +131,7 @@ fn plugin_in(row: &str) -> Option<&str> {
     quoted.into_iter().find(|name| is_plugin(name))
 }
 
-/// Whoever has read one plugin crate finds the way in all: `src/lib.rs` and `tests/it.rs`.
+/// Checks that all plugin crates have the same files: `src/lib.rs` and `tests/it.rs`.
 pub(super) fn rooms(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for member in workspace.members.iter().filter(|member| member.plugin().is_some()) {
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_has_a_feature_and_a_link_in_the_umbrella() {
+    fn a_plugin_has_a_feature_and_a_link_in_zarr_kit() {
         let link = "#[cfg(feature = \"codec-gzip\")]\nuse zarr_codec_gzip as _;";
         let feature = "codec-gzip = ['dep:zarr-codec-gzip']";
         assert_eq!(umbrella(&format!("{feature}\npure = ['codec-gzip']\nfull = ['pure']"), link), [""; 0]);
@@ -186,16 +185,16 @@ mod tests {
         );
         assert_eq!(
             umbrella(&format!("{feature}\nfull = ['codec-gzip', 'codec-old']\ncodec-old = []"), link),
-            ["feature `codec-old` has no plugin"]
+            ["feature `codec-old` does not have a plugin"]
         );
         assert_eq!(
             umbrella(&format!("{feature}\nfull = ['codec-gzip']"), "// use zarr_codec_gzip as _;"),
-            ["nothing links the plugin: `use zarr_codec_gzip as _;` is missing"]
+            ["the plugin is not linked: `use zarr_codec_gzip as _;` is missing"]
         );
     }
 
     #[test]
-    fn the_plugin_table_has_one_row_per_plugin() {
+    fn the_plugin_table_has_one_row_for_each_plugin_and_no_other_rows() {
         let row = "| gzip | `zarr-codec-gzip` | `codec-gzip` |\n";
         let found = |text: &str| messages(plugin_table(&Tree::new(&[GZIP, (TABLE, text)]).load()).unwrap());
         assert_eq!(found(row), [""; 0]);
@@ -203,13 +202,13 @@ mod tests {
         assert_eq!(found(&row.repeat(2)), ["`zarr-codec-gzip` has 2 rows in the plugin table"]);
         assert_eq!(
             found(&format!("{row}| `zarr-store-zip` |\n| `zarr-kit` |\n")),
-            ["the plugin table names `zarr-store-zip`, which is not a plugin"]
+            ["the plugin table names `zarr-store-zip`, which is not a crate"]
         );
-        assert_eq!(messages(plugin_table(&Tree::new(&[GZIP]).load()).unwrap()), ["there is none"]);
+        assert_eq!(messages(plugin_table(&Tree::new(&[GZIP]).load()).unwrap()), ["the file is missing"]);
     }
 
     #[test]
-    fn a_plugin_has_its_two_rooms() {
+    fn a_plugin_has_its_two_files() {
         let tree = Tree::new(&[GZIP, ("codecs/gzip/src/lib.rs", "")]);
         assert_eq!(messages(rooms(&tree.load()).unwrap()), ["`tests/it.rs` is missing"]);
         tree.write("codecs/gzip/tests/it.rs", "");

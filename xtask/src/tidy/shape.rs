@@ -1,4 +1,4 @@
-//! Rules for functions that are short, and short without being dense.
+//! Rules for functions: they are short, but not dense.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,20 +11,20 @@ use syn::{Expr, FnArg, Pat, Signature};
 use super::{Finding, shown};
 use crate::workspace::Workspace;
 
-/// Lines of a function, its signature included.
+/// The maximum number of lines of a function, including its signature.
 const LONGEST: usize = 60;
 
-/// Parameters of a function besides `self`.
+/// The maximum number of parameters of a function, without `self`.
 const MOST_PARAMETERS: usize = 5;
 
-/// Where functions may have more parameters, and why.
+/// Folders in which functions may have more parameters, with reasons.
 const MANY_PARAMETERS: &[(&str, &str)] = &[
     ("zarr-plugin/src/abi", "declarations of the C ABI"),
     ("zarr-plugin/src/ffi", "functions that the C ABI declares"),
     ("zarr-engine/src/copy", "compute kernels"),
 ];
 
-/// Functions that are older than these rules. Remove a line when its function keeps them.
+/// Functions that are older than these rules. Remove a function from the list when it follows them.
 const OLDER: &[(&str, &str)] = &[
     ("zarr-engine/src/elements.rs", "fixed"),
     ("zarr-engine/src/elements.rs", "variable"),
@@ -35,7 +35,7 @@ const OLDER: &[(&str, &str)] = &[
     ("zarrctl/src/target.rs", "metadata"),
 ];
 
-/// Functions are short, take few parameters, and do not hide parameters or statements in tuples.
+/// Checks that functions are short, have few parameters, and do not hide parameters or statements in tuples.
 pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     let mut seen = BTreeSet::new();
@@ -49,13 +49,13 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     }
     for older in OLDER.iter().filter(|older| workspace.root.join(older.0).exists() && !seen.contains(*older))
     {
-        let message = format!("`{}` keeps the rules: remove it from the list of older functions", older.1);
+        let message = format!("`{}` follows the rules: remove it from the list of older functions", older.1);
         findings.push(Finding::error(older.0, message));
     }
     Ok(findings)
 }
 
-/// A finding, with the function that it is about. Statements have no function.
+/// A finding and its function. A finding about a statement does not have a function.
 struct InFunction {
     file: String,
     function: Option<String>,
@@ -78,7 +78,7 @@ fn check_source(file: &Path, source: &str) -> Result<Vec<InFunction>, String> {
     Ok(shapes.findings)
 }
 
-/// Collects what is wrong with the functions of one file.
+/// Collects the findings about the functions of one file.
 struct Shapes {
     place: String,
     has_many_parameters: bool,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_function_is_found_wherever_it_is() {
+    fn a_long_function_is_found_everywhere() {
         let body = "\n".repeat(60);
         for source in [
             format!("/// Doc.\nfn a() {{{body}}}"),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_parameters_are_found_outside_of_listed_folders() {
+    fn too_many_parameters_are_found_outside_the_listed_folders() {
         let source = "impl A { fn a(&self, a: u8, b: u8, c: u8, d: u8, e: u8) {} }";
         assert_eq!(messages("a.rs", source), [""; 0]);
         let source = "fn a(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8) {}";

@@ -7,9 +7,9 @@ use super::{Finding, code_of, shown};
 use crate::rust_source::has_word;
 use crate::workspace::Workspace;
 
-/// Where `unsafe` may stand: the copy kernels, the memory under them, outputs that threads share, numbers that are seen
-/// as bytes, codecs that call C, plugins over C, an allocator that counts, buffers of tests next to guard pages, tests
-/// that trace a program, and a test of a structure as an element. In the comparison with peers: calls of C, and of zarrs' own unsafe interface.
+/// The files and folders that may contain `unsafe`: copy kernels, their memory, shared outputs, numbers as bytes, codecs
+/// that call C, the plugin ABI, a counting allocator, test buffers next to guard pages, tests that trace a program, a
+/// test of a structure as an element, and calls of C and of zarrs in the comparison with peers.
 const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-engine/src/copy",
     "zarr-engine/src/element.rs",
@@ -32,17 +32,17 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "zarrctl/tests/it/kills/trace.rs",
 ];
 
-/// Code that admits that it is not there.
+/// Markers of unfinished code and ignored tests.
 const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "#[ignore"];
 
-/// Places of single machines. In pieces, so that this file does not find itself.
+/// Paths of particular machines. They are split so that this file does not contain them.
 const MACHINE_PATHS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp/bash", "_jobs"), concat!("/fa", "rm/")];
 
-/// Lines after which a file is worth splitting.
+/// The number of lines from which on a file should be split.
 const LONG_FILE: usize = 500;
 
-/// `unsafe` stands only where it may.
+/// Checks that `unsafe` occurs only in the listed files.
 pub(super) fn unsafe_code(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let is_allowed = |file: &str| UNSAFE_ALLOWED.iter().any(|allowed| file.starts_with(allowed));
     in_code(workspace, |file, line| {
@@ -51,7 +51,7 @@ pub(super) fn unsafe_code(workspace: &Workspace) -> Result<Vec<Finding>, String>
     })
 }
 
-/// Nothing is left to do and no test is switched off.
+/// Checks that there is no unfinished code and no ignored test.
 pub(super) fn unfinished(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     in_code(workspace, |_, line| {
         let found = UNFINISHED.iter().find(|word| line.contains(*word))?;
@@ -59,7 +59,7 @@ pub(super) fn unfinished(workspace: &Workspace) -> Result<Vec<Finding>, String> 
     })
 }
 
-/// What `look` has to say about the lines of all Rust sources, without literals and comments.
+/// Applies `look` to the lines of all Rust sources, without literals and comments, and returns its findings.
 fn in_code(
     workspace: &Workspace,
     look: impl Fn(&str, &str) -> Option<String>,
@@ -76,7 +76,7 @@ fn in_code(
     Ok(findings)
 }
 
-/// No file, of whatever kind, names a place of the machine it was written on.
+/// Checks that no file contains a path of the machine on which it was written.
 pub(super) fn machine_paths(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for file in workspace.project_files()? {
@@ -93,7 +93,8 @@ pub(super) fn machine_paths(workspace: &Workspace) -> Result<Vec<Finding>, Strin
     Ok(findings)
 }
 
-/// The path must begin there: `meta` and `data` have a prefix `root` in the first drafts.
+/// Returns a path of a machine in a line. It must not follow other path characters: early drafts have keys such as
+/// `meta/root`.
 fn machine_path_in(line: &str) -> Option<&'static str> {
     let is_inside =
         |before: &str| before.ends_with(|it: char| it.is_alphanumeric() || "._-*/})".contains(it));
@@ -101,7 +102,7 @@ fn machine_path_in(line: &str) -> Option<&'static str> {
     MACHINE_PATHS.iter().copied().find(|path| begins(path))
 }
 
-/// Files that have grown beyond a walk. A warning: some pages are better whole.
+/// Warns about long files. It is only a warning, since some files are better whole.
 pub(super) fn length(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for file in workspace.rust_files()? {
@@ -113,10 +114,10 @@ pub(super) fn length(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// The most lines of `zarr-spec/src`, tests and comments included: every author of a plugin depends on it.
+/// The maximum number of lines of `zarr-spec/src`, including tests and comments. Every plugin author depends on it.
 const CONTRACT_LINES: usize = 7500;
 
-/// The crate of the contracts stays small enough to be read.
+/// Checks that the crate of the contracts stays small enough to be read.
 pub(super) fn contract(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut lines = 0;
     for file in workspace.rust_files()? {
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_stands_only_in_the_listed_files() {
+    fn unsafe_occurs_only_in_the_listed_files() {
         let code = "//! Nothing unsafe.\nfn f() {\n    unsafe { g() }\n}\n";
         assert_eq!(places(unsafe_code, "zarr-engine/src/plan.rs", code), ["zarr-engine/src/plan.rs:3"]);
         assert_eq!(places(unsafe_code, "zarr-engine/src/copy/rows.rs", code), [""; 0]);

@@ -1,4 +1,4 @@
-//! Every URI of our own leads to one page of `docs/spec`, and all pages have one form.
+//! Every URI of this project has one page in `docs/spec`, and all pages have the same form.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use super::Finding;
 use crate::workspace::Workspace;
 
-/// Where pages are.
+/// The folder of the pages.
 pub(crate) const FOLDER: &str = "docs/spec";
-/// Its index.
+/// The index of the pages.
 pub(crate) const INDEX: &str = "docs/spec/README.md";
-/// Where all URIs of plugins stand.
+/// The file with all URIs of plugins.
 const CATALOGUE: &str = "zarr-kit/src/catalogue.rs";
-/// Where [`BASE`] stands.
+/// The file that contains [`BASE`].
 const BASE_FILE: &str = "zarr-spec/src/lib.rs";
-/// What is in front of what all URIs of our own begin with.
+/// The text before the base of all URIs of this project.
 const BASE: &str = "pub const OWN_URI_BASE: &str = \"";
 
-/// The sections of a page by what its URI is of, in their order. Others may stand between the first and the last.
+/// The sections of a page in order, by the kind in its URI. Other sections may be between the first and the last one.
 const SECTIONS: &[(&str, &[&str])] = &[
     ("codecs", &["Configuration", "Bytes", "Examples"]),
     ("data-types", &["Configuration", "Bytes", "Fill value", "Examples"]),
@@ -27,13 +27,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("metadata-encodings", &["Configuration", "Bytes", "Examples"]),
 ];
 
-/// The catalogue and the pages have the same URIs, each once, and the index has a row for each.
+/// Checks that the catalogue and the pages have the same URIs, each once, and that the index lists each page.
 pub(super) fn uris(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let Some(known) = catalogued(workspace) else {
-        return Ok(vec![Finding::error(
-            CATALOGUE,
-            "there is no catalogue, or nothing that its URIs begin with",
-        )]);
+        return Ok(vec![Finding::error(CATALOGUE, "the catalogue or the base of its URIs is missing")]);
     };
     let index = workspace.read(Path::new(INDEX)).unwrap_or_default();
     let mut findings = Vec::new();
@@ -42,33 +39,33 @@ pub(super) fn uris(workspace: &Workspace) -> Result<Vec<Finding>, String> {
         let place = format!("{FOLDER}/{page}");
         let text = workspace.read(Path::new(&place))?;
         let [uri] = stated(&text)[..] else {
-            findings.push(Finding::error(place, "there is not one line `- **URI**: `…``"));
+            findings.push(Finding::error(place, "expected exactly one line `- **URI**: `…``"));
             continue;
         };
         if !known.contains(uri) {
             findings.push(Finding::error(&place, format!("`{uri}` is not in the catalogue")));
         }
         if !described.insert(uri.to_owned()) {
-            findings.push(Finding::error(&place, format!("`{uri}` has another page")));
+            findings.push(Finding::error(&place, format!("`{uri}` has more than one page")));
         }
         if !index.contains(&format!("({page})")) {
-            findings.push(Finding::error(INDEX, format!("`{page}` is missing")));
+            findings.push(Finding::error(INDEX, format!("`{page}` is not listed")));
         }
         findings.extend(form(&page, uri, &text).into_iter().map(|message| Finding::error(&place, message)));
     }
     for uri in known.difference(&described) {
-        findings.push(Finding::error(FOLDER, format!("`{uri}` has no page")));
+        findings.push(Finding::error(FOLDER, format!("`{uri}` does not have a page")));
     }
     Ok(findings)
 }
 
-/// What all URIs of our own begin with.
+/// Returns the base of all URIs of this project.
 pub(crate) fn base(workspace: &Workspace) -> Option<String> {
     let text = workspace.read(Path::new(BASE_FILE)).ok()?;
     Some(text.split_once(BASE)?.1.split_once('"')?.0.to_owned())
 }
 
-/// URIs of our own in the catalogue.
+/// Returns the URIs of this project in the catalogue.
 fn catalogued(workspace: &Workspace) -> Option<BTreeSet<String>> {
     let base = base(workspace)?;
     let catalogue = workspace.read(Path::new(CATALOGUE)).ok()?;
@@ -77,7 +74,7 @@ fn catalogued(workspace: &Workspace) -> Option<BTreeSet<String>> {
     Some(rest.filter_map(|rest| Some(format!("{base}{}", rest.split_once('"')?.0))).collect())
 }
 
-/// The names of all files but the index.
+/// Returns the names of all files except the index.
 fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     let files = workspace.files()?;
     let names = files.iter().filter(|file| file.parent() == Some(Path::new(FOLDER)));
@@ -85,19 +82,21 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     Ok(names.filter(|name| name != "README.md").collect())
 }
 
-/// The URIs that a page states.
+/// Returns the URIs that a page states.
 fn stated(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.strip_prefix("- **URI**: `")?.strip_suffix('`')).collect()
 }
 
-/// What is not as in all pages.
+/// Returns the deviations of a page from the common form.
 fn form(page: &str, uri: &str, text: &str) -> Vec<String> {
     let parts: Vec<&str> = uri.rsplitn(4, '/').collect();
-    let [version, name, kind, _base] = parts[..] else { return vec![format!("`{uri}` has too few parts")] };
+    let [version, name, kind, _base] = parts[..] else {
+        return vec![format!("`{uri}` does not have enough parts")];
+    };
     let mut wrong = Vec::new();
     let wanted = format!("{kind}-{name}.md");
     if page != wanted {
-        wrong.push(format!("the file is not called `{wanted}`"));
+        wrong.push(format!("the file must be named `{wanted}`"));
     }
     let title = format!("# {name}, version {version}");
     let head = [&*title, "", "- **URI**: ", "- **Extension point**: ", "- **Form**: ", ""];
@@ -107,10 +106,10 @@ fn form(page: &str, uri: &str, text: &str) -> Vec<String> {
         false => line.starts_with(*wanted),
     };
     if !lines.iter().zip(&head).all(begins) {
-        wrong.push(format!("it does not begin with `{title}`, and then URI, extension point and form"));
+        wrong.push(format!("it does not begin with `{title}`, followed by URI, extension point and form"));
     }
     let Some((_, wanted)) = SECTIONS.iter().find(|(of, _)| *of == kind) else {
-        wrong.push(format!("`{kind}` is no extension point that has pages"));
+        wrong.push(format!("`{kind}` is not an extension point with pages"));
         return wrong;
     };
     let sections: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
@@ -145,8 +144,8 @@ mod tests {
         let page = ("docs/spec/codecs-zlib.md", PAGE);
         let index = (INDEX, "[zlib](codecs-zlib.md)");
         assert_eq!(messages(ENTRY, &[page, index]), [""; 0]);
-        assert_eq!(messages(ENTRY, &[index]), ["`https://e.org/s/codecs/zlib/1.0` has no page"]);
-        assert_eq!(messages(ENTRY, &[page]), ["`codecs-zlib.md` is missing"]);
+        assert_eq!(messages(ENTRY, &[index]), ["`https://e.org/s/codecs/zlib/1.0` does not have a page"]);
+        assert_eq!(messages(ENTRY, &[page]), ["`codecs-zlib.md` is not listed"]);
         assert_eq!(
             messages("&[]", &[page, index]),
             ["`https://e.org/s/codecs/zlib/1.0` is not in the catalogue"]
@@ -155,7 +154,10 @@ mod tests {
         let index = (INDEX, "(codecs-zlib.md) (codecs-zlib2.md)");
         assert_eq!(
             messages(ENTRY, &[page, again, index]),
-            ["`https://e.org/s/codecs/zlib/1.0` has another page", "the file is not called `codecs-zlib.md`"]
+            [
+                "`https://e.org/s/codecs/zlib/1.0` has more than one page",
+                "the file must be named `codecs-zlib.md`"
+            ]
         );
     }
 
@@ -171,7 +173,7 @@ mod tests {
             let pages = [("docs/spec/codecs-zlib.md", text), (INDEX, "(codecs-zlib.md)")];
             messages(ENTRY, &pages)
         };
-        let head = "it does not begin with `# zlib, version 1.0`, and then URI, extension point and form";
+        let head = "it does not begin with `# zlib, version 1.0`, followed by URI, extension point and form";
         assert_eq!(found(&PAGE.replace("# zlib, version 1.0\n", "# zlib\n")), [head]);
         assert_eq!(found(&PAGE.replace("- **Form**: an object\n", "")), [head]);
         let other = "its sections are Configuration, Examples, not Configuration, Bytes, Examples";
@@ -189,7 +191,10 @@ mod tests {
         let twice = PAGE.replace("- **Form**", "- **URI**: `https://e.org/s/codecs/x/1.0`\n- **Form**");
         assert_eq!(
             found(&twice),
-            ["there is not one line `- **URI**: `…``", "`https://e.org/s/codecs/zlib/1.0` has no page"]
+            [
+                "expected exactly one line `- **URI**: `…``",
+                "`https://e.org/s/codecs/zlib/1.0` does not have a page"
+            ]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The chunk grid `{{name}}`: two chunks along each dimension, the first one larger where the length is odd.
+//! The chunk grid `{{name}}`: two chunks along each dimension, the first one larger if the length is odd.
 
 use std::ops::Range;
 use std::sync::Arc;

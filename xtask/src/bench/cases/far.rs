@@ -1,4 +1,4 @@
-//! Cases of a store that waits before each answer.
+//! Cases with a store that waits before each answer.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ pub(super) fn cases(sizes: Sizes) -> Vec<Case> {
     let boxes = random_boxes(&shards.shape, sizes.length(32), 500);
     let in_turn = boxes.iter().take(sizes.few(100)).cloned().collect();
     let at_once = boxes.iter().take(sizes.few(500)).cloned().collect();
-    // Of the values alone, by a client that knows nothing else: what a program does with them comes to it.
+    // A minimal client fetches only the values, without the work of a program on them.
     let fetched = || json!({"kind": "far-read"});
     let cases = [
         Case::new(&zstd, "read", "zstd 5, 128 chunks of 1 MiB, read").named("far/read").floor(fetched()),
