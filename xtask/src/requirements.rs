@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn each_ledger_is_one_line_and_open_rows_follow_when_asked_for() {
+    fn each_ledger_is_one_line_and_open_rows_follow_on_request() {
         let (requirements, errors) = tree("/// Tests XX-A-01.\n#[test]\nfn a() {}\n", EXCUSE);
         assert_eq!(errors, [OPEN]);
         let line = "xx: 3 rows, 1 tested, 1 excused, 1 open\n";

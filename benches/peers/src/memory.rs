@@ -18,7 +18,7 @@ pub(crate) fn forget_peak() -> bool {
 /// Returns the free memory of the allocator to the system. Otherwise its reuse would not be counted.
 pub(crate) fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it takes a number, touches free memory alone, and may be called at any time.
+    // SAFETY: it takes a number, accesses only free memory, and may be called at any time.
     unsafe {
         libc::malloc_trim(0);
     }

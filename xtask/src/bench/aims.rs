@@ -143,7 +143,7 @@ pub(crate) fn general(report: &Report) -> Vec<General> {
     means.chain(others).chain(tenfold).flatten().collect()
 }
 
-/// Returns the mean over the local cases. Growth cases repeat the same work, and remote cases mostly wait.
+/// Returns the mean over the local cases. Growth cases repeat the same work, and remote cases measure waiting.
 fn mean(report: &Report, peer: &str, aim: f64) -> Option<General> {
     let ratios: Vec<f64> = report.ratios(peer).into_iter().map(|(_, ratio)| ratio).collect();
     if report.group != Group::Near {

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_citation_above_something_else_is_an_error() {
+    fn a_citation_above_another_item_is_an_error() {
         for item in
             ["fn helper() {}", "#[derive(Debug)]\nstruct A;", "#[cfg(test)]\nmod tests {", "#[test]\nmod a;"]
         {

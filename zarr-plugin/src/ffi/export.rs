@@ -23,7 +23,7 @@ pub(super) unsafe extern "C" fn destroy<T>(this: *mut c_void) {
     contained(|| drop(held));
 }
 
-/// Returns the `T` behind `this`.
+/// Returns the `T` that `this` points to.
 ///
 /// # Safety
 ///

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_has_a_status_of_its_own() {
+    fn each_kind_has_its_own_status() {
         let kinds =
             [IoKind::NotPermitted, IoKind::Throttled, IoKind::TimedOut, IoKind::Unreachable, IoKind::Other];
         assert_eq!(kinds.map(status_of), [16, 17, 18, 19, 5]);

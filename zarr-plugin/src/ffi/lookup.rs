@@ -108,7 +108,7 @@ pub(crate) unsafe fn with_lookup<R>(
     // SAFETY: as this function requires.
     let host = Arc::new(Host(Mutex::new(Some(unsafe { read(shown) }?))));
     let result = body(&registry.with_fallback(Arc::clone(&host) as Arc<dyn FallbackResolver>));
-    // A registry that outlives the call does not use the host any more.
+    // A registry that outlives the call no longer uses the host.
     *host.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     result
 }

@@ -54,12 +54,12 @@ fn creating<R>(configuration: &Value, body: impl FnOnce(&Creation<'_>) -> R) -> 
 }
 
 fn codec(name: &str, configuration: &Value, decoded: &Representation) -> Result<Codec, CodecError> {
-    let Functions::Codec(imported) = functions(name) else { panic!("{name} is another kind") };
+    let Functions::Codec(imported) = functions(name) else { panic!("{name} has an unexpected kind") };
     creating(configuration, |creation| imported.create_codec(creation, decoded)).0
 }
 
 fn data_type(name: &str) -> (Arc<dyn DataType>, ByteOrder) {
-    let Functions::DataType(imported) = functions(name) else { panic!("{name} is another kind") };
+    let Functions::DataType(imported) = functions(name) else { panic!("{name} has an unexpected kind") };
     creating(&Value::Null, |creation| imported.create(creation)).0.unwrap()
 }
 
@@ -152,7 +152,7 @@ fn elements_of_size_zero_are_not_of_variable_size() {
     // A codec does not take them for elements of variable size.
     let array = ArrayRepresentation { data_type: nothing, fill_value: FillValue::zero(0), ..words(3) };
     let shown = codec("test.inside", &Value::Null, &Representation::Array(array.clone()));
-    let Codec::ArrayToArray(codec) = shown.unwrap() else { panic!("another form") };
+    let Codec::ArrayToArray(codec) = shown.unwrap() else { panic!("unexpected kind of codec") };
     assert_eq!(codec.encoded(&array).unwrap_err().to_string(), "plugin library 1.2.3: nothing is missing");
 }
 
@@ -189,7 +189,7 @@ fn a_type_inside_another_makes_the_round_trip() {
     let array =
         ArrayRepresentation { data_type: maybe, fill_value: FillValue::zero(0), byte_order, ..words(3) };
     let codec = codec("test.inside", &Value::Null, &Representation::Array(array.clone())).unwrap();
-    let Codec::ArrayToArray(codec) = codec else { panic!("another form") };
+    let Codec::ArrayToArray(codec) = codec else { panic!("unexpected kind of codec") };
     let encoded = codec.encoded(&array).unwrap();
     assert_eq!(encoded.data_type.name(), "test.pair");
     assert_eq!(encoded.data_type.fields().unwrap()[1].data_type.name(), "host.word");
@@ -208,7 +208,7 @@ fn a_byte_order_for_each_field_is_a_value() {
 #[test]
 fn only_a_range_is_decoded_and_size_bounds_are_passed_on() {
     let codec = codec("test.part", &Value::Null, &Representation::Bytes(Size::Unknown)).unwrap();
-    let Codec::BytesToBytes(codec) = codec else { panic!("another form") };
+    let Codec::BytesToBytes(codec) = codec else { panic!("unexpected kind of codec") };
     for (decoded, encoded) in [
         (Size::Exact(7), Size::AtMost(7)),
         (Size::AtMost(u64::MAX), Size::AtMost(u64::MAX)),
@@ -248,7 +248,7 @@ fn a_host_runs_the_chains_of_a_codec() {
     let array = words(2);
     let configuration = json!({"codecs": ["host.raw", "host.plus"]});
     let made = codec("test.counted", &configuration, &Representation::Array(array.clone())).unwrap();
-    let Codec::Composite(codec) = made else { panic!("another form") };
+    let Codec::Composite(codec) = made else { panic!("unexpected kind of codec") };
     let names: Vec<_> = codec.chains()[0].links().iter().map(|link| link.name().to_owned()).collect();
     assert_eq!(names, ["host.raw", "host.plus"]);
     let mut encoded = Output::at_most(9);
@@ -268,7 +268,7 @@ fn a_host_runs_the_chains_of_a_codec() {
 fn a_shard_is_a_value_with_chains_of_the_host() {
     let configuration = json!({"codecs": ["host.raw", "host.plus"], "index_codecs": ["host.raw"]});
     let made = codec("test.shard", &configuration, &Representation::Array(words(6))).unwrap();
-    let Codec::Shard(shard) = made else { panic!("another form") };
+    let Codec::Shard(shard) = made else { panic!("unexpected kind of codec") };
     assert_eq!((&*shard.inner_shape, shard.index_at_start), (&[2][..], true));
     assert_eq!((shard.inner_codecs.links().len(), shard.index_codecs.links().len()), (2, 1));
     let shape_of = |chain: &CodecChain| match &chain.links()[0].decoded {
@@ -290,7 +290,7 @@ fn a_codec_that_neither_side_has_is_unknown() {
 
 #[test]
 fn a_codec_that_only_the_host_has_is_translated_there() {
-    let Functions::Codec(imported) = functions("test.counted") else { panic!("another kind") };
+    let Functions::Codec(imported) = functions("test.counted") else { panic!("unexpected kind") };
     let decoded = Representation::Array(words(2));
     let translated =
         |format| creating(&Value::Null, |creation| imported.translate(creation, &decoded, format)).0;

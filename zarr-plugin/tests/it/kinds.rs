@@ -63,7 +63,9 @@ fn codecs_encode_and_decode() {
         ((Format::V3, "kinds.xor"), json!({"key": 15}), [5, 4, 5, 107]),
         ((Format::V3Draft, "https://example.org/kinds/xor/1.0"), json!({"key": 0}), [10, 11, 10, 100]),
     ] {
-        let Codec::BytesToBytes(codec) = codec(name, &configuration, &bytes) else { panic!("another form") };
+        let Codec::BytesToBytes(codec) = codec(name, &configuration, &bytes) else {
+            panic!("unexpected kind of codec")
+        };
         assert_eq!(codec.encoded_size(Size::AtMost(9)), Size::AtMost(9));
         let mut output = Output::at_most(4);
         codec.encode(&[10, 11, 10, 100], &mut output).unwrap();
@@ -87,7 +89,7 @@ fn codecs_encode_and_decode() {
     );
 
     let Codec::Checksum(sum) = codec((Format::V3, "kinds.sum"), &Value::Null, &bytes) else {
-        panic!("another form")
+        panic!("unexpected kind of codec")
     };
     let mut checksum = [0; 4];
     sum.checksum(&[1, 2], &mut checksum).unwrap();
@@ -104,7 +106,7 @@ fn a_data_type_and_the_codec_that_packs_it_work_together() {
     let array = uint12(&registry, &[3]);
     let decoded = Representation::Array(array.clone());
     let codec = create_in(&registry, (Format::V3, "kinds.pack12"), &Value::Null, &decoded).unwrap();
-    let Codec::ArrayToBytes(codec) = codec else { panic!("another form") };
+    let Codec::ArrayToBytes(codec) = codec else { panic!("unexpected kind of codec") };
     assert_eq!(codec.encoded_size(&array).unwrap(), Size::Exact(5));
     let mut output = Output::at_most(9);
     codec.encode(&array, &numbers(&[0x123, 0x456, 0x789]), &mut output).unwrap();
@@ -203,7 +205,7 @@ fn a_store_holds_values_also_inside_a_transformer() {
     let uri = "https://example.org/kinds/masked/1.0";
     let plugin = registry.storage_transformers().find(Format::V3Draft, uri, &reading).unwrap();
     let made = (plugin.create)(&creation(&registry, &reading, &configuration), &[4]).unwrap();
-    let StorageTransformer::Wrap(masked) = made else { panic!("another form") };
+    let StorageTransformer::Wrap(masked) = made else { panic!("expected a wrapper") };
     let masked = masked.wrap(Arc::clone(&store), &Prefix::new("x/").unwrap());
     masked.set(&key("x/c"), b"\0\x01\x02".into()).unwrap();
     masked.set(&key("y"), b"\0\x01\x02".into()).unwrap();

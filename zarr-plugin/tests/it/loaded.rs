@@ -89,7 +89,7 @@ fn codecs_in_rust_and_in_c_encode_and_decode() {
     for (library, manifest) in [(in_rust(), &EXTENSIONS), (&in_c(&[])[..], &XOR_C)] {
         let (_installed, registry) = registered(library, manifest);
         let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
-            panic!("another form")
+            panic!("unexpected kind of codec")
         };
         let decoded: Vec<u8> = (0..=255).cycle().take(100_000).collect();
         let mut encoded = Output::at_most(100_000);
@@ -112,7 +112,7 @@ fn output_above_the_limit_of_the_host_is_an_error() {
     for (library, manifest) in [(in_rust(), &EXTENSIONS), (&in_c(&[])[..], &XOR_C)] {
         let (_installed, registry) = registered(library, manifest);
         let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
-            panic!("another form")
+            panic!("unexpected kind of codec")
         };
         let error = codec.decode(&[0; 11], &mut Output::at_most(10)).unwrap_err();
         assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 10), "{error}");
@@ -141,7 +141,7 @@ fn a_loaded_codec_is_found_by_its_identifiers_of_all_formats() {
         (Format::V3Draft, "https://example.org/codecs/xor/1.0"),
     ] {
         let codec = create_in(&registry, name, &json!({"key": 1}), &decoded).unwrap();
-        let Codec::BytesToBytes(codec) = codec else { panic!("another form") };
+        let Codec::BytesToBytes(codec) = codec else { panic!("unexpected kind of codec") };
         assert_eq!(codec.encoded_size(Size::Exact(4)), Size::Exact(4));
     }
 }
@@ -151,7 +151,7 @@ fn a_loaded_codec_is_found_by_its_identifiers_of_all_formats() {
 fn a_loaded_checksum_is_a_checksum() {
     let (_installed, registry) = extensions();
     let Codec::Checksum(codec) = create(&registry, "example.sum", &Value::Null).unwrap() else {
-        panic!("another form")
+        panic!("unexpected kind of codec")
     };
     assert_eq!((codec.size(), codec.at_start()), (1, false));
     let mut checksum = [0];
@@ -171,7 +171,7 @@ fn a_data_type_and_the_codec_that_packs_it_work_together() {
     );
     let decoded = Representation::Array(array.clone());
     let codec = create_in(&registry, (Format::V3, "example.pack12"), &Value::Null, &decoded).unwrap();
-    let Codec::ArrayToBytes(codec) = codec else { panic!("another form") };
+    let Codec::ArrayToBytes(codec) = codec else { panic!("unexpected kind of codec") };
     assert_eq!(codec.encoded_size(&array).unwrap(), Size::Exact(5));
     let mut encoded = Output::at_most(100);
     codec.encode(&array, &elements(&[0x123, 0x456, 0x789]), &mut encoded).unwrap();
@@ -214,7 +214,7 @@ fn a_codec_can_return_another_data_type() {
     let of_two_bytes = ArrayRepresentation { data_type: Arc::new(UInt16), ..array(&registry, &[2]) };
     let decoded = Representation::Array(of_two_bytes.clone());
     let codec = create_in(&registry, (Format::V3, "example.narrow"), &Value::Null, &decoded).unwrap();
-    let Codec::ArrayToArray(codec) = codec else { panic!("another form") };
+    let Codec::ArrayToArray(codec) = codec else { panic!("unexpected kind of codec") };
     let encoded = codec.encoded(&of_two_bytes).unwrap();
     assert_eq!((encoded.data_type.name(), &encoded.shape[..]), ("example.uint12".into(), &[2][..]));
     assert_eq!(encoded.fill_value, FillValue::zero(2));
@@ -351,7 +351,7 @@ fn a_generic_extension_provides_dimension_names() {
 fn many_threads_use_one_instance() {
     let (_installed, registry) = extensions();
     let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 3})).unwrap() else {
-        panic!("another form")
+        panic!("unexpected kind of codec")
     };
     std::thread::scope(|scope| {
         for thread in 0..8u8 {
@@ -407,7 +407,7 @@ fn a_failure_of_a_plugin_is_not_reported_as_corrupt_data() {
     let both = |status: u8| {
         let (_installed, registry) = registered(&in_c(&[&format!("IN_RUN=return {status}")]), &XOR_C);
         let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 1})).unwrap() else {
-            panic!("another kind of codec");
+            panic!("unexpected kind of codec");
         };
         let decoded = codec.decode(&[1], &mut Output::exactly(1)).unwrap_err();
         (decoded, codec.encode(&[1], &mut Output::exactly(1)).unwrap_err())

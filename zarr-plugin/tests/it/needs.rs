@@ -67,7 +67,7 @@ fn only_the_trusted_version_of_a_needed_library_runs() {
     let mut registry = Registry::empty();
     assert_eq!(loader.register(&mut registry), []);
     let Codec::BytesToBytes(codec) = create(&registry, "example.xor", &json!({"key": 1})).unwrap() else {
-        panic!("another kind of codec");
+        panic!("unexpected kind of codec");
     };
     // The file is read only once, so its replacement does not run.
     library(using.folder.path(), "libzarr-needed-a.so.1", 8);

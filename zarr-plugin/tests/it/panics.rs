@@ -90,7 +90,7 @@ pub(crate) fn in_codecs() -> Vec<String> {
     }
     // After a panic the size is unknown; later calls report the reason.
     let Ok(Codec::BytesToBytes(codec)) = made("bytes to bytes", "encoded_size") else {
-        panic!("another form")
+        panic!("unexpected kind of codec")
     };
     assert_eq!(codec.encoded_size(Size::Exact(3)), Size::Unknown);
     assert!(codec.encode(&[1], &mut Output::at_most(9)).is_err());
@@ -286,7 +286,7 @@ pub(crate) fn in_transformers() -> Vec<String> {
     let plugin = registry.storage_transformers().find(Format::V3, "example.panic", &reading).unwrap();
     let wrapped = |place: &str| {
         let made = (plugin.create)(&creation(registry, &reading, &json!({"in": place})), &[1])?;
-        let StorageTransformer::Wrap(made) = made else { panic!("another form") };
+        let StorageTransformer::Wrap(made) = made else { panic!("expected a wrapper") };
         Ok::<_, Invalid>(made.wrap(Arc::new(Empty), &Prefix::root()))
     };
     let mut said = vec![text(wrapped("create"))];

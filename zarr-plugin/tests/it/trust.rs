@@ -321,7 +321,7 @@ fn overwriting_an_open_library_has_no_effect() {
     let (installed, registry) = extensions();
     let codec = create(&registry, "example.xor", &json!({"key": 1})).unwrap();
     fs::write(installed.library(), vec![0; in_rust().len()]).unwrap();
-    let Codec::BytesToBytes(codec) = codec else { panic!("another form") };
+    let Codec::BytesToBytes(codec) = codec else { panic!("unexpected kind of codec") };
     let mut encoded = Output::at_most(1);
     codec.encode(&[2], &mut encoded).unwrap();
     assert_eq!(encoded.written(), [3]);

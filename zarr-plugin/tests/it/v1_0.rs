@@ -32,7 +32,7 @@ fn the_libraries_are_unchanged() {
 
 #[test]
 fn a_manifest_of_version_1_is_refused() {
-    // A copy that others cannot write, whatever the umask was at checkout.
+    // A copy that others cannot write, independent of the umask at checkout.
     let folder = tempfile::tempdir().unwrap();
     for (name, _) in LIBRARIES {
         fs::write(folder.path().join(format!("{name}-1.0.0-linux_amd64.so")), library(name)).unwrap();

@@ -254,7 +254,7 @@ fn erasing_again_finishes_an_interrupted_call_and_leaves_other_files() {
 }
 
 #[test]
-fn all_files_below_a_node_are_erased_when_asked_for() {
+fn all_files_below_a_node_are_erased_on_request() {
     let place = Place::new();
     let store = place.at("store");
     create(&store, &[]);

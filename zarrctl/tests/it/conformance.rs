@@ -64,7 +64,7 @@ fn unknown_plugins_and_levels_are_named() {
 }
 
 #[test]
-fn an_empty_store_is_checked_and_another_one_is_refused() {
+fn a_store_is_checked_only_if_it_is_empty() {
     let place = Place::new();
     let store = place.at("new");
     let json = place.at("a.json");

@@ -191,7 +191,7 @@ fn a_copy_onto_or_into_itself_is_refused() {
 }
 
 #[test]
-fn names_of_v2_in_any_script_are_copied_unless_strictly() {
+fn v2_names_in_any_script_are_copied_except_in_strict_mode() {
     let place = Place::new();
     place.file("source/.zgroup", br#"{"zarr_format":2}"#);
     let zarray =

@@ -104,7 +104,7 @@ fn unsuitable_files_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn raw_is_little_endian_in_c_order_whatever_is_stored() {
+fn raw_output_is_always_little_endian_in_c_order() {
     for (format, dtype) in [("v2", ">i4"), ("v2", "<i4"), ("v3", "int32"), ("v3-draft", "int32")] {
         let place = Place::new();
         let store = place.at("store");
@@ -164,7 +164,7 @@ fn element(format: &str, dtype: &str, raw: &[u8]) -> [String; 2] {
 }
 
 #[test]
-fn elements_are_the_same_in_json_whatever_the_format_of_the_store() {
+fn json_elements_do_not_depend_on_the_format_of_the_store() {
     let float = 15.536_119_f32.to_le_bytes();
     let time = 978_307_205_i64.to_le_bytes();
     let none = i64::MIN.to_le_bytes();
@@ -264,7 +264,7 @@ fn unknown_file_extensions_need_a_format() {
 }
 
 #[test]
-fn files_of_other_formats_are_not_taken_for_raw_bytes() {
+fn files_of_other_formats_are_not_read_as_raw_bytes() {
     let place = Place::new();
     let store = created(&place, "v3", "4", "uint8");
     for (name, part) in [

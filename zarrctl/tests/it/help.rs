@@ -43,7 +43,7 @@ fn examples(help: &str) -> Vec<&str> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn help_texts_are_the_ones_of_the_snapshot() {
+fn help_texts_match_the_snapshot() {
     let texts = verbs().into_iter().map(|verb| {
         let command = [&["zarrctl".to_owned()], &verb[..], &["--help".to_owned()]].concat().join(" ");
         format!("$ {command}\n{}\n", help(&verb))

@@ -58,7 +58,7 @@ fn a_folder_that_an_interrupted_copy_leaves_is_emptied() {
 }
 
 #[test]
-fn chunks_outside_of_the_shape_are_found_and_removed() {
+fn chunks_outside_the_shape_are_found_and_removed() {
     let place = Place::new();
     let store = place.at("store");
     create(&store, "/a");
@@ -138,7 +138,7 @@ fn a_folder_with_chunks_and_without_a_hierarchy_is_reported_with_the_command_tha
 }
 
 #[test]
-fn info_warns_of_chunks_outside_of_the_shape() {
+fn info_warns_of_chunks_outside_the_shape() {
     let place = Place::new();
     let store = place.at("store");
     create(&store, "/a");

@@ -564,7 +564,7 @@ fn a_plugin_of_abi_version_1_is_refused_with_the_remedy() {
     fs::create_dir_all(home.plugins()).unwrap();
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../zarr-plugin/tests/v1.0");
     for file in ["abi-1-0-c.toml", "abi-1-0-c-1.0.0-linux_amd64.so"] {
-        // `fs::copy` would keep the mode of the checkout.
+        // `fs::copy` would preserve the mode of the checkout.
         fs::write(home.plugins().join(file), fs::read(format!("{stored}/{file}")).unwrap()).unwrap();
     }
     let refused = "it uses version 1 of the plugin ABI, expected version 2; build it again with the crate \

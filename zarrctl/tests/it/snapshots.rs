@@ -248,7 +248,7 @@ const SECTIONS: [Section; 14] = [
 ];
 
 #[test]
-fn messages_are_the_ones_of_the_snapshot() {
+fn messages_match_the_snapshot() {
     let place = Place::new();
     assert!(run(&["demo", &place.at("demo")]).status.success());
     assert!(run(&["pack", &place.at("demo/v3"), &place.at("demo.zip")]).status.success());

@@ -74,7 +74,7 @@ fn open(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     Ok(metadata.is_file().then_some((file, metadata)))
 }
 
-/// Checks whether a file does not exist. For a key below another key, a file is in the place of a folder.
+/// Checks whether an error means a missing file. For a key below another key, a parent folder is a file.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -48,7 +48,7 @@ unsafe extern "C" fn destroy(this: *mut c_void) {
     contained(|| drop(codec));
 }
 
-/// Returns the codec behind `this`.
+/// Returns the codec that `this` points to.
 ///
 /// # Safety
 ///

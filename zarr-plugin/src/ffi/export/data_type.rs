@@ -29,7 +29,7 @@ pub(crate) static SHOWN: DataTypeVtable = DataTypeVtable {
     inner: Some(inner),
 };
 
-/// Returns the data type behind `this`.
+/// Returns the data type that `this` points to.
 ///
 /// # Safety
 ///

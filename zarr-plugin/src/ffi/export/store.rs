@@ -90,7 +90,7 @@ unsafe extern "C" fn release(this: *mut c_void) {
     contained(|| drop(store));
 }
 
-/// Returns the store behind `this`.
+/// Returns the store that `this` points to.
 ///
 /// # Safety
 ///

@@ -38,7 +38,7 @@ callbacks! {
             StorageTransformer::Wrap(transformer) => {
                 this.write(Box::into_raw(Box::new(transformer)).cast());
             }
-            // The host adds the codecs that have no document.
+            // The host adds the codecs, which do not have a document.
             StorageTransformer::Shard(shard)
                 if shard.index_codecs.links().iter().all(|link| link.document.is_none()) =>
             {

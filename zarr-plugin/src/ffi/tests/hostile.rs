@@ -127,7 +127,9 @@ fn invalid_codecs_are_refused() {
 fn missing_functions_are_errors_or_have_a_fallback() {
     let instance = CodecInstance { form: abi::FORM_BYTES_TO_BYTES, ..EMPTY_INSTANCE };
     let vtable = CodecVtable { decode: Some(copy), ..NOTHING };
-    let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else { panic!("another form") };
+    let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else {
+        panic!("unexpected kind of codec")
+    };
     let error = codec.encode(&[1], &mut Output::at_most(1)).unwrap_err().to_string();
     assert_eq!(error, "plugin hostile 1.0.0 failed: it has no function `encode`");
     assert_eq!(codec.encoded_size(Size::Exact(1)), Size::Unknown);
@@ -145,7 +147,7 @@ unsafe extern "C" fn copy(
     to: *mut abi::Output,
     _: *mut Buf,
 ) -> i32 {
-    // SAFETY: what a host lends for a call; there is no more than room for what is reserved.
+    // SAFETY: the host lends these pointers for the call, and the function writes only reserved bytes.
     unsafe {
         if (*to).capacity < from.len && ((*to).reserve.unwrap())(to, from.len) != abi::OK {
             return abi::LIMIT_EXCEEDED;
@@ -175,7 +177,9 @@ unsafe extern "C" fn too_few(
 fn an_incomplete_range_is_an_error() {
     let instance = CodecInstance { form: abi::FORM_BYTES_TO_BYTES, ..EMPTY_INSTANCE };
     let vtable = CodecVtable { decode_range: Some(too_few), ..NOTHING };
-    let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else { panic!("another form") };
+    let Codec::BytesToBytes(codec) = codec_of(instance, vtable).unwrap() else {
+        panic!("unexpected kind of codec")
+    };
     let error = codec.decode_range(&[1, 2, 3], 1..2, &mut Output::at_most(9)).unwrap_err().to_string();
     assert_eq!(error, "chunk is corrupt: bytes 1 to 2 are requested of 0");
 }
@@ -207,7 +211,7 @@ fn a_failure_without_a_text_is_a_failure() {
         vtable: std::ptr::from_ref(&CodecVtable { create: Some(create_nothing), ..NOTHING }).cast(),
         configuration_schema_json: crate::ffi::lend(b""),
     };
-    // SAFETY: it lies as the ABI has it, and its texts stay.
+    // SAFETY: the item has the layout of the ABI, and its texts are static.
     let imported =
         unsafe { crate::ffi::import::Imported::<CodecVtable>::new(&item, Arc::from("plugin hostile 1.0.0")) };
     let decoded = Representation::Bytes(Size::Unknown);

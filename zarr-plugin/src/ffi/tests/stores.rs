@@ -74,7 +74,7 @@ impl Store for Counting {
     }
 }
 
-/// Returns the store behind two ABI boundaries: a host passes it to a library, which passes it to another library.
+/// Returns the store as seen through two ABI boundaries: a host passes it to a library, which passes it to another one.
 fn twice(kind: IoKind) -> (Arc<dyn Store>, Arc<AtomicUsize>) {
     let listed = Arc::new(AtomicUsize::new(0));
     let mut store: Arc<dyn Store> = Arc::new(Counting { kind, listed: Arc::clone(&listed) });

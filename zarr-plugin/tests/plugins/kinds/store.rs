@@ -87,7 +87,7 @@ impl StoreConfiguration for ShelfConfiguration {
     }
 }
 
-/// The store has no URL.
+/// Returns an error: the store does not have a URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(Invalid::new(format!("`{url}`: this store is opened with a JSON description")).into())
 }

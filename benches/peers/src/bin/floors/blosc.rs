@@ -24,7 +24,7 @@ pub(crate) struct Blosc {
 
 /// Encodes to the beginning of `encoded` and returns the number of written bytes.
 pub(crate) fn encode(blosc: Blosc, decoded: &[u8], encoded: &mut [u8]) -> Result<usize, Failure> {
-    // SAFETY: both pointers come from slices with the lengths that are given, which do not overlap, and the name
+    // SAFETY: both pointers come from slices with the passed lengths, which do not overlap, and the name
     // ends in NUL. The library reads `decoded.len()` and writes at most `encoded.len()` bytes.
     let size = unsafe {
         blosc_compress_ctx(
@@ -45,7 +45,7 @@ pub(crate) fn encode(blosc: Blosc, decoded: &[u8], encoded: &mut [u8]) -> Result
 
 /// Decodes the output of [`encode`], which must fill `decoded`.
 pub(crate) fn decode(encoded: &[u8], decoded: &mut [u8]) -> Result<(), Failure> {
-    // SAFETY: `encoded` was made by this program, so that its header says how long it is; at most `decoded.len()`
+    // SAFETY: this program created `encoded`, so its header has its length; at most `decoded.len()`
     // bytes are written, and the slices do not overlap.
     let size = unsafe {
         blosc_decompress_ctx(encoded.as_ptr().cast(), decoded.as_mut_ptr().cast(), decoded.len(), 1)
