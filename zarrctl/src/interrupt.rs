@@ -13,8 +13,16 @@ pub(crate) use store::Interruptible;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The state for the signal handler, which concerns the whole process.
-static STATE: Mutex<State> =
-    Mutex::new(State { is_stopping: false, writing: 0, temporary: Vec::new(), left: String::new() });
+static STATE: Mutex<State> = Mutex::new(State {
+    is_stopping: false,
+    writing: 0,
+    has_written: false,
+    temporary: Vec::new(),
+    left: LEFT,
+});
+
+/// The messages before [`watch`].
+const LEFT: Left = Left { unwritten: String::new(), written: String::new() };
 
 /// Notified when a write ends.
 static WRITTEN: Condvar = Condvar::new();
@@ -23,19 +31,47 @@ struct State {
     is_stopping: bool,
     /// Threads that are writing values.
     writing: usize,
+    /// Whether a write has begun since [`watch`].
+    has_written: bool,
     temporary: Vec<PathBuf>,
-    left: String,
+    left: Left,
+}
+
+/// Messages about what an interrupted command leaves.
+#[derive(Debug)]
+pub(crate) struct Left {
+    /// The message if no write has begun.
+    pub(crate) unwritten: String,
+    /// The message otherwise.
+    pub(crate) written: String,
+}
+
+impl Left {
+    /// Describes a command that changes a store value by value.
+    pub(crate) fn values(written: String) -> Self {
+        Self { unwritten: "nothing was written".to_owned(), written }
+    }
+
+    /// Describes a command that writes one file, which appears when it is complete.
+    pub(crate) fn file(file: &Path) -> Self {
+        let file = file.display();
+        Self { unwritten: format!("`{file}` was not written"), written: format!("`{file}` was written") }
+    }
 }
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Handles signals from now on. `left` is the message about remaining files.
+/// Handles signals from now on. The message about an interrupt contains one of `left`.
 ///
 /// If the thread that waits for signals cannot be started, signals end the program immediately.
-pub(crate) fn watch(left: String) -> Result<(), crate::failure::Failure> {
-    state().left = left;
+pub(crate) fn watch(left: Left) -> Result<(), crate::failure::Failure> {
+    {
+        let mut state = state();
+        state.left = left;
+        state.has_written = false;
+    }
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGINT, SIGTERM};
@@ -66,7 +102,8 @@ fn end(signal: i32) {
         // `clean` finds files that cannot be removed here.
         let _left = std::fs::remove_file(file);
     }
-    crate::printer::note(&format!("interrupted; {}", state.left));
+    let left = if state.has_written { &state.left.written } else { &state.left.unwritten };
+    crate::printer::note(&format!("interrupted; {left}"));
     // The exit status that shells use for signals.
     std::process::exit(128 + signal);
 }
@@ -84,6 +121,7 @@ pub(crate) fn writing() -> Writing {
         state = WRITTEN.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
     state.writing += 1;
+    state.has_written = true;
     Writing(())
 }
 

@@ -154,25 +154,52 @@ pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed
     }
 }
 
-/// The difference between listed nodes and nodes with documents, in words.
+/// Warns if the consolidated metadata list nodes below `path` without documents. `nodes` are those with documents, which
+/// alone are copied.
+pub(crate) fn warn_of_missing_documents(hierarchy: &Hierarchy, path: &NodePath, nodes: &[NodeEntry]) {
+    let options = OpenOptions::new().format(hierarchy.format());
+    let consolidated = Hierarchy::open_with(Arc::clone(hierarchy.store()), hierarchy.context(), options);
+    let listed = match consolidated {
+        Ok(consolidated) if !consolidated.is_consolidated() => return,
+        consolidated => consolidated.and_then(|consolidated| consolidated.walk(path)),
+    };
+    let what = match listed {
+        Ok(listed) => {
+            let missing = missing_in(&listed, nodes);
+            with_paths("list nodes without documents, which are not copied:", &missing)
+        }
+        Err(error) => Some(format!("cannot be compared with the documents of the nodes: {}", chain(&error))),
+    };
+    if let Some(what) = what {
+        warn(&format!("the consolidated metadata {what}"));
+    }
+}
+
+/// Returns the difference between listed nodes and nodes with documents, in words.
 fn different_nodes(listed: &[NodeEntry], own: &[NodeEntry]) -> Option<String> {
-    let missing_in = |some: &[NodeEntry], others: &[NodeEntry]| -> Vec<String> {
-        let others: HashSet<_> = others.iter().map(|node| (&node.path, node.kind.is_group())).collect();
-        let missing = some.iter().filter(|node| !others.contains(&(&node.path, node.kind.is_group())));
-        missing.map(|node| node.path.to_string()).collect()
-    };
-    let part = |words: &str, paths: Vec<String>| {
-        let first = paths.first()?;
-        let more = paths.len() - 1;
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        Some(format!("{words} {first}{more}"))
-    };
     let parts = [
-        part("list nodes without documents:", missing_in(listed, own)),
-        part("do not list", missing_in(own, listed)),
+        with_paths("list nodes without documents:", &missing_in(listed, own)),
+        with_paths("do not list", &missing_in(own, listed)),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", and "))
+}
+
+/// Returns the nodes of `some` that are not in `others`.
+fn missing_in<'n>(some: &'n [NodeEntry], others: &[NodeEntry]) -> Vec<&'n NodePath> {
+    let others: HashSet<_> = others.iter().map(|node| (&node.path, node.kind.is_group())).collect();
+    let missing = some.iter().filter(|node| !others.contains(&(&node.path, node.kind.is_group())));
+    missing.map(|node| &node.path).collect()
+}
+
+/// Returns `words` with the first path and the number of other paths; `None` without paths.
+fn with_paths(words: &str, paths: &[&NodePath]) -> Option<String> {
+    let first = paths.first()?;
+    let more = match paths.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("{words} {first}{more}"))
 }
 
 /// Opens a hierarchy for changes. Archives are refused.

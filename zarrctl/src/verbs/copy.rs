@@ -16,7 +16,7 @@ use zarr_kit::{
 use crate::arguments::{Copy, Reading};
 use crate::describe::problems;
 use crate::failure::{Failure, chain};
-use crate::interrupt;
+use crate::interrupt::{self, Left};
 use crate::losses::Losses;
 use crate::lossless::check_a_chunk;
 use crate::opening::{self, Opened, existing, open_documents};
@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let there = existing.as_ref().and_then(|hierarchy| hierarchy.entry_point()).cloned();
     let (entry_point, mut losses) = entry_point(&source, &root, format, there);
     let nodes = source.walk(&root)?;
+    opening::warn_of_missing_documents(&source, &root, &nodes);
     let (mut planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
     let others = Others::find(&source, &nodes, format, &mut losses)?;
     refused.extend(rehearse(&planned, &context, format, entry_point.as_ref(), arguments.lossy)?);
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     if !losses.is_empty() {
         note_lines(&format!("warning: the copy loses some metadata:\n{losses}"));
     }
-    interrupt::watch(left_text(&arguments.destination))?;
+    interrupt::watch(Left::values(left_text(&arguments.destination)))?;
     let destination = match existing {
         Some(existing) => opening::opened(existing),
         None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,

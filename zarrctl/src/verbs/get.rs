@@ -18,7 +18,7 @@ use crate::forms::npy::NpyWriter;
 use crate::forms::raw::{RawWriter, little_endian};
 use crate::forms::summary::summarise;
 use crate::hints;
-use crate::interrupt::{self, Temporary};
+use crate::interrupt::{self, Left, Temporary};
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
 use crate::slabs;
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
         return write(&array, &along, &mut *writer, &mut standard_output());
     };
     let place = |error: Failure| error.while_at(&format!("writing `{}`", file.display()));
-    interrupt::watch(format!("`{}` was not written", file.display()))?;
+    interrupt::watch(Left::file(file))?;
     if is_special(file) {
         let mut output = File::options().write(true).open(file).map_err(|error| place(error.into()))?;
         return write(&array, &along, &mut *writer, &mut output).map_err(place);

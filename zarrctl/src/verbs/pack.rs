@@ -10,7 +10,7 @@ use zarr_kit::{Format, Node, NodePath};
 use crate::arguments::Pack;
 use crate::durable;
 use crate::failure::Failure;
-use crate::interrupt::{self, Temporary};
+use crate::interrupt::{self, Left, Temporary};
 use crate::opening::open_documents;
 use crate::terminal::{Progress, size};
 use crate::verbs::copy::folder;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    interrupt::watch(format!("`{}` was not written", arguments.file.display()))?;
+    interrupt::watch(Left::file(&arguments.file))?;
     let file = builder.prefix(TEMPORARY).tempfile_in(parent).map_err(at)?;
     let _removed = Temporary::new(file.path());
     pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut show)

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::forms::npy::{Header, to_c_order};
 use crate::forms::reorder;
 use crate::hints;
-use crate::interrupt;
+use crate::interrupt::{self, Left};
 use crate::opening::open_to_change;
 use crate::slabs;
 use crate::terminal::Progress;
@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &Put) -> Result<(), Failure> {
     let array = hierarchy.array_with(hierarchy.path(&arguments.path)?, options);
     let array = array.map_err(|error| hints::of_node(error, &hierarchy))?;
     let along = slabs::parse(arguments.select.as_deref(), &array)?;
-    interrupt::watch(format!("elements written before remain in {} of `{}`", array.path(), arguments.store))?;
+    let left = format!("elements written before remain in {} of `{}`", array.path(), arguments.store);
+    interrupt::watch(Left::values(left))?;
     put(&array, &along, arguments, hierarchy.context().registry()).map_err(|failure| match failure {
         // Errors of the engine name the array and chunk.
         Failure::Fault(error) if error.is::<zarr_kit::Error>() => Failure::Fault(error),

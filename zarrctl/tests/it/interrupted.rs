@@ -284,7 +284,7 @@ mod signals {
     }
 
     #[test]
-    fn an_interrupted_put_reports_what_remains() {
+    fn an_interrupted_put_without_elements_reports_that_nothing_was_written() {
         let place = Place::new();
         let store = place.at("store");
         bytes(&["create", &store, "/a", "--shape", "10", "--dtype", "int8"]);
@@ -292,6 +292,28 @@ mod signals {
         command.args(["put", &store, "/a", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
         let output = interrupted(command.spawn().unwrap(), "-INT", 1 << 1);
         assert_eq!(output.status.code(), Some(130), "{}", messages(&output));
-        assert!(messages(&output).starts_with("interrupted; elements written before remain in /a of `"));
+        assert_eq!(messages(&output), "interrupted; nothing was written\n");
+        assert_eq!(place.files("store/a"), ["zarr.json"]);
+    }
+
+    #[test]
+    fn an_interrupted_copy_reports_whether_files_remain() {
+        let place = Place::new();
+        let store = place.at("store");
+        bytes(&["create", &store, "/a", "--shape", "4000", "--chunks", "1", "--dtype", "int8"]);
+        bytes(&["put", &store, "/a", &place.file("elements.raw", &[1; 4000]), "--format", "raw"]);
+        for (number, delay) in [0, 0, 20, 50].into_iter().enumerate() {
+            let copy = format!("copy{number}");
+            let mut command = program();
+            command.args(["copy", &store, &place.at(&copy), "--codec", "gzip"]).stderr(Stdio::piped());
+            let child = command.spawn().unwrap();
+            let output = interrupted_after(child, "-TERM", 1 << 14, Duration::from_millis(delay));
+            if output.status.code() == Some(0) {
+                continue;
+            }
+            let expected =
+                if place.files(&copy).is_empty() { "nothing was written" } else { "chunks remain" };
+            assert!(messages(&output).contains(expected), "{}: {:?}", messages(&output), place.files(&copy));
+        }
     }
 }
