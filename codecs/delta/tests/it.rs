@@ -272,7 +272,7 @@ fn a_type_that_differs_from_that_of_the_chunk_is_refused() {
     {
         let error = creating(dtype, "", number, ByteOrder::Little, Mode::Lenient).unwrap_err();
         assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{dtype}: {error}");
-        assert!(error.to_string().contains("and the chunk holds"), "{error}");
+        assert!(error.to_string().contains("but the chunk holds"), "{error}");
     }
     let error = creating(">i4", "", INT32, ByteOrder::Little, Mode::Lenient).unwrap_err();
     assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{error}");

@@ -302,7 +302,7 @@ fn a_type_that_differs_from_that_of_the_chunk_is_refused() {
     for (dtype, number) in [("<f4", FLOAT64), ("<i4", FLOAT32), ("<u4", INT32)] {
         let error = creating(dtype, "", number, ByteOrder::Little).unwrap_err();
         assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{dtype}: {error}");
-        assert!(error.to_string().contains("and the chunk holds"), "{error}");
+        assert!(error.to_string().contains("but the chunk holds"), "{error}");
     }
     let error = creating(">f8", "", FLOAT64, ByteOrder::Little).unwrap_err();
     assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{error}");
