@@ -15,7 +15,6 @@ use crate::formats::{self, Files};
 use crate::peers;
 
 /// What documents and chunks may take, and what all of it may.
-const LIMITS: Limits = Limits { document_size: 1 << 16, memory: 1 << 22 };
 const MEMORY: usize = 160 << 20;
 
 /// So many arrays are read, of each so many elements along a dimension, and so many of all.
@@ -34,7 +33,8 @@ static CONTEXTS: LazyLock<[Context; 3]> = LazyLock::new(|| {
 #[expect(clippy::expect_used, reason = "the plugins of the umbrella are those of its tests")]
 pub(crate) fn context() -> Context {
     let context = Context::linked().expect("no two plugins have one identifier");
-    let context = context.with_limits(LIMITS).with_one_thread().with_buffer_pool(0);
+    let limits = Limits::new().with_document_size(1 << 16).with_memory(1 << 22);
+    let context = context.with_limits(limits).with_one_thread().with_buffer_pool(0);
     context.with_undefined_fill(UndefinedFill::Zeros)
 }
 

@@ -7,7 +7,6 @@ use super::Array;
 use crate::error::Error;
 use crate::flight::{self, IN_FLIGHT, IoBudget};
 use crate::shape::for_each_index;
-use crate::stored::erase_values;
 
 impl Array {
     /// The key of the chunk at `index`.
@@ -84,11 +83,14 @@ impl Array {
         }
         let _alone = stored.context().locks.lock_all(indices.iter().map(|index| stored.lock_hash(index)));
         indices.iter().for_each(|index| stored.forget_index(index));
-        Ok(erase_values(&*stored.resolved.store, &keys)?)
+        stored.plan_progress(indices.len());
+        stored.erase_values(&keys)?;
+        stored.advance_progress(indices.len());
+        Ok(())
     }
 
     /// Stores the chunks at `indices` as they are stored in `source`, where their bytes have to mean the same: they are
-    /// not looked at. Chunks that are not stored there stay as they are here. `copied` hears of each when it is done.
+    /// not looked at. Chunks that are not stored there stay as they are here.
     ///
     /// Where requests in flight pay for one of the stores, as many chunks are on their way at once, as long as they have
     /// no more than 64 MiB, and the memory budget of `source` has as many.
@@ -96,24 +98,21 @@ impl Array {
     /// # Errors
     ///
     /// As [`Array::encoded_chunk`] and [`Array::write_encoded_chunk`]. When a store fails, some may be copied.
-    pub fn copy_encoded_chunks(
-        &self,
-        source: &Self,
-        indices: &[Vec<u64>],
-        copied: impl Fn() + Sync,
-    ) -> Result<(), Error> {
+    pub fn copy_encoded_chunks(&self, source: &Self, indices: &[Vec<u64>]) -> Result<(), Error> {
         self.stored.check_writable()?;
+        self.stored.plan_progress(indices.len());
         let [from, to] = [source, self].map(|array| array.stored.resolved.store.read_hints().max_concurrency);
         let decoded = source.stored.resolved.chunk.size().limit();
         let expected = decoded.and_then(|size| usize::try_from(size).ok()).unwrap_or(IN_FLIGHT);
         let io_budget = IoBudget::new(1, source.stored.budget().size() / 2);
         flight::each(indices.len(), from.max(to), |number| {
+            self.stored.context().check_cancelled()?;
             let mut io_permit = io_budget.acquire(expected);
             if let (Some(bytes), _permit) = source.stored.stored_value(&indices[number])? {
                 io_permit.resize(bytes.len());
                 self.write_encoded_chunk(&indices[number], &bytes)?;
             }
-            copied();
+            self.stored.advance_progress(1);
             Ok(())
         })
     }

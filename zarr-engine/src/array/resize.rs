@@ -14,7 +14,7 @@ use crate::copy;
 use crate::error::Error;
 use crate::flight;
 use crate::selection::Selection;
-use crate::stored::{ChunkBox, StoredArray, boxes_between, erase_values};
+use crate::stored::{ChunkBox, StoredArray, boxes_between};
 
 /// Chunks that are looked for by their names rather than in a listing of the array.
 const NAMED: u64 = 1024;
@@ -157,7 +157,7 @@ impl Array {
             }
         }
         if stored.resolved.store.capabilities().erasable {
-            erase_values(&*stored.resolved.store, &added)?;
+            stored.erase_values(&added)?;
         }
         self.trim(&border, old)
     }

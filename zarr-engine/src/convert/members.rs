@@ -9,7 +9,7 @@ use zarr_spec::{
     ByteOrder, DataType, DataTypeError, Format, Invalid, Mode, Object, Reading, Registry, Value,
 };
 
-use crate::error::Error;
+use crate::error::{Error, MissingPlugins, NotInFormat};
 
 /// Where users of v2 look for names of dimensions.
 pub(super) const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
@@ -24,7 +24,7 @@ pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
 
 /// A member that names plugins that this program does not have.
 pub(crate) fn missing_plugins(member: &str, missing: Vec<Unknown>, reason: impl Display) -> Error {
-    Error::MissingPlugins { message: format!("`{member}`: {reason}"), missing }
+    MissingPlugins { message: format!("`{member}`: {reason}"), missing }.into()
 }
 
 /// A member that names one plugin that this program does not have.
@@ -34,7 +34,7 @@ pub(crate) fn unknown(member: &str, unknown: Unknown) -> Error {
 
 /// Something that a format has no form of.
 pub(crate) fn not_in_format(format: Format, reason: impl Into<String>) -> Error {
-    Error::NotInFormat { format, reason: reason.into() }
+    NotInFormat { format, reason: reason.into() }.into()
 }
 
 /// What `format` calls a data type.

@@ -28,7 +28,7 @@ use super::rules::{
     EraseTarget, FormatRules, Found, FoundArray, NewMetadata, NewNode, array_of, below_an_array,
     exists_already, in_the_way, not_a_group,
 };
-use crate::error::Error;
+use crate::error::{Error, NotInFormat};
 use crate::flight;
 use crate::stored::ScalarKey;
 use node_index::{NodeIndex, Nodes};
@@ -450,10 +450,11 @@ impl FormatRules for Draft {
     }
 
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
-        Err(Error::NotInFormat {
+        Err(NotInFormat {
             format: Format::V3Draft,
             reason: "it has no consolidated metadata; v2 and v3 have them".to_owned(),
-        })
+        }
+        .into())
     }
 }
 

@@ -7,6 +7,7 @@ use zarr_spec::NodePath;
 
 use super::Hierarchy;
 use crate::locks::{Hold, NodeGuard};
+use crate::progress::Progress;
 
 impl Hierarchy {
     /// Excludes other changes of the nodes at `paths`, and of all nodes above and below them, until the guard is dropped.
@@ -27,12 +28,16 @@ impl Hierarchy {
 
     /// The same hierarchy for arrays that are read and written under the lock of a node.
     pub(crate) fn under_lock(&self) -> Self {
-        let context = Some(Arc::new(self.context().under_lock()));
-        Self { inner: Arc::clone(&self.inner), context }
+        Self { under_lock: Some(Arc::new(self.context().under_lock())), ..self.clone() }
     }
 
     /// The same hierarchy for callers.
     pub(crate) fn released(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), context: None }
+        Self { under_lock: None, ..self.clone() }
+    }
+
+    /// The same hierarchy whose arrays count their chunks in `progress`.
+    pub(crate) fn with_progress(&self, progress: &Progress) -> Self {
+        Self { context: Some(Arc::new(self.context().clone().with_progress(progress))), ..self.clone() }
     }
 }

@@ -31,7 +31,8 @@ fn filters_come_before_the_compressor_and_are_undone_in_reverse() {
 fn an_unknown_codec_is_named_and_the_metadata_can_still_be_seen() {
     for id in ["nope", "imagecodecs_jpeg2k", "imagecodecs_lerc", "n5_wrapper"] {
         let stored = stored(&json!({"compressor": {"id": id, "level": 5}, "shape": [6]})).with("0", [0; 3]);
-        let Err(Error::NotUnderstood { problems, .. }) = stored.try_array() else { panic!("{id} opens") };
+        let Err(Error::NotUnderstood(error)) = stored.try_array() else { panic!("{id} opens") };
+        let problems = &error.problems;
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].place, "compressor");
         assert_eq!(problems[0].missing[0].identifier, id);
