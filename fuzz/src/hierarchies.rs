@@ -15,7 +15,6 @@ use crate::formats::{self, Files};
 use crate::peers;
 
 /// The limits of the engine, and the memory limit of the whole target in bytes.
-const LIMITS: Limits = Limits { document_size: 1 << 16, memory: 1 << 22 };
 const MEMORY: usize = 160 << 20;
 
 /// The maximum numbers of arrays that are read, of elements per dimension, and of elements per array.
@@ -34,7 +33,8 @@ static CONTEXTS: LazyLock<[Context; 3]> = LazyLock::new(|| {
 #[expect(clippy::expect_used, reason = "the plugins of `zarr-kit` are tested")]
 pub(crate) fn context() -> Context {
     let context = Context::linked().expect("the identifiers of plugins are unique");
-    let context = context.with_limits(LIMITS).with_one_thread().with_buffer_pool(0);
+    let limits = Limits::new().with_document_size(1 << 16).with_memory(1 << 22);
+    let context = context.with_limits(limits).with_one_thread().with_buffer_pool(0);
     context.with_undefined_fill(UndefinedFill::Zeros)
 }
 

@@ -17,9 +17,10 @@ use zarr_spec::{Object, Value};
 
 use crate::attributes::attributes_of;
 use crate::context::ArrayOptions;
-use crate::error::Error;
+use crate::error::{Error, NotUnderstood};
 use crate::hierarchy::Hierarchy;
 use crate::locks::hash;
+use crate::progress::Progress;
 use crate::resolve::{Resolved, UsedFallback, resolve};
 use crate::stored::{ArrayPlace, Opened, StoredArray};
 
@@ -70,7 +71,7 @@ impl Array {
         let store = Arc::clone(hierarchy.store());
         let resolved = resolve(context, metadata, store, &place.chunks, &reading).map_err(|problems| {
             let key = hierarchy.document_key(path).map_or_else(|_| String::new(), |key| key.to_string());
-            Error::NotUnderstood { path: path.clone(), key, problems }
+            Error::from(NotUnderstood { path: path.clone(), key, problems })
         })?;
         let resolved = Arc::new(resolved);
         let warnings = reading.take_warnings();
@@ -79,6 +80,14 @@ impl Array {
         }
         hierarchy.add_warnings(path, warnings);
         Ok(resolved)
+    }
+
+    /// The same array, whose operations count their chunks in `progress`, which can also cancel them.
+    #[must_use]
+    pub fn with_progress(&self, progress: &Progress) -> Self {
+        let hierarchy = self.hierarchy.with_progress(progress);
+        let context = Arc::clone(hierarchy.shared_context());
+        Self { hierarchy, stored: Arc::new(self.stored.in_context(context)) }
     }
 
     /// Returns the hierarchy.

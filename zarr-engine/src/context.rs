@@ -10,8 +10,11 @@ use zarr_spec::host::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
 use crate::budget::{MemoryBudget, usable_memory};
+use crate::error::Error;
 use crate::locks::{ChunkLocks, NodeLocks};
 use crate::memory::BufferPool;
+use crate::progress::Progress;
+use crate::request_limit::RequestLimit;
 
 /// Minimum size in bytes of work that is divided among threads.
 pub(crate) const PARALLEL: usize = 512 << 10;
@@ -88,6 +91,7 @@ pub enum UndefinedFill {
 
 /// Limits on the memory that untrusted data may cause to be allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// The maximum size of a metadata document in bytes, including consolidated metadata. The default is 16 MiB, enough
     /// for the copies of about 15,000 arrays.
@@ -102,11 +106,43 @@ pub struct Limits {
     ///
     /// [`Error::OverBudget`]: crate::Error::OverBudget
     pub memory: u64,
+    /// Requests for chunks that all reads and writes of a context and its clones have in flight at the same time, in stores
+    /// that benefit from concurrency. The default is `None`: each operation has as many as its store benefits from, which
+    /// is typically 64. Operations that find no request free wait for one. Documents and [copies] do not count.
+    ///
+    /// [copies]: crate::Array::copy_encoded_chunks
+    pub requests: Option<usize>,
+}
+
+impl Limits {
+    /// The default limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With documents of at most `size` bytes.
+    #[must_use]
+    pub const fn with_document_size(self, size: usize) -> Self {
+        Self { document_size: size, ..self }
+    }
+
+    /// With a memory budget of `size` bytes.
+    #[must_use]
+    pub const fn with_memory(self, size: u64) -> Self {
+        Self { memory: size, ..self }
+    }
+
+    /// With at most `count` concurrent requests; `None` for no limit.
+    #[must_use]
+    pub const fn with_requests(self, count: Option<usize>) -> Self {
+        Self { requests: count, ..self }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { document_size: 16 << 20, memory: usable_memory() / 4 }
+        Self { document_size: 16 << 20, memory: usable_memory() / 4, requests: None }
     }
 }
 
@@ -134,6 +170,8 @@ pub struct Context {
     group_changes: Arc<AtomicU64>,
     pub(crate) buffer_pool: Arc<BufferPool>,
     pub(crate) budget: Arc<MemoryBudget>,
+    pub(crate) requests: Arc<RequestLimit>,
+    progress: Option<Progress>,
 }
 
 /// Whether rayon's global pool has threads. The pool is created once per process, and a second attempt panics.
@@ -183,6 +221,8 @@ impl Context {
             group_changes: Arc::default(),
             buffer_pool: Arc::new(BufferPool::new(BUFFER_POOL_SIZE)),
             budget: Arc::new(MemoryBudget::new(limits.memory)),
+            requests: Arc::new(RequestLimit::new(limits.requests)),
+            progress: None,
         }
     }
 
@@ -221,10 +261,18 @@ impl Context {
         Self { undefined_fill, ..self }
     }
 
-    /// Sets the limits. The result does not share a memory budget with `self`.
+    /// Sets the limits. The result shares neither the memory budget nor the limit of requests with `self`.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, budget: Arc::new(MemoryBudget::new(limits.memory)), ..self }
+        let budget = Arc::new(MemoryBudget::new(limits.memory));
+        let requests = Arc::new(RequestLimit::new(limits.requests));
+        Self { limits, budget, requests, ..self }
+    }
+
+    /// Counts the chunks of all operations in `progress`, which can also cancel them.
+    #[must_use]
+    pub fn with_progress(self, progress: &Progress) -> Self {
+        Self { progress: Some(progress.clone()), ..self }
     }
 
     /// Returns the limits.
@@ -282,6 +330,18 @@ impl Context {
             Threads::Pool(pool) => pool.current_num_threads(),
             Threads::Scoped(count) => *count,
         }
+    }
+
+    /// Counts the chunks of operations, if that was asked for.
+    pub(crate) fn progress(&self) -> Option<&Progress> {
+        self.progress.as_ref()
+    }
+
+    /// # Errors
+    ///
+    /// [`Error::Cancelled`] if operations are cancelled.
+    pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
+        self.progress.as_ref().map_or(Ok(()), Progress::check)
     }
 
     /// Returns a copy for work that is done while a node is locked. A thread that waits for rayon may run any other

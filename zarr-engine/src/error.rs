@@ -1,6 +1,8 @@
-//! Errors of the engine.
+//! Errors: [`Error`], the contents of its variants, and [`ErrorKind`].
 
+mod details;
 mod kind;
+mod text;
 
 use std::fmt;
 
@@ -8,10 +10,14 @@ use zarr_metadata::DocumentError;
 use zarr_spec::grid::GridError;
 use zarr_spec::host::registry::Unknown;
 use zarr_spec::store::StoreError;
-use zarr_spec::{BoxError, CodecError, DataTypeError, Format, Invalid, Key, NodePath, printable};
+use zarr_spec::{DataTypeError, Invalid, Key, NodePath, printable};
 
 use crate::memory::OutOfMemory;
 
+pub use details::{
+    ChunkError, ChunkKeyError, InTheWay, InvalidDocument, MissingPlugins, NoHierarchy, NotInFormat,
+    NotUnderstood, OtherFormat, OverBudget, UndefinedFillValue, WrongKind,
+};
 pub use kind::ErrorKind;
 
 /// An error of the engine.
@@ -20,136 +26,40 @@ pub use kind::ErrorKind;
 pub enum Error {
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(Box<StoreError>),
     /// There is no hierarchy in the store.
-    #[error("no Zarr hierarchy in {}: {}", printable(.location), printable(.reason))]
-    NoHierarchy {
-        /// The location of the store.
-        location: String,
-        /// The keys that were looked for, and what was found instead.
-        reason: String,
-    },
+    #[error(transparent)]
+    NoHierarchy(Box<NoHierarchy>),
     /// A metadata document does not conform to its format.
-    #[error("document `{}`: {source}", printable(.key))]
-    Document {
-        /// The key of the document.
-        key: String,
-        /// The cause.
-        source: DocumentError,
-    },
+    #[error(transparent)]
+    Document(Box<InvalidDocument>),
     /// There is no node at this path.
     #[error("there is no node at {}", printable(.0))]
     NoNode(NodePath),
     /// The node has the other kind.
-    #[error("{} is {found}, not {wanted}", printable(.path))]
-    WrongKind {
-        /// The path of the node.
-        path: NodePath,
-        /// The kind that was found: "an array" or "a group".
-        found: &'static str,
-        /// The kind that was expected: "an array" or "a group".
-        wanted: &'static str,
-    },
+    #[error(transparent)]
+    WrongKind(Box<WrongKind>),
     /// The node already exists, or another node is in the way.
-    #[error("cannot create {}: {}", printable(.path), printable(.reason))]
-    InTheWay {
-        /// The path of the node that was not created.
-        path: NodePath,
-        /// The reason, such as the node that is in the way.
-        reason: String,
-    },
+    #[error(transparent)]
+    InTheWay(Box<InTheWay>),
     /// Erasing a node would erase a document of another format in the same folder. Nothing was erased.
-    #[error(
-        "cannot erase {}: `{}` is a document of {format} and would be erased, too; nothing was erased",
-        printable(.path), printable(.key)
-    )]
-    OtherFormat {
-        /// The path of the node that was not erased.
-        path: NodePath,
-        /// The key of the document.
-        key: String,
-        /// The format of the document, or its possible formats.
-        format: String,
-    },
+    #[error(transparent)]
+    OtherFormat(Box<OtherFormat>),
     /// The metadata of an array cannot be used.
-    #[error(
-        "array {} cannot be read or written: document `{}`: {}",
-        printable(.path), printable(.key), Listed(.problems)
-    )]
-    NotUnderstood {
-        /// The path of the array.
-        path: NodePath,
-        /// The key of its document.
-        key: String,
-        /// All problems with the metadata.
-        problems: Vec<Problem>,
-    },
+    #[error(transparent)]
+    NotUnderstood(Box<NotUnderstood>),
     /// A chunk could not be encoded or decoded.
-    #[error(
-        "chunk {index:?} of {} (key `{}`){}{}: {source}",
-        printable(.path), printable(.key),
-        .inner.as_ref().map(|inner| format!(", inner chunk {inner:?}")).unwrap_or_default(),
-        .codec.as_ref().map(|codec| format!(", codec `{}`", printable(codec))).unwrap_or_default()
-    )]
-    Chunk {
-        /// The path of the array.
-        path: NodePath,
-        /// The index of the chunk in the chunk grid.
-        index: Vec<u64>,
-        /// The key of its value.
-        key: String,
-        /// The index of the inner chunk in its shard, if an inner chunk failed.
-        inner: Option<Box<[u64]>>,
-        /// The codec that failed, if a codec did.
-        codec: Option<String>,
-        /// The cause.
-        source: Box<CodecError>,
-    },
+    #[error(transparent)]
+    Chunk(Box<ChunkError>),
     /// A stored key of an array cannot be mapped to a chunk.
-    #[error(
-        "key `{}`: cannot determine the chunk index in {}: {}",
-        printable(.key), printable(.path), printable(.source)
-    )]
-    ChunkKey {
-        /// The path of the array.
-        path: NodePath,
-        /// The key of the value.
-        key: String,
-        /// The error of the chunk key encoding or the chunk grid.
-        source: BoxError,
-    },
+    #[error(transparent)]
+    ChunkKey(Box<ChunkKeyError>),
     /// A chunk needs more memory than the whole budget of the context. Nothing was allocated for it.
-    #[error(
-        "chunk {index:?} of {path} (key `{key}`) needs {} than the memory budget for chunks, {}: \
-         raise it with `Limits::memory` or `zarrctl --memory`",
-        more_memory(*.needed), in_mebibytes(*.budget)
-    )]
-    OverBudget {
-        /// The path of the array.
-        path: NodePath,
-        /// The index of the chunk in the chunk grid.
-        index: Vec<u64>,
-        /// The key of its value.
-        key: String,
-        /// The required memory in bytes; `None` if it is known only after decoding.
-        needed: Option<u64>,
-        /// The budget in bytes.
-        budget: u64,
-    },
+    #[error(transparent)]
+    OverBudget(Box<OverBudget>),
     /// A chunk is missing, and the fill value of the array is undefined.
-    #[error(
-        "chunk {index:?} of {} is not stored, and {}; zeros are read if the context allows it",
-        printable(.path), printable(.reason)
-    )]
-    UndefinedFillValue {
-        /// The path of the array.
-        path: NodePath,
-        /// The index of the chunk in the chunk grid.
-        index: Vec<u64>,
-        /// The reason why the fill value is undefined: the document leaves it undefined, or it belongs to an unknown
-        /// data type.
-        reason: String,
-    },
+    #[error(transparent)]
+    UndefinedFillValue(Box<UndefinedFillValue>),
     /// A selection is invalid or outside of the array.
     #[error("{}", printable(.0))]
     Selection(String),
@@ -160,66 +70,37 @@ pub enum Error {
     #[error("{}", printable(.0))]
     NotSupported(String),
     /// The format cannot represent something.
-    #[error("{format} does not support {}", printable(.reason))]
-    NotInFormat {
-        /// The format.
-        format: Format,
-        /// The unsupported feature, and what to do instead.
-        reason: String,
-    },
+    #[error(transparent)]
+    NotInFormat(Box<NotInFormat>),
     /// The description of a new array or store is invalid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// The description of a new array or the location of a store names plugins that are missing from this program.
-    #[error("{}", printable(.message))]
-    MissingPlugins {
-        /// The message, which names the place and the plugins.
-        message: String,
-        /// The missing plugins.
-        missing: Vec<Unknown>,
-    },
+    #[error(transparent)]
+    MissingPlugins(Box<MissingPlugins>),
     /// The data type or fill value of a new array is invalid.
     #[error(transparent)]
-    DataType(#[from] DataTypeError),
+    DataType(Box<DataTypeError>),
     /// The system does not have enough memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
+    /// The operation was cancelled: see [`Progress`](crate::Progress). Some of its chunks may be done.
+    #[error("the operation was cancelled")]
+    Cancelled,
 }
 
 impl Error {
     /// Adds the inner chunk to the error of a chunk, unless it has one.
     pub(crate) fn in_inner_chunk(mut self, position: impl FnOnce() -> Vec<u64>) -> Self {
-        if let Self::Chunk { inner: inner @ None, .. } = &mut self {
-            *inner = Some(position().into());
+        if let Self::Chunk(error) = &mut self {
+            error.inner.get_or_insert_with(|| position().into());
         }
         self
     }
 
     /// Returns the error for a document that does not conform to its format.
     pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
-        Self::Document { key: key.to_string(), source }
-    }
-}
-
-const MEBIBYTE: u64 = 1 << 20;
-
-/// Formats the memory that a chunk needs. It is rounded up, because it exceeds a budget that is rounded down.
-fn more_memory(needed: Option<u64>) -> String {
-    match needed {
-        Some(needed) if needed < MEBIBYTE => format!("{needed} bytes of memory, more"),
-        Some(needed) => {
-            let tenths = (u128::from(needed) * 10).div_ceil(u128::from(MEBIBYTE));
-            format!("{}.{} MiB of memory, more", tenths / 10, tenths % 10)
-        }
-        None => "more memory".to_owned(),
-    }
-}
-
-/// Formats a number of bytes, rounded down.
-fn in_mebibytes(size: u64) -> String {
-    match size / MEBIBYTE {
-        0 => format!("{size} bytes"),
-        whole => format!("{whole}.{} MiB", size % MEBIBYTE * 10 / MEBIBYTE),
+        InvalidDocument { key: key.to_string(), source }.into()
     }
 }
 
@@ -259,14 +140,20 @@ impl fmt::Display for Problem {
     }
 }
 
-struct Listed<'a>(&'a [Problem]);
+#[cfg(test)]
+mod tests {
+    use zarr_spec::CodecError;
 
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, problem) in self.0.iter().enumerate() {
-            let separator = if number == 0 { "" } else { "; " };
-            write!(f, "{separator}{problem}")?;
-        }
-        Ok(())
+    use super::*;
+
+    /// Results are moved several times for each chunk.
+    #[test]
+    fn results_of_operations_are_small() {
+        let words = |size: usize| size.div_ceil(size_of::<usize>());
+        assert_eq!(words(size_of::<Error>()), 4);
+        assert_eq!(words(size_of::<Result<(), Error>>()), 4);
+        assert_eq!(words(size_of::<Result<Option<bool>, Error>>()), 4);
+        assert!(words(size_of::<CodecError>()) <= 6, "{}", size_of::<CodecError>());
+        assert!(words(size_of::<StoreError>()) <= 9, "{}", size_of::<StoreError>());
     }
 }

@@ -64,8 +64,10 @@ pub use warnings::Warning;
 #[derive(Debug, Clone)]
 pub struct Hierarchy {
     inner: Arc<Inner>,
-    /// Replaces the context of `inner` for arrays that are read and written while a node is locked.
+    /// Replaces the context of `inner` for arrays.
     context: Option<Arc<Context>>,
+    /// Replaces both for arrays that are read and written under the lock of a node.
+    under_lock: Option<Arc<Context>>,
 }
 
 #[derive(Debug)]
@@ -172,7 +174,7 @@ impl Hierarchy {
         let Opened { access, rules } = opened;
         let resolved = ResolvedCache::default();
         let built = Last::default();
-        Self { inner: Arc::new(Inner { access, rules, resolved, built }), context: None }
+        Self { inner: Arc::new(Inner { access, rules, resolved, built }), context: None, under_lock: None }
     }
 
     /// Returns the format of the hierarchy.
@@ -208,7 +210,8 @@ impl Hierarchy {
     }
 
     pub(crate) fn shared_context(&self) -> &Arc<Context> {
-        self.context.as_ref().unwrap_or(&self.inner.access.context)
+        let replaced = self.under_lock.as_ref().or(self.context.as_ref());
+        replaced.unwrap_or(&self.inner.access.context)
     }
 
     /// Returns the store.

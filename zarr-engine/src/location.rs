@@ -10,7 +10,7 @@ use zarr_metadata::DOCUMENT_NAMES;
 use zarr_spec::store::{Store, StoreConfiguration, StorePlugin, open_described};
 use zarr_spec::{Invalid, Registry, Value, printable_path};
 
-use crate::error::Error;
+use crate::error::{Error, MissingPlugins};
 
 /// Opens the store at `location`: a path, a URL with the scheme of a store plugin, such as `file:`, or a JSON
 /// description such as `{"type": "memory"}`. The path of a file is opened by the store that recognizes the file.
@@ -32,7 +32,7 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
     else {
         let message = no_such_scheme(registry, location, &scheme);
         let missing = vec![registry.unknown_store(&format!("{scheme}:"))];
-        return Err(Error::MissingPlugins { message, missing });
+        return Err(MissingPlugins { message, missing }.into());
     };
     let path = match location.split_once("://") {
         // The store decodes percent escapes.
@@ -137,7 +137,7 @@ fn check_types(registry: &Registry, description: &Value) -> Result<(), Error> {
             None => format!("{unknown}; {known}"),
         };
         let message = format!("description of a store: {reason}");
-        return Err(Error::MissingPlugins { message, missing: vec![unknown] });
+        return Err(MissingPlugins { message, missing: vec![unknown] }.into());
     }
     member("store").map_or(Ok(()), |inside| check_types(registry, inside))
 }

@@ -19,6 +19,7 @@ mod far;
 mod fetch;
 mod inner_chunks;
 mod job;
+mod limited;
 mod output;
 mod raw;
 mod requests;
@@ -68,6 +69,7 @@ impl StoredArray {
         let plans = plans?;
         let chunks = RequestedChunks::new(&plans, regions)?;
         let cache = self.cached_chunks();
+        self.plan_progress(chunks.len());
         let read = Read { array: self, chunks: &chunks, cache: cache.as_ref(), total };
         // The only chunk of a zero-dimensional array may have several keys, which are tried in turn.
         if self.is_far() && !self.metadata.shape.is_empty() {
@@ -88,7 +90,8 @@ impl StoredArray {
         let chunks = RequestedChunks::one(&plans, region, index);
         let cache = self.cached_chunks();
         let read = Read { array: self, chunks: &chunks, cache: cache.as_ref(), total: region.size };
-        if chunks.len() == 0 { Ok(()) } else { read.chunk(0, OutputState::Fresh, read.cache) }
+        self.plan_progress(chunks.len());
+        read.for_each_chunk(chunks.len(), |number| number)
     }
 
     /// Decodes a whole chunk of this shape, given its value.
@@ -131,7 +134,11 @@ impl<'r> Read<'r> {
 
     fn for_each_chunk(&self, count: usize, number: impl Fn(usize) -> usize + Sync) -> Result<(), Error> {
         let work = self.total.max(self.least_work()?.saturating_mul(count));
-        self.array.for_each(count, work, |place| self.chunk(number(place), OutputState::Fresh, self.cache))
+        self.array.for_each(count, work, |place| {
+            self.chunk(number(place), OutputState::Fresh, self.cache)?;
+            self.array.advance_progress(1);
+            Ok(())
+        })
     }
 
     /// Copies cached chunks to the output, and returns the numbers of the others.
@@ -141,6 +148,8 @@ impl<'r> Read<'r> {
             let number = numbers.start + place;
             if !self.chunks.with_chunk(number, |chunk| self.put_if_cached(&chunk, cache))? {
                 others.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+            } else {
+                self.array.advance_progress(1);
             }
             Ok(())
         })?;

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::plan::Run;
 use crate::shape::{c_strides, for_each_index};
 
+pub use conversions::IntoSelection;
 pub use expression::{SelectionEntry, SelectionExpression};
 
 /// The elements of an array to read or write.
@@ -21,8 +22,7 @@ pub use expression::{SelectionEntry, SelectionExpression};
 /// | `[0..4, 10..20]`, `&ranges[..]`, [`ArraySubset`](zarr_spec::ArraySubset) | these ranges, one per dimension |
 /// | `(0..4, .., 7)`, `(2.., vec![3, 1])` | one entry per dimension; remaining dimensions are selected completely |
 /// | `"0:4, ::2, ..., -1".parse::<Selection>()?` | the same in NumPy notation, see [`SelectionExpression`] |
-///
-/// A borrowed selection is cloned.
+/// | `&selection` | the same as the selection, which is not cloned |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// All elements.

@@ -20,13 +20,12 @@ use zarr_spec::{FillValue, Format, NodePath, Pool, Prefix};
 
 use crate::budget::MemoryBudget;
 use crate::context::{ArrayOptions, Context, UndefinedFill};
-use crate::error::Error;
+use crate::error::{ChunkError, Error, UndefinedFillValue};
 use crate::pipeline::StepError;
 use crate::resolve::{Resolved, UsedFallback};
 
 pub(crate) use allowance::{Allowance, Needing, is_too_large};
 pub(crate) use chunk_boxes::{ChunkBox, boxes_between};
-pub(crate) use erase::erase_values;
 pub(crate) use index_cache::CachedIndex;
 
 use index_cache::IndexCache;
@@ -93,6 +92,18 @@ impl StoredArray {
         }
     }
 
+    /// The same array in another context.
+    pub(crate) fn in_context(&self, context: Arc<Context>) -> Self {
+        let Self { path, metadata, resolved, options, .. } = self;
+        let opened = Opened {
+            path: path.clone(),
+            metadata: metadata.clone(),
+            resolved: Arc::clone(resolved),
+            options: *options,
+        };
+        Self::new(opened, self.place.clone(), context, self.lock_seed)
+    }
+
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }
@@ -155,7 +166,7 @@ impl StoredArray {
         if undefined && self.context.undefined_fill == UndefinedFill::Deny {
             let path = self.path.clone();
             let index = chunk.to_vec();
-            return Err(Error::UndefinedFillValue { path, index, reason: self.undefined_fill() });
+            return Err(UndefinedFillValue { path, index, reason: self.undefined_fill() }.into());
         }
         Ok(&self.resolved.chunk.fill_value)
     }
@@ -183,7 +194,6 @@ impl StoredArray {
     pub(crate) fn chunk_error(&self, chunk: &[u64], error: impl Into<StepError>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let StepError { codec, source } = error.into();
-        let source = Box::new(source);
-        Error::Chunk { path: self.path.clone(), index: chunk.to_vec(), key, inner: None, codec, source }
+        ChunkError { path: self.path.clone(), index: chunk.to_vec(), key, inner: None, codec, source }.into()
     }
 }

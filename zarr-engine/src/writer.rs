@@ -46,6 +46,7 @@ impl StoredArray {
         let plan = self.plan(wanted)?;
         let strides = wanted.strides(self.metadata.shape.len())?;
         let write = Write { array: self, plan: &plan, source, strides: &strides };
+        self.plan_progress(plan.len());
         match self.resolved.store.read_hints().max_concurrency {
             0 => write.chunk_by_chunk(),
             concurrency => write.far(concurrency),
@@ -105,7 +106,9 @@ impl<'w> Write<'w> {
                     true => array.write_whole(job),
                     false => array.write_part(job),
                 })
-            })
+            })?;
+            array.advance_progress(1);
+            Ok(())
         })
     }
 

@@ -30,10 +30,10 @@ pub use zarr_engine::ndarray;
 pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
     Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionName, DimensionSelection, Element,
-    ElementArray, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy, Kind, Limits, Memory, Node,
-    NodeEntry, OpenOptions, Order, OutOfMemory, Problem, ReadElement, Selection, SelectionEntry,
-    SelectionExpression, UndefinedFill, Unreadable, UsedFallback, Values, Warning, WriteElement, convert,
-    open_store, readable_location, recognizing,
+    ElementArray, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy, IntoSelection, Kind, Limits,
+    Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory, Problem, Progress, ReadElement, Selection,
+    SelectionEntry, SelectionExpression, UndefinedFill, Unreadable, UsedFallback, Values, Warning,
+    WriteElement, convert, error, open_store, readable_location, recognizing,
 };
 pub use zarr_engine::{Complex, bf16, f16};
 pub use zarr_json::{self as json, json};

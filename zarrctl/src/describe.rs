@@ -264,7 +264,7 @@ pub(crate) fn type_name(array: &Array) -> String {
 /// All problems of an error, one line each.
 pub(crate) fn problems(error: &zarr_kit::Error) -> Vec<String> {
     match error {
-        zarr_kit::Error::NotUnderstood { problems, .. } => problems.iter().map(ToString::to_string).collect(),
+        zarr_kit::Error::NotUnderstood(error) => error.problems.iter().map(ToString::to_string).collect(),
         error => vec![crate::failure::chain(error)],
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn set_memory(option: Option<u64>) -> Result<(), Failure> {
 fn limits() -> Limits {
     let limits = Limits::default();
     let memory = MEMORY.get().copied().unwrap_or(limits.memory);
-    Limits { memory: memory - slabs::share(memory), ..limits }
+    limits.with_memory(memory - slabs::share(memory))
 }
 
 /// The context of every operation: linked plugins, and plugins that are loaded on demand.

@@ -15,8 +15,8 @@ use crate::failure::chain;
 
 /// The members of the unreadable document, if it is a JSON object. In v2, attributes come from `.zattrs`.
 pub(crate) fn document(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Option<Object> {
-    let Error::Document { key, .. } = &*unreadable.error else { return None };
-    let key = Key::new(key.as_str()).ok()?;
+    let Error::Document(error) = &*unreadable.error else { return None };
+    let key = Key::new(error.key.as_str()).ok()?;
     if hierarchy.format() != Format::V2 {
         return object(hierarchy, &key);
     }
@@ -115,8 +115,8 @@ pub(crate) fn key_encoding(
 /// What the keys of the chunks of an array begin with. Its document is sibling them, or `meta/a.array.json` where the
 /// chunks are in `data/a/`; the first generation of the draft has `meta/root` and `data/root`.
 fn prefix(path: &NodePath, error: &Error) -> Result<Prefix, String> {
-    let Error::NotUnderstood { key, .. } = error else { return Err(chain(error)) };
-    let key = Key::new(key.as_str()).map_err(|error| chain(&error))?;
+    let Error::NotUnderstood(not_understood) = error else { return Err(chain(error)) };
+    let key = Key::new(not_understood.key.as_str()).map_err(|error| chain(&error))?;
     if key.name() == "zarr.json" || key.name() == ".zarray" {
         return Ok(key.parent());
     }

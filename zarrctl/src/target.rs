@@ -134,7 +134,7 @@ fn as_fallback(
 /// Whether the format of the copy has no form of the fill value.
 fn has_no_such_fill(error: &(dyn std::error::Error + 'static)) -> bool {
     let error = error.downcast_ref::<Error>();
-    matches!(error, Some(Error::DataType(DataTypeError::FillValue(_))))
+    matches!(error, Some(Error::DataType(error)) if matches!(**error, DataTypeError::FillValue(_)))
 }
 
 /// The fill value that every format has for an unusual NaN.

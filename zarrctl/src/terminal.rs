@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -61,11 +62,29 @@ pub(crate) fn files(count: usize) -> String {
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// The chunks that the bar counts at the moment.
+    followed: Arc<Mutex<Option<Followed>>>,
     /// The most characters of a message.
     message: usize,
     /// Never used for sending: the watcher notices when it is dropped.
     done: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
+}
+
+/// Chunks of an operation that add to a bar.
+#[derive(Debug, Clone)]
+struct Followed {
+    chunks: zarr_kit::Progress,
+    /// The position of the bar before the operation.
+    start: u64,
+    /// What a chunk adds.
+    share: u64,
+}
+
+impl Followed {
+    fn position(&self) -> u64 {
+        self.start.saturating_add(self.chunks.done().saturating_mul(self.share))
+    }
 }
 
 impl Progress {
@@ -90,11 +109,12 @@ impl Progress {
         if let Ok(style) = style(total.is_some(), numbers, columns) {
             bar.set_style(style);
         }
+        let followed = Arc::default();
         let (done, watcher) = match io::stderr().is_terminal() {
-            true => watch(&bar),
+            true => watch(&bar, &followed),
             false => (None, None),
         };
-        let progress = Self { bar, message: usize::from(columns / 3), done, watcher };
+        let progress = Self { bar, followed, message: usize::from(columns / 3), done, watcher };
         progress.set_message(what);
         progress
     }
@@ -102,6 +122,21 @@ impl Progress {
     /// Adds to the completed amount.
     pub(crate) fn add(&self, amount: u64) {
         self.bar.inc(amount);
+    }
+
+    /// Runs an operation that counts its chunks in `chunks`. Each of them adds `share`.
+    pub(crate) fn follow<R>(
+        &self,
+        chunks: &zarr_kit::Progress,
+        share: u64,
+        operation: impl FnOnce() -> R,
+    ) -> R {
+        let followed = Followed { chunks: chunks.clone(), start: self.bar.position(), share };
+        *locked(&self.followed) = Some(followed.clone());
+        let result = operation();
+        *locked(&self.followed) = None;
+        self.bar.set_position(followed.position());
+        result
     }
 
     /// Sets the message. Only the end of a long message is shown.
@@ -134,15 +169,22 @@ fn style(has_total: bool, numbers: &str, columns: u16) -> Result<ProgressStyle, 
 }
 
 /// Starts a thread that shows the bar after a while and redraws it. Without a thread, no bar is shown.
-fn watch(bar: &ProgressBar) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
+fn watch(
+    bar: &ProgressBar,
+    followed: &Arc<Mutex<Option<Followed>>>,
+) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
     let (done, over) = mpsc::channel::<()>();
     let shown = bar.clone();
+    let followed = Arc::clone(followed);
     let draw = move || {
         if over.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         shown.set_draw_target(ProgressDrawTarget::stderr());
         while over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            if let Some(followed) = &*locked(&followed) {
+                shown.set_position(followed.position());
+            }
             shown.tick();
         }
     };
@@ -150,6 +192,10 @@ fn watch(bar: &ProgressBar) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
         Ok(watcher) => (Some(done), Some(watcher)),
         Err(_) => (None, None),
     }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The last `most` characters of a text, with `…` in front if some are missing.
@@ -181,8 +227,6 @@ impl Drop for Progress {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
     use indicatif::TermLike;
 
     use super::*;
@@ -265,6 +309,17 @@ mod tests {
         let first = drawn(true, 100, 0);
         assert!(first.ends_with("0 B of 1.00 GiB"), "{first}");
         assert!(drawn(true, 100, 1 << 29).ends_with(" left"));
+    }
+
+    #[test]
+    fn a_bar_follows_the_chunks_of_an_operation() {
+        let progress = Progress::of(100, "copying");
+        progress.add(10);
+        let chunks = zarr_kit::Progress::new();
+        assert_eq!(progress.follow(&chunks, 5, || 7), 7);
+        assert_eq!(progress.bar.position(), 10);
+        let followed = Followed { chunks, start: 10, share: u64::MAX };
+        assert_eq!(followed.position(), 10);
     }
 
     #[test]

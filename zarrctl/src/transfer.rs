@@ -54,7 +54,9 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
 
 fn copy_encoded(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
     let share = slabs::size(from) / (stored.len() as u64).max(1);
-    Ok(to.copy_encoded_chunks(from, stored, || progress.add(share))?)
+    let copied = zarr_kit::Progress::new();
+    let to = to.with_progress(&copied);
+    Ok(progress.follow(&copied, share, || to.copy_encoded_chunks(from, stored))?)
 }
 
 fn copy_decoded(

@@ -80,7 +80,7 @@ fn incompressible_bytes_pass_through_several_codecs() {
 fn opening(document: &str) -> (usize, Result<(), String>) {
     let store = memory();
     store.set(&key("zarr.json"), document.as_bytes().into()).unwrap();
-    let limits = Limits { document_size: document.len(), ..Limits::default() };
+    let limits = Limits::new().with_document_size(document.len());
     let context = Context::linked().unwrap().with_one_thread().with_limits(limits);
     let mut result = Ok(());
     let taken = highest(|| {

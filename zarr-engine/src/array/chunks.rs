@@ -7,7 +7,6 @@ use super::Array;
 use crate::error::Error;
 use crate::flight::{self, IN_FLIGHT, IoBudget};
 use crate::shape::for_each_index;
-use crate::stored::erase_values;
 
 impl Array {
     /// Returns the key of the chunk at `index`.
@@ -84,12 +83,14 @@ impl Array {
         }
         let _alone = stored.context().locks.lock_all(indices.iter().map(|index| stored.lock_hash(index)));
         indices.iter().for_each(|index| stored.forget_index(index));
-        Ok(erase_values(&*stored.resolved.store, &keys)?)
+        stored.plan_progress(indices.len());
+        stored.erase_values(&keys)?;
+        stored.advance_progress(indices.len());
+        Ok(())
     }
 
     /// Copies the stored values of the chunks at `indices` from `source`, without decoding or checking them. Both
-    /// arrays must use the same encoding. Chunks that are missing in `source` are not changed here. Calls `copied`
-    /// after each chunk.
+    /// arrays must use the same encoding. Chunks that are missing in `source` are not changed here.
     ///
     /// If one of the stores is remote, chunks are copied concurrently. At any time, the values in flight take at most
     /// 64 MiB, and at most half of the memory budget of `source`, unless a single value is larger.
@@ -98,24 +99,21 @@ impl Array {
     ///
     /// Same as [`Array::encoded_chunk`] and [`Array::write_encoded_chunk`]. If a store fails, some chunks may have been
     /// copied.
-    pub fn copy_encoded_chunks(
-        &self,
-        source: &Self,
-        indices: &[Vec<u64>],
-        copied: impl Fn() + Sync,
-    ) -> Result<(), Error> {
+    pub fn copy_encoded_chunks(&self, source: &Self, indices: &[Vec<u64>]) -> Result<(), Error> {
         self.stored.check_writable()?;
+        self.stored.plan_progress(indices.len());
         let [from, to] = [source, self].map(|array| array.stored.resolved.store.read_hints().max_concurrency);
         let decoded = source.stored.resolved.chunk.size().limit();
         let expected = decoded.and_then(|size| usize::try_from(size).ok()).unwrap_or(IN_FLIGHT);
         let io_budget = IoBudget::new(1, source.stored.budget().size() / 2);
         flight::each(indices.len(), from.max(to), |number| {
+            self.stored.context().check_cancelled()?;
             let mut io_permit = io_budget.acquire(expected);
             if let (Some(bytes), _permit) = source.stored.stored_value(&indices[number])? {
                 io_permit.resize(bytes.len());
                 self.write_encoded_chunk(&indices[number], &bytes)?;
             }
-            copied();
+            self.stored.advance_progress(1);
             Ok(())
         })
     }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory};
 use crate::plan::Run;
 use crate::reader::OutputRegion;
-use crate::selection::{ElementSelection, LocatedSelection, Selection};
+use crate::selection::{ElementSelection, IntoSelection, LocatedSelection, Selection};
 use crate::variable::Assembly;
 
 impl Array {
@@ -20,8 +20,8 @@ impl Array {
     /// # Errors
     ///
     /// If the selection is outside of the array, a chunk cannot be decoded, the store fails, or memory runs out.
-    pub fn read(&self, selection: impl Into<Selection>) -> Result<ElementArray, Error> {
-        self.read_selection(&selection.into())
+    pub fn read<'s>(&self, selection: impl IntoSelection<'s>) -> Result<ElementArray, Error> {
+        self.read_selection(&selection.into_selection())
     }
 
     fn read_selection(&self, selection: &Selection) -> Result<ElementArray, Error> {
@@ -51,8 +51,12 @@ impl Array {
     ///
     /// Same as [`Array::read`]; [`Error::Elements`] if the size of `destination` differs from the size of the selection
     /// in bytes, or if the elements have a variable size.
-    pub fn read_into(&self, selection: impl Into<Selection>, destination: &mut [u8]) -> Result<(), Error> {
-        self.read_selection_into(&selection.into(), destination)
+    pub fn read_into<'s>(
+        &self,
+        selection: impl IntoSelection<'s>,
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        self.read_selection_into(&selection.into_selection(), destination)
     }
 
     fn read_selection_into(&self, selection: &Selection, destination: &mut [u8]) -> Result<(), Error> {
@@ -79,9 +83,9 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`Array::read_into`]; [`Error::Elements`] if the array holds another type.
-    pub fn read_values_into<T: Element>(
+    pub fn read_values_into<'s, T: Element>(
         &self,
-        selection: impl Into<Selection>,
+        selection: impl IntoSelection<'s>,
         values: &mut [T],
     ) -> Result<(), Error> {
         type_matches::<T>(&**self.data_type())?;
@@ -95,7 +99,10 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`Array::read`]; [`Error::Elements`] if the array holds another type.
-    pub fn read_values<T: ReadElement>(&self, selection: impl Into<Selection>) -> Result<T::Values, Error> {
+    pub fn read_values<'s, T: ReadElement>(
+        &self,
+        selection: impl IntoSelection<'s>,
+    ) -> Result<T::Values, Error> {
         T::check(&**self.data_type())?;
         T::collect(self.read(selection)?)
     }
@@ -108,12 +115,12 @@ impl Array {
     ///
     /// Same as [`Array::read_values`].
     #[cfg(feature = "ndarray")]
-    pub fn read_ndarray<T: Element>(
+    pub fn read_ndarray<'s, T: Element>(
         &self,
-        selection: impl Into<Selection>,
+        selection: impl IntoSelection<'s>,
     ) -> Result<ndarray::ArrayD<T>, Error> {
         type_matches::<T>(&**self.data_type())?;
-        let located = selection.into().located(self.shape())?;
+        let located = selection.into_selection().located(self.shape())?;
         let mut values = crate::values::AlignedVec::<T>::zeroed(located.count()?)?;
         self.read_fixed(&located, size_of::<T>(), as_bytes_mut(values.as_mut_slice()), true)?;
         values.into_ndarray(&located.shape)

@@ -15,7 +15,7 @@ use crate::copy;
 use crate::error::Error;
 use crate::flight;
 use crate::selection::Selection;
-use crate::stored::{ChunkBox, StoredArray, boxes_between, erase_values};
+use crate::stored::{ChunkBox, StoredArray, boxes_between};
 
 /// Maximum number of chunks that are erased by key. For more chunks, the array is listed.
 const NAMED: u64 = 1024;
@@ -160,7 +160,7 @@ impl Array {
             }
         }
         if stored.resolved.store.capabilities().erasable {
-            erase_values(&*stored.resolved.store, &added)?;
+            stored.erase_values(&added)?;
         }
         self.trim(&border, old)
     }

@@ -10,7 +10,7 @@ use super::Array;
 use crate::element::{Element, as_bytes, type_matches};
 use crate::elements::{WriteElement, joined};
 use crate::error::Error;
-use crate::selection::Selection;
+use crate::selection::{IntoSelection, Selection};
 use crate::variable::Variable;
 use crate::writer::{FixedElements, Source};
 
@@ -22,8 +22,8 @@ impl Array {
     ///
     /// If the selection is outside of the array, `bytes` does not have its size, the array is read only, a chunk that
     /// is partly covered cannot be decoded, a chunk cannot be encoded, or the store fails.
-    pub fn write(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<(), Error> {
-        self.write_selection(&selection.into(), bytes)
+    pub fn write<'s>(&self, selection: impl IntoSelection<'s>, bytes: &[u8]) -> Result<(), Error> {
+        self.write_selection(&selection.into_selection(), bytes)
     }
 
     fn write_selection(&self, selection: &Selection, bytes: &[u8]) -> Result<(), Error> {
@@ -73,9 +73,9 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`Array::write`]; [`Error::Elements`] if the array holds another type.
-    pub fn write_values<T: WriteElement>(
+    pub fn write_values<'s, T: WriteElement>(
         &self,
-        selection: impl Into<Selection>,
+        selection: impl IntoSelection<'s>,
         values: &[T],
     ) -> Result<(), Error> {
         self.write(selection, &self.bytes_of(values)?)
@@ -96,12 +96,12 @@ impl Array {
     ///
     /// Same as [`Array::write_values`]; [`Error::Elements`] if the shapes differ.
     #[cfg(feature = "ndarray")]
-    pub fn write_ndarray<T: Element, D: ndarray::Dimension>(
+    pub fn write_ndarray<'s, T: Element, D: ndarray::Dimension>(
         &self,
-        selection: impl Into<Selection>,
+        selection: impl IntoSelection<'s>,
         values: &ndarray::ArrayRef<T, D>,
     ) -> Result<(), Error> {
-        let selection = selection.into();
+        let selection = selection.into_selection();
         let wanted = selection.shape(self.shape())?;
         let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
         if wanted != given {
@@ -110,8 +110,8 @@ impl Array {
             )));
         }
         match values.as_slice() {
-            Some(values) => self.write_values(selection, values),
-            None => self.write_values(selection, &values.iter().copied().collect::<Vec<_>>()),
+            Some(values) => self.write_values(&*selection, values),
+            None => self.write_values(&*selection, &values.iter().copied().collect::<Vec<_>>()),
         }
     }
 

@@ -180,7 +180,7 @@ impl Building<'_> {
             return None;
         }
         Some(match translate_codec(self.registry, source, self.format).err()? {
-            Error::NotInFormat { format, reason } => not_in_format(format, format!("`{member}`: {reason}")),
+            Error::NotInFormat(error) => not_in_format(error.format, format!("`{member}`: {}", error.reason)),
             error => error,
         })
     }

@@ -9,7 +9,7 @@ use zarr_spec::{
     ByteOrder, DataType, DataTypeError, Format, Invalid, Mode, Object, Reading, Registry, Value,
 };
 
-use crate::error::Error;
+use crate::error::{Error, MissingPlugins, NotInFormat};
 
 /// The attribute in which v2 users store dimension names.
 pub(super) const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
@@ -24,7 +24,7 @@ pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
 
 /// Returns the error for a member that names plugins missing from this program.
 pub(crate) fn missing_plugins(member: &str, missing: Vec<Unknown>, reason: impl Display) -> Error {
-    Error::MissingPlugins { message: format!("`{member}`: {reason}"), missing }
+    MissingPlugins { message: format!("`{member}`: {reason}"), missing }.into()
 }
 
 /// Returns the error for a member that names one plugin missing from this program.
@@ -34,7 +34,7 @@ pub(crate) fn unknown(member: &str, unknown: Unknown) -> Error {
 
 /// Returns the error for something that a format does not support.
 pub(crate) fn not_in_format(format: Format, reason: impl Into<String>) -> Error {
-    Error::NotInFormat { format, reason: reason.into() }
+    NotInFormat { format, reason: reason.into() }.into()
 }
 
 /// Returns the document of a data type in `format`.

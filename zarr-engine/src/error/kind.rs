@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Store(IoKind),
     /// A loaded plugin failed.
     Plugin,
+    /// The operation was cancelled.
+    Cancelled,
 }
 
 impl Error {
@@ -49,10 +51,10 @@ impl Error {
             Self::NotSupported(_) | Self::OtherFormat { .. } => ErrorKind::NotSupported,
             Self::ChunkKey { .. } | Self::Document { .. } => ErrorKind::Damaged,
             Self::OverBudget { .. } | Self::Memory(_) => ErrorKind::Memory,
+            Self::Cancelled => ErrorKind::Cancelled,
             Self::Store(error) => of_store(error),
-            Self::Chunk { source, .. } => of_codec(source),
-            Self::DataType(DataTypeError::Unknown(_)) => ErrorKind::NotUnderstood,
-            Self::DataType(_) => ErrorKind::InvalidInput,
+            Self::Chunk(error) => of_codec(&error.source),
+            Self::DataType(error) => of_data_type(error),
         }
     }
 
@@ -60,8 +62,8 @@ impl Error {
     /// or the location of a store.
     pub fn missing_plugins(&self) -> impl Iterator<Item = &Unknown> {
         let (problems, missing) = match self {
-            Self::NotUnderstood { problems, .. } => (problems.as_slice(), [].as_slice()),
-            Self::MissingPlugins { missing, .. } => ([].as_slice(), missing.as_slice()),
+            Self::NotUnderstood(error) => (error.problems.as_slice(), [].as_slice()),
+            Self::MissingPlugins(error) => ([].as_slice(), error.missing.as_slice()),
             _ => ([].as_slice(), [].as_slice()),
         };
         problems.iter().flat_map(|problem| &problem.missing).chain(missing)
@@ -74,6 +76,13 @@ fn of_store(error: &StoreError) -> ErrorKind {
         StoreError::TooLarge { .. } => ErrorKind::Memory,
         StoreError::Io { kind, .. } => ErrorKind::Store(*kind),
         // The key or the description came from the caller.
+        _ => ErrorKind::InvalidInput,
+    }
+}
+
+fn of_data_type(error: &DataTypeError) -> ErrorKind {
+    match error {
+        DataTypeError::Unknown(_) => ErrorKind::NotUnderstood,
         _ => ErrorKind::InvalidInput,
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::budget::MemoryBudget;
 use crate::context::{Context, Threads};
+use crate::request_limit::RequestLimit;
 
-/// The interval at which the waiting thread checks whether other threads wait for memory.
+/// The interval at which the waiting thread checks whether other threads wait for memory or requests.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Calls `work` for each of `items` on the threads of `context`, while only this thread waits for `items`. Threads that
@@ -69,6 +70,7 @@ fn spawn_all<'s, T: Send + 's>(
 struct PendingItems<'c, T> {
     most: usize,
     budget: &'c MemoryBudget,
+    requests: &'c RequestLimit,
     /// Whether the thread that takes items takes part in the work.
     takes_part: bool,
     state: Mutex<PendingState<T>>,
@@ -90,9 +92,17 @@ struct RunningItem<'t, T>(&'t PendingItems<'t, T>);
 impl<'c, T> PendingItems<'c, T> {
     fn new(most: usize, context: &'c Context) -> Self {
         let budget = &*context.budget;
+        let requests = &*context.requests;
         let takes_part = rayon::current_thread_index().is_some();
         let state = PendingState { queue: VecDeque::new(), running: 0, is_over: false };
-        Self { most: most.max(1), budget, takes_part, state: Mutex::new(state), has_changed: Condvar::new() }
+        Self {
+            most: most.max(1),
+            budget,
+            requests,
+            takes_part,
+            state: Mutex::new(state),
+            has_changed: Condvar::new(),
+        }
     }
 
     /// Waits until fewer than `most` items are pending. Works on items meanwhile if this thread takes part, or while
@@ -100,7 +110,7 @@ impl<'c, T> PendingItems<'c, T> {
     fn wait_below(&self, most: usize, work: impl Fn(T)) -> bool {
         let mut state = self.lock();
         while state.queue.len() + state.running >= most {
-            if !state.queue.is_empty() && (self.takes_part || self.budget.is_waited_for()) {
+            if !state.queue.is_empty() && (self.takes_part || self.is_waited_for()) {
                 drop(state);
                 self.work_on_next(&work);
                 state = self.lock();
@@ -110,6 +120,11 @@ impl<'c, T> PendingItems<'c, T> {
             }
         }
         !state.is_over
+    }
+
+    /// Whether other threads wait for memory or for requests, which this thread may hold.
+    fn is_waited_for(&self) -> bool {
+        self.budget.is_waited_for() || self.requests.is_waited_for()
     }
 
     fn queue(&self, item: T) {

@@ -13,7 +13,7 @@ use crate::array::Array;
 use crate::attributes::attributes_of;
 use crate::builder::ArrayBuilder;
 use crate::context::ArrayOptions;
-use crate::error::Error;
+use crate::error::{Error, NotInFormat};
 use crate::group::Group;
 
 impl Hierarchy {
@@ -321,7 +321,7 @@ impl Hierarchy {
         if found == format {
             return Ok(());
         }
-        Err(Error::NotInFormat { format, reason: format!("metadata of {found}; convert it first") })
+        Err(NotInFormat { format, reason: format!("metadata of {found}; convert it first") }.into())
     }
 }
 

@@ -28,7 +28,7 @@ use super::rules::{
     EraseTarget, FormatRules, Found, FoundArray, NewMetadata, NewNode, array_of, below_an_array,
     exists_already, in_the_way, not_a_group,
 };
-use crate::error::Error;
+use crate::error::{Error, NotInFormat};
 use crate::flight;
 use crate::stored::ScalarKey;
 use node_index::{NodeIndex, Nodes};
@@ -455,10 +455,11 @@ impl FormatRules for Draft {
     }
 
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
-        Err(Error::NotInFormat {
+        Err(NotInFormat {
             format: Format::V3Draft,
             reason: "consolidated metadata (v2 and v3 do)".to_owned(),
-        })
+        }
+        .into())
     }
 }
 

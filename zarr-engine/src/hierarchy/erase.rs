@@ -96,8 +96,10 @@ impl EraseSet {
 
     fn erase(&self, access: &Access) -> Result<(), Error> {
         for documents in self.documents.iter().filter(|documents| !documents.is_empty()) {
+            access.context.check_cancelled()?;
             access.store.erase_values(documents)?;
         }
+        access.context.check_cancelled()?;
         match &self.rest {
             Rest::Below(prefixes) => {
                 Ok(prefixes.iter().try_for_each(|prefix| access.store.erase_prefix(prefix))?)

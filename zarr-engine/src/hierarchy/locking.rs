@@ -7,6 +7,7 @@ use zarr_spec::NodePath;
 
 use super::Hierarchy;
 use crate::locks::{Hold, NodeGuard};
+use crate::progress::Progress;
 
 impl Hierarchy {
     /// Locks the nodes at `paths`, and all nodes above and below them, against other changes until the guard is
@@ -28,12 +29,16 @@ impl Hierarchy {
 
     /// Returns a handle for arrays that are read and written while a node is locked.
     pub(crate) fn under_lock(&self) -> Self {
-        let context = Some(Arc::new(self.context().under_lock()));
-        Self { inner: Arc::clone(&self.inner), context }
+        Self { under_lock: Some(Arc::new(self.context().under_lock())), ..self.clone() }
     }
 
     /// Returns a handle for use after the lock is released.
     pub(crate) fn released(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), context: None }
+        Self { under_lock: None, ..self.clone() }
+    }
+
+    /// The same hierarchy whose arrays count their chunks in `progress`.
+    pub(crate) fn with_progress(&self, progress: &Progress) -> Self {
+        Self { context: Some(Arc::new(self.context().clone().with_progress(progress))), ..self.clone() }
     }
 }

@@ -7,7 +7,7 @@ use zarr_spec::{Format, Key, Prefix};
 
 use super::access::{Access, keyed};
 use super::options::OpenOptions;
-use crate::error::Error;
+use crate::error::{Error, NoHierarchy};
 use crate::location::{local_path, readable_location, recognizing};
 
 /// Maximum number of names in a message.
@@ -39,7 +39,7 @@ pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Erro
             None => looked_for.to_owned(),
         },
     };
-    Ok(Error::NoHierarchy { location: readable_location(&location), reason })
+    Ok(NoHierarchy { location: readable_location(&location), reason }.into())
 }
 
 /// Refuses an array of version 1, which has the keys `meta` and `attrs`.
@@ -49,11 +49,12 @@ pub(super) fn refuse_version_one(access: &Access) -> Result<(), Error> {
     if !access.has(&meta)? || !access.has(&attributes)? {
         return Ok(());
     }
-    Err(Error::NoHierarchy {
+    Err(NoHierarchy {
         location: access.store.location(),
         reason: "found an array of Zarr version 1 (keys `meta` and `attrs`), which is not supported"
             .to_owned(),
-    })
+    }
+    .into())
 }
 
 /// Returns whether a store has documents of generation A of the draft.

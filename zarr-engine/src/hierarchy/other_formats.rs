@@ -5,7 +5,7 @@ use zarr_spec::{Format, Key, NodePath};
 
 use super::access::Access;
 use super::rules::FormatRules;
-use crate::error::Error;
+use crate::error::{Error, OtherFormat};
 
 /// Handling of documents of other formats when a node is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) fn refuse_key(
     key: &Key,
 ) -> Result<(), Error> {
     match other_format(access, rules.format(), key)? {
-        Some(format) => Err(Error::OtherFormat { path: path.clone(), key: key.to_string(), format }),
+        Some(format) => Err(OtherFormat { path: path.clone(), key: key.to_string(), format }.into()),
         None => Ok(()),
     }
 }

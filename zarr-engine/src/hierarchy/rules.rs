@@ -9,7 +9,7 @@ use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
 use super::kind::{Kind, NodeEntry};
-use crate::error::Error;
+use crate::error::{Error, InTheWay, WrongKind};
 
 /// Keys, documents and operations of one format.
 ///
@@ -183,14 +183,14 @@ pub(super) fn array_of(path: &NodePath, found: Option<Found>) -> Result<ArrayMet
     match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
         NodeMetadata::Array(metadata) => Ok(*metadata),
         NodeMetadata::Group(_) => {
-            Err(Error::WrongKind { path: path.clone(), found: "a group", wanted: "an array" })
+            Err(WrongKind { path: path.clone(), found: "a group", wanted: "an array" }.into())
         }
     }
 }
 
 /// Returns the error for a node that cannot be created at `path`.
 pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
-    Error::InTheWay { path: path.clone(), reason: reason.into() }
+    InTheWay { path: path.clone(), reason: reason.into() }.into()
 }
 
 /// Returns the error for a node that cannot be created because another one exists at its path.
@@ -205,5 +205,5 @@ pub(super) fn below_an_array(path: &NodePath, array: &NodePath) -> Error {
 
 /// Returns the error for an array at `path` where a group was expected.
 pub(super) fn not_a_group(path: &NodePath) -> Error {
-    Error::WrongKind { path: path.clone(), found: "an array", wanted: "a group" }
+    WrongKind { path: path.clone(), found: "an array", wanted: "a group" }.into()
 }

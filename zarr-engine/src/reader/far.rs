@@ -115,7 +115,7 @@ impl<'r> Read<'r> {
             let number = requested[place];
             let job = &jobs[number];
             match self.finish(job, caches.get(place).and_then(Option::as_ref), response) {
-                Ok(Outcome::Done) => {}
+                Ok(Outcome::Done) => self.array.advance_progress(usize::from(matches!(job, Job::Chunk(_)))),
                 Ok(outcome) => {
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((number, outcome));
                 }
@@ -251,6 +251,7 @@ impl<'r> Read<'r> {
     /// Reads the chunks of a batch that have changed meanwhile or that must be read one by one.
     pub(super) fn read_again(&self, batch: Batch<'r>) -> Result<(), Error> {
         let Batch { shards, alone, .. } = batch;
+        let number_of_shards = shards.len();
         let changed = shards.into_iter().filter(|value| !value.is_of_one_state());
         let changed: Vec<_> = changed.collect();
         self.array.for_each(changed.len(), self.total, |place| {
@@ -261,7 +262,9 @@ impl<'r> Read<'r> {
         self.array.for_each(alone.len(), self.total, |place| {
             let (number, state) = alone[place];
             self.chunk(number, state, self.cache)
-        })
+        })?;
+        self.array.advance_progress(number_of_shards + alone.len());
+        Ok(())
     }
 }
 
@@ -293,6 +296,7 @@ impl StoredArray {
         scratch: u64,
         finish: impl Fn(usize, Response) -> Result<(), Error> + Send + Sync,
     ) -> Result<(), Error> {
+        self.context().check_cancelled()?;
         if requests.is_empty() {
             return Ok(());
         }
@@ -308,11 +312,12 @@ impl StoredArray {
                     Ok(Some(got)) => Some(self.budget().charge(beyond(largest, got))),
                     _ => None,
                 };
+                self.context().check_cancelled()?;
                 finish(number, got)
             }
             _ => Err(self.wrong_response(format!("an unexpected response to request {number} of {count}"))),
         };
-        let mut responses = self.resolved.store.get_many(requests, in_flight);
+        let mut responses = self.limited_responses(requests, in_flight);
         match self.is_parallel(count, total) && decoding > 1 {
             false => responses.try_for_each(take)?,
             true => flight::hand_out(self.context(), decoding, responses, take, || drop(share))?,
@@ -325,7 +330,7 @@ impl StoredArray {
 
     /// Returns the error for a store that violates its contract.
     fn wrong_response(&self, what: String) -> Error {
-        Error::Store(StoreError::io("reading", self.place.chunks.to_string(), what))
+        StoreError::io("reading", self.place.chunks.to_string(), what).into()
     }
 
     /// Adds the chunk to an error of its value.

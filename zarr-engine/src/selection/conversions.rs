@@ -1,14 +1,28 @@
 //! Conversions to selections.
 
+use std::borrow::Cow;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
 
 use zarr_spec::ArraySubset;
 
 use super::{DimensionSelection, Selection, SelectionEntry, SelectionExpression};
 
-impl From<&Self> for Selection {
-    fn from(selection: &Self) -> Self {
-        selection.clone()
+/// A value that methods which read and write accept as a selection: a borrowed [`Selection`], and everything that
+/// converts to one.
+pub trait IntoSelection<'s> {
+    /// Returns the selection. A borrowed one is not cloned.
+    fn into_selection(self) -> Cow<'s, Selection>;
+}
+
+impl<'s, S: Into<Selection>> IntoSelection<'s> for S {
+    fn into_selection(self) -> Cow<'s, Selection> {
+        Cow::Owned(self.into())
+    }
+}
+
+impl<'s> IntoSelection<'s> for &'s Selection {
+    fn into_selection(self) -> Cow<'s, Selection> {
+        Cow::Borrowed(self)
     }
 }
 

@@ -5,7 +5,7 @@ use zarr_spec::host::pipeline::Pipeline;
 
 use super::StoredArray;
 use crate::budget::Permit;
-use crate::error::Error;
+use crate::error::{Error, OverBudget};
 use crate::needs;
 use crate::pipeline::Bounds;
 use crate::scratch::Scratch;
@@ -102,7 +102,7 @@ impl StoredArray {
     fn over_budget(&self, chunk: &[u64], needed: Option<u64>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let budget = self.budget().size();
-        Error::OverBudget { path: self.path.clone(), index: chunk.to_vec(), key, needed, budget }
+        OverBudget { path: self.path.clone(), index: chunk.to_vec(), key, needed, budget }.into()
     }
 
     /// Returns the first limit of buffers of unknown size.
@@ -168,8 +168,8 @@ impl StoredArray {
 
     /// Returns whether the limit that caused an error was the whole budget.
     fn is_over_budget(&self, error: &Error) -> bool {
-        let Error::Chunk { source, .. } = error else { return false };
-        matches!(**source, CodecError::TooLarge(limit) if limit.limit as u64 >= self.budget().size())
+        let Error::Chunk(error) = error else { return false };
+        matches!(error.source, CodecError::TooLarge(limit) if limit.limit as u64 >= self.budget().size())
     }
 
     /// Returns the size of the stored value of a chunk in bytes.
@@ -190,5 +190,5 @@ impl StoredArray {
 
 /// Returns whether the cause of an error is a value or buffer that exceeded its limit.
 pub(crate) fn is_too_large(error: &Error) -> bool {
-    matches!(error, Error::Chunk { source, .. } if matches!(**source, CodecError::TooLarge(_)))
+    matches!(error, Error::Chunk(error) if matches!(error.source, CodecError::TooLarge(_)))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zarr_spec::Key;
 use zarr_spec::grid::ChunkGrid;
-use zarr_spec::store::{Store, StoreError};
+use zarr_spec::store::Store;
 
 use super::StoredArray;
 use super::chunk_boxes::{ChunkBox, boxes_outside, chunks_that_stay};
@@ -35,7 +35,7 @@ impl StoredArray {
                     outside.push(key);
                 }
             }
-            return Ok(erase_values(&**store, &outside)?);
+            return self.erase_values(&outside);
         }
         let stay = chunks_that_stay(old, grid)?;
         let boxes = stay.and_then(|stay| boxes_outside(old.grid_shape(), &stay));
@@ -44,16 +44,15 @@ impl StoredArray {
 
     /// Erases the chunks of boxes, whether or not they are stored.
     pub(crate) fn erase_boxes(&self, boxes: &[ChunkBox]) -> Result<(), Error> {
-        let store = &*self.resolved.store;
         let mut keys = Vec::new();
         for index in boxes.iter().flat_map(ChunkBox::chunks) {
             keys.push(self.key(&index)?);
             if keys.len() == ERASED_TOGETHER {
-                erase_values(store, &keys)?;
+                self.erase_values(&keys)?;
                 keys.clear();
             }
         }
-        Ok(erase_values(store, &keys)?)
+        self.erase_values(&keys)
     }
 
     /// Erases all values whose keys are chunk keys of this array, including chunks outside of its grid.
@@ -72,14 +71,18 @@ impl StoredArray {
                 chunks.push(key);
             }
         }
-        Ok(erase_values(store, &chunks)?)
+        self.erase_values(&chunks)
     }
-}
 
-/// Erases values, with bulk or concurrent requests if the store supports them.
-pub(crate) fn erase_values(store: &dyn Store, keys: &[Key]) -> Result<(), StoreError> {
-    let concurrency = store.read_hints().max_concurrency;
-    let each = keys.len().div_ceil(concurrency.max(1)).clamp(1, IN_BULK);
-    let batches: Vec<_> = keys.chunks(each).collect();
-    flight::each(batches.len(), concurrency, |number| store.erase_values(batches[number]))
+    /// Erases values, with bulk or concurrent requests if the store supports them.
+    pub(crate) fn erase_values(&self, keys: &[Key]) -> Result<(), Error> {
+        let store = &*self.resolved.store;
+        let concurrency = store.read_hints().max_concurrency;
+        let each = keys.len().div_ceil(concurrency.max(1)).clamp(1, IN_BULK);
+        let batches: Vec<_> = keys.chunks(each).collect();
+        flight::each(batches.len(), concurrency, |number| {
+            self.context().check_cancelled()?;
+            Ok(store.erase_values(batches[number])?)
+        })
+    }
 }

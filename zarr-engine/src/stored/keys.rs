@@ -5,11 +5,11 @@ use std::sync::MutexGuard;
 
 use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, key_indices};
 use zarr_spec::store::StoreError;
-use zarr_spec::{ArrayRepresentation, Key};
+use zarr_spec::{ArrayRepresentation, BoxError, Key};
 
 use super::{ScalarKey, StoredArray};
 use crate::copy::MAX_RANK;
-use crate::error::Error;
+use crate::error::{ChunkKeyError, Error};
 use crate::grid::Extent;
 use crate::locks::hash;
 
@@ -89,13 +89,17 @@ impl StoredArray {
         let Some(rest) = self.place.chunks.strip(key.as_str()) else { return Ok(None) };
         let indices = self.resolved.key_encoding.decode(rest, rank);
         let chunk = indices.and_then(|indices| Ok(indices.map(|of| chunk_of_key(grid, &of)).transpose()?));
-        chunk.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })
+        chunk.map_err(|source| self.chunk_key_error(key, source))
     }
 
     /// Returns the indices in a chunk key, given its part after the prefix of the array.
     pub(super) fn indices_in(&self, key: &Key, rest: &str) -> Result<Option<Vec<u64>>, Error> {
         let indices = self.resolved.key_encoding.decode(rest, self.metadata.shape.len());
-        indices.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })
+        indices.map_err(|source| self.chunk_key_error(key, source))
+    }
+
+    fn chunk_key_error(&self, key: &Key, source: BoxError) -> Error {
+        ChunkKeyError { path: self.path.clone(), key: key.to_string(), source }.into()
     }
 
     /// Locks the chunk at `index` for all handles of the context.

@@ -16,6 +16,10 @@ impl StoredArray {
         total: usize,
         work: impl Fn(usize) -> Result<(), Error> + Send + Sync,
     ) -> Result<(), Error> {
+        let work = |number| {
+            self.context().check_cancelled()?;
+            work(number)
+        };
         if !self.is_parallel(count, total) {
             return (0..count).try_for_each(work);
         }
@@ -31,6 +35,20 @@ impl StoredArray {
             let numbers = (0..count).into_par_iter().with_min_len(portion).with_max_len(portion);
             numbers.try_for_each(work)
         })
+    }
+
+    /// Adds the chunks of an operation that starts to the progress of the context.
+    pub(crate) fn plan_progress(&self, chunks: usize) {
+        if let Some(progress) = self.context().progress() {
+            progress.plan(chunks);
+        }
+    }
+
+    /// Adds chunks that are done to the progress of the context.
+    pub(crate) fn advance_progress(&self, chunks: usize) {
+        if let Some(progress) = self.context().progress() {
+            progress.advance(chunks);
+        }
     }
 
     /// Returns whether `count` jobs on `total` bytes are worth several threads.

@@ -49,7 +49,13 @@ impl Write<'_> {
             processors,
             concurrency.max(processors),
             |number| self.with_elements(number, |elements| far.encode(number, elements)),
-            |made: FarChunk<'_>| self.with_elements(made.number, |elements| far.store(made, elements)),
+            |made: FarChunk<'_>| {
+                self.with_elements(made.number, |elements| {
+                    array.context().requests.acquire(1).call(|| far.store(made, elements))
+                })?;
+                array.advance_progress(1);
+                Ok(())
+            },
         )
     }
 }
@@ -68,6 +74,7 @@ impl<'f> FarWrite<'f> {
     /// threads do not wait for memory. While other threads compute, only the encoded value is in memory.
     fn encode(&self, number: usize, elements: &ChunkElements<'_>) -> Result<FarChunk<'f>, Error> {
         let Self { array, io_budget, mean_size, .. } = *self;
+        array.context().check_cancelled()?;
         let pipeline = array.pipeline_of(elements.piece.cell(), elements.piece)?;
         let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
         let mut io_permit = io_budget.acquire(decoded.unwrap_or(mean_size));

@@ -189,7 +189,8 @@ fn errors_name_the_missing_plugin() {
         ("zarr-transformer-sharding", "transformer-sharding", "storage_transformers[0]"),
         ("zarr-key-encoding-default", "key-encoding-default", "chunk_key_encoding"),
     ] {
-        let Err(Error::NotUnderstood { problems, .. }) = opened(&place, package) else { panic!("{package}") };
+        let Err(Error::NotUnderstood(error)) = opened(&place, package) else { panic!("{package}") };
+        let problems = &error.problems;
         let [Problem { place: found, reason, missing, .. }] = problems.as_slice() else {
             panic!("{problems:?}")
         };

@@ -27,7 +27,7 @@ fn peak_of(child: &mut Child) -> u64 {
 
 /// Creates an array of eight chunks in a row, each 256 MiB of the value 5.
 fn large_chunks(place: &Place) {
-    let context = Context::linked().unwrap().with_limits(Limits { memory: 1 << 40, ..Limits::default() });
+    let context = Context::linked().unwrap().with_limits(Limits::new().with_memory(1 << 40));
     let store = open_store(context.registry(), &place.at("large")).unwrap();
     let hierarchy = Hierarchy::create(Arc::clone(&store), &context, Format::V3).unwrap();
     let side = 16 << 10;

@@ -111,7 +111,7 @@ fn a_damaged_inner_chunk_is_named_by_its_index_in_the_shard() {
     array.write_encoded_chunk(&[0, 0], &shard).unwrap();
     assert_eq!(array.read_values::<u8>((..2, ..)).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
     let error = array.read((2.., ..2)).unwrap_err();
-    assert!(matches!(&error, Error::Chunk { inner: Some(inner), .. } if **inner == [1, 0]), "{error:?}");
+    assert!(matches!(&error, Error::Chunk(error) if error.inner.as_deref() == Some(&[1, 0])), "{error:?}");
     let text = error.to_string();
     assert!(
         text.starts_with("chunk [0, 0] of /a (key `a/c/0/0`), inner chunk [1, 0], codec `crc32c`: "),

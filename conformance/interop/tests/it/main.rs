@@ -32,6 +32,7 @@ mod optional;
 mod origin;
 mod outside;
 mod parts;
+mod progress;
 mod reads;
 mod remote;
 mod remote_writes;

@@ -249,7 +249,7 @@ fn damaged_chunks_are_errors_that_name_the_codecs() {
         array.write_encoded_chunk(&[0, 0], chunk).unwrap();
         let error = array.read(&Selection::All).unwrap_err();
         assert!(
-            matches!(&error, Error::Chunk { codec: Some(codec), .. } if codec == "zarrs.optional"),
+            matches!(&error, Error::Chunk(error) if error.codec.as_deref() == Some("zarrs.optional")),
             "{error:?}"
         );
         error.to_string()

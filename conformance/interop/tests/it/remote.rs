@@ -296,7 +296,7 @@ fn the_error_of_a_damaged_chunk_names_it_and_ends_the_read_early() {
     let twice = Twice::new(&[2048, 512], &[16, 16], &zstd()).filled();
     twice.store.set(&key("a/c/0/3"), b"no frame of zstd".into()).unwrap();
     let error = twice.error();
-    assert!(matches!(&error, Error::Chunk { index, .. } if *index == [0, 3]), "{error}");
+    assert!(matches!(&error, Error::Chunk(error) if error.index == [0, 3]), "{error}");
     let trips = twice.far.take();
     assert!(trips.begun < trips.batches[0] / 4, "{trips:?}");
 
@@ -308,7 +308,7 @@ fn the_error_of_a_damaged_chunk_names_it_and_ends_the_read_early() {
     *value.last_mut().unwrap() ^= 1;
     shards.store.set(&shard, (&value).into()).unwrap();
     let error = shards.error();
-    assert!(matches!(&error, Error::Chunk { index, .. } if *index == [0, 1]), "{error}");
+    assert!(matches!(&error, Error::Chunk(error) if error.index == [0, 1]), "{error}");
 }
 
 #[test]

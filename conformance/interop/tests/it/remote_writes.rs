@@ -235,7 +235,7 @@ fn the_error_of_a_damaged_chunk_names_it_and_its_value_remains() {
     twice.behind.set(&key("a/c/3/5"), b"no frame of zstd".into()).unwrap();
     let selection = Selection::parse("0:512:2", &[512, 512]).unwrap();
     let error = twice.array.write_values(&selection, &elements(256 * 512)).unwrap_err();
-    assert!(matches!(&error, zarr_kit::Error::Chunk { index, .. } if *index == [3, 5]), "{error}");
+    assert!(matches!(&error, zarr_kit::Error::Chunk(error) if error.index == [3, 5]), "{error}");
     assert_eq!(value(&*twice.behind, &key("a/c/3/5")), b"no frame of zstd");
 }
 
@@ -327,10 +327,10 @@ fn copies_of_encoded_chunks_keep_the_hinted_number_in_flight() {
         let source = if near { &from.near } else { &from.array };
         let stored = source.stored_chunks().unwrap();
         to.far.gather(MANY);
-        to.array.copy_encoded_chunks(source, &stored, || {}).unwrap();
+        to.array.copy_encoded_chunks(source, &stored).unwrap();
         let trips = to.far.take();
         assert!(trips.written == 1024 && trips.writes >= MANY, "{trips:?}");
-        to.near.copy_encoded_chunks(&from.array, &stored, || {}).unwrap();
+        to.near.copy_encoded_chunks(&from.array, &stored).unwrap();
         to.compare();
         assert_eq!(
             to.array.read(&Selection::All).unwrap().bytes(),
@@ -340,9 +340,9 @@ fn copies_of_encoded_chunks_keep_the_hinted_number_in_flight() {
     // Missing chunks are not copied, and an index outside the grid is an error.
     let to = Twice::new(&[512, 512], &[16, 16], &zstd());
     from.behind.erase(&key("a/c/0/1")).unwrap();
-    to.array.copy_encoded_chunks(&from.array, &[vec![0, 1], vec![0, 2]], || {}).unwrap();
+    to.array.copy_encoded_chunks(&from.array, &[vec![0, 1], vec![0, 2]]).unwrap();
     assert_eq!(to.array.stored_chunks().unwrap(), [[0, 2]]);
-    let error = to.array.copy_encoded_chunks(&from.array, &[vec![32, 1]], || {}).unwrap_err();
+    let error = to.array.copy_encoded_chunks(&from.array, &[vec![32, 1]]).unwrap_err();
     assert!(error.to_string().contains("32"), "{error}");
 }
 
@@ -353,7 +353,7 @@ fn the_number_of_bytes_in_flight_of_copies_is_bounded() {
     to.far.gather(12);
     let stored = from.array.stored_chunks().unwrap();
     let _before = from.far.take();
-    to.array.copy_encoded_chunks(&from.array, &stored, || {}).unwrap();
+    to.array.copy_encoded_chunks(&from.array, &stored).unwrap();
     let read = from.far.take();
     let written = to.far.take();
     assert!(read.alone == 24 && read.alone_at_once <= 16, "{read:?}");

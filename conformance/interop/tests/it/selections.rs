@@ -3,7 +3,7 @@
 
 use zarr_interop::created;
 use zarr_kit::spec::ArraySubset;
-use zarr_kit::{Array, ArrayBuilder, DimensionSelection, Format, Selection};
+use zarr_kit::{Array, ArrayBuilder, DimensionSelection, Format, IntoSelection, Selection};
 
 /// Creates an array of 5 × 7 elements in chunks of 2 × 3; the elements count up from 0.
 fn array() -> Array {
@@ -12,7 +12,7 @@ fn array() -> Array {
     array
 }
 
-fn read(array: &Array, selection: impl Into<Selection>) -> Vec<u8> {
+fn read<'s>(array: &Array, selection: impl IntoSelection<'s>) -> Vec<u8> {
     array.read_values::<u8>(selection).unwrap().into_vec()
 }
 

@@ -108,7 +108,8 @@ fn an_unknown_grid_is_not_ignored() {
     for mode in [Mode::Strict, Mode::Lenient, Mode::Compatibility] {
         let hierarchy = open(&store, &context().with_mode(mode));
         let error = hierarchy.array("/a").unwrap_err();
-        let Error::NotUnderstood { problems, .. } = error else { panic!("{error}") };
+        let Error::NotUnderstood(error) = error else { panic!("{error}") };
+        let problems = &error.problems;
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert_eq!(problems[0].place, "chunk_grid");
         assert!(problems[0].reason.contains("https://e.org/grid/1.0"), "{problems:?}");

@@ -64,7 +64,8 @@ fn only_the_metadata_of_an_array_with_an_unknown_codec_can_be_read() {
     for mode in [Mode::Strict, Mode::Lenient, Mode::Compatibility] {
         let hierarchy = open(&store, &context().with_mode(mode));
         let error = hierarchy.array("/a").unwrap_err();
-        let Error::NotUnderstood { problems, .. } = &error else { panic!("{error}") };
+        let Error::NotUnderstood(not_understood) = &error else { panic!("{error}") };
+        let problems = &not_understood.problems;
         assert_eq!(problems.iter().map(|problem| problem.place.as_str()).collect::<Vec<_>>(), ["codecs[0]"]);
         assert_eq!(problems[0].missing[0].identifier, uri);
         let zarr_kit::metadata::NodeMetadata::Array(metadata) = hierarchy.metadata("/a").unwrap() else {

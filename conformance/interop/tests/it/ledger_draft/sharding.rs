@@ -291,7 +291,8 @@ fn sharding_must_be_nearest_to_the_array() {
     assert_eq!(good.stored_chunks().unwrap(), [[0], [1]]);
     for bad in [json!([identity, shards]), json!([shards, shards])] {
         match with(bad) {
-            Err(Error::NotUnderstood { problems, .. }) => {
+            Err(Error::NotUnderstood(error)) => {
+                let problems = &error.problems;
                 assert_eq!(problems[0].place, "storage_transformers[1]");
                 assert!(problems[0].reason.contains("nearest to the array"), "{}", problems[0].reason);
             }

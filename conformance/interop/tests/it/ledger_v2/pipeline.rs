@@ -31,9 +31,8 @@ fn filters_run_before_the_compressor_and_are_reversed_when_decoding() {
 fn the_error_of_an_unknown_codec_names_it_and_the_metadata_can_be_read() {
     for id in ["nope", "imagecodecs_jpeg2k", "imagecodecs_lerc", "n5_wrapper"] {
         let stored = stored(&json!({"compressor": {"id": id, "level": 5}, "shape": [6]})).with("0", [0; 3]);
-        let Err(Error::NotUnderstood { problems, .. }) = stored.try_array() else {
-            panic!("{id}: expected an error")
-        };
+        let Err(Error::NotUnderstood(error)) = stored.try_array() else { panic!("{id}: expected an error") };
+        let problems = &error.problems;
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].place, "compressor");
         assert_eq!(problems[0].missing[0].identifier, id);

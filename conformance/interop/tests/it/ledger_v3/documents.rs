@@ -51,10 +51,8 @@ fn a_fill_value_must_match_the_type() {
     {
         for wrong in [json!(null), json!({"name": "x"})] {
             let stored = stored(&json!({"data_type": data_type, "fill_value": wrong}));
-            let Err(Error::NotUnderstood { problems, .. }) = stored.try_array() else {
-                panic!("{data_type} {wrong}")
-            };
-            assert_eq!(problems[0].place, "fill_value", "{data_type} {wrong}");
+            let Err(Error::NotUnderstood(error)) = stored.try_array() else { panic!("{data_type} {wrong}") };
+            assert_eq!(error.problems[0].place, "fill_value", "{data_type} {wrong}");
         }
     }
     // A trailing comma makes the document invalid JSON in every mode.
@@ -140,7 +138,8 @@ fn an_unknown_storage_transformer_is_an_error_unless_it_may_be_ignored() {
     let required = [json!(["x"]), json!([{"name": "x"}]), json!([{"name": "x", "must_understand": true}])];
     for transformers in required {
         let stored = stored(&json!({"storage_transformers": transformers}));
-        let Err(Error::NotUnderstood { problems, .. }) = stored.try_array() else { panic!("{transformers}") };
+        let Err(Error::NotUnderstood(error)) = stored.try_array() else { panic!("{transformers}") };
+        let problems = &error.problems;
         assert_eq!(problems[0].place, "storage_transformers[0]");
         assert!(problems[0].reason.contains("storage transformer `x` is unknown"), "{}", problems[0].reason);
     }

@@ -14,7 +14,7 @@ fn little() -> Value {
 
 fn problems(stored: &Stored) -> Vec<Problem> {
     match stored.try_array() {
-        Err(Error::NotUnderstood { problems, .. }) => problems,
+        Err(Error::NotUnderstood(error)) => error.problems,
         other => panic!("{other:?}"),
     }
 }
