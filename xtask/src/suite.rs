@@ -217,16 +217,22 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// The umbrella without any plugin, and with those that need no C compiler. Codecs that have two ways of doing it are
-/// tested also without a C library; all other tests run with it.
+/// Builds with fewer features: the library without any plugin, and with those that need no C compiler; codecs without
+/// their C library; `zarrctl` as the README builds it, and without loaded plugins. All other tests have all features.
 fn features(run: &mut Run<'_>) -> Result<Outcome, String> {
-    let without_default = ["check", "--package", "zarr-kit", "--no-default-features"];
-    let bare = finish(&mut run.cargo(&without_default))?;
-    let pure = finish(run.cargo(&without_default).args(["--features", "pure"]))?;
-    let portable = ["test", "--package", "zarr-codec-gzip", "--package", "zarr-codec-zlib"];
-    let portable = finish(&mut run.cargo(&portable))?;
-    if let Some(failed) = [bare, pure, portable].into_iter().find(|outcome| *outcome != Outcome::Passed) {
-        return Ok(failed);
+    let builds = [
+        "check --package zarr-kit --no-default-features",
+        "check --package zarr-kit --no-default-features --features pure",
+        "test --package zarr-codec-gzip --package zarr-codec-zlib",
+        "test --package zarrctl --test default",
+        "test --package zarrctl --test default --no-default-features",
+    ];
+    for build in builds {
+        let arguments: Vec<&str> = build.split(' ').collect();
+        let outcome = finish(&mut run.cargo(&arguments))?;
+        if outcome != Outcome::Passed {
+            return Ok(outcome);
+        }
     }
     let arguments = ["tree", "--package", "zarr-kit", "--no-default-features", "--features", "pure"];
     let mut command = run.cargo(&arguments);
