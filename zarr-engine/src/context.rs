@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use rayon::prelude::*;
 use zarr_spec::host::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
 use crate::budget::{MemoryBudget, usable_memory};
 use crate::locks::{ChunkLocks, NodeLocks};
 use crate::memory::BufferPool;
+use crate::parallel;
 
 /// The size in bytes from which on work is divided among threads.
 pub(crate) const PARALLEL: usize = 512 << 10;
@@ -141,11 +141,11 @@ static GLOBAL_POOL: OnceLock<bool> = OnceLock::new();
 
 /// Starts rayon's own pool. False if the system has no threads for it.
 fn has_global_pool() -> bool {
-    *GLOBAL_POOL.get_or_init(|| could_start(rayon::ThreadPoolBuilder::new().build_global()))
+    *GLOBAL_POOL.get_or_init(|| could_start(rayon_core::ThreadPoolBuilder::new().build_global()))
 }
 
 /// Whether there is a pool: the one that was made now or an earlier one.
-fn could_start(built: Result<(), rayon::ThreadPoolBuildError>) -> bool {
+fn could_start(built: Result<(), rayon_core::ThreadPoolBuildError>) -> bool {
     // The only error with a source is that of the system. The other one is that there is a pool already.
     built.err().is_none_or(|error| error.source().is_none())
 }
@@ -158,7 +158,7 @@ pub(crate) enum Threads {
     /// On rayon's own pool.
     Global,
     /// On a pool that was handed in.
-    Pool(Arc<rayon::ThreadPool>),
+    Pool(Arc<rayon_core::ThreadPool>),
     /// On this number of threads at most, which are started for each operation.
     Scoped(usize),
 }
@@ -235,7 +235,7 @@ impl Context {
 
     /// On a pool of threads that the caller has.
     #[must_use]
-    pub fn with_thread_pool(self, pool: Arc<rayon::ThreadPool>) -> Self {
+    pub fn with_thread_pool(self, pool: Arc<rayon_core::ThreadPool>) -> Self {
         Self { threads: Threads::Pool(pool), ..self }
     }
 
@@ -278,7 +278,7 @@ impl Context {
     pub fn thread_count(&self) -> usize {
         match self.threads() {
             Threads::Caller => 1,
-            Threads::Global => rayon::current_num_threads(),
+            Threads::Global => rayon_core::current_num_threads(),
             Threads::Pool(pool) => pool.current_num_threads(),
             Threads::Scoped(count) => *count,
         }
@@ -316,7 +316,7 @@ impl Context {
         if items.len() < MANY || matches!(self.threads(), Threads::Caller | Threads::Scoped(_)) {
             return items.into_iter().map(work).collect();
         }
-        self.run(|| items.into_par_iter().with_min_len(MANY / 4).map(work).collect())
+        self.run(|| parallel::map(items, MANY / 4, &work))
     }
 
     /// Runs `work` on this thread, and from when it calls what it is given, `help` on threads of this context that have
@@ -346,11 +346,11 @@ impl Context {
         self.in_place_scope(|scope| work(&|| (0..others).for_each(|_| scope.spawn(|_| help()))))
     }
 
-    /// As [`rayon::in_place_scope`], of the threads of this context.
-    pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon::Scope<'s>) -> R) -> R {
+    /// As [`rayon_core::in_place_scope`], of the threads of this context.
+    pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon_core::Scope<'s>) -> R) -> R {
         match &self.threads {
             Threads::Pool(pool) => pool.in_place_scope(work),
-            Threads::Caller | Threads::Global | Threads::Scoped(_) => rayon::in_place_scope(work),
+            Threads::Caller | Threads::Global | Threads::Scoped(_) => rayon_core::in_place_scope(work),
         }
     }
 
@@ -383,7 +383,6 @@ impl Threads {
         if source.len() < PARALLEL || matches!(self.usable(), Self::Caller | Self::Scoped(_)) {
             return destination.copy_from_slice(source);
         }
-        let parts = destination.par_chunks_mut(PORTION).zip(source.par_chunks(PORTION));
-        self.run(|| parts.for_each(|(to, from)| to.copy_from_slice(from)));
+        self.run(|| parallel::copy(source, destination, PORTION));
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn hand_out<T: Send, E: Send>(
 
 /// Begins `work` on each item when it is its turn, and waits until all is done.
 fn spawn_all<'s, T: Send + 's>(
-    scope: &rayon::Scope<'s>,
+    scope: &rayon_core::Scope<'s>,
     mut items: impl Iterator<Item = T>,
     pending: &'s PendingItems<'s, T>,
     work: &'s (impl Fn(T) + Sync),
@@ -90,7 +90,7 @@ struct RunningItem<'t, T>(&'t PendingItems<'t, T>);
 impl<'c, T> PendingItems<'c, T> {
     fn new(most: usize, context: &'c Context) -> Self {
         let budget = &*context.budget;
-        let takes_part = rayon::current_thread_index().is_some();
+        let takes_part = rayon_core::current_thread_index().is_some();
         let state = PendingState { queue: VecDeque::new(), running: 0, is_over: false };
         Self { most: most.max(1), budget, takes_part, state: Mutex::new(state), has_changed: Condvar::new() }
     }
@@ -157,15 +157,15 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use rayon::prelude::*;
     use zarr_spec::Registry;
 
     use super::*;
+    use crate::parallel;
 
     /// The pool is free while whoever reads waits.
     #[test]
     fn items_are_waited_for_on_the_thread_that_asks_and_worked_on_in_the_pool() {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
         let asking = thread::current().id();
         let sum = AtomicUsize::new(0);
@@ -185,17 +185,18 @@ mod tests {
     #[test]
     fn threads_of_a_pool_may_hand_out_all_at_once() {
         for threads in [1, 2] {
-            let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+            let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
             let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
             let sum = AtomicUsize::new(0);
             pool.install(|| {
-                (0..4).into_par_iter().for_each(|_| {
+                let all = parallel::try_each(0..4, 1, |_| {
                     let work = |number| {
                         sum.fetch_add(number, Ordering::SeqCst);
                         Ok::<_, ()>(())
                     };
-                    hand_out(&context, threads + 1, 0..100, work, || ()).unwrap();
+                    hand_out(&context, threads + 1, 0..100, work, || ())
                 });
+                assert_eq!(all, Ok(()));
             });
             assert_eq!(sum.into_inner(), 4 * 99 * 50);
         }
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn work_is_done_here_while_the_threads_of_the_pool_wait_for_memory_that_this_call_holds() {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
         let held = context.budget.acquire(context.budget.size());
         let budget = Arc::clone(&context.budget);
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn no_item_is_taken_after_an_error_or_a_panic() {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(pool);
         let taken = AtomicUsize::new(0);
         let has_failed = AtomicBool::new(false);
