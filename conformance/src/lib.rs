@@ -5,6 +5,8 @@
 //! for tests that hold a single one to some of them. With the feature `proptest`, `strategies` makes up chunks, documents and
 //! selections.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod chains;
 pub mod checksums;
 mod child;
