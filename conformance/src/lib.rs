@@ -7,6 +7,8 @@
 //! [`registry`] returns a registry with them. The feature `proptest` adds `strategies`, which generate chunks,
 //! documents and selections.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod chains;
 pub mod checksums;
 mod child;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check that this workspace has, one after another, and a table at the end.
 //!
-//! All steps run, also after one has failed. What the machine lacks is skipped, which a line says and the
-//! end counts; with `CI=true` a skip is a failure.
+//! All steps run, also after one has failed. The first lines name the programs that the machine lacks. Their steps and
+//! tests are skipped and counted at the end; with `CI=true` a skip is a failure.
 
 use std::fs;
 use std::io;
@@ -17,6 +17,7 @@ use crate::{Failure, instructions, requirements, semver, tidy};
 
 mod counts;
 mod package;
+mod tools;
 
 /// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,8 @@ struct Run<'a> {
     /// The absolute path of the target folder.
     target: PathBuf,
     counts: Counts,
+    /// Whether packages are compiled as a registry does.
+    is_verifying: bool,
 }
 
 type Step = fn(&mut Run<'_>) -> Result<Outcome, String>;
@@ -48,6 +51,7 @@ const STEPS: &[(&str, Step)] = &[
     ("tests", tests),
     ("docs", docs),
     ("package", package::step),
+    ("publish", publish),
     ("deny", deny),
     ("semver", semver_step),
     ("requirements", requirements_step),
@@ -60,15 +64,23 @@ pub(crate) struct Options {
     /// Steps to run; all of them by default
     #[arg(value_name = "STEP", value_parser = PossibleValuesParser::new(STEPS.iter().map(|(name, _)| *name)))]
     steps: Vec<String>,
+    /// Compile each package in the step `publish`, as a registry does; this takes long
+    #[arg(long)]
+    verify: bool,
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    let mut run = Run { workspace, target: workspace.root.join(target), counts: Counts::default() };
+    let mut run = Run {
+        workspace,
+        target: workspace.root.join(target),
+        counts: Counts::default(),
+        is_verifying: options.verify,
+    };
+    let is_wanted = |name: &str| options.steps.is_empty() || options.steps.iter().any(|it| it == name);
+    print!("{}", tools::missing(is_wanted));
     let mut rows = Vec::new();
-    for (name, step) in
-        STEPS.iter().filter(|(name, _)| options.steps.is_empty() || options.steps.iter().any(|it| it == name))
-    {
+    for (name, step) in STEPS.iter().filter(|(name, _)| is_wanted(name)) {
         println!("\n=== {name} ===");
         let start = Instant::now();
         let outcome = step(&mut run).unwrap_or_else(Outcome::Failed);
@@ -217,16 +229,22 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// Checks `zarr-kit` without plugins, and with the plugins that do not need a C compiler. Codecs that can work without
-/// their C library are also tested without it; all other tests use it.
+/// Builds with fewer features: the library without any plugin, and with those that need no C compiler; codecs without
+/// their C library; `zarrctl` as the README builds it, and without loaded plugins. All other tests have all features.
 fn features(run: &mut Run<'_>) -> Result<Outcome, String> {
-    let without_default = ["check", "--package", "zarr-kit", "--no-default-features"];
-    let bare = finish(&mut run.cargo(&without_default))?;
-    let pure = finish(run.cargo(&without_default).args(["--features", "pure"]))?;
-    let portable = ["test", "--package", "zarr-codec-gzip", "--package", "zarr-codec-zlib"];
-    let portable = finish(&mut run.cargo(&portable))?;
-    if let Some(failed) = [bare, pure, portable].into_iter().find(|outcome| *outcome != Outcome::Passed) {
-        return Ok(failed);
+    let builds = [
+        "check --package zarr-kit --no-default-features",
+        "check --package zarr-kit --no-default-features --features pure",
+        "test --package zarr-codec-gzip --package zarr-codec-zlib",
+        "test --package zarrctl --test default",
+        "test --package zarrctl --test default --no-default-features",
+    ];
+    for build in builds {
+        let arguments: Vec<&str> = build.split(' ').collect();
+        let outcome = finish(&mut run.cargo(&arguments))?;
+        if outcome != Outcome::Passed {
+            return Ok(outcome);
+        }
     }
     let arguments = ["tree", "--package", "zarr-kit", "--no-default-features", "--features", "pure"];
     let mut command = run.cargo(&arguments);
@@ -253,6 +271,15 @@ fn builder_of_c(tree: &str) -> Option<&'static str> {
 fn docs(run: &mut Run<'_>) -> Result<Outcome, String> {
     let mut command = run.cargo(&["doc", "--workspace", "--no-deps", "--all-features"]);
     finish(command.args(WITH_CPLUSPLUS).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// A publication of all crates up to the upload.
+fn publish(run: &mut Run<'_>) -> Result<Outcome, String> {
+    let mut command = run.cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet"]);
+    if !run.is_verifying {
+        command.arg("--no-verify");
+    }
+    finish(command.arg("--target-dir").arg(&run.target))
 }
 
 /// Checks licences and sources of dependencies, and advisories if their database can be downloaded.

@@ -6,10 +6,14 @@ use crate::workspace::Workspace;
 use crate::{Failure, rust_source};
 
 mod arrows;
+mod crates;
 mod documents;
 mod manifests;
 mod modules;
 mod names;
+mod own_uris;
+mod registry;
+mod rust_version;
 mod shape;
 mod sources;
 pub(crate) mod spec_pages;
@@ -33,6 +37,13 @@ impl Finding {
     }
 }
 
+/// Figures that `tidy` prints, and those that are above a limit.
+#[derive(Debug, Default)]
+struct Measurement {
+    lines: Vec<String>,
+    findings: Vec<Finding>,
+}
+
 type Check = fn(&Workspace) -> Result<Vec<Finding>, String>;
 
 const CHECKS: &[(&str, Check)] = &[
@@ -44,9 +55,12 @@ const CHECKS: &[(&str, Check)] = &[
     ("links of documents", documents::links),
     ("excerpts in documents", documents::excerpts),
     ("pages of our URIs", spec_pages::uris),
+    ("prefix of our URIs", own_uris::check),
     ("versions in the root manifest only", manifests::versions),
     ("what a manifest inherits", manifests::inherited),
-    ("pages of plugins in a registry", manifests::registry_pages),
+    ("pages of crates in a registry", registry::pages),
+    ("keywords, categories and descriptions", registry::terms),
+    ("documentation of features", registry::documentation),
     ("tests without a harness", manifests::harness),
     ("lock file", manifests::lock_file),
     ("unsafe code", sources::unsafe_code),
@@ -58,14 +72,24 @@ const CHECKS: &[(&str, Check)] = &[
     ("order of modules", modules::check),
 ];
 
+type Measure = fn(&Workspace) -> Result<Measurement, String>;
+
+const MEASURES: &[(&str, Measure)] =
+    &[("crates of builds", crates::count), ("oldest compiler", rust_version::check)];
+
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
-    let findings = findings(workspace)?;
+    let mut findings = findings(workspace)?;
+    for (name, measure) in MEASURES {
+        let measurement = measure(workspace)?;
+        measurement.lines.iter().for_each(|line| println!("{line}"));
+        findings.extend(measurement.findings.into_iter().map(|finding| (*name, finding)));
+    }
     for (name, finding) in &findings {
         let kind = if finding.is_warning { "warning" } else { "error" };
         println!("{kind}: {}: {} ({name})", finding.place, finding.message);
     }
     let errors = findings.iter().filter(|(_, finding)| !finding.is_warning).count();
-    println!("tidy: {} checks, {errors} errors", CHECKS.len());
+    println!("tidy: {} checks, {errors} errors", CHECKS.len() + MEASURES.len());
     if errors == 0 { Ok(()) } else { Err(Failure::Checks) }
 }
 

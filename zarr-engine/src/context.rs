@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use rayon::prelude::*;
 use zarr_spec::host::registry::DuplicateIdentifier;
 use zarr_spec::{Mode, Registry};
 
@@ -13,6 +12,7 @@ use crate::budget::{MemoryBudget, usable_memory};
 use crate::error::Error;
 use crate::locks::{ChunkLocks, NodeLocks};
 use crate::memory::BufferPool;
+use crate::parallel;
 use crate::progress::Progress;
 use crate::request_limit::RequestLimit;
 
@@ -179,11 +179,11 @@ static GLOBAL_POOL: OnceLock<bool> = OnceLock::new();
 
 /// Starts rayon's global pool. Returns false if the system has no threads for it.
 fn has_global_pool() -> bool {
-    *GLOBAL_POOL.get_or_init(|| could_start(rayon::ThreadPoolBuilder::new().build_global()))
+    *GLOBAL_POOL.get_or_init(|| could_start(rayon_core::ThreadPoolBuilder::new().build_global()))
 }
 
 /// Returns whether there is a global pool, created now or earlier.
-fn could_start(built: Result<(), rayon::ThreadPoolBuildError>) -> bool {
+fn could_start(built: Result<(), rayon_core::ThreadPoolBuildError>) -> bool {
     // Only system errors have a source. The other error is that the pool already exists.
     built.err().is_none_or(|error| error.source().is_none())
 }
@@ -196,7 +196,7 @@ pub(crate) enum Threads {
     /// The global pool of rayon.
     Global,
     /// A pool from the caller.
-    Pool(Arc<rayon::ThreadPool>),
+    Pool(Arc<rayon_core::ThreadPool>),
     /// At most this number of threads, which are started for each operation.
     Scoped(usize),
 }
@@ -283,7 +283,7 @@ impl Context {
 
     /// Runs work on the given thread pool.
     #[must_use]
-    pub fn with_thread_pool(self, pool: Arc<rayon::ThreadPool>) -> Self {
+    pub fn with_thread_pool(self, pool: Arc<rayon_core::ThreadPool>) -> Self {
         Self { threads: Threads::Pool(pool), ..self }
     }
 
@@ -326,7 +326,7 @@ impl Context {
     pub fn thread_count(&self) -> usize {
         match self.threads() {
             Threads::Caller => 1,
-            Threads::Global => rayon::current_num_threads(),
+            Threads::Global => rayon_core::current_num_threads(),
             Threads::Pool(pool) => pool.current_num_threads(),
             Threads::Scoped(count) => *count,
         }
@@ -376,7 +376,7 @@ impl Context {
         if items.len() < MANY || matches!(self.threads(), Threads::Caller | Threads::Scoped(_)) {
             return items.into_iter().map(work).collect();
         }
-        self.run(|| items.into_par_iter().with_min_len(MANY / 4).map(work).collect())
+        self.run(|| parallel::map(items, MANY / 4, &work))
     }
 
     /// Runs `work` on this thread. When it calls its argument, `help` starts on up to `most` idle threads of this
@@ -406,11 +406,11 @@ impl Context {
         self.in_place_scope(|scope| work(&|| (0..others).for_each(|_| scope.spawn(|_| help()))))
     }
 
-    /// Like [`rayon::in_place_scope`], with the threads of this context.
-    pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon::Scope<'s>) -> R) -> R {
+    /// Like [`rayon_core::in_place_scope`], with the threads of this context.
+    pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon_core::Scope<'s>) -> R) -> R {
         match &self.threads {
             Threads::Pool(pool) => pool.in_place_scope(work),
-            Threads::Caller | Threads::Global | Threads::Scoped(_) => rayon::in_place_scope(work),
+            Threads::Caller | Threads::Global | Threads::Scoped(_) => rayon_core::in_place_scope(work),
         }
     }
 
@@ -443,7 +443,6 @@ impl Threads {
         if source.len() < PARALLEL || matches!(self.usable(), Self::Caller | Self::Scoped(_)) {
             return destination.copy_from_slice(source);
         }
-        let parts = destination.par_chunks_mut(PORTION).zip(source.par_chunks(PORTION));
-        self.run(|| parts.for_each(|(to, from)| to.copy_from_slice(from)));
+        self.run(|| parallel::copy(source, destination, PORTION));
     }
 }

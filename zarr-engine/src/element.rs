@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use half::{bf16, f16};
-use num_complex::Complex;
 use zarr_spec::data_type::Kind;
 use zarr_spec::{DataType, Elements};
 
@@ -72,8 +71,12 @@ elements! {
     bf16: "bfloat16";
     f32: "float32";
     f64: "float64";
-    Complex<f32>: "complex64";
-    Complex<f64>: "complex128";
+}
+
+#[cfg(feature = "num-complex")]
+elements! {
+    num_complex::Complex<f32>: "complex64";
+    num_complex::Complex<f64>: "complex128";
 }
 
 // SAFETY: bytes have no padding, and any bytes are bytes.

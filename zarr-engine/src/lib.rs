@@ -8,6 +8,8 @@
 //! Most tests of this crate are in `conformance/interop/tests/it`, because they need codecs and stores, which the engine
 //! does not depend on.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "ndarray")]
 pub extern crate ndarray;
 
@@ -31,6 +33,7 @@ mod location;
 mod locks;
 mod memory;
 mod needs;
+mod parallel;
 mod per_dimension;
 mod pipeline;
 mod plan;
@@ -65,6 +68,7 @@ pub use selection::{DimensionSelection, IntoSelection, Selection, SelectionEntry
 pub use values::Values;
 
 pub use half::{bf16, f16};
+#[cfg(feature = "num-complex")]
 pub use num_complex::Complex;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub use zarr_plugin::host as plugins;

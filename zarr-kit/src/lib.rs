@@ -17,6 +17,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod catalogue;
 pub mod codecs;
 pub mod data_types;
@@ -24,6 +26,8 @@ mod plugins;
 pub mod prelude;
 pub mod stores;
 
+#[cfg(feature = "complex")]
+pub use zarr_engine::Complex;
 #[cfg(feature = "ndarray")]
 pub use zarr_engine::ndarray;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
@@ -35,7 +39,7 @@ pub use zarr_engine::{
     SelectionEntry, SelectionExpression, UndefinedFill, Unreadable, UsedFallback, Values, Warning,
     WriteElement, convert, error, open_store, readable_location, recognizing,
 };
-pub use zarr_engine::{Complex, bf16, f16};
+pub use zarr_engine::{bf16, f16};
 pub use zarr_json::{self as json, json};
 pub use zarr_metadata as metadata;
 pub use zarr_spec as spec;

@@ -18,6 +18,8 @@
 //! plugin is code with the rights of the user of the program. Its hash identifies it but does not prove that it is
 //! safe.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod abi;
 mod failure;
 mod ffi;

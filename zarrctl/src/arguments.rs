@@ -191,7 +191,6 @@ impl Reading {
 #[derive(Debug, Args)]
 pub(crate) struct Missing {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    #[expect(dead_code, reason = "the message repeats the command line as a whole")]
     arguments: Vec<OsString>,
 }
 

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use zarr_kit::spec::printable;
 
-/// The command that runs a build with all features, in a clone of the repository.
-const FULL_BUILD: &str = "cargo run --release -p zarrctl --features full";
+use crate::builds;
 
 /// Why a verb failed.
 #[derive(Debug)]
@@ -37,11 +36,7 @@ impl Failure {
 
     /// The verb or scheme `what` is not in this build.
     pub(crate) fn not_in_build(what: &str) -> Self {
-        let arguments: Vec<_> = std::env::args().skip(1).map(|argument| quoted(&argument)).collect();
-        Self::Usage(format!(
-            "{what} is not in this build; in a clone of the repository, run: {FULL_BUILD} -- {}",
-            arguments.join(" ")
-        ))
+        Self::Usage(format!("{what} is not in this build; {}", builds::full()))
     }
 
     /// The exit status.
@@ -92,27 +87,32 @@ impl Failure {
 }
 
 impl From<zarr_kit::Error> for Failure {
-    /// Adds a hint: for a wrong path, the verb that lists paths; for an unknown identifier, the verb that
-    /// explains the search.
+    /// Adds a hint, if there is one.
     fn from(error: zarr_kit::Error) -> Self {
-        match &error {
-            zarr_kit::Error::NoNode(_) | zarr_kit::Error::WrongKind { .. } => {
-                Self::fault(format!("{error}; `zarrctl tree STORE` lists the nodes"))
-            }
-            #[cfg(all(feature = "dynamic", target_os = "linux"))]
-            zarr_kit::Error::NotUnderstood { .. } => {
-                // For the others, the message names the build or plugin.
-                let unknown = error.missing_plugins().find(|unknown| unknown.known_elsewhere.is_none());
-                let identifier = unknown.map(|unknown| unknown.identifier.clone());
-                match identifier {
-                    Some(identifier) => Self::fault(format!(
-                        "{error}; `zarrctl plugins why {identifier}` shows where it was searched for"
-                    )),
-                    None => Self::Fault(error.into()),
-                }
-            }
-            _ => Self::Fault(error.into()),
+        match hint(&error) {
+            Some(hint) => Self::fault(format!("{error}; {hint}")),
+            None => Self::Fault(error.into()),
         }
+    }
+}
+
+/// The verb or build that helps: for a plugin of other builds, the command that runs one; for a wrong path, the verb
+/// that lists paths; for an unknown identifier, the verb that explains the search.
+fn hint(error: &zarr_kit::Error) -> Option<String> {
+    if error.missing_plugins().any(|unknown| unknown.feature.is_some()) {
+        return Some(builds::full());
+    }
+    match error {
+        zarr_kit::Error::NoNode(_) | zarr_kit::Error::WrongKind { .. } => {
+            Some("`zarrctl tree STORE` lists the nodes".to_owned())
+        }
+        #[cfg(all(feature = "dynamic", target_os = "linux"))]
+        zarr_kit::Error::NotUnderstood { .. } => {
+            // For the others, the message names the plugin.
+            let unknown = error.missing_plugins().find(|unknown| unknown.known_elsewhere.is_none())?;
+            Some(format!("`zarrctl plugins why {}` shows where it was searched for", unknown.identifier))
+        }
+        _ => None,
     }
 }
 
@@ -122,15 +122,6 @@ impl From<io::Error> for Failure {
             io::ErrorKind::BrokenPipe => Self::BrokenPipe,
             _ => Self::Io(error),
         }
-    }
-}
-
-/// An argument as a POSIX shell reads it.
-fn quoted(argument: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
-    match !argument.is_empty() && argument.bytes().all(is_plain) {
-        true => argument.to_owned(),
-        false => format!("'{}'", argument.replace('\'', r"'\''")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod blocks;
+mod builds;
 mod demo;
 mod describe;
 mod durable;

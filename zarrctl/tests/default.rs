@@ -1,32 +1,73 @@
-//! The program with default features: refuses verbs and stores of other builds and names the command that adds them.
+//! The program without all features: refuses everything else and names the command that adds it.
 #![cfg(not(feature = "full"))]
 #![expect(clippy::unwrap_used, reason = "a failure to run the program is a failed test")]
 
+use std::fs;
 use std::process::{Command, Output};
+
+/// The command that the program prints, without the arguments.
+const FULL: &str = "cargo run --release -p zarrctl --features full -- ";
 
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_zarrctl")).args(arguments).output().unwrap()
 }
 
-fn refused(arguments: &[&str]) -> String {
+/// Returns the message of a refusal, which has to end with the command for `arguments`, as a shell reads them.
+fn refused(status: i32, arguments: &[&str], typed: &str) -> String {
     let output = run(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{message}");
+    assert!(message.ends_with(&format!(": {FULL}{typed}\n")), "{message}");
+    message
 }
 
 #[test]
-fn missing_verbs_and_stores_are_refused_with_the_command_that_adds_them() {
-    let command = "cargo run --release -p zarrctl --features full -- ";
-    let verb = refused(&["conformance", "plugin", "zstd", "--level", "L1"]);
-    assert!(verb.ends_with(&format!("{command}conformance plugin zstd --level L1\n")), "{verb}");
-    let store = refused(&["tree", "s3://bucket/a b.zarr"]);
-    assert!(store.ends_with(&format!("{command}tree 's3://bucket/a b.zarr'\n")), "{store}");
+fn missing_verbs_and_stores_are_wrong_usage_with_the_command_that_adds_them() {
+    let conformance = "conformance plugin zstd --level L1";
+    refused(2, &["conformance", "plugin", "zstd", "--level", "L1"], conformance);
+    let store = refused(2, &["tree", "s3://bucket/a b.zarr"], "tree 's3://bucket/a b.zarr'");
+    assert!(store.contains("the store for `s3:` is not in this build"), "{store}");
     #[cfg(target_os = "linux")]
-    assert!(refused(&["plugins", "probe", "xor.so"]).ends_with(&format!("{command}plugins probe xor.so\n")));
+    refused(2, &["plugins", "probe", "xor.so"], "plugins probe xor.so");
+}
+
+#[cfg(all(target_os = "linux", not(feature = "dynamic")))]
+#[test]
+fn a_build_that_loads_no_plugins_has_the_verbs_for_them() {
+    for arguments in [&["plugins", "why", "zstd"], &["plugins", "trust", "xor"]] {
+        refused(2, arguments, &arguments.join(" "));
+    }
 }
 
 #[test]
-fn the_demo_works_with_default_features() {
+fn a_missing_codec_is_named_with_its_feature_and_the_command_that_adds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a.zarr");
+    let store = store.to_str().unwrap();
+    let create = ["create", store, "/a", "--shape", "4", "--dtype", "uint8", "--codec", "zfp"];
+    let message = refused(1, &create, &create.join(" "));
+    assert!(message.contains("feature `codec-zfp` of crate `zarr-kit`"), "{message}");
+
+    fs::create_dir_all(format!("{store}/a")).unwrap();
+    fs::write(format!("{store}/zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
+    fs::write(format!("{store}/a/zarr.json"), ARRAY).unwrap();
+    let get = ["get", store, "/a"];
+    let message = refused(1, &get, &get.join(" "));
+    assert!(message.contains("feature `codec-pcodec` of crate `zarr-kit`"), "{message}");
+
+    let show = ["plugins", "show", "zfp"];
+    let message = refused(1, &show, &show.join(" "));
+    assert!(message.contains("feature `codec-zfp` of crate `zarr-kit`"), "{message}");
+}
+
+const ARRAY: &str = r#"{
+    "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint16", "fill_value": 0,
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+    "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "numcodecs.pcodec", "configuration": {}}]
+}"#;
+
+#[test]
+fn the_demo_works() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(&["demo", folder.path().join("demo").to_str().unwrap()]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

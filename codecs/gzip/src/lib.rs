@@ -13,6 +13,8 @@
 //!
 //! Source: `gzip` in the Zarr extension registry; "Gzip codec", version 1.0, of the v3 draft; RFC 1952.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod deflate;
 mod header;
 #[cfg(feature = "libdeflate")]

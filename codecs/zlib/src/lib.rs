@@ -13,6 +13,8 @@
 //!
 //! Source: `zlib` in numcodecs; RFC 1950.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod stream;
 
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! Rules for the manifests of members.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,18 +42,8 @@ pub(super) fn inherited(workspace: &Workspace) -> Result<Vec<Finding>, String> {
         if !member.is_published() {
             continue;
         }
-        for key in ["repository", "categories"] {
-            if !is_inherited(member.package(key)) {
-                missing(format!("`{key}` is not inherited"));
-            }
-        }
-        let keywords = member.package("keywords");
-        let is_listed = keywords.and_then(Value::as_array).is_some_and(|list| !list.is_empty());
-        if member.plugin().is_some() && !is_listed {
-            missing("`keywords` does not list keywords of this plugin".to_owned());
-        }
-        if member.plugin().is_none() && !is_inherited(keywords) {
-            missing("`keywords` is not inherited".to_owned());
+        if !is_inherited(member.package("repository")) {
+            missing("`repository` is not inherited".to_owned());
         }
         if member.package("description").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
             missing("there is no `description`".to_owned());
@@ -64,26 +53,6 @@ pub(super) fn inherited(workspace: &Workspace) -> Result<Vec<Finding>, String> {
                 "its root module does not begin with `//!`, so its documentation has no first page"
                     .to_owned(),
             );
-        }
-    }
-    Ok(findings)
-}
-
-/// Each plugin has a README that names its feature, and the texts of both licences.
-pub(super) fn registry_pages(workspace: &Workspace) -> Result<Vec<Finding>, String> {
-    let mut findings = Vec::new();
-    for member in &workspace.members {
-        let Some((family, name)) = member.plugin() else { continue };
-        let folder = Path::new(&member.folder);
-        let page = workspace.read(&folder.join("README.md")).unwrap_or_default();
-        if !page.contains(&format!("`{family}-{name}`")) {
-            let message = format!("expected a README.md that names the feature `{family}-{name}`");
-            findings.push(Finding::error(&member.folder, message));
-        }
-        for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
-            if fs::symlink_metadata(workspace.root.join(folder).join(file)).is_err() {
-                findings.push(Finding::error(&member.folder, format!("expected a link to {file}")));
-            }
         }
     }
     Ok(findings)
@@ -155,8 +124,7 @@ mod tests {
 
     const PUBLISHED: &str = "[package]\nname = 'zarr-codec-gzip'\ndescription = 'The gzip codec.'\n\
         version.workspace = true\nedition.workspace = true\nrust-version.workspace = true\n\
-        license.workspace = true\nrepository.workspace = true\nkeywords = ['zarr', 'gzip']\n\
-        categories.workspace = true\n[lints]\nworkspace = true\n";
+        license.workspace = true\nrepository.workspace = true\n[lints]\nworkspace = true\n";
 
     fn messages(check: fn(&Workspace) -> Result<Vec<Finding>, String>, manifest: &str) -> Vec<String> {
         let tree =
@@ -192,24 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_has_a_page_that_names_its_feature_and_licences() {
-        let tree = Tree::new(&[
-            ("codecs/gzip/Cargo.toml", PUBLISHED),
-            ("codecs/gzip/README.md", "The feature is `codec-gzip`."),
-            ("codecs/gzip/LICENSE-APACHE", ""),
-            ("codecs/gzip/LICENSE-MIT", ""),
-        ]);
-        assert_eq!(registry_pages(&tree.load()).unwrap(), []);
-        tree.write("codecs/gzip/README.md", "The feature is `codec-zlib`.");
-        assert_eq!(registry_pages(&tree.load()).unwrap().len(), 1);
-        let without = Tree::new(&[("codecs/gzip/Cargo.toml", PUBLISHED)]);
-        assert_eq!(registry_pages(&without.load()).unwrap().len(), 3);
-    }
-
-    #[test]
     fn a_crate_that_is_not_published_needs_only_versions_licence_and_lints() {
         let manifest = PUBLISHED.replace("description = 'The gzip codec.'", "publish = false");
-        let manifest = manifest.replace("keywords = ['zarr', 'gzip']\n", "");
         assert_eq!(messages(inherited, &manifest), [""; 0]);
         assert_eq!(messages(inherited, &manifest.replace("license.workspace = true\n", "")).len(), 1);
     }

@@ -52,7 +52,7 @@ pub(crate) fn hand_out<T: Send, E: Send>(
 
 /// Starts `work` on each item in order, and waits until all items are done.
 fn spawn_all<'s, T: Send + 's>(
-    scope: &rayon::Scope<'s>,
+    scope: &rayon_core::Scope<'s>,
     mut items: impl Iterator<Item = T>,
     pending: &'s PendingItems<'s, T>,
     work: &'s (impl Fn(T) + Sync),
@@ -93,7 +93,7 @@ impl<'c, T> PendingItems<'c, T> {
     fn new(most: usize, context: &'c Context) -> Self {
         let budget = &*context.budget;
         let requests = &*context.requests;
-        let takes_part = rayon::current_thread_index().is_some();
+        let takes_part = rayon_core::current_thread_index().is_some();
         let state = PendingState { queue: VecDeque::new(), running: 0, is_over: false };
         Self {
             most: most.max(1),
@@ -172,15 +172,15 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use rayon::prelude::*;
     use zarr_spec::Registry;
 
     use super::*;
+    use crate::parallel;
 
     /// The pool is free while the reading thread waits.
     #[test]
     fn waits_on_the_calling_thread_and_works_in_the_pool() {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
         let asking = thread::current().id();
         let sum = AtomicUsize::new(0);
@@ -200,17 +200,18 @@ mod tests {
     #[test]
     fn all_threads_of_a_pool_may_hand_out_at_the_same_time() {
         for threads in [1, 2] {
-            let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+            let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
             let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
             let sum = AtomicUsize::new(0);
             pool.install(|| {
-                (0..4).into_par_iter().for_each(|_| {
+                let all = parallel::try_each(0..4, 1, |_| {
                     let work = |number| {
                         sum.fetch_add(number, Ordering::SeqCst);
                         Ok::<_, ()>(())
                     };
-                    hand_out(&context, threads + 1, 0..100, work, || ()).unwrap();
+                    hand_out(&context, threads + 1, 0..100, work, || ())
                 });
+                assert_eq!(all, Ok(()));
             });
             assert_eq!(sum.into_inner(), 4 * 99 * 50);
         }
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn works_on_items_itself_while_the_pool_waits_for_memory_of_the_caller() {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
         let held = context.budget.acquire(context.budget.size());
         let budget = Arc::clone(&context.budget);
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn takes_no_item_after_an_error_or_a_panic() {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(pool);
         let taken = AtomicUsize::new(0);
         let has_failed = AtomicBool::new(false);

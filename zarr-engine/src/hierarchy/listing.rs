@@ -1,6 +1,5 @@
 //! Listing the nodes below groups, for all formats.
 
-use rayon::prelude::*;
 use zarr_spec::store::Directory;
 use zarr_spec::{KeyError, NodePath, Prefix};
 
@@ -9,6 +8,7 @@ use super::kind::NodeEntry;
 use crate::context::Threads;
 use crate::error::Error;
 use crate::flight;
+use crate::parallel;
 
 /// Minimum number of folders that are listed on several threads.
 const FOLDERS: usize = 4;
@@ -84,7 +84,10 @@ pub(super) fn paths_below(
     } else if uses_one_thread {
         groups.iter().map(below).collect::<Result<_, Error>>()?
     } else {
-        context.run(|| groups.par_iter().map(below).collect::<Result<_, Error>>())?
+        context
+            .run(|| parallel::map(groups.iter().collect(), 1, &below))
+            .into_iter()
+            .collect::<Result<_, Error>>()?
     };
     Ok(paths.into_iter().flatten().collect())
 }

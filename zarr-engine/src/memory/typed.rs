@@ -70,8 +70,6 @@ pub(crate) fn zeroed_vec<T: Element>(count: usize) -> Result<Vec<T>, OutOfMemory
 
 #[cfg(test)]
 mod tests {
-    use num_complex::Complex;
-
     use super::*;
 
     #[test]
@@ -89,7 +87,8 @@ mod tests {
         let is_whole = |size, count| TypedMemory::<u16>::new(Memory::zeroed(size).unwrap(), count).is_some();
         assert!(is_whole(0, 0) && is_whole(4, 2));
         assert!(!is_whole(4, 1) && !is_whole(5, 2) && !is_whole(4, usize::MAX));
-        assert!(TypedMemory::<Complex<f64>>::new(Memory::zeroed(32).unwrap(), 2).is_some());
+        #[cfg(feature = "num-complex")]
+        assert!(TypedMemory::<num_complex::Complex<f64>>::new(Memory::zeroed(32).unwrap(), 2).is_some());
     }
 
     #[test]

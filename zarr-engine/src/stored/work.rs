@@ -1,11 +1,10 @@
 //! Runs work on the threads of the context.
 
-use rayon::prelude::*;
-
 use super::StoredArray;
 use crate::context::{PARALLEL, PORTION, Threads};
 use crate::error::Error;
 use crate::flight;
+use crate::parallel;
 
 impl StoredArray {
     /// Calls `work` with each number below `count`, on several threads if the `total` number of bytes is large enough.
@@ -32,8 +31,7 @@ impl StoredArray {
             // a quarter of all numbers.
             let worthwhile = PORTION.checked_div(total / count).unwrap_or(count).max(1);
             let portion = worthwhile.min(count.div_ceil(16 * context.thread_count()));
-            let numbers = (0..count).into_par_iter().with_min_len(portion).with_max_len(portion);
-            numbers.try_for_each(work)
+            parallel::try_each(0..count, portion, work)
         })
     }
 

@@ -11,6 +11,7 @@ use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Object, Reading, 
 use zarr_kit::{CATALOGUE, Format, Mode, Registry};
 
 use super::{Known, Library, Row, without_kind};
+use crate::builds;
 use crate::failure::Failure;
 
 /// The most characters of a line.
@@ -41,6 +42,10 @@ pub(super) fn find<'r>(known: &'r Known, id: &str) -> Result<Found<'r>, Failure>
         found = rows.iter().filter(is_it).collect();
     }
     let mut elsewhere = elsewhere(CATALOGUE, rows, id);
+    if let Some(last) = elsewhere.last_mut() {
+        last.push_str("; ");
+        last.push_str(&builds::full());
+    }
     elsewhere.extend(known.libraries.iter().filter_map(|library| not_used(library, id)));
     match (found.as_slice(), elsewhere.as_slice()) {
         ([], []) => Err(unknown(registry, rows, id)),
