@@ -37,6 +37,8 @@ use group::Group;
 use programs::Program;
 use report::Report;
 
+pub(crate) use programs::environment;
+
 /// The page that `--publish` writes all tables to.
 const RESULTS: &str = "benches/RESULTS.md";
 

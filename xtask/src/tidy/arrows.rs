@@ -35,10 +35,16 @@ fn allowed(member: &Member) -> Option<Allowed> {
         "conformance" => {
             Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit", "zarr-engine"], &[])
         }
-        "zarr-kit" => {
-            Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop", "conformance/library"])
-        }
+        "zarr-kit" => Allowed::AllBut(&[
+            "zarrctl",
+            "python",
+            "xtask",
+            "benches",
+            "conformance/interop",
+            "conformance/library",
+        ]),
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
+        "python" => Allowed::Only(&["zarr-kit"], &[]),
         "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
         "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         // Measures zarrs as its users build it: only the line protocol comes from this workspace.
