@@ -217,8 +217,8 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// Checks `zarr-kit` without plugins, and with the plugins that do not need a C compiler. Codecs that can work without
-/// their C library are also tested without it; all other tests use it.
+/// The umbrella without any plugin, and with those that need no C compiler. Codecs that have two ways of doing it are
+/// tested also without a C library; all other tests run with it.
 fn features(run: &mut Run<'_>) -> Result<Outcome, String> {
     let without_default = ["check", "--package", "zarr-kit", "--no-default-features"];
     let bare = finish(&mut run.cargo(&without_default))?;
@@ -255,7 +255,7 @@ fn docs(run: &mut Run<'_>) -> Result<Outcome, String> {
     finish(command.args(WITH_CPLUSPLUS).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Checks licences and sources of dependencies, and advisories if their database can be downloaded.
+/// Licences and sources, and the advisories where their database can be reached.
 fn deny(run: &mut Run<'_>) -> Result<Outcome, String> {
     if !run.has("deny") {
         return lacks("cargo-deny");

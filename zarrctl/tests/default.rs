@@ -1,4 +1,4 @@
-//! The program with default features: refuses verbs and stores of other builds and names the command that adds them.
+//! The program with default features: verbs and stores of other builds are refused with the command that adds them.
 #![cfg(not(feature = "full"))]
 #![expect(clippy::unwrap_used, reason = "a failure to run the program is a failed test")]
 
