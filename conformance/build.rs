@@ -1,4 +1,4 @@
-//! Lists the stored examples of the format suite, so that they are in the library wherever it is installed.
+//! Lists the stored examples of the format suite, so that the installed library contains them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
     fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("format_examples.rs"), list)
 }
 
-/// Every file below `folder`.
+/// Collects every file below `folder`.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

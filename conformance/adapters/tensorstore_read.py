@@ -19,7 +19,7 @@ class Bytes:
 
 
 def with_bytes(elements: np.ndarray) -> np.ndarray:
-    """The elements. Those of type `byte` come labelled as `|V0`, which has no bytes, although they have one each."""
+    """Returns the elements. TensorStore labels the type `byte` as `|V0`, which has size 0, although each element has one byte."""
     return np.asarray(Bytes(elements)) if elements.dtype.itemsize == 0 else elements
 
 

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// All elements, in the order of the machine, which is taken to be little endian.
+/// Returns all elements in native byte order, which is assumed to be little endian.
 fn read(store: &str, array: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let context = Context::linked()?.with_mode(Mode::Strict);
     let hierarchy = Hierarchy::open(open_store(context.registry(), store)?, &context)?;

@@ -11,7 +11,7 @@ from raw import raw_bytes
 
 
 def with_texts(elements: np.ndarray) -> np.ndarray:
-    """The elements; of objects those that are neither text nor bytes as text, so that they count as the elements they are."""
+    """Returns the elements. Converts objects that are neither strings nor bytes to strings, so that they can be compared."""
     if elements.dtype.kind != "O":
         return elements
     return np.array([it if isinstance(it, str | bytes) else str(it) for it in elements.ravel()], dtype=object)

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// All elements, in the order of the machine, which is taken to be little endian.
+/// Returns all elements in native byte order, which is assumed to be little endian.
 fn read(store: &str, array: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let array = Array::open(Arc::new(FilesystemStore::new(store)?), array)?;
     match array.retrieve_array_subset::<ArrayBytes<'_>>(&array.subset_all())? {

@@ -14,7 +14,7 @@ use zarrs::group::GroupBuilder;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Name and bytes of each type that has a fixed size.
+/// The names and sizes in bytes of all types with a fixed size.
 const FIXED: &[(&str, u64)] = &[
     ("bool", 1),
     ("int2", 1),
@@ -69,11 +69,11 @@ fn write(folder: &Folder<'_>) -> Done {
     second_format(folder)
 }
 
-/// Where the hierarchies are.
+/// The folder for the hierarchies.
 struct Folder<'a>(&'a Path);
 
 impl Folder<'_> {
-    /// An array at the root of its store, without chunks.
+    /// Creates an array without chunks at the root of a store.
     fn array(&self, name: &str, document: Value) -> Result<Array<FilesystemStore>, Box<dyn Error>> {
         let store = Arc::new(FilesystemStore::new(self.0.join(name))?);
         let metadata: ArrayMetadata = serde_json::from_value(document)?;
@@ -83,14 +83,14 @@ impl Folder<'_> {
         Ok(array)
     }
 
-    /// An array of numbers of `size` bytes, with all of its chunks.
+    /// Creates an array of numbers of `size` bytes, with all its chunks.
     fn numbers(&self, name: &str, size: u64, document: Value) -> Done {
         let array = self.array(name, document)?;
         let all = array.subset_all();
         store(&array, &all, size).map_err(|error| format!("{name}: {error}").into())
     }
 
-    /// An array of five strings.
+    /// Creates an array of five strings.
     fn words(&self, name: &str, codecs: Value) -> Done {
         let members = json!({"fill_value": "é", "codecs": codecs});
         let array = self.array(name, v3("string", &[5], &[3], members))?;
@@ -98,13 +98,13 @@ impl Folder<'_> {
     }
 }
 
-/// Writes bytes of 0 and 1, which every type has.
+/// Writes bytes of 0 and 1, which are valid in every type.
 fn store(array: &Array<FilesystemStore>, subset: &ArraySubset, size: u64) -> Done {
     let bytes: Vec<u8> = (0..subset.num_elements() * size).map(|place| u8::from(place % 7 < 3)).collect();
     Ok(array.store_array_subset(subset, ArrayBytes::new_flen(bytes))?)
 }
 
-/// A document of the final format; `members` complete and replace its members.
+/// Returns a v3 document. `members` adds and replaces members.
 fn v3(data_type: impl Into<Value>, shape: &[u64], chunks: &[u64], members: Value) -> Value {
     let document = json!({
         "zarr_format": 3,
@@ -119,7 +119,7 @@ fn v3(data_type: impl Into<Value>, shape: &[u64], chunks: &[u64], members: Value
     completed(document, members)
 }
 
-/// A document of the second format.
+/// Returns a v2 document.
 fn v2(data_type: &str, shape: &[u64], chunks: &[u64], members: Value) -> Value {
     let document = json!({
         "zarr_format": 2,

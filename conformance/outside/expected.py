@@ -1,12 +1,12 @@
-"""What the plugins beside this file are compared with: other ways to say the same, and other programs.
+"""Independent computations and other programs, to compare the plugins in this folder with.
 
-  expected.py hilbert EDGE EDGE [EDGE]    the places in C order of the elements of a chunk, along the curve
-  expected.py months YEAR MONTH DAYS      the lengths of months, until there are so many days
-  expected.py sqlite write FILE           a hierarchy of v2 with one array, made with Python's own sqlite3
+  expected.py hilbert EDGE EDGE [EDGE]    the elements of a chunk along the curve, as positions in C order
+  expected.py months YEAR MONTH DAYS      the lengths of months that cover DAYS days
+  expected.py sqlite write FILE           writes a v2 hierarchy with one array, with Python's sqlite3
   expected.py sqlite rows FILE            all keys, sorted, and their values in hexadecimal digits
   expected.py sqlite zarr FILE PATH       the elements of an array, as zarr-python 2 reads them
 
-All of it is printed as JSON.
+Prints JSON.
 """
 
 import calendar
@@ -18,7 +18,7 @@ from contextlib import closing
 
 
 def square(bits: int) -> list[tuple[int, ...]]:
-    """The curve through a square, step by step from the finest square to the coarsest: each quarter is turned into place."""
+    """Returns the positions along the curve in a square: turns each quarter, from the finest square to the coarsest."""
     steps = []
     for number in range(4**bits):
         row = column = 0
@@ -37,7 +37,7 @@ def square(bits: int) -> list[tuple[int, ...]]:
 
 
 def cube(bits: int) -> list[tuple[int, ...]]:
-    """The curve through a cube, by the number of a step: Skilling's way from there to the axes."""
+    """Returns the positions along the curve in a cube, with Skilling's conversion from the number of a step to the axes."""
     steps = []
     for number in range(8**bits):
         axes = [0, 0, 0]
@@ -81,7 +81,7 @@ def months(year: int, month: int, days: int) -> list[int]:
 
 
 def write(file: str) -> None:
-    """Shape (4, 6), chunks of (2, 3), elements 0 to 23."""
+    """Writes an array of shape (4, 6) with chunks of (2, 3) and elements 0 to 23."""
     array = {
         "zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i2", "compressor": None, "fill_value": 0,
         "order": "C", "filters": None,

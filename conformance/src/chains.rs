@@ -1,10 +1,10 @@
-//! The chains inside of a codec, run step by step: what an engine does, without its speed.
+//! Runs the chains inside a codec step by step, in place of an engine.
 
 use zarr_spec::codec::{Checksum, RunChain};
 use zarr_spec::host::pipeline::{Pipeline, Step, Swap, Work};
 use zarr_spec::{ArrayRepresentation, CodecChain, CodecError, Output, Size};
 
-/// Runs chains that hold no shards, one element after the other: enough for tests of the codec that holds the chains.
+/// Runs chains without shards, one codec after the other. This is enough to test the codec that contains the chains.
 #[derive(Debug, Clone, Copy)]
 pub struct StepByStep;
 
@@ -85,13 +85,13 @@ impl StepByStep {
     }
 }
 
-/// The most bytes that a step may decode to; as many as there is room for where nothing declares them.
+/// Returns the maximum decoded size of a step: the declared limit, or else `remaining`.
 fn room(step: &Step, remaining: usize) -> usize {
     let limit = step.decoded_limit().and_then(|size| usize::try_from(size).ok());
     limit.unwrap_or(remaining)
 }
 
-/// What an engine stores.
+/// Writes `bytes` with their checksum, in the layout that an engine stores.
 pub(crate) fn with_checksum(
     checksum: &dyn Checksum,
     bytes: &[u8],
@@ -103,25 +103,26 @@ pub(crate) fn with_checksum(
     parts.into_iter().try_for_each(|part| Ok(to.put(part)?))
 }
 
-/// What an engine does with what it stored.
+/// Verifies the checksum and writes the bytes without it, as an engine does when it reads.
 pub(crate) fn without_checksum(
     checksum: &dyn Checksum,
     stored: &[u8],
     to: &mut Output<'_>,
 ) -> Result<(), CodecError> {
     let size = checksum.size();
-    let rest = stored.len().checked_sub(size).ok_or_else(|| CodecError::corrupt("no room for a checksum"))?;
+    let rest =
+        stored.len().checked_sub(size).ok_or_else(|| CodecError::corrupt("too short for a checksum"))?;
     let (bytes, written) =
         if checksum.at_start() { (&stored[size..], &stored[..size]) } else { stored.split_at(rest) };
     let mut computed = vec![0; size];
     checksum.checksum(bytes, &mut computed)?;
     if computed != written {
-        return Err(CodecError::corrupt("another checksum"));
+        return Err(CodecError::corrupt("checksum mismatch"));
     }
     Ok(to.put(bytes)?)
 }
 
-/// Where each element of `array` lies among the bytes that the steps are given; nothing where all stay in their place.
+/// Returns the offset of each element of `array` in the input of the steps, or nothing if no element moves.
 fn places(pipeline: &Pipeline, array: &ArrayRepresentation, bytes: usize) -> Vec<usize> {
     let strides = &pipeline.layout.strides;
     if bytes == 0 || strides.is_sorted_by(|one, next| one >= next) {
@@ -135,12 +136,12 @@ fn places(pipeline: &Pipeline, array: &ArrayRepresentation, bytes: usize) -> Vec
     })
 }
 
-/// Bytes of an element; all of a chunk where they differ.
+/// Returns the size of an element in bytes; `usize::MAX` if elements have variable sizes.
 fn element_size(array: &ArrayRepresentation) -> usize {
     array.data_type.elements().size().unwrap_or(usize::MAX)
 }
 
-/// Between native order and the order of stored elements.
+/// Converts between native byte order and the byte order of stored elements.
 fn swap(pipeline: &Pipeline, bytes: &mut [u8]) -> Result<(), CodecError> {
     match &pipeline.layout.swap {
         Swap::None => Ok(()),

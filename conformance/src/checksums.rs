@@ -1,6 +1,6 @@
-//! Checksums of numcodecs whose `location` says on which side of the bytes they are.
+//! Checks of the numcodecs checksums whose `location` places the checksum before or after the bytes.
 
-#![expect(clippy::unwrap_used, reason = "what fails, fails the test that asked for it")]
+#![expect(clippy::unwrap_used, reason = "a failure fails the calling test")]
 
 use zarr_spec::{Codec, CodecError, Format, Mode, Representation, Size};
 
@@ -9,11 +9,11 @@ use crate::linked::{create, translate};
 
 const BYTES: Representation = Representation::Bytes(Size::Exact(9));
 
-/// The stored form: the bytes, and the checksum on its side of them.
+/// Returns the stored form: the bytes with the checksum before or after them.
 ///
 /// # Panics
 ///
-/// If there is no such checksum.
+/// If no such checksum exists.
 #[must_use]
 pub fn stored(format: Format, name: &str, configuration: &str, bytes: &[u8]) -> Vec<u8> {
     let codec = create(format, name, configuration, Mode::Strict, &BYTES).unwrap().codec;
@@ -23,11 +23,12 @@ pub fn stored(format: Format, name: &str, configuration: &str, bytes: &[u8]) -> 
     if codec.at_start() { [&checksum[..], bytes].concat() } else { [bytes, &checksum].concat() }
 }
 
-/// Checks bytes, and what was written for them with four bytes of checksum before: in hexadecimal digits.
+/// Checks the stored form of several byte strings. Each pair of `written` has hexadecimal digits: the bytes, and the
+/// stored form with a checksum of four bytes at the start.
 ///
 /// # Panics
 ///
-/// If something else is written, on either side.
+/// If the codec writes another stored form at the start or at the end.
 pub fn check_written(names: &[(Format, &str)], written: &[(&str, &str)]) {
     for (bytes, at_start) in written {
         let bytes = hex(bytes);
@@ -42,11 +43,11 @@ pub fn check_written(names: &[(Format, &str)], written: &[(&str, &str)]) {
     }
 }
 
-/// Checks that `location` is all there is to configure, and that every format has it.
+/// Checks that `location` is the only configuration member and that it translates between all formats.
 ///
 /// # Panics
 ///
-/// If that is not so.
+/// If the codec accepts an invalid configuration or translates one incorrectly.
 pub fn check_configurations(names: &[(Format, &str)]) {
     for &(from, name) in names {
         for wrong in [r#"{"location":"middle"}"#, r#"{"location":1}"#, r#"{"level":1}"#, "[]"] {

@@ -1,4 +1,4 @@
-//! Processes that are started to see how they end.
+//! Starts processes and reports how they end.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,7 +14,7 @@ pub(crate) enum Ended {
     Status(i32),
     /// By a signal.
     Signal(i32),
-    /// Not in time; it was killed, and all that it had started.
+    /// Not in time: the process and everything it started were killed.
     Late,
 }
 
@@ -26,16 +26,16 @@ impl Ended {
         }
         match status.code() {
             Some(0) => Self::Well,
-            // This is how a shell says that a signal ended what it had started.
+            // A shell reports a child that ended by a signal with such a status.
             Some(code) if code > 128 && code < 128 + 65 => Self::Signal(code - 128),
             code => Self::Status(code.unwrap_or(1)),
         }
     }
 }
 
-/// Starts `command` in a group of its own and waits for its end, for at most `time`.
+/// Starts `command` in its own process group and waits at most `time` for its end.
 pub(crate) fn ended(command: &mut Command, time: Duration) -> io::Result<Ended> {
-    // So that what the command starts can be ended with it.
+    // The group allows killing everything that the command starts.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     let mut child = command.spawn()?;
@@ -52,14 +52,14 @@ pub(crate) fn ended(command: &mut Command, time: Duration) -> io::Result<Ended> 
     }
 }
 
-/// Whether a line is what runtimes say when they are out of memory: Python, Rust, C++, the C library, the shell.
+/// Checks whether a line is an out-of-memory message of Python, Rust, C++, the C library or a shell.
 pub(crate) fn is_out_of_memory(line: &str) -> bool {
     const PHRASES: [&str; 5] =
         ["MemoryError", "memory allocation of ", "bad_alloc", "Cannot allocate memory", "Out of memory"];
     PHRASES.iter().any(|phrase| line.contains(phrase))
 }
 
-/// Ends the command, and all that it has started.
+/// Kills the command and everything it started.
 fn kill(child: &mut Child) -> io::Result<()> {
     // In some shells `--` is only an option after `-s`.
     #[cfg(unix)]
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_is_late_is_killed_with_everything_it_started() {
+    fn a_late_command_is_killed_with_everything_it_started() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("started");
         let mut command = Command::new("sh");
@@ -88,7 +88,7 @@ mod tests {
             let status = std::fs::read_to_string(format!("/proc/{}/stat", started.trim())).ok()?;
             status.rsplit_once(") ")?.1.chars().next()
         };
-        // It sleeps for longer than this if it was not killed. No process waits for it, so it may remain as a zombie.
+        // The process would sleep longer than this. No process waits for it, so it may remain as a zombie.
         let end = Instant::now() + Duration::from_secs(30);
         while !matches!(state(), None | Some('Z' | 'X')) {
             assert!(Instant::now() < end, "it still sleeps");

@@ -1,4 +1,4 @@
-//! What every codec is held to.
+//! Checks that apply to every codec.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use zarr_spec::{ArrayRepresentation, Codec, CodecError, Output};
 
 use crate::chains::StepByStep;
 
-/// Encodes with whatever kind of codec it is. The values among them (permutations, byte order, shards) have no code
-/// of their own to run.
+/// Encodes with a codec of any kind that computes something. Other kinds (permutations, byte order, shards) have no
+/// code to run.
 ///
 /// # Errors
 ///
-/// What the codec says; [`CodecError::Unsupported`] for a kind that computes nothing.
+/// The error of the codec; [`CodecError::Unsupported`] for a kind that computes nothing.
 pub fn encode(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]) -> Result<Vec<u8>, CodecError> {
     let mut encoded = Output::at_most(usize::MAX);
     match codec {
@@ -24,7 +24,7 @@ pub fn encode(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]) -> Res
     Ok(encoded.into_written())
 }
 
-/// Decodes to at most `limit` bytes with whatever kind of codec it is.
+/// Decodes to at most `limit` bytes with a codec of any kind that computes something.
 ///
 /// # Errors
 ///
@@ -46,11 +46,11 @@ pub fn decode(
     Ok(decoded.into_written())
 }
 
-/// What an array becomes.
+/// Returns the array that the codec produces from `decoded`.
 ///
 /// # Panics
 ///
-/// If the codec makes no array of it.
+/// If the codec does not produce an array.
 #[must_use]
 pub fn encoded_side(codec: &Codec, decoded: &ArrayRepresentation) -> ArrayRepresentation {
     match codec {
@@ -58,17 +58,16 @@ pub fn encoded_side(codec: &Codec, decoded: &ArrayRepresentation) -> ArrayRepres
             Ok(encoded) => encoded,
             Err(error) => panic!("{error}"),
         },
-        other => panic!("{other:?} makes no array"),
+        other => panic!("{other:?} does not produce an array"),
     }
 }
 
-/// Checks a codec that loses nothing on one chunk: what was encoded decodes to the same bytes, into a buffer and
-/// into an exact destination, and refuses a destination that is one byte short; cutting or flipping the encoded
-/// bytes never panics and never produces more than the limit.
+/// Checks a lossless codec on one chunk. The encoded bytes decode to the same bytes, and decoding fails if the output
+/// is one byte too short. Truncated or flipped bytes never cause a panic or output beyond the limit.
 ///
 /// # Errors
 ///
-/// Everything that the codec got wrong, one line each.
+/// All violations, one per line.
 pub fn check_lossless(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]) -> Result<(), String> {
     let mut wrong = String::new();
     let mut complain = |what: String| writeln!(wrong, "{what}").unwrap_or_default();
@@ -78,20 +77,20 @@ pub fn check_lossless(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]
     };
     match decode(codec, array, &encoded, decoded.len()) {
         Ok(again) if again == decoded => {}
-        Ok(again) => complain(format!("{} bytes came back as {} other ones", decoded.len(), again.len())),
-        Err(error) => complain(format!("decoding what was encoded: {error}")),
+        Ok(again) => complain(format!("{} bytes decoded to {} different bytes", decoded.len(), again.len())),
+        Err(error) => complain(format!("decoding the encoded bytes: {error}")),
     }
     if let Some(short) = decoded.len().checked_sub(1) {
         match decode(codec, array, &encoded, short) {
             Err(_) => {}
-            Ok(_) => complain(format!("{short} bytes of room were enough for {}", decoded.len())),
+            Ok(_) => complain(format!("an output of {short} bytes was enough for {}", decoded.len())),
         }
     }
     for len in (0..encoded.len()).step_by(encoded.len() / 16 + 1) {
         if let Ok(bytes) = decode(codec, array, &encoded[..len], decoded.len())
             && bytes.len() > decoded.len()
         {
-            complain(format!("cut to {len} bytes it decodes to {}", bytes.len()));
+            complain(format!("truncated to {len} bytes, it decodes to {}", bytes.len()));
         }
     }
     for place in (0..encoded.len()).step_by(encoded.len() / 32 + 1) {
@@ -106,12 +105,12 @@ pub fn check_lossless(codec: &Codec, array: &ArrayRepresentation, decoded: &[u8]
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// Decodes `rounds` damaged variants of `encoded`: bytes changed, cut off, put in or repeated. Nothing may panic,
-/// pass `limit`, or fail with anything but [`CodecError::Corrupt`] and [`CodecError::TooLarge`].
+/// Decodes `rounds` damaged variants of `encoded`, with bytes changed, truncated, inserted or repeated. Decoding must
+/// not panic, exceed `limit`, or fail with an error other than [`CodecError::Corrupt`] or [`CodecError::TooLarge`].
 ///
 /// # Errors
 ///
-/// The first variant that the codec got wrong.
+/// The first variant that the codec handles incorrectly.
 pub fn check_damaged(
     codec: &Codec,
     array: &ArrayRepresentation,
@@ -129,15 +128,18 @@ pub fn check_damaged(
             Ok(bytes) if bytes.len() <= limit => {}
             Err(CodecError::Corrupt(_) | CodecError::TooLarge(_)) => {}
             Ok(bytes) => {
-                return Err(format!("round {round}: {} bytes of at most {limit} came out", bytes.len()));
+                return Err(format!(
+                    "round {round}: {} bytes were decoded, although the limit is {limit}",
+                    bytes.len()
+                ));
             }
-            Err(error) => return Err(format!("round {round}: {damaged:02x?} is called: {error:?}")),
+            Err(error) => return Err(format!("round {round}: {damaged:02x?} fails with {error:?}")),
         }
     }
     Ok(())
 }
 
-/// Xorshift: the same numbers in every run.
+/// Xorshift; every run has the same numbers.
 pub(crate) struct Random(u64);
 
 impl Default for Random {

@@ -1,4 +1,4 @@
-//! What every data type is held to, and the way from the text of a document to the bytes of an element.
+//! Checks that apply to every data type, and conversions between documents and elements.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,35 +15,35 @@ pub struct Subject {
     pub data_type: Arc<dyn DataType>,
     /// The byte order that the document declares.
     pub order: ByteOrder,
-    /// What came up while it was read.
+    /// The warnings from reading the member.
     pub warnings: Vec<String>,
     format: Format,
     mode: Mode,
 }
 
 impl Subject {
-    /// Reads the JSON text of a data type. In v2 objects are text: their codec is `vlen-utf8`.
+    /// Reads the JSON text of a data type. In v2, objects are strings with the codec `vlen-utf8`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the member.
+    /// The problem with the member.
     ///
     /// # Panics
     ///
-    /// If `text` is no JSON.
+    /// If `text` is not JSON.
     pub fn new(registry: &Registry, format: Format, mode: Mode, text: &str) -> Result<Self, DataTypeError> {
         Self::with_object_codec(registry, format, mode, text, Some("vlen-utf8"))
     }
 
-    /// As [`new`](Self::new), with the id of the first filter, or none.
+    /// Reads the JSON text of a data type; `codec` is the id of the first filter, if there is one.
     ///
     /// # Errors
     ///
-    /// What is wrong with the member.
+    /// The problem with the member.
     ///
     /// # Panics
     ///
-    /// If `text` is no JSON.
+    /// If `text` is not JSON.
     pub fn with_object_codec(
         registry: &Registry,
         format: Format,
@@ -62,28 +62,28 @@ impl Subject {
         Ok(Self { data_type, order, warnings: reading.take_warnings(), format, mode })
     }
 
-    /// The bytes that the JSON text of a fill value stands for, in native byte order.
+    /// Returns the bytes of a fill value, given as JSON text, in native byte order.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The problem with the fill value.
     ///
     /// # Panics
     ///
-    /// If `text` is no JSON.
+    /// If `text` is not JSON.
     pub fn fill(&self, text: &str) -> Result<Vec<u8>, DataTypeError> {
         self.fill_and_warnings(text).map(|(bytes, _)| bytes)
     }
 
-    /// As [`fill`](Self::fill), with what came up.
+    /// Returns the bytes of a fill value and the warnings; see [`fill`](Self::fill).
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The problem with the fill value.
     ///
     /// # Panics
     ///
-    /// If `text` is no JSON.
+    /// If `text` is not JSON.
     pub fn fill_and_warnings(&self, text: &str) -> Result<(Vec<u8>, Vec<String>), DataTypeError> {
         let reading = Reading::new(self.mode);
         let context = FillContext { format: self.format, reading: &reading, byte_order: &self.order };
@@ -91,16 +91,16 @@ impl Subject {
         Ok((fill.bytes().to_vec(), reading.take_warnings()))
     }
 
-    /// The JSON text of an element in the format it was read from.
+    /// Returns the JSON text of an element in the format that the type was read from.
     ///
     /// # Errors
     ///
-    /// What the type says.
+    /// The error of the data type.
     pub fn json(&self, element: &[u8]) -> Result<String, DataTypeError> {
         self.data_type.fill_value_json(element, self.format, &self.order).map(|json| json.to_string())
     }
 
-    /// The bytes of an element as they are stored in `order`.
+    /// Returns the bytes of an element as stored in byte order `order`.
     #[must_use]
     pub fn stored(&self, element: &[u8], order: &ByteOrder) -> Vec<u8> {
         let mut stored = element.to_vec();
@@ -124,27 +124,27 @@ impl Subject {
         stored
     }
 
-    /// What people read for an element.
+    /// Returns the printed form of an element.
     #[must_use]
     pub fn print(&self, element: &[u8]) -> String {
         let mut text = String::new();
         match self.data_type.print(element, &mut text) {
             Ok(()) => text,
-            // What was written says why.
+            // The text gives the reason.
             Err(_) => format!("({text})"),
         }
     }
 
-    /// Checks what holds for every type: a fill value that was read is written in a form that gives the same bits in
-    /// strict mode; the document that the type writes gives the same type; foreign bytes never panic.
+    /// Checks the rules for every type. Fill values and the document of the type are written in a form that strict
+    /// mode reads back to the same bits and the same type. Foreign bytes never cause a panic.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong, one line each.
+    /// All violations, one per line.
     ///
     /// # Panics
     ///
-    /// If one of `fills` is no JSON.
+    /// If one of `fills` is not JSON.
     pub fn check(&self, registry: &Registry, fills: &[&str]) -> Result<(), String> {
         let mut wrong = String::new();
         let mut complain = |what: String| writeln!(wrong, "{what}").unwrap_or_default();
@@ -156,12 +156,16 @@ impl Subject {
                 &document.json.to_string(),
                 document.identifier.strip_prefix("O/"),
             )
-            .map_err(|error| format!("{} is not read again: {error}", document.json)),
-            Err(error) => Err(format!("it is not written: {error}")),
+            .map_err(|error| format!("the written document {} cannot be read: {error}", document.json)),
+            Err(error) => Err(format!("the document cannot be written: {error}")),
         };
         let strict = strict?;
         if (strict.data_type.name(), &strict.order) != (self.data_type.name(), &self.order) {
-            complain(format!("{} is read again as {}", self.data_type.name(), strict.data_type.name()));
+            complain(format!(
+                "{} was written, but is read as {}",
+                self.data_type.name(),
+                strict.data_type.name()
+            ));
         }
         for text in fills {
             let again = self.fill(text).and_then(|bytes| Ok((strict.fill(&self.json(&bytes)?)?, bytes)));
@@ -169,7 +173,9 @@ impl Subject {
                 Ok((again, bytes)) if again == bytes => {
                     let _text = self.print(&bytes);
                 }
-                Ok((again, bytes)) => complain(format!("{text} is {bytes:?}, and then {again:?}")),
+                Ok((again, bytes)) => {
+                    complain(format!("{text} is read as {bytes:?}, but after writing as {again:?}"))
+                }
                 Err(error) => complain(format!("{text}: {error}")),
             }
         }
@@ -184,7 +190,7 @@ impl Subject {
             let mut element = stored.clone();
             let settled = self.data_type.settle(&mut element, Mode::Lenient);
             if settled.is_err() || (element != stored && !self.data_type.settles()) {
-                complain(format!("{stored:?} becomes {element:?} ({settled:?}), which it does not expect"));
+                complain(format!("{stored:?} unexpectedly settles to {element:?} ({settled:?})"));
             }
         }
         for length in [0, 1, size.unwrap_or(7), size.unwrap_or(7) + 1] {
@@ -200,7 +206,7 @@ impl Subject {
     }
 }
 
-/// The JSON value that `text` is.
+/// Parses JSON text.
 #[expect(clippy::expect_used, reason = "the text is part of a test")]
 fn value(text: &str) -> Value {
     let options = zarr_json::ParseOptions { bare_non_finite: true, ..zarr_json::ParseOptions::default() };

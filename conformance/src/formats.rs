@@ -1,15 +1,20 @@
-//! The format suite: stored hierarchies, and what any implementation of Zarr must make of them.
+//! The format suite: stored hierarchies, and the required behavior of Zarr readers.
 //!
-//! An [`Example`] is a small hierarchy with one array that is valid, or is not. A reader is any program that is started
-//! with the folder of the hierarchy, the path of the array and the name of a file, and then either writes all elements
-//! to that file and ends with status 0, or says on standard error why it does not, and ends with another status.
-//! Elements are in C order, numbers little endian, booleans one byte, complex numbers the real part first, structures
-//! packed field by field, fixed strings padded with zeros (`U` as UCS-4), dates as `int64`; items of variable length
-//! stand behind their size in bytes as `u32`.
+//! An [`Example`] is a small hierarchy with one array, valid or invalid. A reader is any program that takes the
+//! folder of the hierarchy, the path of the array and the name of a file. It either writes all elements to that file
+//! and exits with status 0, or prints the reason to standard error and exits with another status.
 //!
-//! [`Generated`] ones are not stored: a seed stands for them.
+//! The file holds the elements in C order:
 //!
-//! What counts is the bytes: a status of 0 alone says nothing. See [`Outcome`].
+//! - Numbers are little endian, booleans are one byte, and complex numbers have the real part first.
+//! - Structures are packed field by field.
+//! - Fixed strings are padded with zeros (`U` as UCS-4).
+//! - Dates are `int64`.
+//! - Items of variable length follow their size in bytes as `u32`.
+//!
+//! [`Generated`] examples are not stored; they follow from a seed.
+//!
+//! The bytes decide: status 0 does not suffice. See [`Outcome`].
 
 mod examples;
 mod expected;

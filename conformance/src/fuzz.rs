@@ -1,8 +1,10 @@
-//! Targets for fuzzers: what plugins make of any bytes at all.
+//! Fuzz targets that give plugins arbitrary input.
 //!
-//! [`Targets`] holds plugins to what their contracts promise of foreign bytes. An input is four bytes that choose what is
-//! tried (a codec as one of its examples has it, with an array of one type and shape), and what that is given. A panic is
-//! a finding. A fuzz target of a plugin crate, for `cargo fuzz` or any other driver, is three lines:
+//! [`Targets`] checks the guarantees of the contracts for foreign bytes. The first four bytes of an input choose a
+//! target, such as a codec from one of its examples with an array of one type and shape. The rest is the input of
+//! that target. A panic is a finding.
+//!
+//! A fuzz target of a plugin crate, for `cargo fuzz` or any other driver, takes three lines:
 //!
 //! ```text
 //! #![no_main]
@@ -11,8 +13,8 @@
 //! libfuzzer_sys::fuzz_target!(|input: &[u8]| TARGETS.run(input));
 //! ```
 //!
-//! What a fuzzer found stays in a folder, which a test of the crate replays; the examples that plugins declare are inputs
-//! that are always there:
+//! A folder stores the inputs that a fuzzer found, and a test of the crate replays them. The examples that plugins
+//! declare are always replayed as well:
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -32,25 +34,25 @@ use zarr_spec::Registry;
 
 use crate::suite::{allocations, fuzz_targets};
 
-/// What of a plugin is tried.
+/// The part of a plugin that a target tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Aspect {
-    /// Encoded bytes, which a codec or a memory layout decodes.
+    /// A codec or a memory layout decodes foreign bytes.
     Decode,
-    /// Elements, which come back from a codec or a memory layout as they were.
+    /// A codec or a memory layout encodes and decodes elements.
     RoundTrip,
-    /// JSON in the place of what a document says of a plugin.
+    /// A plugin reads foreign JSON as its part of a document.
     Configuration,
-    /// Bytes of elements, and JSON of fill values.
+    /// A data type reads foreign bytes of elements and foreign JSON of fill values.
     DataType,
-    /// Keys of chunks.
+    /// A chunk key encoding parses foreign keys.
     ChunkKey,
-    /// Metadata documents as bytes.
+    /// A metadata encoding parses foreign bytes.
     Metadata,
 }
 
 impl Aspect {
-    /// All of them.
+    /// All aspects.
     pub const ALL: [Self; 6] =
         [Self::Decode, Self::RoundTrip, Self::Configuration, Self::DataType, Self::ChunkKey, Self::Metadata];
 }
@@ -58,42 +60,42 @@ impl Aspect {
 type Run = Box<dyn Fn(&[u8]) + Send + Sync>;
 type Seeds = Box<dyn Fn() -> Vec<Vec<u8>> + Send + Sync>;
 
-/// One thing that is tried with any bytes.
+/// One operation to run with arbitrary bytes.
 pub(crate) struct Target {
     pub(crate) aspect: Aspect,
-    /// What is tried, the same in every version: it chooses the target.
+    /// The permanent name, which determines the choice of the target.
     pub(crate) name: String,
-    /// Panics when something is not as it should be.
+    /// Runs the target; panics if the plugin breaks its contract.
     pub(crate) run: Run,
-    /// Inputs to begin with.
+    /// The initial inputs.
     pub(crate) seeds: Seeds,
 }
 
-/// What is tried of some plugins.
+/// The fuzz targets of some plugins.
 pub struct Targets {
-    /// By what chooses them, in ascending order.
+    /// The targets with the hashes of their names, in ascending order.
     ring: Vec<(u32, Target)>,
 }
 
-/// Bytes of an input that choose the target.
+/// The number of bytes at the start of an input that choose the target.
 const CHOICE: usize = 4;
 
 impl Targets {
-    /// All that is tried of the plugins that are linked from `package`.
+    /// Returns all targets of the plugins that are linked from `package`.
     ///
     /// # Panics
     ///
-    /// If there are none, or two plugins of the program have one identifier.
+    /// If there are no such plugins, or if two linked plugins have the same identifier.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a program without its plugins tests nothing")]
     pub fn of_package(package: &str) -> Self {
-        let registry = Registry::linked().expect("identifiers are not taken");
+        let registry = Registry::linked().expect("identifiers are unique");
         let targets = Self::new(&registry, Some(package));
-        assert!(!targets.ring.is_empty(), "no plugin of crate `{package}` is registered in this program");
+        assert!(!targets.ring.is_empty(), "crate `{package}` has not registered a plugin in this program");
         targets
     }
 
-    /// All that is tried of the plugins in `registry`.
+    /// Returns all targets of the plugins in `registry`.
     #[must_use]
     pub fn of(registry: &Registry) -> Self {
         Self::new(registry, None)
@@ -106,37 +108,37 @@ impl Targets {
         Self { ring }
     }
 
-    /// Only those of one aspect.
+    /// Retains only the targets of one aspect.
     #[must_use]
     pub fn only(mut self, aspect: Aspect) -> Self {
         self.ring.retain(|(_, target)| target.aspect == aspect);
         self
     }
 
-    /// Whether nothing is tried.
+    /// Checks whether there are no targets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Tries what `input` says. Inputs that are too short to say anything are nothing.
+    /// Runs the target that `input` chooses. Does nothing if the input is too short.
     ///
     /// # Panics
     ///
-    /// When a plugin does what it should not: that is what is looked for.
+    /// If a plugin breaks its contract, which is a finding.
     pub fn run(&self, input: &[u8]) {
         if let Some((target, rest)) = self.chosen(input) {
             (target.run)(rest);
         }
     }
 
-    /// What `input` tries, for people.
+    /// Returns the name of the target that `input` chooses.
     #[must_use]
     pub fn name(&self, input: &[u8]) -> Option<&str> {
         self.chosen(input).map(|(target, _)| target.name.as_str())
     }
 
-    /// Inputs to begin with: what the examples of the plugins are read from and written as.
+    /// Returns the initial inputs: the examples of the plugins, as documents and in encoded form.
     #[must_use]
     pub fn seeds(&self) -> Vec<Vec<u8>> {
         let of = |(place, target): &(u32, Target)| {
@@ -146,7 +148,7 @@ impl Targets {
         self.ring.iter().flat_map(of).collect()
     }
 
-    /// Runs all seeds and every file of `folder`, which need not exist, and says how many inputs that were.
+    /// Runs all seeds and all files of `folder`, and returns the number of inputs. The folder may be missing.
     ///
     /// # Errors
     ///
@@ -154,14 +156,15 @@ impl Targets {
     ///
     /// # Panics
     ///
-    /// As [`Targets::run`].
+    /// If a plugin breaks its contract; see [`Targets::run`].
     pub fn replay(&self, folder: &Path) -> io::Result<usize> {
         let seeds = self.seeds();
         seeds.iter().for_each(|seed| self.run(seed));
         Ok(seeds.len() + replay(folder, |input| self.run(input))?)
     }
 
-    /// The target at or after the place that an input names: one more plugin makes few inputs mean another one.
+    /// Returns the first target at or after the position that the input names. A new plugin thus changes the target
+    /// of few inputs.
     fn chosen<'i>(&self, input: &'i [u8]) -> Option<(&Target, &'i [u8])> {
         let (choice, rest) = input.split_first_chunk::<CHOICE>()?;
         let choice = u32::from_be_bytes(*choice);
@@ -177,7 +180,7 @@ impl fmt::Debug for Targets {
     }
 }
 
-/// Runs every file of `folder`, which need not exist, in the order of their names, and says how many there are.
+/// Runs all files of `folder` in the order of their names, and returns their number. The folder may be missing.
 ///
 /// # Errors
 ///
@@ -195,26 +198,26 @@ pub fn replay(folder: &Path, run: impl Fn(&[u8])) -> io::Result<usize> {
     Ok(files.len())
 }
 
-/// Runs `run` and panics if it held more than `most` bytes at once. A program with another allocator than
-/// [`CountingAllocator`](crate::suite::CountingAllocator) does not know.
+/// Runs `run` and panics if its peak memory use exceeds `most` bytes. Without
+/// [`CountingAllocator`](crate::suite::CountingAllocator) the memory is not measured.
 ///
 /// # Panics
 ///
-/// If it did.
+/// If `run` uses more memory.
 pub fn within<R>(most: usize, what: impl fmt::Display, run: impl FnOnce() -> R) -> R {
     let mut result = None;
     let mut run = Some(run);
     let highest = allocations::highest(|| result = run.take().map(|run| run()));
     let held = highest.unwrap_or_default();
-    assert!(held <= most, "{what}: {held} bytes were held at once, and {most} are enough");
+    assert!(held <= most, "{what}: peak memory use is {held} bytes, the limit is {most}");
     match (result, run) {
         (Some(result), _) => result,
         (None, Some(run)) => run(),
-        (None, None) => unreachable!("it has run or it has not"),
+        (None, None) => unreachable!("`run` was called exactly once or not at all"),
     }
 }
 
-/// FNV-1a, of which every version gives the same.
+/// Returns the FNV-1a hash, which is the same in every version.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -229,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// A count, and so many bytes: `IS_CHECKED` says whether the count is.
+    /// Stores a count and that number of bytes; `IS_CHECKED` selects whether decoding verifies the count.
     #[derive(Debug)]
     struct Counted<const IS_CHECKED: bool>;
 
@@ -244,7 +247,7 @@ mod tests {
                 encoded.split_first_chunk().ok_or_else(|| CodecError::corrupt("no count"))?;
             let count = usize::try_from(u64::from_le_bytes(*count)).map_err(CodecError::corrupt)?;
             if IS_CHECKED && count != bytes.len() {
-                return Err(CodecError::corrupt("another count"));
+                return Err(CodecError::corrupt("wrong count"));
             }
             Ok(decoded.put(&bytes[..count])?)
         }
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_run_and_name_what_they_try() {
+    fn seeds_run_and_name_their_targets() {
         let targets = targets::<true>();
         let seeds = targets.seeds();
         assert_eq!(targets.replay(Path::new("no such folder")).unwrap(), seeds.len());
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_hostile_input_does_wrong_is_found() {
+    fn a_hostile_input_finds_a_missing_check() {
         let hostile = |targets: Targets| {
             let targets = targets.only(Aspect::Decode);
             let input = [&[0; 4][..], &[0, 255], &7_u64.to_le_bytes(), &[1; 6]].concat();
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_held_at_once_is_counted_where_the_program_counts() {
+    fn memory_is_not_limited_without_the_counting_allocator() {
         assert_eq!(within(10, "a test without that allocator", || vec![0_u8; 100]).len(), 100);
     }
 }

@@ -1,9 +1,11 @@
-//! What plugins of the Zarr framework are tested with.
+//! The conformance suite for Zarr plugins.
 //!
-//! A plugin crate has no other plugin to test itself with: [`types`] stands in for data types, and [`registry`]
-//! knows those and whatever is added to it. [`suite`] holds every kind of plugin to its rules; [`codecs`] and [`stores`] are
-//! for tests that hold a single one to some of them. With the feature `proptest`, `strategies` makes up chunks, documents and
-//! selections.
+//! [`suite`] tests every kind of plugin against the rules of its kind. [`codecs`], [`data_types`] and [`stores`] have
+//! single checks for a plugin's own tests.
+//!
+//! A plugin crate does not depend on other plugins. [`types`] has the data types that its tests need, and
+//! [`registry`] returns a registry with them. The feature `proptest` adds `strategies`, which generate chunks,
+//! documents and selections.
 
 pub mod chains;
 pub mod checksums;
@@ -26,7 +28,7 @@ use zarr_spec::{
 
 use types::Number;
 
-/// An array of `shape` whose elements are `number`, with fill value zero.
+/// Returns an array of `shape` whose elements are `number`, with fill value zero.
 #[must_use]
 pub fn array(shape: &[u64], number: Number) -> ArrayRepresentation {
     ArrayRepresentation {
@@ -37,7 +39,7 @@ pub fn array(shape: &[u64], number: Number) -> ArrayRepresentation {
     }
 }
 
-/// Knows the numbers of [`types`] by their names in v2 (`i4`), in the draft and in v3 (`int32`).
+/// Returns a registry with the numbers of [`types`] under their names in v2 (`i4`), the draft and v3 (`int32`).
 ///
 /// # Panics
 ///
@@ -52,11 +54,12 @@ pub fn registry() -> Registry {
     registry
 }
 
-/// Calls `with` with what a plugin is created from, for a configuration as JSON text; the empty text is none.
+/// Calls `with` with the input that creates a plugin. `configuration` is JSON text; an empty string means no
+/// configuration.
 ///
 /// # Panics
 ///
-/// If the text is no JSON.
+/// If the text is not JSON.
 #[expect(clippy::expect_used, reason = "the text is part of a test")]
 pub fn creation<R>(
     format: Format,
@@ -85,7 +88,8 @@ pub fn creation<R>(
     })
 }
 
-/// Elements of variable size as they lie in memory: where they end, from 0 on, and then the elements.
+/// Returns elements of variable size in their layout in memory: the offsets, starting with 0, followed by the bytes
+/// of the elements.
 #[must_use]
 pub fn items<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
     let mut offsets = 0_u64.to_ne_bytes().to_vec();
@@ -97,8 +101,8 @@ pub fn items<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
     [offsets, payload].concat()
 }
 
-/// Elements in the machine's byte order, from the digits of those that are stored in another one. `unit` is how many bytes
-/// of them are a number.
+/// Returns elements in native byte order, given the hexadecimal digits of elements stored as `stored`. `unit` is the
+/// size of a number in bytes.
 ///
 /// # Panics
 ///
@@ -112,11 +116,11 @@ pub fn native(digits: &str, unit: usize, stored: &ByteOrder) -> Vec<u8> {
     elements
 }
 
-/// The bytes that hexadecimal digits stand for; white space between them is nothing.
+/// Returns the bytes that hexadecimal digits stand for. White space is ignored.
 ///
 /// # Panics
 ///
-/// If there is anything else, or half a byte.
+/// If the text contains another character, or an odd number of digits.
 #[must_use]
 #[expect(clippy::expect_used, reason = "the text is part of a test")]
 pub fn hex(digits: &str) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Codecs from the plugins that a test links, by their identifiers: as a document would create them.
+//! Creates codecs from the linked plugins by their identifiers, as a metadata document would.
 
 use zarr_json::ParseOptions;
 use zarr_spec::extension::ExtensionDocument;
@@ -11,24 +11,25 @@ use zarr_spec::{
 
 use crate::creation;
 
-/// A codec, and the warnings that came up.
+/// A codec and the warnings from its creation.
 #[derive(Debug)]
 pub struct Created {
-    /// What the document stands for.
+    /// The codec.
     pub codec: Codec,
-    /// In the order in which they came up.
+    /// The warnings, in the order of their occurrence.
     pub warnings: Vec<String>,
 }
 
-/// Creates the codec that `identifier` stands for in `format`; the configuration is JSON text, empty for none.
+/// Creates the codec `identifier` of `format`. The configuration is JSON text; an empty string means no
+/// configuration.
 ///
 /// # Errors
 ///
-/// What the plugin says.
+/// The error of the plugin.
 ///
 /// # Panics
 ///
-/// If no linked plugin has the identifier, two have it, or the text is no JSON.
+/// If not exactly one linked plugin has the identifier, or the text is not JSON.
 pub fn create(
     format: Format,
     identifier: &str,
@@ -43,16 +44,16 @@ pub fn create(
     })
 }
 
-/// What `to` calls the codec, and the configuration it has there, as JSON text.
+/// Returns the identifier and the configuration, as JSON text, of the codec in format `to`.
 ///
 /// # Errors
 ///
-/// What the plugin says.
+/// The error of the plugin.
 ///
 /// # Panics
 ///
-/// As [`create`].
-#[expect(clippy::expect_used, reason = "what cannot be written back is a failed test")]
+/// If not exactly one linked plugin has the identifier, or the text is not JSON.
+#[expect(clippy::expect_used, reason = "a failure fails the calling test")]
 pub fn translate(
     format: Format,
     identifier: &str,
@@ -68,18 +69,18 @@ pub fn translate(
     })
 }
 
-/// The bytes of `array` after a chain of codecs that compute nothing (permutations and byte orders), each given
-/// by identifier and configuration. `elements` are in C order and native byte order.
+/// Returns the stored bytes of `array` after a chain of codecs that compute nothing (permutations and byte orders).
+/// Each codec is given by identifier and configuration. `elements` are in C order and native byte order.
 ///
-/// This reads [`zarr_spec::host::pipeline::Layout`] literally, one element after the other.
+/// This applies [`zarr_spec::host::pipeline::Layout`] literally, one element at a time.
 ///
 /// # Errors
 ///
-/// Why the chain could not be created.
+/// If the chain cannot be created.
 ///
 /// # Panics
 ///
-/// If the codecs compute something, or `elements` are not those of `array`.
+/// If a codec computes something, or if `elements` do not match `array`.
 #[expect(clippy::expect_used, reason = "part of a test")]
 pub fn stored(
     format: Format,
@@ -88,8 +89,8 @@ pub fn stored(
     elements: &[u8],
 ) -> Result<Vec<u8>, String> {
     let mut registry = crate::registry();
-    for plugin in Registry::linked().expect("no identifier is taken twice").codecs().iter() {
-        registry.register(*plugin).expect("it is there once");
+    for plugin in Registry::linked().expect("identifiers are unique").codecs().iter() {
+        registry.register(*plugin).expect("identifiers are unique");
     }
     let documents: Vec<_> = codecs
         .iter()
@@ -132,7 +133,7 @@ fn placed(pipeline: &Pipeline, elements: &[u8]) -> Vec<u8> {
 
 #[expect(clippy::expect_used, reason = "part of a test")]
 fn plugin(format: Format, identifier: &str) -> CodecPlugin {
-    let registry = Registry::linked().expect("no identifier is taken twice");
+    let registry = Registry::linked().expect("identifiers are unique");
     let reading = Reading::new(Mode::Strict);
     *registry.codecs().find(format, identifier, &reading).expect("a linked plugin has the identifier")
 }

@@ -1,11 +1,11 @@
-//! As much of JSON Schema (draft 2020-12) as plugins and the pages of `docs/spec` use, which is little: the validators
-//! of the registry bring in licences that `deny.toml` does not allow.
+//! A validator for the subset of JSON Schema (draft 2020-12) that plugins and the pages of `docs/spec` use. The
+//! validators on crates.io have dependencies with licenses that `deny.toml` does not allow.
 
 use std::slice;
 
 use zarr_spec::{Number, Object, Value};
 
-/// What `instance` breaks of `schema`: nothing, if it is valid. A keyword that is not known here is an error of the
+/// Returns the violations of `schema` by `instance`, nothing if it is valid. An unknown keyword is an error of the
 /// schema.
 #[must_use]
 pub fn problems(schema: &Value, instance: &Value) -> Vec<String> {
@@ -15,7 +15,7 @@ pub fn problems(schema: &Value, instance: &Value) -> Vec<String> {
             let all = members.iter();
             all.flat_map(|(keyword, argument)| broken(members, keyword, argument, instance)).collect()
         }
-        other => vec![format!("{other} lets nothing pass")],
+        other => vec![format!("{other} rejects every value")],
     }
 }
 
@@ -44,8 +44,8 @@ fn broken(schema: &Object, keyword: &str, argument: &Value, instance: &Value) ->
     };
     match holds {
         Some(true) => Vec::new(),
-        Some(false) => vec![format!("{instance} is against \"{keyword}\": {argument}")],
-        None => vec![format!("\"{keyword}\": {argument} is nothing that is known here")],
+        Some(false) => vec![format!("{instance} violates \"{keyword}\": {argument}")],
+        None => vec![format!("\"{keyword}\": {argument} is not supported by this validator")],
     }
 }
 
@@ -69,7 +69,7 @@ fn has_no_other(schema: &Object, instance: &Value) -> bool {
     instance.as_object().is_none_or(|members| members.keys().all(is_known))
 }
 
-/// `type` has a list, or a single value of it.
+/// Returns the entries of a list; the argument of `type` is a list or a single value.
 fn list(argument: &Value) -> &[Value] {
     argument.as_array().unwrap_or(slice::from_ref(argument))
 }
@@ -78,7 +78,7 @@ fn either(any: bool, one: Option<bool>) -> Option<bool> {
     Some(any || one?)
 }
 
-/// True for what a keyword says nothing of.
+/// Compares a property of the instance with a bound. True if the keyword does not apply to the instance.
 fn compare(instance: Option<f64>, bound: &Value, holds: impl Fn(f64, f64) -> bool) -> Option<bool> {
     let bound = number(bound)?;
     Some(instance.is_none_or(|instance| holds(instance, bound)))
@@ -100,7 +100,7 @@ fn members(instance: &Value) -> Option<f64> {
     instance.as_object().map(|members| members.len() as f64)
 }
 
-/// None for what is no type.
+/// Checks whether the instance has a type. `None` if no such type exists.
 fn is_of(name: &str, instance: &Value) -> Option<bool> {
     Some(match name {
         "integer" => number(instance).is_some_and(|it| it.fract() == 0.0),
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_against_a_keyword_is_a_problem() {
+    fn a_violated_keyword_is_a_problem() {
         let pairs = [
             (json!({"type": "integer"}), json!(1), json!("1")),
             (json!({"type": ["string", "null"]}), json!(null), json!([])),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_not_understood_is_a_problem() {
+    fn an_unsupported_schema_is_a_problem() {
         for schema in [
             json!({"minimun": 1}),
             json!({"type": "float"}),

@@ -1,8 +1,7 @@
-//! What every store is held to.
+//! The rules for stores.
 //!
-//! A rule has the id of the row of the requirement ledgers that it stands for, or a plain name where it follows from
-//! the documentation of [`Store`] alone. A store that lacks a capability is held to saying so, and excused from
-//! what needs it.
+//! The id of a rule is a row of the requirements, or a plain name if the rule follows only from the documentation of
+//! [`Store`]. A store that lacks a capability must report that, and skips the rules that need the capability.
 
 use std::sync::Arc;
 
@@ -23,27 +22,27 @@ mod writing;
 use crate::suite::{Level, Rule, Subject, Suite, Trial as SuiteTrial};
 use trial::Trial;
 
-/// What became of a rule: its id, and what the store got wrong.
+/// The id of a rule, and the violations of the store.
 pub type Verdict = (&'static str, Result<(), String>);
 
-/// A rule, what a store needs for it, and how it is held to it.
+/// A rule, the capabilities it needs, and its check.
 pub(crate) type StoreRule = (Rule, Needs, fn(&Trial) -> Result<(), String>);
 
-/// What a store must be capable of to be held to a rule.
+/// The capabilities of a store that a rule needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// Nothing.
+    /// The rule applies to every store.
     Nothing,
-    /// It is filled and read.
+    /// The store must be readable and writeable.
     Values,
-    /// It is filled, read and listed.
+    /// The store must also be listable.
     Listing,
-    /// It is filled, read, listed and emptied.
+    /// The store must also be erasable.
     Erasing,
 }
 
 impl Needs {
-    /// What of this a store lacks, if anything.
+    /// Returns the first needed capability that the store lacks.
     pub(crate) fn lacking(self, store: &dyn Store) -> Option<&'static str> {
         let can = store.capabilities();
         let all = [
@@ -72,28 +71,28 @@ const fn rule(id: &'static str, level: Level, sentence: &'static str) -> Rule {
     }
 }
 
-/// Holds a store to one rule; one that lacks what the rule needs is excused.
+/// Checks a store against one rule. A store that lacks a needed capability passes.
 pub(crate) fn hold(store: Arc<dyn Store>, rule: &StoreRule) -> Result<(), String> {
     let (_, needs, check) = rule;
     if needs.lacking(&*store).is_some() { Ok(()) } else { check(&Trial(store)) }
 }
 
-/// Holds a store to every rule. `make` returns a store without values, a new one each time.
+/// Checks a store against every rule. `make` returns a new store without values.
 #[must_use]
 pub fn check_store(make: &dyn Fn() -> Arc<dyn Store>) -> Vec<Verdict> {
     rules().map(|rule| (rule.0.id, hold(make(), rule))).collect()
 }
 
-/// Holds a store to the rules called `names` alone, for tests that stand for rows of a ledger.
+/// Checks a store against the rules in `names`, for tests that cover rows of the requirements.
 ///
 /// # Errors
 ///
-/// Everything that the store got wrong, one line each; a name that no rule has.
+/// All violations, one per line, and unknown names.
 pub fn check_rules(make: &dyn Fn() -> Arc<dyn Store>, names: &[&str]) -> Result<(), String> {
     let mut wrong = Vec::new();
     for name in names {
         match rules().find(|(rule, ..)| rule.id == *name) {
-            None => wrong.push(format!("{name}: there is no such rule")),
+            None => wrong.push(format!("{name}: unknown rule")),
             Some(rule) => {
                 wrong.extend(hold(make(), rule).err().map(|what| format!("{name}: {what}")));
             }
@@ -102,7 +101,7 @@ pub fn check_rules(make: &dyn Fn() -> Arc<dyn Store>, names: &[&str]) -> Result<
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// The suite of a store that is there already, as a subject called `name`. It has to be without values, and is emptied after
+/// Returns the suite of an existing store, with `name` as the subject. The store must be empty, and is emptied after
 /// each rule.
 #[must_use]
 pub fn suite_of(name: &str, store: Arc<dyn Store>) -> Suite {
@@ -127,30 +126,32 @@ pub fn suite_of(name: &str, store: Arc<dyn Store>) -> Suite {
     Suite { subject, trials: rules().map(trial).collect() }
 }
 
-/// Erases everything; that something is left is an error of the store, and not of the next rule.
+/// Erases everything. Fails if a key remains, so that the error is not attributed to the next rule.
 fn emptied(store: &dyn Store) -> Result<(), String> {
     let emptying = |error: StoreError| format!("emptying the store: {error}");
     store.erase_prefix(&Prefix::root()).map_err(emptying)?;
     match store.list().map_err(emptying)?.first() {
         None => Ok(()),
-        Some(key) => Err(format!("all keys were erased, and `{key}` is there")),
+        Some(key) => Err(format!("`{key}` exists after all keys were erased")),
     }
 }
 
-/// The names of all rules.
+/// Returns the names of all rules.
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     rules().map(|(rule, ..)| rule.id)
 }
 
-/// The rows that a doc line cites: `Tests D3-STORE-04, D3-STORE-05.` A line without any has one that is no rule.
+/// Returns the rows that a doc line such as `Tests D3-STORE-04, D3-STORE-05.` cites. A line without rows results in a
+/// name that matches no rule.
 pub fn cited_rows(doc: &str) -> Vec<&str> {
     let list = doc.trim().trim_start_matches("Tests ").trim_end_matches('.');
     list.split(", ").collect()
 }
 
-/// Writes tests that hold a store to the rules that their doc lines cite, and to no others.
+/// Generates tests that check a store against the rules that their doc lines cite.
 ///
-/// First stands a function of the crate that holds its store to a list of rules; then the tests, without bodies.
+/// The first argument is a function of the crate that checks its store against a list of rules. The tests follow,
+/// without bodies.
 #[macro_export]
 macro_rules! test_rules {
     ($holds:path; $(#[doc = $citation:literal] #[test] fn $name:ident();)+) => {
@@ -164,7 +165,7 @@ macro_rules! test_rules {
     };
 }
 
-/// All rules.
+/// Returns all rules.
 pub(crate) fn rules() -> impl Iterator<Item = &'static StoreRule> {
     [reading::RULES, writing::RULES, removing::RULES, under_load::RULES].into_iter().flatten()
 }

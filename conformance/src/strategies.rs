@@ -1,8 +1,8 @@
-//! Strategies for [`mod@proptest`], with the feature `proptest`: representations, chunks, documents and selections that tests
-//! of plugins and readers are tried with.
+//! [`mod@proptest`] strategies for testing plugins and readers: representations, chunks, documents and selections.
+//! They need the feature `proptest`.
 //!
-//! Whatever comes out is valid, and shrinks towards less: fewer dimensions, fill values, empty documents. A codec of one's
-//! own is held to a round trip like this:
+//! All generated values are valid. They shrink to fewer dimensions, fill values and empty documents. For example, a
+//! round trip of a codec:
 //!
 //! ```
 //! use proptest::prelude::*;
@@ -47,12 +47,12 @@ mod documents;
 
 pub use documents::{arb_attributes, arb_json, arb_metadata};
 
-/// Shapes of at most `ranks` dimensions, each of at most `longest` elements; some are empty.
+/// Generates shapes of at most `ranks` dimensions with at most `longest` elements each. Some are empty.
 pub fn arb_shape(ranks: usize, longest: u64) -> impl Strategy<Value = Vec<u64>> + Clone {
     vec(prop_oneof![9 => 1..=longest.max(1), 1 => 0..=longest], 0..=ranks)
 }
 
-/// The types of [`types`] whose elements all have one size, and bytes of variable length.
+/// Generates the data types of [`types`] with a fixed element size, and bytes of variable length.
 pub fn arb_data_type() -> impl Strategy<Value = Arc<dyn DataType>> + Clone {
     const ALL: &[Number] = &[
         types::UINT8,
@@ -70,14 +70,15 @@ pub fn arb_data_type() -> impl Strategy<Value = Arc<dyn DataType>> + Clone {
     select(ALL).prop_map(|number| Arc::new(number) as Arc<dyn DataType>)
 }
 
-/// The bytes of one element in native order, or the payload of one of variable size: unusual ones, and any.
+/// Generates the bytes of an element in native byte order, or the payload of an element of variable size. Both
+/// unusual and arbitrary values occur.
 pub fn arb_element(data_type: &Arc<dyn DataType>) -> BoxedStrategy<Vec<u8>> {
     let mut known = vec![data_type.default_fill_value().bytes().to_vec()];
     known.extend(payloads(&**data_type));
     let some = select(known.clone());
     let data_type = Arc::clone(data_type);
     let size = data_type.elements().size();
-    // What is no element of the type gives way to one that is.
+    // Bytes that are not a valid element are replaced by a known one.
     let any = vec(any::<u8>(), size.map_or(0..=24, |size| size..=size)).prop_map(move |mut bytes| {
         let is_element = data_type.settle(&mut bytes, Mode::Lenient).and_then(|()| data_type.check(&bytes));
         if is_element.is_ok() { bytes } else { known[bytes.len() % known.len()].clone() }
@@ -85,17 +86,17 @@ pub fn arb_element(data_type: &Arc<dyn DataType>) -> BoxedStrategy<Vec<u8>> {
     prop_oneof![some, any].boxed()
 }
 
-/// Fill values of a data type.
+/// Generates fill values of a data type.
 pub fn arb_fill_value(data_type: &Arc<dyn DataType>) -> BoxedStrategy<FillValue> {
     arb_element(data_type).prop_map(FillValue::new).boxed()
 }
 
-/// Arrays of at most 4 dimensions and 10,000 elements, of the types of [`arb_data_type`].
+/// Generates arrays of at most 4 dimensions and 10,000 elements, with the types of [`arb_data_type`].
 pub fn arb_representation() -> impl Strategy<Value = ArrayRepresentation> {
     arb_data_type().prop_flat_map(|data_type| arb_representation_of(&data_type))
 }
 
-/// The same of one type.
+/// Generates arrays as [`arb_representation`] does, with one data type.
 pub fn arb_representation_of(data_type: &Arc<dyn DataType>) -> BoxedStrategy<ArrayRepresentation> {
     let fill_value = arb_fill_value(data_type);
     let data_type = Arc::clone(data_type);
@@ -109,8 +110,8 @@ pub fn arb_representation_of(data_type: &Arc<dyn DataType>) -> BoxedStrategy<Arr
         .boxed()
 }
 
-/// All elements of an array, as codecs are given them: in C order and native byte order; those of variable size behind a
-/// table of where they end. Some chunks hold one element again and again, the fill value for instance.
+/// Generates all elements of an array in the form that codecs receive: in C order and native byte order, and after an
+/// offset table if they have variable sizes. Some chunks repeat one element, for instance the fill value.
 ///
 /// # Panics
 ///
@@ -126,7 +127,7 @@ pub fn arb_chunk(array: &ArrayRepresentation) -> BoxedStrategy<Vec<u8>> {
     chunk.prop_map(move |chunk| if is_variable { items(&chunk) } else { chunk.concat() }).boxed()
 }
 
-/// Boxes of elements of an array of `shape`; some are empty.
+/// Generates array subsets for an array of `shape`. Some are empty.
 pub fn arb_subset(shape: &[u64]) -> BoxedStrategy<ArraySubset> {
     let ranges: Vec<_> = shape.iter().map(|&length| arb_range(length)).collect();
     ranges.prop_map(ArraySubset::new).boxed()
@@ -139,19 +140,19 @@ fn arb_range(length: u64) -> impl Strategy<Value = std::ops::Range<u64>> + Clone
     ]
 }
 
-/// A selection, and what it means.
+/// A selection and the elements it selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selected {
-    /// As NumPy writes it: `1:7:2,-1,[3,0],...`. Several lists stand for every combination.
+    /// The selection in NumPy's notation: `1:7:2,-1,[3,0],...`. Several lists select every combination.
     pub text: String,
-    /// The elements that are wanted along each dimension of the array, in the order of the result.
+    /// The selected indices along each dimension of the array, in the order of the result.
     pub indices: Vec<Vec<u64>>,
-    /// The shape of the result: a dimension with a single number is not in it.
+    /// The shape of the result, without the dimensions that are selected by a single number.
     pub shape: Vec<u64>,
 }
 
 impl Selected {
-    /// Where the elements of the result are in an array of `shape` in C order.
+    /// Returns the positions of the result's elements in the elements of an array of `shape` in C order.
     ///
     /// # Panics
     ///
@@ -172,11 +173,11 @@ impl Selected {
     }
 }
 
-/// What is wanted along one dimension: as text, the indices, and whether the result has the dimension.
+/// The selection along one dimension: text, indices, and whether the result has the dimension.
 type Along = (String, Vec<u64>, bool);
 
-/// Selections from an array of `shape`: ranges with steps, numbers from either end, lists in any order, and dimensions that
-/// are left out at the end.
+/// Generates selections from an array of `shape`: ranges with steps, numbers from either end, lists in any order, and
+/// omitted trailing dimensions.
 pub fn arb_selection(shape: &[u64]) -> BoxedStrategy<Selected> {
     let along: Vec<_> = shape.iter().map(|&length| arb_along(length)).collect();
     let lengths = shape.to_vec();
@@ -215,19 +216,19 @@ fn arb_along(length: u64) -> BoxedStrategy<Along> {
     prop_oneof![4 => range, 1 => number, 1 => from_end, 2 => list].boxed()
 }
 
-/// Names of nodes that every format has.
+/// Generates node names that are valid in every format.
 fn arb_name() -> impl Strategy<Value = String> {
     "[a-z][a-zA-Z0-9_-]{0,6}"
 }
 
-/// Paths of nodes, the root among them, whose names every format has.
+/// Generates node paths, including the root, whose names are valid in every format.
 pub fn arb_node_path() -> impl Strategy<Value = NodePath> {
     vec(arb_name(), 0..4).prop_filter_map("a path", |names| {
         NodePath::parse(&format!("/{}", names.join("/")), Format::V3Draft).ok()
     })
 }
 
-/// Keys of values in a store, whose names every format has.
+/// Generates keys of values in a store, whose names are valid in every format.
 pub fn arb_key() -> impl Strategy<Value = Key> {
     let segment = prop_oneof![arb_name(), "[0-9]{1,2}(\\.[0-9]{1,2}){0,2}", "\\.z(array|group|attrs)"];
     vec(segment, 1..5).prop_filter_map("a key", |names| Key::new(names.join("/")).ok())

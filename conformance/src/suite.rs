@@ -1,8 +1,8 @@
-//! Suites: what a plugin is held to, rule by rule, and what comes out of it.
+//! The rules for plugins, and the reports about them.
 //!
-//! A [`Suite`] is a subject and its [`Trial`]s, one for each [`Rule`]. A trial goes through cases: the examples that
-//! the plugin declares, in shapes and with elements that the rule asks for. What does not apply is skipped, and the
-//! report says why.
+//! A [`Suite`] is a subject and its [`Trial`]s, one for each [`Rule`]. A trial runs cases: the examples that the
+//! plugin declares, in the shapes and with the elements that the rule asks for. A rule that does not apply is
+//! skipped, and the report gives the reason.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -49,37 +49,38 @@ pub use report::{Expectations, Report, ReportError};
 pub use worker::{is_worker, serve};
 pub use workers::{Crash, End, Listed, WorkerOptions, Workers};
 
-/// The version of the rules. A rule that is added, or asks for more than before, makes a new minor version.
+/// The version of the rules. Adding a rule or making one stricter increments the minor version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a rule is about. Whoever reaches a level has passed all rules of it and of those below that apply.
+/// The level of a rule. A subject reaches a level if it passes all applicable rules of that level and of the levels
+/// below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Identifiers, configuration and documents.
     L0,
-    /// What goes in comes out.
+    /// Round trips.
     L1,
     /// Damaged and hostile input.
     L2,
-    /// Bytes from elsewhere.
+    /// Bytes written by other programs.
     L3,
-    /// What the engine's speed rests on.
+    /// Properties that the engine's speed depends on.
     L4,
 }
 
 impl Level {
-    /// From the lowest to the highest.
+    /// All levels, lowest first.
     pub const ALL: [Self; 5] = [Self::L0, Self::L1, Self::L2, Self::L3, Self::L4];
 
-    /// What rules of this level are about.
+    /// Returns a short description of the rules of this level.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::L0 => "identifiers, configuration and documents",
-            Self::L1 => "what goes in comes out",
+            Self::L1 => "round trips",
             Self::L2 => "damaged and hostile input",
-            Self::L3 => "bytes from elsewhere",
-            Self::L4 => "what speed rests on",
+            Self::L3 => "bytes written by other programs",
+            Self::L4 => "performance",
         }
     }
 }
@@ -99,32 +100,31 @@ impl std::str::FromStr for Level {
     }
 }
 
-/// What a subject is held to.
+/// A requirement for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name, the same for ever: `codec-round-trip`.
+    /// The permanent name, such as `codec-round-trip`.
     pub id: &'static str,
-    /// What it is about.
+    /// The level.
     pub level: Level,
     /// The rule in one sentence.
     pub sentence: &'static str,
-    /// Where it comes from: a row of the requirements, a section of a specification, or the documentation of a
-    /// contract.
+    /// The source: a row of the requirements, a section of a specification, or the documentation of a contract.
     pub source: &'static str,
-    /// The first version of the rules that had it in this form.
+    /// The first version of the rules that contains this form of the rule.
     pub since: &'static str,
 }
 
-/// What is tested.
+/// The plugin under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// What kind of plugin it is.
+    /// The extension point.
     pub point: ExtensionPoint,
-    /// Its name.
+    /// The name of the plugin.
     pub name: String,
-    /// The crate or library it comes from.
+    /// The crate or library that contains it.
     pub package: String,
-    /// The version of that.
+    /// The version of the package.
     pub version: String,
 }
 
@@ -146,7 +146,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// What a rule found, case by case.
+/// The results of a rule's cases.
 #[derive(Debug, Default)]
 pub struct Cases {
     passed: u64,
@@ -155,20 +155,20 @@ pub struct Cases {
     lacking: Vec<String>,
 }
 
-/// A case in which a rule was broken.
+/// A case that broke a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What was tried, so that it can be tried again.
+    /// The input, in enough detail to repeat the case.
     pub case: String,
-    /// What came of it.
+    /// The observed result.
     pub what: String,
 }
 
-/// More failures of one rule help nobody.
+/// The number of failures reported per rule; more would not help.
 const MOST_FAILURES: usize = 20;
 
 impl Cases {
-    /// Notes what came of a case. A failure that is already known is not repeated.
+    /// Records the result of a case. A known failure is not repeated.
     pub fn check(&mut self, case: impl fmt::Display, result: Result<(), String>) {
         attempt::record(|| format!("after {case}"));
         let Err(what) = result else {
@@ -181,12 +181,12 @@ impl Cases {
         }
     }
 
-    /// Notes whether something holds in a case, and if not, what is there instead.
+    /// Records whether a condition holds in a case; `what` describes the result if it does not.
     pub fn holds(&mut self, case: impl fmt::Display, holds: bool, what: impl FnOnce() -> String) {
         self.check(case, if holds { Ok(()) } else { Err(what()) });
     }
 
-    /// Notes that something does not apply, and why.
+    /// Records that a part of the rule does not apply, and why.
     pub fn skip(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         if !self.skipped.contains(&reason) {
@@ -194,7 +194,8 @@ impl Cases {
         }
     }
 
-    /// Notes that a part cannot be looked at on this machine, and why: the rule is not held to have passed then.
+    /// Records that a part of the rule cannot be checked on this machine, and why. The rule does not count as passed
+    /// then.
     pub fn lack(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         if !self.lacking.contains(&reason) {
@@ -217,25 +218,25 @@ impl Cases {
     }
 }
 
-/// What became of a rule.
+/// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It holds.
+    /// The rule holds.
     Passed {
-        /// In so many cases; at least one.
+        /// The number of cases; at least one.
         cases: u64,
-        /// Parts of it that do not apply, and why.
+        /// The parts of the rule that do not apply, and why.
         skipped: Vec<String>,
     },
-    /// It does not hold.
+    /// The rule does not hold.
     Failed(Vec<Failure>),
-    /// It does not apply.
+    /// The rule does not apply, for this reason.
     Skipped(String),
 }
 
 type Check = Box<dyn Fn(&mut Cases) + Send + Sync>;
 
-/// A rule that a subject is held to.
+/// A rule and the check for one subject.
 pub struct Trial {
     rule: &'static Rule,
     check: Check,
@@ -248,12 +249,12 @@ impl fmt::Debug for Trial {
 }
 
 impl Trial {
-    /// Holds a subject to `rule`: `check` goes through all cases.
+    /// Creates a trial of `rule`; `check` runs all cases.
     pub fn new(rule: &'static Rule, check: impl Fn(&mut Cases) + Send + Sync + 'static) -> Self {
         Self { rule, check: Box::new(check) }
     }
 
-    /// Goes through more cases after those that there are.
+    /// Adds cases after the existing ones.
     fn also(&mut self, more: impl Fn(&mut Cases) + Send + Sync + 'static) {
         let check = std::mem::replace(&mut self.check, Box::new(|_| ()));
         self.check = Box::new(move |cases| {
@@ -262,13 +263,13 @@ impl Trial {
         });
     }
 
-    /// The rule.
+    /// Returns the rule.
     #[must_use]
     pub fn rule(&self) -> &'static Rule {
         self.rule
     }
 
-    /// Goes through all cases. A panic is a failure.
+    /// Runs all cases. A panic is a failure.
     #[must_use]
     pub fn run(&self) -> Outcome {
         let start = Instant::now();
@@ -281,27 +282,27 @@ impl Trial {
     }
 }
 
-/// A rule, and what became of it.
+/// A rule and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The rule.
     pub rule: &'static Rule,
-    /// What became of it.
+    /// The result.
     pub verdict: Verdict,
-    /// How long that took.
+    /// The duration of the trial.
     pub time: Duration,
 }
 
-/// A subject, and all that it is held to.
+/// A subject and its trials.
 #[derive(Debug)]
 pub struct Suite {
-    /// What is tested.
+    /// The plugin under test.
     pub subject: Subject,
-    /// One for each rule.
+    /// One trial for each rule.
     pub trials: Vec<Trial>,
 }
 
-/// The suites of all plugins in `registry`: by extension point, and by name.
+/// Returns the suites of all plugins in `registry`, ordered by extension point and name.
 #[must_use]
 pub fn suites_of(registry: &Registry) -> Vec<Suite> {
     let mut suites = Vec::new();
@@ -324,12 +325,12 @@ pub fn suites_of(registry: &Registry) -> Vec<Suite> {
 }
 
 thread_local! {
-    /// Where this thread panicked last, if [`note_panic`] is the hook.
+    /// The location of this thread's last panic, if [`note_panic`] is the panic hook.
     static PANICKED_AT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// A hook that notes where a thread panics, for the report of the rule. Threads other than the first one also print it,
-/// since a plugin may have started them.
+/// Records where a thread panics, for the report of the rule. Panics of threads other than the main one are also
+/// printed, since a plugin may have started those threads.
 fn note_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map(ToString::to_string);
     if std::thread::current().name() != Some("main") {
@@ -338,7 +339,7 @@ fn note_panic(info: &PanicHookInfo<'_>) {
     PANICKED_AT.set(place);
 }
 
-/// What a panic says, and where it happened if that is known.
+/// Returns the message of a panic, with its location if that is known.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,
@@ -356,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_of_which_a_part_cannot_be_looked_at_here_has_not_passed() {
+    fn a_rule_that_cannot_be_fully_checked_on_this_machine_does_not_pass() {
         let mut cases = Cases::default();
         cases.check("one", Ok(()));
         cases.skip("strings have no order");
@@ -366,7 +367,7 @@ mod tests {
         assert_eq!(cases.verdict(), Verdict::Skipped(told.to_owned()));
         let mut broken = Cases::default();
         broken.lack("`prlimit` cannot be run");
-        broken.check("one", Err("nothing came".to_owned()));
+        broken.check("one", Err("no answer".to_owned()));
         assert!(matches!(broken.verdict(), Verdict::Failed(failures) if failures.len() == 1));
     }
 }

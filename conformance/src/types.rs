@@ -1,4 +1,4 @@
-//! Numbers as data types: just what a codec needs to be tested with.
+//! Numbers as data types, with just enough behavior for tests of codecs.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,26 +17,26 @@ use zarr_spec::{
 pub struct Number {
     name: &'static str,
     kind: Option<Kind>,
-    /// Bytes; 0 for a variable number of them.
+    /// The size in bytes; 0 if it is variable.
     size: usize,
-    /// Bytes that byte order concerns.
+    /// The number of bytes that the byte order reverses together.
     unit: usize,
-    /// Of an integer that has a byte in memory: bits that count.
+    /// The number of significant bits of a narrow integer, which occupies one byte in memory.
     bits: u32,
 }
 
 impl Number {
-    /// Bytes of an element; 0 if that varies.
+    /// Returns the size of an element in bytes; 0 if it is variable.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The number that a typestring such as `>f4` names, and its byte order.
+    /// Returns the number that a typestring such as `>f4` names, and its byte order.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If no such number exists.
     #[must_use]
     #[expect(clippy::expect_used, reason = "the text is part of a test")]
     pub fn of_typestring(typestring: &str) -> (Self, ByteOrder) {
@@ -44,13 +44,14 @@ impl Number {
         (by_id(typestring.trim_start_matches(['<', '>', '|'])).expect("a number"), order)
     }
 
-    /// Of another name, such as `int4`, which takes a byte in memory. No registry knows it.
+    /// Returns the type under another name, such as `int4`, which occupies one byte in memory. No registry has this
+    /// name.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 
-    /// With so few bits that count; the others repeat the sign or are 0.
+    /// Returns the type with only `bits` significant bits. The other bits repeat the sign or are 0.
     #[must_use]
     pub const fn narrow(self, bits: u32) -> Self {
         Self { bits, ..self }
@@ -65,7 +66,7 @@ macro_rules! numbers {
                 Number { name: $name, kind: $kind, size: $size, unit: $unit, bits: 8 };
         )*
 
-        /// All of them, by their names in the three formats.
+        /// All numbers, with their names in the three formats.
         pub(crate) const PLUGINS: &[DataTypePlugin] = &[$(DataTypePlugin::new(
             Identifiers { uri: None, name: Some($name), id: Some($id), aliases: &[] },
             &|creation| create(creation, $constant),
@@ -112,7 +113,7 @@ numbers! {
 }
 
 impl Number {
-    /// The bytes of a real number: of the one that is an integer, or of the other.
+    /// Returns the bytes of a real number, from `integer` for integer types and from `real` for floats.
     fn element_of(&self, integer: impl FnOnce() -> Option<i128>, real: Option<f64>) -> Option<Vec<u8>> {
         let mut bytes = vec![0; self.size];
         with_any_number!(AnyNumber::of(self)?, T => {
@@ -142,7 +143,7 @@ fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
     digits.as_bytes().chunks(2).map(byte).collect()
 }
 
-/// In v2 the typestring's first character is the byte order.
+/// Creates the data type. In v2, the first character of the typestring is the byte order.
 fn create(creation: &Creation<'_>, number: Number) -> Result<Created, DataTypeError> {
     let big = creation.format == Format::V2
         && creation.configuration.as_str().is_some_and(|text| text.starts_with('>'));
@@ -181,7 +182,7 @@ impl DataType for Number {
         })
     }
 
-    /// A number, `NaN` and the infinities; or the bytes of an element in hexadecimal, as they lie in memory.
+    /// Reads a number, `NaN`, an infinity, or the bytes of an element in memory as hexadecimal digits.
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
         let bytes = match (json, json.as_str().and_then(not_finite)) {
             (_, Some(value)) if matches!(self.kind, Some(Kind::Float | Kind::BFloat)) => {
@@ -194,7 +195,7 @@ impl DataType for Number {
         let bytes = bytes.filter(|bytes| self.check(bytes).is_ok());
         bytes
             .map(FillValue::new)
-            .ok_or_else(|| DataTypeError::FillValue(format!("{json} is no {}", self.name)))
+            .ok_or_else(|| DataTypeError::FillValue(format!("{json} is not a valid {}", self.name)))
     }
 
     fn fill_value_json(
@@ -210,7 +211,7 @@ impl DataType for Number {
         element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
     }
 
-    /// Every byte of a `bool` but 0 is true, as for the type that this one stands in for.
+    /// Replaces every byte of a `bool` except 0 with 1, as the real data type does.
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
         match mode {
             _ if !self.settles() => return Ok(()),
@@ -233,7 +234,7 @@ impl DataType for Number {
         };
         match elements.iter().find(|byte| !is_element(byte)) {
             None => Ok(()),
-            Some(byte) => Err(Invalid::new(format!("{byte:#04x} is no {}", self.name))),
+            Some(byte) => Err(Invalid::new(format!("{byte:#04x} is not a valid {}", self.name))),
         }
     }
 }

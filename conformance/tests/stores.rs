@@ -1,4 +1,4 @@
-//! The rules for stores, with a store of the required methods alone, and with stores that do something wrong.
+//! The rules for stores, checked with a store that implements only the required methods and with faulty stores.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn minimal(capabilities: Capabilities) -> impl Fn() -> Arc<dyn Store> {
 
 /// Tests D3-STORE-33, D3-STORE-32, D3-STORE-15.
 #[test]
-fn what_a_store_does_not_say_is_derived() {
+fn missing_methods_are_derived_from_the_required_ones() {
     check_rules(&minimal(ALL), &["D3-STORE-33", "D3-STORE-32", "D3-STORE-15"]).unwrap();
     for (rule, verdict) in check_store(&minimal(ALL)) {
         assert_eq!(verdict, Ok(()), "{rule}");
@@ -26,7 +26,7 @@ fn what_a_store_does_not_say_is_derived() {
 
 /// Tests D3-STORE-09, D3-STORE-24.
 #[test]
-fn a_store_that_lacks_a_capability_says_so() {
+fn a_store_reports_its_missing_capabilities() {
     let read_only = ALL.read_only();
     let write_only = ALL.unreadable().unlistable();
     let like_zip = ALL.unerasable();
@@ -46,19 +46,19 @@ fn a_store_that_lacks_a_capability_says_so() {
 }
 
 #[test]
-fn rules_have_names_of_their_own_and_unknown_ones_are_refused() {
+fn rule_names_are_unique_and_unknown_names_are_refused() {
     let mut names: Vec<_> = rule_names().collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), rule_names().count());
     assert!(names.len() > 35, "{} rules", names.len());
     let error = check_rules(&minimal(ALL), &["D3-STORE-99"]).unwrap_err();
-    assert_eq!(error, "D3-STORE-99: there is no such rule");
+    assert_eq!(error, "D3-STORE-99: unknown rule");
     assert_eq!(cited_rows(" Tests D3-STORE-04, D3-STORE-05."), ["D3-STORE-04", "D3-STORE-05"]);
     assert!(check_rules(&minimal(ALL), &cited_rows(" Values are set.")).is_err());
 }
 
-/// What a store may get wrong, and the rules that notice.
+/// The faults of stores, and the rules that detect them.
 const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::MissingIsEmpty, &["D3-STORE-11", "D3-STORE-19", "D3-STORE-12"]),
     (Fault::RangesPastTheEndAreMissing, &["D3-STORE-14"]),
@@ -95,11 +95,11 @@ enum Fault {
 }
 
 #[test]
-fn what_is_wrong_is_noticed() {
+fn every_fault_breaks_its_rules() {
     for &(fault, rules) in FAULTS {
         let make = move || -> Arc<dyn Store> { Arc::new(Faulty { store: MinimalStore::new(ALL), fault }) };
         for rule in rules {
-            assert!(check_rules(&make, &[rule]).is_err(), "{rule} holds in spite of {fault:?}");
+            assert!(check_rules(&make, &[rule]).is_err(), "{rule} holds despite {fault:?}");
         }
     }
 }

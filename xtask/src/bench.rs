@@ -35,13 +35,17 @@ mod table;
 use comparison::Comparison;
 use group::Group;
 use programs::Program;
+use report::Report;
 
-/// The file that `--publish` puts the tables into, and that of the chart.
+/// The page that `--publish` writes all tables to.
+const RESULTS: &str = "benches/RESULTS.md";
+
+/// The page that `--publish` writes the summary of local files to, and its chart.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
 
 /// The chart as the page shows it.
-const IMAGE: &str = "![How often as long as this engine each peer takes](performance.svg)\n\n";
+const IMAGE: &str = "![Time of each peer relative to this engine](performance.svg)\n\n";
 
 /// The minimum number of rounds for a useful median.
 const ROUNDS_TO_PUBLISH: usize = 3;
@@ -79,7 +83,7 @@ pub(crate) struct Options {
     /// List the cases
     #[arg(long)]
     list: bool,
-    /// Put the figures into docs/performance.md
+    /// Write the figures to benches/RESULTS.md, and their summary to docs/performance.md
     #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline"])]
     publish: bool,
 }
@@ -155,7 +159,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
     write(&output.join("performance.svg"), &chart)?;
     say(&format!("\n{tables}\n"))?;
     if options.publish && report.failures().is_empty() {
-        publish(workspace, group, &tables, &chart)?;
+        publish(workspace, &report, &tables, &chart)?;
     }
     say(&format!("written to {}\n", output.display()))?;
     let failures = report.failures();
@@ -208,14 +212,22 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Puts the tables into the page. The chart is that of what lies near alone.
-fn publish(workspace: &Workspace, group: Group, tables: &str, chart: &str) -> Result<(), String> {
-    let page = workspace.read(Path::new(PAGE))?;
-    let image = if group == Group::Near { IMAGE } else { "" };
-    let page = between_marks(&page, group.marks(), &format!("{image}{tables}"))
-        .ok_or_else(|| format!("{PAGE} lacks the marks of the figures"))?;
-    write(&workspace.root.join(PAGE), &page)?;
-    if group == Group::Near { write(&workspace.root.join(CHART), chart) } else { Ok(()) }
+/// Writes all tables to the page of results, and for local files also the summary and the chart.
+fn publish(workspace: &Workspace, report: &Report, tables: &str, chart: &str) -> Result<(), String> {
+    put(workspace, RESULTS, report.group, tables)?;
+    if report.group == Group::Near {
+        put(workspace, PAGE, report.group, &format!("{IMAGE}{}", table::summary(report)))?;
+        write(&workspace.root.join(CHART), chart)?;
+    }
+    Ok(())
+}
+
+/// Replaces the text between the marks of `group` in a page.
+fn put(workspace: &Workspace, page: &str, group: Group, text: &str) -> Result<(), String> {
+    let old = workspace.read(Path::new(page))?;
+    let new = between_marks(&old, group.marks(), text)
+        .ok_or_else(|| format!("{page} lacks the marks of the figures"))?;
+    write(&workspace.root.join(page), &new)
 }
 
 /// Returns the page with new tables between its markers.
@@ -279,10 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_the_marks_of_every_group() {
-        let page = include_str!("../../docs/performance.md");
+    fn the_pages_have_the_marks_of_every_group() {
+        let results = include_str!("../../benches/RESULTS.md");
         for group in Group::ALL {
-            assert!(between_marks(page, group.marks(), "new").is_some(), "{group:?}");
+            assert!(between_marks(results, group.marks(), "new").is_some(), "{group:?}");
         }
+        let page = include_str!("../../docs/performance.md");
+        assert!(between_marks(page, Group::Near.marks(), "new").is_some());
     }
 }

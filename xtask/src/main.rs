@@ -43,7 +43,7 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Count the instructions of small jobs under valgrind and compare them with the recorded counts
     Instructions(instructions::Options),
-    /// Start a plugin of this workspace: the crate and its lines in manifests, catalogue and README
+    /// Start a plugin of this workspace: the crate and its lines in manifests, catalogue and plugin table
     ///
     /// `zarrctl plugins new` starts a plugin in a separate repository.
     New(new::Options),

@@ -54,7 +54,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
     }
     say(&format!(
         "{package} is an example to change, and stands in every list. `cargo test -p {package}` tests it; its row in \
-         README.md has an empty column.\n"
+         docs/extensions.md has an empty column.\n"
     ))?;
     Ok(())
 }
@@ -154,7 +154,7 @@ fn edits(
             };
             Some(format!("{before}features! {{\n{list}\n    }}{after}"))
         })?,
-        edit("README.md", &|text| {
+        edit("docs/extensions.md", &|text| {
             let is_row = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
             with_line(text, "| `zarr-codec-", is_row, package, &row(plugin, package, &feature))
         })?,
@@ -358,7 +358,7 @@ mod tests {
         let features: Vec<&str> =
             catalogue.split("    entry(").skip(1).filter_map(|it| it.split('"').nth(1)).collect();
         assert!(features.is_sorted(), "{features:?}");
-        let rows = read("README.md");
+        let rows = read("docs/extensions.md");
         let rows: Vec<_> =
             rows.lines().filter_map(|line| line.strip_prefix("| `zarr-")?.split('`').next()).collect();
         assert!(rows.is_sorted() && rows.contains(&"store-new-one"), "{rows:?}");

@@ -6,6 +6,7 @@ use crate::workspace::Workspace;
 use crate::{Failure, rust_source};
 
 mod arrows;
+mod documents;
 mod manifests;
 mod modules;
 mod names;
@@ -38,8 +39,10 @@ const CHECKS: &[(&str, Check)] = &[
     ("arrows between crates", arrows::check),
     ("names of plugins", names::packages),
     ("features of the umbrella", names::features),
-    ("plugin table of the README", names::readme),
+    ("plugin table", names::plugin_table),
     ("rooms of a plugin", names::rooms),
+    ("links of documents", documents::links),
+    ("excerpts in documents", documents::excerpts),
     ("pages of our URIs", spec_pages::uris),
     ("versions in the root manifest only", manifests::versions),
     ("what a manifest inherits", manifests::inherited),

@@ -1,4 +1,4 @@
-//! Arrays: what users read and write.
+//! The [`Array`] type: its metadata and attributes. Reading and writing are in `array/`.
 
 mod chunks;
 mod coding;
@@ -23,14 +23,14 @@ use crate::locks::hash;
 use crate::resolve::{Resolved, UsedFallback, resolve};
 use crate::stored::{ArrayPlace, Opened, StoredArray};
 
-/// An array of a hierarchy. Cheap to clone; all its methods may be called on many threads.
+/// An array of a hierarchy. It is cheap to clone, and all methods are thread-safe.
 ///
-/// Elements are read and written by [`Selection`](crate::Selection), in C order and native byte order. Threads that
-/// write parts of one chunk wait for one another; a reader sees a chunk as it was before or after a write, and may see
-/// some chunks of a selection as they were before and others as they are after.
+/// Elements are read and written by [`Selection`](crate::Selection), in C order and native byte order. Writes to one
+/// chunk are serialized. Each chunk is replaced atomically, but a selection of several chunks is not: a concurrent
+/// reader may see some chunks from before the write and others from after it.
 ///
-/// A handle keeps the metadata document that it was opened with: a shape that is changed through another handle is
-/// seen when the array is opened again.
+/// A handle uses the metadata document from when it was opened. If another handle changes the shape, open the array
+/// again to see the new shape.
 #[derive(Clone)]
 pub struct Array {
     pub(crate) hierarchy: Hierarchy,
@@ -56,7 +56,8 @@ impl Array {
         Ok(Self { hierarchy, stored: Arc::new(stored) })
     }
 
-    /// Creates what the metadata name. Whoever has the same metadata later shares it, if there is nothing to warn of.
+    /// Creates the plugin instances that the metadata name. They are cached for arrays with the same metadata, unless
+    /// there are warnings.
     fn resolved(
         hierarchy: &Hierarchy,
         path: &NodePath,
@@ -80,72 +81,73 @@ impl Array {
         Ok(resolved)
     }
 
-    /// The hierarchy it belongs to.
+    /// Returns the hierarchy.
     #[must_use]
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
     }
 
-    /// Its path.
+    /// Returns the path of the array.
     #[must_use]
     pub fn path(&self) -> &NodePath {
         &self.stored.path
     }
 
-    /// Its metadata document.
+    /// Returns the metadata document.
     #[must_use]
     pub fn metadata(&self) -> &ArrayMetadata {
         &self.stored.metadata
     }
 
-    /// Elements per dimension.
+    /// Returns the shape: the number of elements per dimension.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         &self.stored.metadata.shape
     }
 
-    /// The type of its elements.
+    /// Returns the data type of the elements.
     #[must_use]
     pub fn data_type(&self) -> &Arc<dyn DataType> {
         &self.stored.resolved.chunk.data_type
     }
 
-    /// The type that stands in for one that is not known, if that was asked for: then [`Array::data_type`] is not the
-    /// type that the document names.
+    /// Returns the fallback data type, if one replaces an unknown data type: then [`Array::data_type`] is not the type
+    /// that the document names.
     #[must_use]
     pub fn fallback(&self) -> Option<&UsedFallback> {
         self.stored.resolved.fallback.as_ref()
     }
 
-    /// What elements that were never written hold.
+    /// Returns the fill value: the value of elements that were never written.
     #[must_use]
     pub fn fill_value(&self) -> &FillValue {
         &self.stored.resolved.chunk.fill_value
     }
 
-    /// Whether there is no fill value: the document leaves it undefined, or it is none of the fallback that is used.
+    /// Returns whether the fill value is undefined, because the document leaves it undefined or it is not valid for the
+    /// fallback data type.
     #[must_use]
     pub fn fill_is_undefined(&self) -> bool {
         self.stored.resolved.fill_is_undefined
     }
 
-    /// How the array is divided into chunks (shards, where there are any).
+    /// Returns the chunk grid, which divides the array into chunks. If the array is sharded, these are the shards.
     #[must_use]
     pub fn chunk_grid(&self) -> &dyn ChunkGrid {
         &**self.stored.resolved.grid
     }
 
-    /// The codecs, as they were created.
+    /// Returns the codec chain of the chunks.
     #[must_use]
     pub fn codecs(&self) -> &CodecChain {
         &self.stored.resolved.chain
     }
 
-    /// Elements of an inner chunk per dimension; `None` if chunks are no shards.
+    /// Returns the shape of an inner chunk, in elements per dimension; `None` if the array is not sharded.
     ///
     /// # Errors
     ///
-    /// [`Error::Chunk`] if the codecs do not work with the shape of a chunk.
+    /// [`Error::Chunk`] if the codecs do not support the shape of a chunk.
     pub fn inner_chunk_shape(&self) -> Result<Option<Vec<u64>>, Error> {
         let chunk = &self.stored.resolved.chunk.shape;
         let pipeline = self.stored.pipeline(&vec![0; chunk.len()], chunk)?;
@@ -157,25 +159,25 @@ impl Array {
         Ok(Some(shape))
     }
 
-    /// What users say of the array.
+    /// Returns the user attributes of the array.
     #[must_use]
     pub fn attributes(&self) -> &Object {
         &self.stored.metadata.attributes
     }
 
-    /// One entry per dimension, if there are names at all.
+    /// Returns the names of the dimensions, one entry per dimension; `None` if no names are stored.
     #[must_use]
     pub fn dimension_names(&self) -> Option<&[Option<String>]> {
         let names = &self.stored.resolved.extension_names;
         names.as_ref().or(self.stored.metadata.dimension_names.as_ref()).map(Vec::as_slice)
     }
 
-    /// Replaces the attributes. The rest of the stored document does not change, even if another handle has changed the
+    /// Replaces all attributes. The rest of the stored document does not change, even if another handle has changed the
     /// shape.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::set_attributes`].
+    /// Same as [`Hierarchy::set_attributes`].
     pub fn set_attributes(&mut self, attributes: impl Into<Value>) -> Result<(), Error> {
         let attributes = attributes_of(attributes)?;
         let hierarchy = self.hierarchy.clone();
@@ -183,22 +185,23 @@ impl Array {
         self.store_attributes(attributes)
     }
 
-    /// Sets one attribute; the others stay as they are stored. Concurrent calls in one context lose no attribute.
+    /// Sets one attribute and leaves the others as they are stored. Concurrent calls in one context do not lose
+    /// changes.
     ///
     /// # Errors
     ///
-    /// As [`Array::set_attributes`].
+    /// Same as [`Array::set_attributes`].
     pub fn set_attribute(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
         self.update_attributes(|attributes| {
             attributes.insert(name, value);
         })
     }
 
-    /// Changes the attributes as they are stored now, as [`Hierarchy::update_attributes`] does.
+    /// Changes the stored attributes, as [`Hierarchy::update_attributes`] does.
     ///
     /// # Errors
     ///
-    /// As [`Array::set_attributes`].
+    /// Same as [`Array::set_attributes`].
     pub fn update_attributes(&mut self, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
         let hierarchy = self.hierarchy.clone();
         let path = self.stored.path.clone();
@@ -216,7 +219,8 @@ impl Array {
         Ok(())
     }
 
-    /// Reads the array's document again, which another handle may have changed. The caller holds the lock of the node.
+    /// Reads the array's document again, because another handle may have changed it. The caller holds the lock of the
+    /// node.
     pub(crate) fn reopened(&self) -> Result<Self, Error> {
         let stored = &self.stored;
         let metadata = self.hierarchy.stored_array(&stored.path)?;
@@ -224,23 +228,23 @@ impl Array {
         Self::new(hierarchy, stored.path.clone(), metadata, stored.place.clone(), stored.options)
     }
 
-    /// Returns the handle for callers, given one that was made under the lock of the node.
+    /// Converts a handle that was created while the node was locked into a handle for use after the lock is released.
     pub(crate) fn released(mut self) -> Self {
         self.hierarchy = self.hierarchy.released();
-        // The array is not shared yet.
+        // The `Arc` is not shared yet.
         if let Some(stored) = Arc::get_mut(&mut self.stored) {
             stored.context = Arc::clone(self.hierarchy.shared_context());
         }
         self
     }
 
-    /// The same array with other metadata.
+    /// Returns the same array with other metadata.
     fn with_metadata(&self, metadata: ArrayMetadata) -> Result<Self, Error> {
         let Self { hierarchy, stored } = self;
         Self::new(hierarchy.clone(), stored.path.clone(), metadata, stored.place.clone(), stored.options)
     }
 
-    /// The same array with metadata that will be published.
+    /// Returns the same array with metadata that will be published.
     fn changed(&self, mut metadata: ArrayMetadata) -> Result<Self, Error> {
         self.stored.check_writable()?;
         if metadata.format == Format::V3Draft {

@@ -1,10 +1,10 @@
-//! Attributes that callers give as JSON.
+//! Attributes from JSON values of callers.
 
 use zarr_spec::{Invalid, Object, Value};
 
 use crate::error::Error;
 
-/// Returns the members of attributes.
+/// Converts a JSON value to attributes.
 ///
 /// # Errors
 ///

@@ -1,13 +1,14 @@
-//! The memory budget of a context: a counting semaphore of bytes, and the scratch buffers that it pays for.
+//! The memory budget of a context: a counting semaphore of bytes, and the scratch buffers that are counted in it.
 //!
-//! No thread waits for memory permanently, because a thread that waits holds none:
+//! No thread waits for memory permanently, because a waiting thread holds none:
 //!
-//! - A thread takes all that a chunk needs in one step, before it takes the lock or the claim of the chunk, and does not
-//!   wait for memory again before it is done. Threads that help with a chunk take memory only if some is free.
-//! - A thread that holds memory waits neither for rayon, which might run another read or write on it, nor for the lock of
-//!   a node. Where a store or a codec reads or writes an array itself, on a thread that holds memory, that gets what it needs
-//!   without waiting, over the budget if necessary: what the thread holds is released only after it.
-//! - A buffer that becomes larger than expected is counted without waiting. The limits of outputs keep that small.
+//! - A thread acquires all memory for a chunk in one step, before it acquires the lock or the claim of the chunk. It
+//!   does not wait for memory again until the chunk is done. Threads that help with a chunk acquire memory only if some
+//!   is free.
+//! - A thread that holds memory does not wait for rayon, which might run another read or write on it, nor for the lock
+//!   of a node. A store or codec may itself read or write an array on a thread that holds memory. Such a request does
+//!   not wait, and may exceed the budget, because the memory of the thread is released only after it.
+//! - A buffer that becomes larger than expected is counted without waiting. The limits of outputs bound the excess.
 
 mod scratch;
 mod system;
@@ -22,26 +23,27 @@ use scratch::IdleScratch;
 
 pub(crate) use system::usable_memory;
 
-/// A number of bytes that all work of a context shares.
+/// A number of bytes that all operations of a context share.
 pub(crate) struct MemoryBudget {
     size: u64,
-    /// Bytes of all permits and of idle scratch buffers. More than `size` only as the module documentation allows.
+    /// The bytes of all permits and of idle scratch buffers. Exceeds `size` only in the cases in the module
+    /// documentation.
     taken: AtomicU64,
-    /// Threads that wait.
+    /// The number of waiting threads.
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
     has_changed: Condvar,
     idle: IdleScratch,
 }
 
-/// Threads that wait have their turn in the order in which they came, so that a large chunk has its turn, too.
+/// The queue of waiting threads. They are served in order, so that large requests are not starved by small ones.
 #[derive(Debug, Default)]
 struct Queue {
     next_ticket: u64,
     first_waiting: u64,
 }
 
-/// Some bytes of a budget, until it is dropped.
+/// A permit for some bytes of a budget, which are released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit<'b> {
     budget: &'b MemoryBudget,
@@ -49,16 +51,16 @@ pub(crate) struct Permit<'b> {
 }
 
 thread_local! {
-    /// How often this thread holds memory of any budget.
+    /// The number of [`Holding`] marks of this thread, for all budgets.
     static HELD: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Marks this thread as one that holds memory, until it is dropped: the thread does not wait for more.
+/// Marks the current thread as holding memory, until it is dropped. Such a thread does not wait for more.
 #[derive(Debug)]
 pub(crate) struct Holding(PhantomData<*const ()>);
 
 impl Holding {
-    /// Marks the thread that calls this.
+    /// Marks the current thread.
     pub(crate) fn new() -> Self {
         HELD.set(HELD.get() + 1);
         Self(PhantomData)
@@ -72,7 +74,7 @@ impl Drop for Holding {
 }
 
 impl MemoryBudget {
-    /// A budget of `size` bytes.
+    /// Returns a budget of `size` bytes.
     pub(crate) fn new(size: u64) -> Self {
         Self {
             size,
@@ -84,23 +86,25 @@ impl MemoryBudget {
         }
     }
 
-    /// All bytes of the budget.
+    /// Returns the size of the budget in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Takes `size` bytes, and waits until there are so many. The caller has checked that the budget is as large.
+    /// Acquires `size` bytes, and waits until they are free. The caller has checked that `size` does not exceed the
+    /// budget.
     pub(crate) fn acquire(&self, size: u64) -> Permit<'_> {
         self.take(size);
         Permit { budget: self, size }
     }
 
-    /// Takes `size` bytes if they are free.
+    /// Acquires `size` bytes if they are free.
     pub(crate) fn try_acquire(&self, size: u64) -> Option<Permit<'_>> {
         self.try_take(size).then(|| Permit { budget: self, size })
     }
 
-    /// Takes from `least` to `most` bytes, as many as are free, and waits until there are at least the fewest.
+    /// Acquires from `least` to `most` bytes, depending on how many are free. Waits until at least `least` bytes are
+    /// free.
     pub(crate) fn acquire_between(&self, least: u64, most: u64) -> Permit<'_> {
         let mut size = most.min(self.size);
         while size > least {
@@ -112,12 +116,12 @@ impl MemoryBudget {
         self.acquire(least)
     }
 
-    /// Whether a thread waits for memory.
+    /// Returns whether a thread waits for memory.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// Counts `size` bytes that there are already. Does not wait.
+    /// Counts `size` bytes that are already allocated. Does not wait.
     pub(crate) fn charge(&self, size: u64) -> Permit<'_> {
         let mut permit = Permit { budget: self, size: 0 };
         permit.resize(size);
@@ -135,13 +139,14 @@ impl MemoryBudget {
         self.wait_for(size);
     }
 
-    /// Nobody takes memory past a thread that waits for it.
+    /// Takes `size` bytes if they are free and no thread is waiting.
     fn try_take(&self, size: u64) -> bool {
         self.waiting.load(Ordering::SeqCst) == 0 && self.take_free(size)
     }
 
     fn take_free(&self, size: u64) -> bool {
-        // A request for more than all there is has its turn when nothing else is taken: nothing waits permanently.
+        // A request for more than the whole budget succeeds when nothing else is taken, so that it does not wait
+        // permanently.
         let fits = |now: u64, before: u64| before == 0 || now <= self.size;
         let take = |taken: u64| taken.checked_add(size).filter(|&now| fits(now, taken));
         self.taken.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
@@ -151,7 +156,7 @@ impl MemoryBudget {
         let mut queue = self.lock();
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
-        // From here on, memory that is given back wakes this thread.
+        // From here on, this thread is woken when memory is released.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         loop {
             if queue.first_waiting == ticket {
@@ -168,7 +173,7 @@ impl MemoryBudget {
         self.has_changed.notify_all();
     }
 
-    /// Frees the buffers of idle scratch buffers.
+    /// Frees the idle scratch buffers.
     fn free_idle(&self) {
         let freed = self.idle.free();
         self.taken.fetch_sub(freed, Ordering::SeqCst);
@@ -183,7 +188,7 @@ impl MemoryBudget {
 
     fn wake(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            // A thread that has just found too little is in the condition variable once the lock is free.
+            // A thread that has just found too little memory waits on the condition variable once the lock is free.
             drop(self.lock());
             self.has_changed.notify_all();
         }
@@ -205,12 +210,12 @@ impl fmt::Debug for MemoryBudget {
 }
 
 impl<'b> Permit<'b> {
-    /// The bytes it is for.
+    /// Returns the size of the permit in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Changes its size. Does not wait: memory that there is already is counted.
+    /// Changes the size of the permit. Does not wait, because the memory is already allocated.
     pub(crate) fn resize(&mut self, size: u64) {
         if size > self.size {
             self.budget.taken.fetch_add(size - self.size, Ordering::SeqCst);
@@ -239,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_is_given_back_when_it_is_dropped() {
+    fn dropping_a_permit_releases_its_bytes() {
         let budget = MemoryBudget::new(10);
         let first = budget.acquire(6);
         assert!(budget.try_acquire(5).is_none());
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn as_much_as_is_free_is_taken_between_two_sizes() {
+    fn acquires_what_is_free_between_two_sizes() {
         let budget = MemoryBudget::new(100);
         let _other = budget.acquire(70);
         assert_eq!(budget.acquire_between(10, 80).size(), 20);
@@ -273,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_request_is_not_overtaken_by_small_ones() {
+    fn small_requests_do_not_overtake_a_large_one() {
         let budget = MemoryBudget::new(10);
         let small = budget.acquire(1);
         thread::scope(|scope| {
@@ -289,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn many_threads_with_a_tiny_budget_all_end_and_never_hold_more() {
+    fn threads_with_a_tiny_budget_finish_and_never_exceed_it() {
         let budget = MemoryBudget::new(100);
         let held = AtomicU64::new(0);
         let was_exceeded = AtomicBool::new(false);

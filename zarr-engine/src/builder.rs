@@ -1,4 +1,4 @@
-//! The description of an array that is to be created.
+//! Builder for new arrays.
 
 mod building;
 mod chain;
@@ -24,7 +24,7 @@ pub enum Order {
     F,
 }
 
-/// The name of a dimension, if it has one. Text and options of text convert to it.
+/// The optional name of a dimension. Strings and options of strings convert to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DimensionName(Option<String>);
 
@@ -58,12 +58,12 @@ impl From<&Option<String>> for DimensionName {
     }
 }
 
-/// Describes an array that is to be created, in any format.
+/// A description of a new array, independent of the format.
 ///
-/// Data types, fill values and codecs may be given as any format has them: they are said in the words of
-/// the format that the array gets. What is not given has a default: chunks of about 1 MiB, a fill value of
-/// zero, and compression with `zstd` (in the draft with `gzip`). The default is the same in every program: one that does
-/// not have the codec names another one, or says [`ArrayBuilder::uncompressed`].
+/// Data types, fill values and codecs may be given in the notation of any format; they are translated to the format of
+/// the array. Defaults: chunks of about 1 MiB, a fill value of zero, and compression with `zstd` (in the draft `gzip`).
+/// The defaults are the same in every program: without that codec plugin, choose another codec or call
+/// [`ArrayBuilder::uncompressed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayBuilder {
     shape: Vec<u64>,
@@ -85,9 +85,9 @@ pub struct ArrayBuilder {
 }
 
 impl ArrayBuilder {
-    /// An array of `shape`, in elements per dimension. The data type is a name such as `float32`, a
-    /// typestring such as `<f4`, a list of fields as in v2, an object as in v3 or the draft, or what messages
-    /// call the type, such as `numpy.datetime64[10us]`.
+    /// Returns the description of an array of `shape`, in elements per dimension. The data type is a name such as
+    /// `float32`, a typestring such as `<f4`, a list of fields as in v2, an object as in v3 or the draft, or a name as
+    /// printed in messages, such as `numpy.datetime64[10us]`.
     pub fn new(shape: impl Into<Vec<u64>>, data_type: impl Into<Value>) -> Self {
         Self {
             shape: shape.into(),
@@ -109,123 +109,126 @@ impl ArrayBuilder {
         }
     }
 
-    /// Elements of a chunk per dimension; of an inner chunk, if there are shards.
+    /// Sets the chunk shape, in elements per dimension. With shards, this is the shape of the inner chunks.
     #[must_use]
     pub fn chunks(self, chunks: impl Into<Vec<u64>>) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
-    /// Elements of a shard per dimension: multiples of those of a chunk. v3 alone has shards.
+    /// Sets the shard shape, in elements per dimension: multiples of the chunk shape. Only v3 supports shards.
     #[must_use]
     pub fn shards(self, shards: impl Into<Vec<u64>>) -> Self {
         Self { shards: Some(shards.into()), ..self }
     }
 
-    /// What elements that were never written hold, as a document has it. Null leaves it undefined, in v2.
+    /// Sets the fill value, the value of elements that were never written, as in a metadata document. In v2, null makes
+    /// it undefined.
     #[must_use]
     pub fn fill_value(self, fill_value: impl Into<Value>) -> Self {
         Self { fill_value: Some(fill_value.into()), ..self }
     }
 
-    /// Adds a codec after those that were added before: `"crc32c"`, `("zstd", json!({"level": 3}))` with a configuration
-    /// as any format has it, or a value such as `Zstd::new(3, false)?`. The codec that turns the array into bytes need
-    /// not be added.
+    /// Adds a codec after the codecs that were added before: `"crc32c"`, `("zstd", json!({"level": 3}))` with a
+    /// configuration as in any format, or a value such as `Zstd::new(3, false)?`. The array-to-bytes codec may be
+    /// omitted.
     #[must_use]
     pub fn codec(mut self, codec: impl Into<CodecEntry>) -> Self {
         self.codecs.get_or_insert_default().push(codec.into());
         self
     }
 
-    /// Without codecs, rather than with those that are the default.
+    /// Removes all codecs, including the default compression.
     #[must_use]
     pub fn uncompressed(self) -> Self {
         Self { codecs: Some(Vec::new()), ..self }
     }
 
-    /// The order of the elements of a chunk.
+    /// Sets the order of the elements of a chunk.
     #[must_use]
     pub fn order(self, order: Order) -> Self {
         Self { order, ..self }
     }
 
-    /// The attributes, a JSON object: `json!({"units": "K"})` or `[("units", "K")]`.
+    /// Sets the attributes, a JSON object: `json!({"units": "K"})` or `[("units", "K")]`.
     #[must_use]
     pub fn attributes(self, attributes: impl Into<Value>) -> Self {
         Self { attributes: attributes.into(), ..self }
     }
 
-    /// One name per dimension; `None` for a dimension without a name. The draft has them by an extension, if the program
-    /// knows it; v2 in the attribute `_ARRAY_DIMENSIONS`.
+    /// Sets the dimension names, one per dimension; `None` for a dimension without a name. v2 stores them in the
+    /// attribute `_ARRAY_DIMENSIONS`, the draft by an extension if the program knows one.
     #[must_use]
     pub fn dimension_names<N: Into<DimensionName>>(self, names: impl IntoIterator<Item = N>) -> Self {
         let names = names.into_iter().map(|name| name.into().0);
         Self { dimension_names: Some(names.collect()), ..self }
     }
 
-    /// What stands between the indices in the keys of chunks, `/` or `.`.
+    /// Sets the separator between the indices in chunk keys: `/` or `.`.
     #[must_use]
     pub fn separator(self, separator: impl Into<String>) -> Self {
         Self { separator: Some(separator.into()), ..self }
     }
 
-    /// A chunk grid as a document of the format has it, instead of the regular one.
+    /// Sets a chunk grid other than the regular one, as in a metadata document of the format.
     #[must_use]
     pub fn chunk_grid(self, grid: impl Into<Value>) -> Self {
         Self { chunk_grid: Some(grid.into()), ..self }
     }
 
-    /// A chunk key encoding as a document of v3 has it.
+    /// Sets the chunk key encoding, as in a v3 document.
     #[must_use]
     pub fn chunk_key_encoding(self, encoding: impl Into<Value>) -> Self {
         Self { chunk_key_encoding: Some(encoding.into()), ..self }
     }
 
-    /// A chunk memory layout as a document of the draft has it.
+    /// Sets the chunk memory layout, as in a document of the draft.
     #[must_use]
     pub fn memory_layout(self, layout: impl Into<Value>) -> Self {
         Self { memory_layout: Some(layout.into()), ..self }
     }
 
-    /// Adds a storage transformer as a document of the format has it; the first is nearest to the array.
+    /// Adds a storage transformer, as in a metadata document of the format. The first one is nearest to the array.
     #[must_use]
     pub fn storage_transformer(mut self, transformer: impl Into<Value>) -> Self {
         self.storage_transformers.push(transformer.into());
         self
     }
 
-    /// Adds a generic extension as a document of the draft has it.
+    /// Adds a generic extension, as in a document of the draft.
     #[must_use]
     pub fn extension(mut self, extension: impl Into<Value>) -> Self {
         self.extensions.push(extension.into());
         self
     }
 
-    /// Adds a data type that stands in for an extension data type of the draft where that is unknown; the
-    /// first is the first choice. Without any, there are those that the data type itself brings.
+    /// Adds a fallback for an extension data type of the draft, for readers that do not know it, in order of
+    /// preference. Without this call, the fallbacks that the data type itself defines are used.
     #[must_use]
     pub fn fallback(mut self, data_type: impl Into<Value>) -> Self {
         self.fallback.push(data_type.into());
         self
     }
 
-    /// Returns whether `other` results in the same document. Attributes are compared in any order, but written in theirs.
+    /// Returns whether `other` results in the same document. Returns false if there are attributes, because equal
+    /// attributes may be written in a different order.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         self.attributes.as_object().is_some_and(Object::is_empty) && self == other
     }
 
-    /// The metadata of the array in `format`.
+    /// Returns the metadata of the array in `format`.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] names the member that makes no sense; [`Error::NotInFormat`] names what the
-    /// format cannot say; [`Error::DataType`] for a fill value that is none.
+    /// [`Error::Invalid`], which names the invalid member; [`Error::MissingPlugins`] for an unknown plugin;
+    /// [`Error::NotInFormat`], which names what the format does not support; [`Error::DataType`] for an invalid fill
+    /// value.
     pub fn metadata(&self, format: Format, registry: &Registry) -> Result<ArrayMetadata, Error> {
         let building = Building { builder: self, format, registry, reading: &Reading::new(Mode::Strict) };
         building.metadata()
     }
 
-    /// Everything that keeps the array from being said in `format`, where [`ArrayBuilder::metadata`] names the first of
-    /// it. Nothing if it can be said.
+    /// Returns all reasons why `format` cannot represent the array, of which [`ArrayBuilder::metadata`] returns only
+    /// the first. The list is empty if the format can represent it.
     #[must_use]
     pub fn problems(&self, format: Format, registry: &Registry) -> Vec<Error> {
         let Err(first) = self.metadata(format, registry) else { return Vec::new() };
@@ -239,35 +242,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn errors_name_the_invalid_member() {
         let registry = Registry::empty();
         let message =
             |builder: ArrayBuilder, format| builder.metadata(format, &registry).unwrap_err().to_string();
         let builder = || ArrayBuilder::new([4, 4], "int8");
-        let wanted = "`chunks`: has 1 entry, and the array has 2 dimensions";
+        let wanted = "`chunks`: has 1 entry, but the array has 2 dimensions";
         assert_eq!(message(builder().chunks([2]), Format::V3), wanted);
-        assert_eq!(
-            message(builder().shards([2, 2]), Format::V2),
-            "v2 does not support this: shards: v3 has them"
-        );
+        assert_eq!(message(builder().shards([2, 2]), Format::V2), "v2 does not support shards (v3 does)");
         assert_eq!(message(builder(), Format::V3), "`data_type`: data type `int8` is unknown");
         let extension = builder().extension(Object::new());
-        assert_eq!(
-            message(extension, Format::V3),
-            "v3 does not support this: extensions: the draft has them"
-        );
+        assert_eq!(message(extension, Format::V3), "v3 does not support extensions (the draft does)");
     }
 
     #[test]
-    fn all_that_makes_no_sense_is_listed_and_each_of_it_once() {
+    fn lists_all_problems_once() {
         let registry = Registry::empty();
         let builder = ArrayBuilder::new([4, 4], "int8").chunks([2]).shards([2, 2, 2]).extension("a");
         let problems = builder.problems(Format::V2, &registry);
         let wanted = [
-            "v2 does not support this: shards: v3 has them",
-            "v2 does not support this: extensions: the draft has them",
-            "`chunks`: has 1 entry, and the array has 2 dimensions",
-            "`shards`: has 3 entries, and the array has 2 dimensions",
+            "v2 does not support shards (v3 does)",
+            "v2 does not support extensions (the draft does)",
+            "`chunks`: has 1 entry, but the array has 2 dimensions",
+            "`shards`: has 3 entries, but the array has 2 dimensions",
             "`data_type`: data type `int8` is unknown",
         ];
         assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), wanted);

@@ -1,4 +1,4 @@
-//! What every operation is done with: plugins, policies, limits, threads.
+//! The environment of all operations: plugins, policies, limits and threads.
 
 use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,34 +13,34 @@ use crate::budget::{MemoryBudget, usable_memory};
 use crate::locks::{ChunkLocks, NodeLocks};
 use crate::memory::BufferPool;
 
-/// The size in bytes from which on work is divided among threads.
+/// Minimum size in bytes of work that is divided among threads.
 pub(crate) const PARALLEL: usize = 512 << 10;
 
-/// The size in bytes of the work that another thread gets.
+/// The size in bytes of the work for one thread.
 pub(crate) const PORTION: usize = 256 << 10;
 
-/// Bytes of freed outputs that are kept unless another number is asked for.
+/// Default size in bytes of the pool of freed outputs.
 const BUFFER_POOL_SIZE: usize = 64 << 20;
 
-/// Nodes that may be changed at the same time without waiting for one another, at most.
+/// Number of node locks, which bounds the number of concurrent changes.
 const NODE_LOCKS: usize = 512;
 
-/// So many documents of nodes are worth a second thread.
+/// Minimum number of documents that are processed on several threads.
 const MANY: usize = 64;
 
-/// What to do about a data type that is unknown and names a fallback.
+/// The policy for unknown data types with a fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FallbackPolicy {
-    /// An error that names the type and the fallback.
+    /// Returns an error that names the type and the fallback.
     #[default]
     Deny,
-    /// The fallback is used, with a warning.
+    /// Uses the fallback, with a warning.
     Warn,
-    /// The fallback is used.
+    /// Uses the fallback.
     Allow,
 }
 
-/// What opening one array does otherwise than its context says. The default is to do as the context says.
+/// Options for opening one array, which override those of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArrayOptions {
     pub(crate) fallback: Option<FallbackPolicy>,
@@ -48,25 +48,25 @@ pub struct ArrayOptions {
 }
 
 impl ArrayOptions {
-    /// As the context says.
+    /// Returns options that override nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With this policy for a fallback of the data type.
+    /// Sets the policy for fallbacks of the data type.
     #[must_use]
     pub fn fallback(self, fallback: FallbackPolicy) -> Self {
         Self { fallback: Some(fallback), ..self }
     }
 
-    /// Whether elements may be written as those of a fallback: see [`Context::with_fallback_writing`].
+    /// Sets whether elements of a fallback type may be written: see [`Context::with_fallback_writing`].
     #[must_use]
     pub fn write_fallback(self, write_fallback: bool) -> Self {
         Self { write_fallback: Some(write_fallback), ..self }
     }
 
-    /// `context` with what these options say.
+    /// Returns a copy of `context` with these options.
     pub(crate) fn applied_to(self, context: &Context) -> Context {
         Context {
             fallback: self.fallback.unwrap_or(context.fallback),
@@ -76,29 +76,29 @@ impl ArrayOptions {
     }
 }
 
-/// What a missing chunk holds when the fill value of its array is undefined. In v2 it holds zeros in any case.
+/// The policy for missing chunks of arrays with an undefined fill value. In v2, they always read as zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum UndefinedFill {
-    /// Reading it is an error.
+    /// Reading a missing chunk is an error.
     #[default]
     Deny,
-    /// Zeros.
+    /// A missing chunk reads as zeros.
     Zeros,
 }
 
-/// How much memory foreign data may ask for.
+/// Limits on the memory that untrusted data may cause to be allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one metadata document, consolidated ones included. The default, 16 MiB, holds the copies of about
-    /// 15,000 arrays. A larger document needs a larger limit.
+    /// The maximum size of a metadata document in bytes, including consolidated metadata. The default is 16 MiB, enough
+    /// for the copies of about 15,000 arrays.
     pub document_size: usize,
-    /// Bytes that all reads and writes of a context and its clones have in memory at the same time: encoded values,
-    /// buffers between codecs, decoded chunks, and chunks that are on their way from or to a far store. Outputs, elements
-    /// that are written, and caches do not count, nor does memory that codecs allocate themselves. A thread waits until
-    /// there is memory for its chunk. A chunk that needs more than all of it is an error, [`Error::OverBudget`].
+    /// The memory budget in bytes for all reads and writes of a context and its clones at the same time: encoded
+    /// values, buffers between codecs, decoded chunks, and chunks in transfer from or to a remote store. Outputs,
+    /// elements to be written, caches, and memory that codecs allocate themselves do not count. A thread waits until
+    /// there is memory for its chunk. A chunk that needs more than the whole budget is an error: [`Error::OverBudget`].
     ///
     /// The default is a quarter of the memory that the process may use: of physical memory, or of the limit of its
-    /// control groups (cgroups) or its address space (`ulimit -v`) where that is smaller.
+    /// control groups (cgroups) or its address space (`ulimit -v`) if that is smaller.
     ///
     /// [`Error::OverBudget`]: crate::Error::OverBudget
     pub memory: u64,
@@ -110,12 +110,12 @@ impl Default for Limits {
     }
 }
 
-/// What every operation is done with: a plain value, cheap to clone.
+/// The environment of all operations: plugins, policies, limits and threads. It is cheap to clone.
 ///
-/// Handles that share a context, or clones of it, share the locks of chunks and nodes. Threads that write parts of one
-/// chunk, append to one array, change attributes of one node or create nodes at the same time lose nothing. Handles of
-/// another context, in this process or another one, do not share these locks: only one context at a time may write to a
-/// store. They also share one memory budget, [`Limits::memory`].
+/// Handles that share a context or its clones also share the locks of chunks and nodes, so that concurrent calls do not
+/// lose data when they write parts of one chunk, append to one array, change attributes of one node or create nodes.
+/// Handles of different contexts, in this process or another one, do not share these locks: write to a store through
+/// one context at a time. Clones also share one memory budget, [`Limits::memory`].
 #[derive(Debug, Clone)]
 pub struct Context {
     pub(crate) registry: Arc<Registry>,
@@ -128,43 +128,43 @@ pub struct Context {
     pub(crate) store_empty_chunks: bool,
     pub(crate) locks: Arc<ChunkLocks>,
     pub(crate) node_locks: Arc<NodeLocks>,
-    /// Whether chunks may have been left without a document: a node was erased, or an array prepared.
+    /// Whether chunks may exist without a document, because a node was erased or an array was prepared.
     pub(crate) leftovers: Arc<AtomicBool>,
-    /// How often groups that may be remembered were changed.
+    /// The number of changes that invalidate cached groups.
     group_changes: Arc<AtomicU64>,
     pub(crate) buffer_pool: Arc<BufferPool>,
     pub(crate) budget: Arc<MemoryBudget>,
 }
 
-/// Whether rayon's own pool has threads. The pool is made once for the whole program, and a second attempt panics.
+/// Whether rayon's global pool has threads. The pool is created once per process, and a second attempt panics.
 static GLOBAL_POOL: OnceLock<bool> = OnceLock::new();
 
-/// Starts rayon's own pool. False if the system has no threads for it.
+/// Starts rayon's global pool. Returns false if the system has no threads for it.
 fn has_global_pool() -> bool {
     *GLOBAL_POOL.get_or_init(|| could_start(rayon::ThreadPoolBuilder::new().build_global()))
 }
 
-/// Whether there is a pool: the one that was made now or an earlier one.
+/// Returns whether there is a global pool, created now or earlier.
 fn could_start(built: Result<(), rayon::ThreadPoolBuildError>) -> bool {
-    // The only error with a source is that of the system. The other one is that there is a pool already.
+    // Only system errors have a source. The other error is that the pool already exists.
     built.err().is_none_or(|error| error.source().is_none())
 }
 
-/// Where the work is done.
+/// The threads on which work runs.
 #[derive(Debug, Clone)]
 pub(crate) enum Threads {
-    /// On the thread that asks.
+    /// The calling thread.
     Caller,
-    /// On rayon's own pool.
+    /// The global pool of rayon.
     Global,
-    /// On a pool that was handed in.
+    /// A pool from the caller.
     Pool(Arc<rayon::ThreadPool>),
-    /// On this number of threads at most, which are started for each operation.
+    /// At most this number of threads, which are started for each operation.
     Scoped(usize),
 }
 
 impl Context {
-    /// With the plugins of `registry`, lenient reading, fallbacks denied, and rayon's threads.
+    /// Returns a context with the plugins of `registry`, lenient reading, fallbacks denied, and rayon's global pool.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
         let limits = Limits::default();
@@ -186,94 +186,94 @@ impl Context {
         }
     }
 
-    /// With the plugins that are linked into this program.
+    /// Returns a context with the plugins that are linked into this program.
     ///
     /// # Errors
     ///
-    /// If two of them have one identifier.
+    /// If two plugins have the same identifier.
     pub fn linked() -> Result<Self, DuplicateIdentifier> {
         Ok(Self::new(Registry::linked()?))
     }
 
-    /// With another reading mode.
+    /// Sets the reading mode.
     #[must_use]
     pub fn with_mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }
 
-    /// With another policy for fallbacks of data types.
+    /// Sets the policy for fallbacks of data types.
     #[must_use]
     pub fn with_fallback(self, fallback: FallbackPolicy) -> Self {
         Self { fallback, ..self }
     }
 
-    /// Lets elements be written to arrays whose data type is not known, as those of its fallback; without it such arrays
-    /// are read only. Documents keep naming the type that is not known. Chunks are stored whatever they hold: what the
-    /// fill value is to those who know the type is not known here.
+    /// Allows writing elements of the fallback type to arrays whose data type is unknown; by default, such arrays are
+    /// read only. Documents keep the name of the unknown type. Chunks of fill values are stored, because the fill value
+    /// that the unknown type defines is not known.
     #[must_use]
     pub fn with_fallback_writing(self) -> Self {
         Self { write_fallback: true, ..self }
     }
 
-    /// With another policy for undefined fill values.
+    /// Sets the policy for undefined fill values.
     #[must_use]
     pub fn with_undefined_fill(self, undefined_fill: UndefinedFill) -> Self {
         Self { undefined_fill, ..self }
     }
 
-    /// With other limits, and a memory budget that is not shared with the context that this one is made of.
+    /// Sets the limits. The result does not share a memory budget with `self`.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, budget: Arc::new(MemoryBudget::new(limits.memory)), ..self }
     }
 
-    /// The limits.
+    /// Returns the limits.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// On a pool of threads that the caller has.
+    /// Runs work on the given thread pool.
     #[must_use]
     pub fn with_thread_pool(self, pool: Arc<rayon::ThreadPool>) -> Self {
         Self { threads: Threads::Pool(pool), ..self }
     }
 
-    /// On the calling thread alone. To a store for which many requests in flight pay, chunks are written by as many
-    /// threads all the same: one of them computes at a time, and the others wait for the store.
+    /// Runs work only on the calling thread. Exception: chunks are written to a remote store by several threads, of
+    /// which one computes at a time while the others wait for the store.
     #[must_use]
     pub fn with_one_thread(self) -> Self {
         Self { threads: Threads::Caller, ..self }
     }
 
-    /// Stores also chunks that hold nothing but the fill value, rather than leaving them out.
+    /// Stores chunks that hold only the fill value, which are not stored by default.
     #[must_use]
     pub fn with_empty_chunks(self) -> Self {
         Self { store_empty_chunks: true, ..self }
     }
 
-    /// Pools up to `size` bytes of freed output buffers for later reads: new memory costs more than the elements that are
-    /// written to it. The default is 64 MiB. Larger reads shrink the pool, and dropping the last clone of the context
-    /// frees it.
+    /// Sets the size in bytes of the pool of freed output buffers for later reads. Mapping new memory costs more than
+    /// writing the elements to it. The default is 64 MiB. Larger reads shrink the pool, and dropping the last clone of
+    /// the context frees it.
     #[must_use]
     pub fn with_buffer_pool(self, size: usize) -> Self {
         Self { buffer_pool: Arc::new(BufferPool::new(size)), ..self }
     }
 
-    /// The plugins.
+    /// Returns the plugin registry.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// How strictly documents are read.
+    /// Returns the reading mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// How many threads may compute at once. Where the system has no threads for rayon's own pool, the calling thread
-    /// does all the work.
+    /// Returns the number of threads that may compute at the same time. If the system has no threads for rayon's global
+    /// pool, the calling thread does all the work.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         match self.threads() {
@@ -284,8 +284,8 @@ impl Context {
         }
     }
 
-    /// The same context for work that is done under the lock of a node. A thread that waits for rayon may run any other
-    /// job of its caller, which may want the same lock: so the work uses threads of its own.
+    /// Returns a copy for work that is done while a node is locked. A thread that waits for rayon may run any other
+    /// job, which may need the same lock, so this work uses threads of its own.
     pub(crate) fn under_lock(&self) -> Self {
         let threads = match self.threads() {
             Threads::Caller => Threads::Caller,
@@ -294,24 +294,24 @@ impl Context {
         Self { threads, ..self.clone() }
     }
 
-    /// Notes that groups are about to be erased, or to get consolidated metadata. The caller has the locks of their nodes,
-    /// so that no hierarchy of this context creates nodes below them meanwhile.
+    /// Notes that groups are about to be erased or to get consolidated metadata. The caller holds the locks of their
+    /// nodes, so that no hierarchy of this context creates nodes below them meanwhile.
     pub(crate) fn groups_changed(&self) {
         self.group_changes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The number of such changes.
+    /// Returns the number of calls of [`Self::groups_changed`].
     pub(crate) fn group_changes(&self) -> u64 {
         self.group_changes.load(Ordering::SeqCst)
     }
 
-    /// Where the work is done.
+    /// Returns the threads on which work runs.
     pub(crate) fn threads(&self) -> &Threads {
         self.threads.usable()
     }
 
-    /// What `work` makes of each item, in their order: on several threads where there are many of them. No lock may be
-    /// held: while rayon waits, it runs what else there is.
+    /// Returns the result of `work` for each item, in order, on several threads if there are many items. The caller
+    /// must not hold a lock, because rayon runs other jobs while it waits.
     pub(crate) fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
         if items.len() < MANY || matches!(self.threads(), Threads::Caller | Threads::Scoped(_)) {
             return items.into_iter().map(work).collect();
@@ -319,9 +319,9 @@ impl Context {
         self.run(|| items.into_par_iter().with_min_len(MANY / 4).map(work).collect())
     }
 
-    /// Runs `work` on this thread, and from when it calls what it is given, `help` on threads of this context that have
-    /// nothing else to do: on so many of them at most. Both have ended when it returns. No lock and no memory may be held,
-    /// as in [`Context::map`]. `work` itself gives back what it acquires, and waits for no `help` that has not begun.
+    /// Runs `work` on this thread. When it calls its argument, `help` starts on up to `most` idle threads of this
+    /// context. Both have finished when this returns. The caller must not hold locks or memory, as for
+    /// [`Context::map`]. `work` releases everything it acquires, and must not wait for `help` that has not started.
     pub(crate) fn run_helped<R>(
         &self,
         most: usize,
@@ -337,7 +337,7 @@ impl Context {
             return thread::scope(|scope| {
                 work(&|| {
                     for _ in 0..others {
-                        // Without more threads, this one does all of the work.
+                        // If the system has no more threads, this thread does all the work.
                         let _started = thread::Builder::new().spawn_scoped(scope, help);
                     }
                 })
@@ -346,7 +346,7 @@ impl Context {
         self.in_place_scope(|scope| work(&|| (0..others).for_each(|_| scope.spawn(|_| help()))))
     }
 
-    /// As [`rayon::in_place_scope`], of the threads of this context.
+    /// Like [`rayon::in_place_scope`], with the threads of this context.
     pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon::Scope<'s>) -> R) -> R {
         match &self.threads {
             Threads::Pool(pool) => pool.in_place_scope(work),
@@ -354,14 +354,14 @@ impl Context {
         }
     }
 
-    /// Runs `work` where the threads of this context take part in it.
+    /// Runs `work` so that the threads of this context take part in it.
     pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.threads.run(work)
     }
 }
 
 impl Threads {
-    /// These, or the calling thread where the system has no threads for rayon's own pool.
+    /// Returns these threads, or the calling thread if the system has no threads for rayon's global pool.
     fn usable(&self) -> &Self {
         match self {
             Self::Global if !has_global_pool() => &Self::Caller,
@@ -369,7 +369,7 @@ impl Threads {
         }
     }
 
-    /// Runs `work` where these threads take part in it.
+    /// Runs `work` so that these threads take part in it.
     fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::Caller | Self::Global | Self::Scoped(_) => work(),
@@ -377,8 +377,8 @@ impl Threads {
         }
     }
 
-    /// Copies `source` to `destination`, which has the same size: on all threads if it is large. No lock may be held, as
-    /// in [`Context::map`].
+    /// Copies `source` to `destination`, which has the same size, on all threads if it is large. The caller must not
+    /// hold a lock, as for [`Context::map`].
     pub(crate) fn copy(&self, source: &[u8], destination: &mut [u8]) {
         if source.len() < PARALLEL || matches!(self.usable(), Self::Caller | Self::Scoped(_)) {
             return destination.copy_from_slice(source);

@@ -38,25 +38,26 @@ pub(crate) use recipe::{
 };
 pub(crate) use sharding::{little_endian, sharding};
 
-/// The metadata that an array of `target` has to have to hold the same elements, as near to `source` as can
-/// be.
+/// Converts metadata to `target`. The result describes an array with the same elements and stays as close to `source`
+/// as possible.
 ///
-/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are kept, and a chunk grid that
-/// `target` knows too. Shards of the draft are shards of v3, and the other way round where their index is plain and at
-/// the end. What `target` has no form of, and elements do not depend on, is left behind or said in another way:
-/// [`conversion_losses`] lists it.
+/// The byte order, the order of dimensions, codecs, separator, fill value and attributes are preserved, and the chunk
+/// grid if `target` supports it. Shards of the draft become shards of v3; the reverse requires a plain index at the end
+/// of the shard. Other information that `target` cannot represent is dropped or expressed differently, as long as
+/// elements do not depend on it: see [`conversion_losses`].
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] names the member that is unknown here or makes no sense; [`Error::NotInFormat`] names
-/// what `target` cannot say; [`Error::DataType`] for a fill value that it has no form of.
+/// [`Error::Invalid`], which names an invalid member; [`Error::MissingPlugins`], which names a member with an unknown
+/// plugin; [`Error::NotInFormat`], which names what `target` does not support; [`Error::DataType`] for a fill value
+/// that `target` cannot represent.
 pub fn convert_metadata(
     source: &ArrayMetadata,
     target: Format,
     registry: &Registry,
 ) -> Result<ArrayMetadata, Error> {
     let conversion = Conversion { source, target, registry, reading: &Reading::new(Mode::Lenient) };
-    // Arrays of the draft may be of its first generation, which is never written.
+    // Arrays of the draft may belong to generation A, which is never written.
     if source.format == target && (target != Format::V3Draft || draft::array_document(source).is_ok()) {
         return conversion.strictly();
     }
@@ -86,13 +87,13 @@ pub fn convert_metadata(
 /// The chunks of an array in another format.
 struct ConvertedChunks {
     data_type: Arc<dyn DataType>,
-    /// `None` if it is undefined.
+    /// The fill value; `None` if it is undefined.
     fill_value: Option<FillValue>,
     shape: Vec<u64>,
-    /// Whether the shape of chunks is that of the source.
+    /// Whether the chunk shape equals that of the source.
     keeps_shape: bool,
     translated: Translated,
-    /// The byte order that fill values are written in.
+    /// The byte order of fill values in documents.
     order: ByteOrder,
     storage_transformers: Vec<ExtensionDocument>,
 }
@@ -174,12 +175,12 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Null means undefined in v2 and in the draft.
+    /// Returns whether the fill value is defined. In v2 and in the draft, null means undefined.
     fn is_fill_defined(&self) -> bool {
         self.source.format == Format::V3 || !self.source.fill_value.is_null()
     }
 
-    /// A chunk of the source.
+    /// Returns the representation of a chunk of the source.
     fn chunk(&self) -> Result<ArrayRepresentation, Error> {
         let source = self.source;
         let created = self.registry.data_type(source.format, &source.data_type, self.reading);
@@ -209,7 +210,8 @@ impl Conversion<'_> {
                 Some(layout.map_err(|error| invalid("chunk_memory_layout", error))?)
             }
         };
-        // Where elements lie is no more than that: those that no order of dimensions describes lie in C order again.
+        // A memory layout does not affect the values of elements. Layouts that are not permutations of dimensions are
+        // dropped, and the copy uses C order.
         let layout = layout.filter(|layout| matches!(layout, Codec::Permutation(_)));
         let creation =
             ChainCreation { format: source.format, registry: self.registry, reading: self.reading };
@@ -220,7 +222,7 @@ impl Conversion<'_> {
     fn strictly(&self) -> Result<ArrayMetadata, Error> {
         let source = self.source;
         let mut translated = self.source.clone();
-        // What is not known at all stays what it is.
+        // Unknown members stay unchanged.
         let Ok(chunk) = self.chunk() else { return Ok(translated) };
         let Ok(chain) = self.chain(&chunk) else { return Ok(translated) };
         let reading = Reading::new(Mode::Strict);
@@ -242,8 +244,8 @@ impl Conversion<'_> {
         Ok(translated)
     }
 
-    /// What stands between the indices of keys, if the source has keys of the usual kind. Chunks get new keys in any
-    /// case.
+    /// Returns the separator in the chunk keys of the source, if they use one of the standard encodings. The copy gets
+    /// new keys in any case.
     fn separator(&self) -> Option<String> {
         let ExtensionDocument { identifier, configuration, .. } = &self.source.chunk_key_encoding;
         let default = match identifier.as_str() {
@@ -255,7 +257,7 @@ impl Conversion<'_> {
         Some(given.unwrap_or(default).to_owned())
     }
 
-    /// The names that the source has, in its document or by an extension of the draft.
+    /// Returns the dimension names of the source, from its document or from an extension of the draft.
     fn dimension_names(&self) -> Result<Option<Vec<Option<String>>>, Error> {
         let mut names = self.source.dimension_names.clone();
         for (position, document) in self.source.extensions.iter().enumerate() {
@@ -265,7 +267,8 @@ impl Conversion<'_> {
         Ok(names)
     }
 
-    /// The names that an extension of the draft brings. One that readers must understand has to.
+    /// Returns the dimension names from an extension of the draft. It is an error if an extension that readers must
+    /// understand does not provide any.
     fn names_by(
         &self,
         position: usize,

@@ -5,19 +5,19 @@ use zarr_spec::host::pipeline::Layout;
 use crate::copy::{Dimension, MAX_RANK};
 use crate::plan::StridedBox;
 
-/// Where the elements of a strided box are, in a chunk and in memory.
+/// The positions of the elements of a strided box in a chunk and in memory.
 pub(crate) struct CopiedBox {
     rank: usize,
     dimensions: [Dimension; MAX_RANK],
-    /// The byte of the first element in the chunk.
+    /// The offset in bytes of the first element in the chunk.
     pub(crate) chunk_offset: usize,
-    /// The byte of the first element in memory.
+    /// The offset in bytes of the first element in memory.
     pub(crate) memory_offset: usize,
 }
 
 impl CopiedBox {
-    /// A copy from the chunk to memory. `memory_stride` returns the bytes of memory from one element to the next, per
-    /// dimension of the chunk.
+    /// Returns a copy from the chunk to memory. `memory_stride` returns the distance in bytes between neighbours in
+    /// memory, per dimension of the chunk.
     pub(crate) fn from_chunk(
         strided_box: &StridedBox,
         layout: &Layout,
@@ -46,7 +46,7 @@ impl CopiedBox {
         copied
     }
 
-    /// As [`Self::from_chunk`], from memory to the chunk.
+    /// Like [`Self::from_chunk`], from memory to the chunk.
     pub(crate) fn to_chunk(
         strided_box: &StridedBox,
         layout: &Layout,

@@ -1,12 +1,12 @@
-//! Moves elements between two strided layouts: the one copy between a chunk and memory.
+//! Copies elements between two strided layouts, such as a chunk and memory.
 //!
-//! The order of dimensions and the byte order of elements are folded into it. A copy is checked once, by
-//! arithmetic on its strides, before it touches memory. Then its dimensions are ordered by the stride of the
-//! destination and joined where they can be, and one of three kernels runs: rows that lie together on both
-//! sides, tiles one cache line wide each way where the sides disagree, or element by element.
+//! The copy also changes the order of dimensions and the byte order of elements. All bounds are checked once, by
+//! arithmetic on the strides, before memory is accessed. Then the dimensions are sorted by the stride of the
+//! destination and merged where possible. One of three kernels does the copy: rows that are contiguous on both sides,
+//! square tiles of one cache line if the orders differ, or single elements.
 //!
-//! Several threads write disjoint elements of one output through [`Shared`]; who owns a whole output uses
-//! the safe functions beside them.
+//! Several threads write disjoint elements of one output through [`Shared`]. A caller with exclusive access to an
+//! output uses the safe functions.
 #![expect(unsafe_code, reason = "elements are moved through raw pointers, after one check of all bounds")]
 
 mod elements;
@@ -41,25 +41,25 @@ use level::Level;
 /// The most dimensions that a copy or a fill may have.
 pub(crate) const MAX_RANK: usize = 32;
 
-/// One dimension of a copy. Strides are bytes between neighbours and may be negative.
+/// One dimension of a copy. Strides are in bytes and may be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dimension {
-    /// Elements along this dimension; 0 makes the whole copy empty.
+    /// The number of elements along this dimension. With 0, the whole copy is empty.
     pub(crate) count: usize,
-    /// Bytes from one element of the source to the next; 0 repeats the same one.
+    /// The stride of the source in bytes; 0 repeats the same element.
     pub(crate) source_stride: isize,
-    /// Bytes from one element of the destination to the next.
+    /// The stride of the destination in bytes.
     pub(crate) destination_stride: isize,
 }
 
 impl Dimension {
-    /// The dimension that changes nothing.
+    /// A dimension of one element, which has no effect.
     const ONE: Self = Self { count: 1, source_stride: 0, destination_stride: 0 };
 }
 
-/// A copy or a fill would touch bytes outside of the memory it was given.
+/// The error for a copy or a fill that would access bytes outside of the given memory.
 ///
-/// Also: a unit of a [`Swap`] that reaches out of its element, or more than [`MAX_RANK`] dimensions.
+/// It is also returned for a unit of a [`Swap`] that exceeds its element, and for more than [`MAX_RANK`] dimensions.
 /// Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBounds;
@@ -72,11 +72,10 @@ impl fmt::Display for OutOfBounds {
 
 impl Error for OutOfBounds {}
 
-/// The bytes of one output that several threads write to, each its own part.
+/// The bytes of one output to which several threads write disjoint parts.
 ///
-/// Nobody else can reach the bytes while it lives. All writing through it is `unsafe`: two calls that may
-/// run at the same time must not write the same byte, and nobody may read a byte that another call may be
-/// writing.
+/// It borrows the bytes exclusively. All writes through it are `unsafe`: two calls that may run concurrently must not
+/// write the same byte, and no thread may read a byte that another call may be writing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared<'a> {
     start: NonNull<u8>,
@@ -90,12 +89,12 @@ unsafe impl Send for Shared<'_> {}
 unsafe impl Sync for Shared<'_> {}
 
 impl<'a> Shared<'a> {
-    /// Shares `bytes` for as long as it is borrowed.
+    /// Shares `bytes` for the duration of the borrow.
     pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
         Self { size: bytes.len(), start: NonNull::from(bytes).cast(), bytes: PhantomData }
     }
 
-    /// The bytes of `range` as a slice, for what writes one contiguous run.
+    /// Returns the bytes of `range` as a slice, for writing one contiguous run.
     ///
     /// # Errors
     ///
@@ -113,15 +112,15 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Copies a box of elements from `source` to `destination`, with the byte order changed on the way.
+/// Copies a box of elements from `source` to `destination`, and changes their byte order.
 ///
-/// Offsets are those of the first element in bytes. Elements should have distinct places in the destination:
-/// where they have not, one of them stays, and which one is not said. `streaming` writes past the caches
-/// where whole cache lines are written; it pays when the whole output is much larger than they are.
+/// The offsets are those of the first element, in bytes. Elements should have distinct positions in the destination; if
+/// several have the same position, it is unspecified which of them remains. With `streaming`, complete cache lines are
+/// written with non-temporal stores. This is faster if the whole output is much larger than the CPU caches.
 ///
 /// # Errors
 ///
-/// [`OutOfBounds`] if any element, on either side, is not wholly inside its slice.
+/// [`OutOfBounds`] if any element, on either side, is not completely inside of its slice.
 #[expect(clippy::too_many_arguments, reason = "two strided sides have this many parts")]
 pub(crate) fn copy(
     element_size: usize,
@@ -149,18 +148,18 @@ pub(crate) fn copy(
     }
 }
 
-/// [`copy`] to memory that other threads write to as well.
+/// Like [`copy`], for memory to which other threads write, too.
 ///
-/// When it returns, all it wrote is visible to whoever synchronises with this thread, streamed or not.
+/// When it returns, all writes, including non-temporal stores, are visible to threads that synchronize with this one.
 ///
 /// # Errors
 ///
-/// [`OutOfBounds`] as for [`copy`].
+/// Same as [`copy`].
 ///
 /// # Safety
 ///
-/// Until it returns, nothing else touches the elements of the destination that it writes. (Bytes between
-/// them are never touched.)
+/// Until it returns, nothing else accesses the elements of the destination that it writes. (Bytes between them are
+/// never accessed.)
 #[expect(clippy::too_many_arguments, reason = "two strided sides have this many parts")]
 pub(crate) unsafe fn copy_shared(
     element_size: usize,
@@ -184,12 +183,12 @@ pub(crate) unsafe fn copy_shared(
     })
 }
 
-/// Copies what `geometry` says, with the kernel that suits it.
+/// Copies the elements of `geometry` with the best kernel.
 ///
 /// # Safety
 ///
-/// All elements of `geometry` are inside of the memory that `source` and `destination` point to.
-/// `swap` fits the elements. Nobody else writes to either side.
+/// All elements of `geometry` are inside of the memory that `source` and `destination` point to. `swap` fits the
+/// elements. No other thread writes to either side.
 unsafe fn run(
     level: Level,
     swap: Swap<'_>,

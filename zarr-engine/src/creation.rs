@@ -1,9 +1,9 @@
-//! The arguments that extensions are created with.
+//! Arguments for creating extensions.
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{ByteOrder, Creation, Format, Reading, Registry};
 
-/// The arguments for creating the extension that a document of `format` names.
+/// Returns the arguments for creating the extension that a document of `format` names.
 pub(crate) fn creation<'d>(
     format: Format,
     document: &'d ExtensionDocument,
@@ -20,7 +20,8 @@ pub(crate) fn creation<'d>(
     }
 }
 
-/// The byte order of stored elements: that of the `bytes` codec of v3, otherwise the one that the data type declares.
+/// Returns the byte order of stored elements: the order in the v3 `bytes` codec, otherwise the one that the data type
+/// declares.
 pub(crate) fn stored_order(codecs: &[ExtensionDocument], declared: &ByteOrder) -> ByteOrder {
     let endian = codecs.iter().find_map(|codec| codec.configuration.as_object()?.get("endian")?.as_str());
     match endian {

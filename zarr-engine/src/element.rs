@@ -1,5 +1,5 @@
-//! Rust types that elements can be read as and written from.
-#![expect(unsafe_code, reason = "numbers are seen as bytes and back without a copy")]
+//! Rust types with the same representation as elements.
+#![expect(unsafe_code, reason = "numbers are viewed as bytes and back without a copy")]
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use zarr_spec::{DataType, Elements};
 
 use crate::error::Error;
 
-/// A Rust type whose values are elements of a data type, byte for byte in native byte order. Arrays are read and written
-/// as such types without a conversion.
+/// A Rust type whose values are elements of a data type, byte for byte in native byte order. Arrays are read and
+/// written as such types without conversion.
 ///
-/// [`bool`], text, bytes and options are not, but [`ReadElement`](crate::ReadElement) and
-/// [`WriteElement`](crate::WriteElement) have them. Raw bits are arrays of bytes. Times are [`i64`].
+/// [`bool`], strings, bytes and options do not implement this trait; [`ReadElement`](crate::ReadElement) and
+/// [`WriteElement`](crate::WriteElement) support them. Raw bits are arrays of bytes. Times are [`i64`].
 ///
 /// Programs can implement the trait for their own structures:
 ///
@@ -43,7 +43,7 @@ use crate::error::Error;
 ///
 /// The type has no padding, and any bytes of its size are a value of it.
 pub unsafe trait Element: Copy + Send + Sync + 'static {
-    /// Whether the elements of `data_type` have the meaning of this type. Their size is compared by the caller.
+    /// Returns whether the elements of `data_type` have the same meaning as this type. The caller compares the sizes.
     fn fits(data_type: &dyn DataType) -> bool;
 }
 
@@ -83,11 +83,11 @@ unsafe impl<const N: usize> Element for [u8; N] {
     }
 }
 
-/// Whether elements of `data_type` are values of `T`.
+/// Checks that elements of `data_type` are values of `T`.
 ///
 /// # Errors
 ///
-/// [`Error::Elements`], naming both.
+/// [`Error::Elements`], which names both types.
 pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), Error> {
     let name = data_type.name();
     let fits = matches!(data_type.elements(), Elements::Fixed { size, .. } if size == size_of::<T>());
@@ -95,42 +95,43 @@ pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), E
         return Ok(());
     }
     let wanted = std::any::type_name::<T>();
-    Err(Error::Elements(format!("elements are {name}, which are not read or written as `{wanted}`")))
+    Err(Error::Elements(format!("elements of type {name} cannot be read or written as `{wanted}`")))
 }
 
-/// Whether elements are truth values, one byte each.
+/// Checks that elements are booleans of one byte.
 ///
 /// # Errors
 ///
-/// [`Error::Elements`], naming the type.
+/// [`Error::Elements`], which names the type.
 pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
     let is_byte = matches!(data_type.elements(), Elements::Fixed { size: 1, .. });
     if is_byte && data_type.kind() == Some(Kind::Bool) {
         return Ok(());
     }
     let name = data_type.name();
-    Err(Error::Elements(format!("elements are {name}, which are not read or written as `bool`")))
+    Err(Error::Elements(format!("elements of type {name} cannot be read or written as `bool`")))
 }
 
-/// The bytes of values.
+/// Returns the bytes of values.
 pub(crate) fn as_bytes<T: Element>(values: &[T]) -> &[u8] {
     // SAFETY: types that are elements have no padding; any initialised memory is bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// The bytes of truth values: 0 and 1.
+/// Returns the bytes of booleans: 0 or 1.
 pub(crate) fn bools_as_bytes(values: &[bool]) -> &[u8] {
     // SAFETY: a `bool` is one byte, without padding.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 
-/// The bytes of values, to be overwritten.
+/// Returns the bytes of values for writing.
 pub(crate) fn as_bytes_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: types that are elements have no padding, and any bytes are a value of them.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
-/// Bytes as values: borrowed where they are aligned. A rest that is no whole value is left out.
+/// Converts bytes to values. The result is borrowed if the bytes are aligned. An incomplete value at the end is left
+/// out.
 pub(crate) fn cast_slice<T: Element>(bytes: &[u8]) -> Cow<'_, [T]> {
     // SAFETY: any bytes are a value of a type that is an element.
     let (before, values, _) = unsafe { bytes.align_to::<T>() };

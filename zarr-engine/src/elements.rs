@@ -1,4 +1,4 @@
-//! Elements that were read, with what they are.
+//! The result of a read: elements with their data type.
 
 mod typed;
 
@@ -23,7 +23,7 @@ pub use typed::{ReadElement, WriteElement};
 #[derive(Debug)]
 pub struct ElementArray {
     shape: Vec<u64>,
-    /// The product of `shape`, which was checked when memory was found for the elements.
+    /// The product of `shape`, which was checked when the memory was allocated.
     count: usize,
     data_type: Arc<dyn DataType>,
     bytes: Bytes,
@@ -56,26 +56,26 @@ impl ElementArray {
         Self { shape, count, data_type, bytes: Bytes::Variable(bytes), threads }
     }
 
-    /// Elements per dimension.
+    /// Returns the shape: the number of elements per dimension.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The type of the elements.
+    /// Returns the data type of the elements.
     #[must_use]
     pub fn data_type(&self) -> &dyn DataType {
         &*self.data_type
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The bytes of all elements: one after another, or, for elements of variable size, `n + 1` native `u64`
-    /// offsets into the payload and then the payload.
+    /// Returns the bytes of all elements in sequence; for elements of variable size, `n + 1` native `u64` offsets into
+    /// the payload, followed by the payload.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
@@ -84,11 +84,11 @@ impl ElementArray {
         }
     }
 
-    /// The bytes of one element, by its position in C order.
+    /// Returns the bytes of the element at `position` in C order.
     ///
     /// # Panics
     ///
-    /// If there is no such element.
+    /// If `position` is out of bounds.
     #[must_use]
     pub fn element(&self, position: usize) -> &[u8] {
         match (&self.bytes, self.data_type.elements()) {
@@ -109,12 +109,12 @@ impl ElementArray {
         }
     }
 
-    /// All elements, in C order.
+    /// Returns an iterator over the bytes of all elements, in C order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.count).map(|position| self.element(position))
     }
 
-    /// The elements as values of a Rust type.
+    /// Returns the elements as values of a Rust type.
     ///
     /// # Errors
     ///
@@ -124,7 +124,8 @@ impl ElementArray {
         Ok(cast_slice(self.bytes()))
     }
 
-    /// The elements as values of a Rust type. [`Values`] of an [`Element`] own the same memory: nothing is copied.
+    /// Converts the elements to values of a Rust type. The [`Values`] of an [`Element`] take over the memory without a
+    /// copy.
     ///
     /// # Errors
     ///
@@ -141,23 +142,24 @@ impl ElementArray {
         }
     }
 
-    /// The elements as text, if they have a variable size: those of a fixed size are text in other ways, which
-    /// [`ElementArray::print`] knows.
+    /// Returns the elements as strings, if they have a variable size. For text elements of fixed size, use
+    /// [`ElementArray::print`].
     ///
     /// # Errors
     ///
-    /// [`Error::Elements`] for a fixed size, for elements that may be missing, and if one of them is no UTF-8.
+    /// [`Error::Elements`] for elements of fixed size, for elements that may be missing, and for an element that is not
+    /// valid UTF-8.
     pub fn strings(&self) -> Result<Vec<&str>, Error> {
         if self.data_type.elements() != Elements::Variable {
             let name = self.data_type.name();
             return Err(Error::Elements(format!(
-                "elements of type {name} have a fixed size, and are no UTF-8"
+                "elements of type {name} have a fixed size and are not strings"
             )));
         }
         if self.data_type.optional().is_some() {
             let name = self.data_type.name();
             return Err(Error::Elements(format!(
-                "elements of type {name} may be missing, and are no UTF-8 then"
+                "elements of type {name} may be missing and cannot be returned as strings"
             )));
         }
         self.iter()
@@ -169,7 +171,7 @@ impl ElementArray {
             .collect()
     }
 
-    /// The element at a position in C order, as people read it.
+    /// Formats the element at `position` in C order for display.
     ///
     /// # Errors
     ///
@@ -177,12 +179,12 @@ impl ElementArray {
     ///
     /// # Panics
     ///
-    /// If there is no such element.
+    /// If `position` is out of bounds.
     pub fn print(&self, position: usize) -> Result<String, Error> {
         let mut text = String::new();
         match self.data_type.print(self.element(position), &mut text) {
             Ok(()) => Ok(text),
-            // Writing to a string does not fail: the text says why.
+            // Writing to a string does not fail, so `text` contains the reason.
             Err(fmt::Error) => {
                 let name = self.data_type.name();
                 Err(Error::Elements(format!("element {position} of type {name} cannot be printed: {text}")))
@@ -193,12 +195,13 @@ impl ElementArray {
 
 #[cfg(feature = "ndarray")]
 impl ElementArray {
-    /// The elements as an `ndarray`: copied, on all threads of the context that they were read with.
-    /// [`Array::read_ndarray`](crate::Array::read_ndarray) reads without that copy, and [`Values::view`] needs none.
+    /// Copies the elements to an `ndarray`, on all threads of the context of the read.
+    /// [`Array::read_ndarray`](crate::Array::read_ndarray) and [`Values::view`] avoid this copy.
     ///
     /// # Errors
     ///
-    /// [`Error::Elements`] if the array holds another type; [`Error::Memory`] if there is no memory for the copy.
+    /// [`Error::Elements`] if the array holds another type; [`Error::Memory`] if there is not enough memory for the
+    /// copy.
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>, Error> {
         let copy = copy_of(&self.as_slice::<T>()?, &self.threads)?;
         into_ndarray(&self.shape, copy)

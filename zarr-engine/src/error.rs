@@ -1,4 +1,4 @@
-//! What goes wrong, and where.
+//! Errors of the engine.
 
 mod kind;
 
@@ -14,7 +14,7 @@ use crate::memory::OutOfMemory;
 
 pub use kind::ErrorKind;
 
-/// Why something could not be done.
+/// An error of the engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,54 +24,54 @@ pub enum Error {
     /// There is no hierarchy in the store.
     #[error("no Zarr hierarchy in {}: {}", printable(.location), printable(.reason))]
     NoHierarchy {
-        /// Where the store is.
+        /// The location of the store.
         location: String,
-        /// What was looked for, or found instead.
+        /// The keys that were looked for, and what was found instead.
         reason: String,
     },
-    /// A metadata document is not what its format wants.
+    /// A metadata document does not conform to its format.
     #[error("document `{}`: {source}", printable(.key))]
     Document {
         /// The key of the document.
         key: String,
-        /// What is wrong with it.
+        /// The cause.
         source: DocumentError,
     },
     /// There is no node at this path.
     #[error("there is no node at {}", printable(.0))]
     NoNode(NodePath),
-    /// There is a node, and it is of the other kind.
+    /// The node has the other kind.
     #[error("{} is {found}, not {wanted}", printable(.path))]
     WrongKind {
         /// The path of the node.
         path: NodePath,
-        /// "an array" or "a group".
+        /// The kind that was found: "an array" or "a group".
         found: &'static str,
-        /// "an array" or "a group".
+        /// The kind that was expected: "an array" or "a group".
         wanted: &'static str,
     },
-    /// There is a node already, or one that stands in the way.
+    /// The node already exists, or another node is in the way.
     #[error("cannot create {}: {}", printable(.path), printable(.reason))]
     InTheWay {
-        /// The path of the node that was to be created.
+        /// The path of the node that was not created.
         path: NodePath,
-        /// What is there.
+        /// The reason, such as the node that is in the way.
         reason: String,
     },
-    /// Erasing a node would erase a document of another format, which is in the same folder; nothing was erased.
+    /// Erasing a node would erase a document of another format in the same folder. Nothing was erased.
     #[error(
-        "cannot erase {}: `{}` is a document of {format} and would go with it; nothing was erased",
+        "cannot erase {}: `{}` is a document of {format} and would be erased, too; nothing was erased",
         printable(.path), printable(.key)
     )]
     OtherFormat {
-        /// The path of the node that was to be erased.
+        /// The path of the node that was not erased.
         path: NodePath,
         /// The key of the document.
         key: String,
-        /// The format, or those that it may be of.
+        /// The format of the document, or its possible formats.
         format: String,
     },
-    /// The array cannot be used: everything about it that was not understood.
+    /// The metadata of an array cannot be used.
     #[error(
         "array {} cannot be read or written: document `{}`: {}",
         printable(.path), printable(.key), Listed(.problems)
@@ -81,7 +81,7 @@ pub enum Error {
         path: NodePath,
         /// The key of its document.
         key: String,
-        /// All of it.
+        /// All problems with the metadata.
         problems: Vec<Problem>,
     },
     /// A chunk could not be encoded or decoded.
@@ -94,15 +94,15 @@ pub enum Error {
     Chunk {
         /// The path of the array.
         path: NodePath,
-        /// The position of the chunk in the chunk grid.
+        /// The index of the chunk in the chunk grid.
         index: Vec<u64>,
         /// The key of its value.
         key: String,
-        /// The position of the inner chunk in its shard, if one of them failed.
+        /// The index of the inner chunk in its shard, if an inner chunk failed.
         inner: Option<Box<[u64]>>,
-        /// The codec that failed, if it was one.
+        /// The codec that failed, if a codec did.
         codec: Option<String>,
-        /// What it said.
+        /// The cause.
         source: Box<CodecError>,
     },
     /// A stored key of an array cannot be mapped to a chunk.
@@ -113,9 +113,9 @@ pub enum Error {
     ChunkKey {
         /// The path of the array.
         path: NodePath,
-        /// The key.
+        /// The key of the value.
         key: String,
-        /// What the chunk key encoding or the chunk grid said.
+        /// The error of the chunk key encoding or the chunk grid.
         source: BoxError,
     },
     /// A chunk needs more memory than the whole budget of the context. Nothing was allocated for it.
@@ -127,66 +127,67 @@ pub enum Error {
     OverBudget {
         /// The path of the array.
         path: NodePath,
-        /// The position of the chunk in the chunk grid.
+        /// The index of the chunk in the chunk grid.
         index: Vec<u64>,
         /// The key of its value.
         key: String,
-        /// Bytes that it needs; `None` if only decoding tells.
+        /// The required memory in bytes; `None` if it is known only after decoding.
         needed: Option<u64>,
-        /// Bytes of the budget.
+        /// The budget in bytes.
         budget: u64,
     },
-    /// A chunk is not stored, and the array's fill value is undefined.
+    /// A chunk is missing, and the fill value of the array is undefined.
     #[error(
-        "chunk {index:?} of {} is not stored, and {}; zeros are read when the context allows it",
+        "chunk {index:?} of {} is not stored, and {}; zeros are read if the context allows it",
         printable(.path), printable(.reason)
     )]
     UndefinedFillValue {
         /// The path of the array.
         path: NodePath,
-        /// The position of the chunk in the chunk grid.
+        /// The index of the chunk in the chunk grid.
         index: Vec<u64>,
-        /// Why there is no fill value: the document has none, or one of a data type that is not known.
+        /// The reason why the fill value is undefined: the document leaves it undefined, or it belongs to an unknown
+        /// data type.
         reason: String,
     },
-    /// What was selected is not in the array, or makes no sense.
+    /// A selection is invalid or outside of the array.
     #[error("{}", printable(.0))]
     Selection(String),
-    /// Elements do not fit: another type, or another number of them.
+    /// The type or the number of elements does not match.
     #[error("{}", printable(.0))]
     Elements(String),
-    /// Something that this handle or this format does not do.
+    /// The operation is not supported by this handle, store or format.
     #[error("{}", printable(.0))]
     NotSupported(String),
-    /// The format has no representation for this.
-    #[error("{format} does not support this: {}", printable(.reason))]
+    /// The format cannot represent something.
+    #[error("{format} does not support {}", printable(.reason))]
     NotInFormat {
         /// The format.
         format: Format,
         /// The unsupported feature, and what to do instead.
         reason: String,
     },
-    /// A description of a new array or store that makes no sense.
+    /// The description of a new array or store is invalid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The description of a new array, or the location of a store, names plugins that this program does not have.
+    /// The description of a new array or the location of a store names plugins that are missing from this program.
     #[error("{}", printable(.message))]
     MissingPlugins {
-        /// What names them.
+        /// The message, which names the place and the plugins.
         message: String,
-        /// The plugins.
+        /// The missing plugins.
         missing: Vec<Unknown>,
     },
-    /// A data type or fill value of a new array that makes no sense.
+    /// The data type or fill value of a new array is invalid.
     #[error(transparent)]
     DataType(#[from] DataTypeError),
-    /// The machine has not enough memory.
+    /// The system does not have enough memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
 
 impl Error {
-    /// An error of a chunk, with the inner chunk that it comes from.
+    /// Adds the inner chunk to the error of a chunk, unless it has one.
     pub(crate) fn in_inner_chunk(mut self, position: impl FnOnce() -> Vec<u64>) -> Self {
         if let Self::Chunk { inner: inner @ None, .. } = &mut self {
             *inner = Some(position().into());
@@ -194,7 +195,7 @@ impl Error {
         self
     }
 
-    /// A document that is not what its format wants.
+    /// Returns the error for a document that does not conform to its format.
     pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
         Self::Document { key: key.to_string(), source }
     }
@@ -202,7 +203,7 @@ impl Error {
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// The words for the memory that a chunk needs. It is rounded up, because it exceeds a budget that is rounded down.
+/// Formats the memory that a chunk needs. It is rounded up, because it exceeds a budget that is rounded down.
 fn more_memory(needed: Option<u64>) -> String {
     match needed {
         Some(needed) if needed < MEBIBYTE => format!("{needed} bytes of memory, more"),
@@ -214,7 +215,7 @@ fn more_memory(needed: Option<u64>) -> String {
     }
 }
 
-/// A number of bytes, rounded down.
+/// Formats a number of bytes, rounded down.
 fn in_mebibytes(size: u64) -> String {
     match size / MEBIBYTE {
         0 => format!("{size} bytes"),
@@ -222,23 +223,23 @@ fn in_mebibytes(size: u64) -> String {
     }
 }
 
-/// What a chunk grid does not know was asked for by a selection.
+/// A selection requested a chunk that the grid does not have.
 impl From<GridError> for Error {
     fn from(error: GridError) -> Self {
         Self::Selection(error.to_string())
     }
 }
 
-/// One thing about an array that was not understood.
+/// One problem with the metadata of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
     /// The member of the document, such as `codecs[1]`.
     pub place: String,
-    /// What is wrong with it, and what could be done.
+    /// The cause, and a possible remedy.
     pub reason: String,
-    /// Plugins that this program does not have, also those that a codec contains. Empty if a plugin refuses what it was
-    /// given.
+    /// Plugins that are missing from this program, including those inside of a codec. Empty if a plugin rejected its
+    /// configuration.
     pub missing: Vec<Unknown>,
 }
 

@@ -1,7 +1,7 @@
-//! Requests in flight: work that mostly waits for a store, on threads of its own, and what these share.
+//! Concurrent work that usually waits for a store, on threads of its own, and limits for it.
 //!
-//! No thread of rayon waits for another one here, and none of the threads that are begun here hands work to rayon:
-//! callers may be threads of the pool themselves, all of them at once.
+//! These threads start no rayon jobs, and rayon threads never wait for each other here. Therefore all threads of a
+//! rayon pool may call these functions at the same time.
 
 mod hand_out;
 mod produce;
@@ -15,22 +15,22 @@ use std::thread;
 pub(crate) use hand_out::hand_out;
 pub(crate) use produce::produce_and_store;
 
-/// Bytes of one write in flight at most: those that are encoded and not yet stored. Object stores take 64 requests at once, and
+/// Maximum number of encoded but not yet stored bytes of one write. Object stores take 64 requests at a time, and
 /// chunks of 1 MiB are common.
 pub(crate) const IN_FLIGHT: usize = 64 << 20;
 
-/// Why no more is begun.
+/// The reason why no more work is started.
 enum Stop<E> {
     Error(E),
     Panic(Box<dyn Any + Send>),
 }
 
-/// Runs `work` for each number, at most `threads` at a time, this one among them. Where the system has no more threads,
-/// those that there are do the work. A panic goes on here.
+/// Calls `work` for each number below `count`, on up to `threads` threads including this one. If the system has no more
+/// threads, the existing ones do the work. Panics are propagated.
 ///
 /// # Errors
 ///
-/// The first one that came up. Nothing is begun after it, and what was begun before is finished.
+/// The first error. No work is started after it, and work that was started before is finished.
 pub(crate) fn each<E: Send>(
     count: usize,
     threads: usize,
@@ -79,11 +79,11 @@ fn ended<E>(stop: Option<Stop<E>>) -> Result<(), E> {
     }
 }
 
-/// What `work` makes of each item, in their order, at most `threads` at a time.
+/// Returns the result of `work` for each item, in the order of `items`. Uses up to `threads` threads.
 ///
 /// # Errors
 ///
-/// As [`each`].
+/// Same as [`each`].
 pub(crate) fn map<T: Sync, R: Send, E: Send>(
     items: &[T],
     threads: usize,
@@ -100,14 +100,16 @@ pub(crate) fn map<T: Sync, R: Send, E: Send>(
     Ok(made.into_iter().map(|(_, one)| one).collect())
 }
 
-/// Limits of threads that usually wait for a store: how many compute at once, and how many bytes are in flight.
+/// Limits for threads that usually wait for a store: the number of threads that compute, and the number of bytes in
+/// flight.
 ///
-/// A thread acquires an [`IoPermit`] first, then memory of the budget, then the lock of a chunk, then a processor. A thread
-/// that has a processor does not wait, and a thread that stores a value has the memory for it. So there is no deadlock.
+/// A thread acquires an [`IoPermit`] first, then memory of the budget, then the lock of a chunk, then a processor. A
+/// thread that holds a processor never blocks, and a thread that stores a value already has the memory for it.
+/// Therefore there is no deadlock.
 #[derive(Debug)]
 pub(crate) struct IoBudget {
     processors: usize,
-    /// Bytes that there is room for.
+    /// The maximum number of bytes in flight.
     room: usize,
     state: Mutex<State>,
     is_idle: Condvar,
@@ -129,7 +131,8 @@ pub(crate) struct IoPermit<'f> {
 }
 
 impl IoBudget {
-    /// With so many processors, and room for at most `bytes` bytes.
+    /// Returns a budget of `processors` processors and at most `bytes` bytes in flight, but not more than
+    /// [`IN_FLIGHT`].
     pub(crate) fn new(processors: usize, bytes: u64) -> Self {
         let is_idle = Condvar::new();
         let has_room = Condvar::new();
@@ -137,7 +140,7 @@ impl IoBudget {
         Self { processors: processors.max(1), room, state: Mutex::default(), is_idle, has_room }
     }
 
-    /// Waits for room for `size` bytes. As many as there are processors always have room.
+    /// Waits until `size` bytes may be in flight. One permit per processor is always granted.
     pub(crate) fn acquire(&self, size: usize) -> IoPermit<'_> {
         let mut state = self.lock();
         while state.rooms >= self.processors && state.bytes.saturating_add(size) > self.room {
@@ -148,7 +151,7 @@ impl IoBudget {
         IoPermit { io_budget: self, size }
     }
 
-    /// Runs `work` on one of the processors, once it is free. `work` waits for nothing.
+    /// Waits for a free processor and runs `work`, which must not block.
     pub(crate) fn with_cpu<R>(&self, work: impl FnOnce() -> R) -> R {
         let mut state = self.lock();
         while state.computing >= self.processors {
@@ -166,7 +169,7 @@ impl IoBudget {
 }
 
 impl IoPermit<'_> {
-    /// Takes up as many bytes from now on as there turned out to be.
+    /// Changes the size of the permit to the actual number of bytes. Does not wait.
     pub(crate) fn resize(&mut self, size: usize) {
         let mut state = self.io_budget.lock();
         state.bytes = state.bytes.saturating_sub(self.size).saturating_add(size);
@@ -186,7 +189,7 @@ impl Drop for IoPermit<'_> {
     }
 }
 
-/// A processor that is being used.
+/// A processor in use, which is released when this is dropped.
 struct Computing<'f>(&'f IoBudget);
 
 impl Drop for Computing<'_> {
@@ -205,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_has_its_turn_once_and_results_keep_their_order() {
+    fn calls_work_once_per_number_and_keeps_the_order_of_results() {
         for threads in [0, 1, 2, 7, 1000] {
             let turns: Vec<_> = (0..100).map(|_| AtomicUsize::new(0)).collect();
             each(turns.len(), threads, |number| {
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_at_work_at_once_as_threads_were_asked_for() {
+    fn work_runs_on_all_requested_threads() {
         let meeting = Barrier::new(5);
         each(5, 5, |_| {
             meeting.wait();
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_begun_after_an_error_and_the_first_one_is_returned() {
+    fn starts_nothing_after_an_error_and_returns_the_first_one() {
         let begun = AtomicUsize::new(0);
         let has_failed = AtomicBool::new(false);
         let error = each(1000, 4, |number| {
@@ -241,7 +244,7 @@ mod tests {
                     has_failed.store(true, Ordering::SeqCst);
                     Err(number)
                 }
-                // They end after the error has come up.
+                // These end after the error.
                 5 | 6 => {
                     while !has_failed.load(Ordering::SeqCst) {
                         thread::yield_now();
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_goes_on_where_the_work_was_asked_for() {
+    fn propagates_a_panic_to_the_caller() {
         let io_budget = IoBudget::new(1, u64::MAX);
         let work = AssertUnwindSafe(|| {
             each(100, 3, |number| {
@@ -268,13 +271,13 @@ mod tests {
         });
         let panic = panic::catch_unwind(work).unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 20"));
-        // It has left neither a room nor a processor taken.
+        // The panic has released its permit and its processor.
         let state = io_budget.lock();
         assert_eq!((state.computing, state.rooms, state.bytes), (0, 0, 0));
     }
 
     #[test]
-    fn no_more_compute_at_once_than_there_are_processors() {
+    fn computes_on_no_more_threads_than_processors() {
         let io_budget = IoBudget::new(2, u64::MAX);
         let computing = AtomicUsize::new(0);
         let most = AtomicUsize::new(0);
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_all_the_room_leaves_none_but_for_each_processor() {
+    fn a_full_budget_grants_only_one_permit_per_processor() {
         let io_budget = IoBudget::new(2, u64::MAX);
         let first = io_budget.acquire(usize::MAX);
         let second = io_budget.acquire(usize::MAX);

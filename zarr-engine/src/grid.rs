@@ -1,9 +1,9 @@
-//! The chunk grid of an array, and what the engine believes of it.
+//! The chunk grid of an array, with checked answers.
 //!
-//! Threads write the elements of different chunks to one output without locks. That is sound only if no element is in
-//! two chunks, and a plugin may say anything, and something else when it is asked again. So a plan takes the chunks of
-//! one length from arithmetic on numbers that were read once, and those of other lengths from a record of what the grid
-//! said, which has to ascend without gap and overlap.
+//! Threads write the elements of different chunks to one output without locks. This is sound only if chunks are
+//! disjoint, but a plugin may return anything, and different values for repeated calls. Therefore plans compute chunks
+//! of equal length from numbers that were read once. For chunks of different lengths, plans record the answers of the
+//! grid, which must ascend without gaps and overlaps.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -14,7 +14,7 @@ use zarr_spec::grid::{ChunkGrid, GridError};
 
 use crate::per_dimension::PerDimension;
 
-/// A chunk grid, and what it said when the array was opened.
+/// A chunk grid, with its answers from when the array was opened.
 pub(crate) struct Grid {
     grid: Arc<dyn ChunkGrid>,
     /// The name for messages.
@@ -22,94 +22,94 @@ pub(crate) struct Grid {
     array_shape: Vec<u64>,
     grid_shape: Vec<u64>,
     largest_chunk: Vec<u64>,
-    /// One entry per dimension, if all chunks of a dimension have one length.
+    /// One entry per dimension, if all chunks have the same shape.
     even: Option<Vec<Even>>,
 }
 
-/// One dimension that is divided into cells of one length.
+/// One dimension that is divided into cells of equal length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Even {
-    /// Elements of a cell.
+    /// The number of elements of a cell.
     length: u64,
-    /// Elements along the dimension.
+    /// The number of elements of the array along the dimension.
     whole: u64,
-    /// Elements of the first cell that lie before the array.
+    /// The number of elements of the first cell that lie before the array.
     before: u64,
 }
 
 /// A cell along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {
-    /// Its position.
+    /// The index of the cell.
     pub(crate) number: u64,
-    /// Its elements.
+    /// The elements of the cell.
     pub(crate) extent: Extent,
 }
 
 /// The elements of one cell along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// The first element that lies in the array.
+    /// The first element of the cell that lies in the array.
     pub(crate) start: u64,
     /// The element after the last one. The last cell may reach past the array.
     pub(crate) end: u64,
-    /// Elements that lie before the array.
+    /// The number of elements that lie before the array.
     pub(crate) before: u64,
 }
 
 impl Extent {
-    /// An extent that stands for none.
+    /// A placeholder without elements.
     pub(crate) const EMPTY: Self = Self { start: 0, end: 0, before: 0 };
 
-    /// The number of elements.
+    /// Returns the number of elements of the cell, including those before the array.
     pub(crate) fn length(&self) -> u64 {
         (self.end - self.start).saturating_add(self.before)
     }
 
-    /// The number of elements that lie in an array of `whole` elements.
+    /// Returns the number of elements that lie inside of an array of `whole` elements.
     pub(crate) fn length_inside(&self, whole: u64) -> u64 {
         self.end.min(whole).saturating_sub(self.start)
     }
 
-    /// What positions in the cell are counted from. It lies before 0 in a cell that begins before the array, so that it
-    /// is only good for wrapping arithmetic.
+    /// Returns the element that positions in the cell are relative to. If the cell starts before the array, it is
+    /// negative and wraps around, so use only wrapping arithmetic.
     pub(crate) fn origin(&self) -> u64 {
         self.start.wrapping_sub(self.before)
     }
 
-    /// Whether the cell has this element of the array.
+    /// Returns whether the cell contains this element of the array.
     pub(crate) fn contains(&self, element: u64) -> bool {
         (self.start..self.end).contains(&element)
     }
 }
 
 impl Even {
-    /// Cells of `length` elements that begin with the first of `whole` elements.
+    /// Returns cells of `length` elements that start at the first of `whole` elements.
     pub(crate) fn new(length: u64, whole: u64) -> Self {
         Self { length, whole, before: 0 }
     }
 
-    /// Elements of a cell.
+    /// Returns the number of elements of a cell.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// The cell that has `element`.
+    /// Returns the cell that contains `element`.
     pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
         let number = self.cell_of(element)?;
         Ok(Cell { number, extent: self.extent(number)? })
     }
 
-    /// The number of the cell that has `element`.
+    /// Returns the index of the cell that contains `element`.
     pub(crate) fn cell_of(&self, element: u64) -> Result<u64, GridError> {
         if element >= self.whole || self.length == 0 {
             return Err(GridError::OutOfBounds(format!("element {element} of {}", self.whole)));
         }
-        // The elements before the array and those of the array were counted together.
+        // `check_even` has checked that this sum does not overflow.
         Ok((element + self.before) / self.length)
     }
 
-    /// The elements of the cell number `cell`.
+    /// Returns the elements of the cell at index `cell`.
     pub(crate) fn extent(&self, cell: u64) -> Result<Extent, GridError> {
         let start = cell.checked_mul(self.length);
         let end = start.and_then(|start| start.checked_add(self.length));
@@ -121,7 +121,7 @@ impl Even {
         Ok(Extent { start: start.saturating_sub(self.before), end: end - self.before, before })
     }
 
-    /// The number of cells; `None` if they cannot be counted.
+    /// Returns the number of cells; `None` if it overflows or if a whole cell lies before the array.
     fn count(&self) -> Option<u64> {
         match self.whole {
             0 => Some(0),
@@ -131,22 +131,22 @@ impl Even {
     }
 }
 
-/// How one dimension is divided into cells.
+/// The division of one dimension into cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Axis<'a> {
-    /// In cells of one length: most chunks, and all inner chunks.
+    /// Cells of equal length: most chunk grids, and all inner chunks.
     Even(Even),
-    /// In chunks of several lengths.
+    /// Chunks of different lengths.
     Uneven(UnevenAxis<'a>),
 }
 
 impl Axis<'_> {
-    /// In cells of `length` elements, as a shard of `whole` elements is divided.
+    /// Returns the division of `whole` elements into cells of `length` elements.
     pub(crate) fn even(length: u64, whole: u64) -> Self {
         Self::Even(Even::new(length, whole))
     }
 
-    /// The cell that has `element`.
+    /// Returns the cell that contains `element`.
     pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
         match self {
             Self::Even(even) => even.cell_with(element),
@@ -156,11 +156,11 @@ impl Axis<'_> {
 }
 
 impl Grid {
-    /// The grid of an array of `array_shape`, which messages call `name`.
+    /// Checks the grid of an array of `array_shape`. Messages call it `name`.
     ///
     /// # Errors
     ///
-    /// What the grid says of its chunks and does not agree with itself.
+    /// A message that describes how the answers of the grid contradict each other.
     pub(crate) fn new(grid: Arc<dyn ChunkGrid>, name: &str, array_shape: &[u64]) -> Result<Self, String> {
         let rank = array_shape.len();
         let grid_shape = grid.grid_shape().to_vec();
@@ -175,7 +175,8 @@ impl Grid {
         Ok(checked)
     }
 
-    /// The dimensions of a grid that says the shape of its chunks. It has to mean what the first and the last chunk say.
+    /// Returns the dimensions of a grid whose chunks all have the same shape, after checking the first and the last
+    /// chunk; `None` for other grids.
     fn evenly_divided(&self) -> Result<Option<Vec<Even>>, GridError> {
         let Some(lengths) = self.grid.chunk_shape() else { return Ok(None) };
         if lengths.len() != self.array_shape.len() {
@@ -204,19 +205,19 @@ impl Grid {
             return Err(self.contradiction(dimension, what));
         }
         for chunk in [Some(0), count.checked_sub(1)].into_iter().flatten().filter(|chunk| *chunk < count) {
-            // Where arithmetic ends, so does the grid: such a chunk is an error when it is used.
+            // A chunk whose extent overflows is an error when it is used.
             let Ok(Extent { start, end, .. }) = even.extent(chunk) else { continue };
             let range = self.grid.chunk_range(dimension, chunk)?;
             if range != (start..end) {
                 let what =
-                    format_args!("chunk {chunk} is {range:?}, and by `chunk_shape` it is {start}..{end}");
+                    format_args!("chunk {chunk} is {range:?}, but by `chunk_shape` it is {start}..{end}");
                 return Err(self.contradiction(dimension, what));
             }
         }
         Ok(())
     }
 
-    /// How one dimension is divided.
+    /// Returns the division of one dimension.
     pub(crate) fn axis(&self, dimension: usize) -> Axis<'_> {
         match &self.even {
             Some(even) => Axis::Even(even[dimension]),
@@ -224,24 +225,25 @@ impl Grid {
         }
     }
 
-    /// The elements of one chunk along `dimension`.
+    /// Returns the elements of one chunk along `dimension`.
     ///
     /// # Errors
     ///
-    /// [`GridError::OutOfBounds`] if the grid has no such chunk, or says something impossible of it.
+    /// [`GridError::OutOfBounds`] if the grid does not have this chunk, or returns an impossible range for it.
     fn extent(&self, dimension: usize, chunk: u64) -> Result<Extent, GridError> {
         match &self.even {
-            // The grid has the words for a chunk that it does not have.
+            // For a chunk that does not exist, the grid returns the error message.
             Some(even) if chunk < self.grid_shape[dimension] => even[dimension].extent(chunk),
             _ => Ok(UnevenAxis { grid: self, dimension }.cell(chunk)?.extent),
         }
     }
 
-    /// The elements of one chunk, per dimension.
+    /// Returns the elements of one chunk, per dimension.
     ///
     /// # Errors
     ///
-    /// As for one dimension, and for another number of dimensions.
+    /// If the grid does not have this chunk or returns an impossible range for it, or if `index` has the wrong number
+    /// of dimensions.
     pub(crate) fn extents(&self, index: &[u64]) -> Result<PerDimension<Extent>, GridError> {
         let rank = self.array_shape.len();
         if index.len() != rank {
@@ -256,17 +258,17 @@ impl Grid {
         Ok(extents)
     }
 
-    /// The elements of one chunk in the array and past its end.
+    /// Returns the elements of one chunk, including elements past the end of the array.
     ///
     /// # Errors
     ///
-    /// As [`Grid::extents`].
+    /// Same as [`Grid::extents`].
     pub(crate) fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, GridError> {
         let extents = self.extents(index)?;
         Ok(ArraySubset::new(extents.iter().map(|extent| extent.start..extent.end).collect()))
     }
 
-    /// An error that names the grid.
+    /// Returns an error that names the grid.
     fn contradiction(&self, dimension: usize, what: impl fmt::Display) -> GridError {
         let name = &self.name;
         GridError::OutOfBounds(format!("{name} contradicts itself along dimension {dimension}: {what}"))
@@ -287,7 +289,7 @@ impl fmt::Debug for Grid {
     }
 }
 
-/// One dimension of a grid whose chunks have several lengths.
+/// One dimension of a grid with chunks of different lengths.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnevenAxis<'a> {
     grid: &'a Grid,
@@ -295,7 +297,7 @@ pub(crate) struct UnevenAxis<'a> {
 }
 
 impl UnevenAxis<'_> {
-    /// The chunk that has `element`, as the grid says now.
+    /// Asks the grid for the chunk that contains `element`.
     pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
         let cell = self.cell(self.grid.chunk_of(self.dimension, element)?)?;
         let Cell { number, extent: Extent { start, end, .. } } = cell;
@@ -306,7 +308,7 @@ impl UnevenAxis<'_> {
         Err(self.contradiction(what))
     }
 
-    /// The chunk after `cell`, as the grid says now; it begins where `cell` ends.
+    /// Asks the grid for the chunk after `cell`, and checks that it starts where `cell` ends.
     pub(crate) fn cell_after(&self, cell: Cell) -> Result<Cell, GridError> {
         let number = cell.number.saturating_add(1);
         if number >= self.grid.grid_shape[self.dimension] {
@@ -317,7 +319,7 @@ impl UnevenAxis<'_> {
         if next.extent.start == cell.extent.end { Ok(next) } else { Err(self.not_neighbours(cell, next)) }
     }
 
-    /// One chunk, as the grid says now.
+    /// Asks the grid for one chunk.
     fn cell(&self, number: u64) -> Result<Cell, GridError> {
         let grid = self.grid;
         let dimension = self.dimension;
@@ -336,7 +338,7 @@ impl UnevenAxis<'_> {
         Ok(Cell { number, extent: Extent { start, end, before } })
     }
 
-    /// An error for chunks that overlap, or between which elements are missing.
+    /// Returns the error for two chunks that overlap or have a gap between them.
     pub(crate) fn not_neighbours(&self, a: Cell, b: Cell) -> GridError {
         self.contradiction(format_args!(
             "chunk {} is {}..{} and chunk {} is {}..{}; chunks must follow one another without gap and overlap",
@@ -344,7 +346,7 @@ impl UnevenAxis<'_> {
         ))
     }
 
-    /// An error that names the grid.
+    /// Returns an error that names the grid.
     fn contradiction(&self, what: impl fmt::Display) -> GridError {
         self.grid.contradiction(self.dimension, what)
     }

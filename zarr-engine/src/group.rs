@@ -1,4 +1,4 @@
-//! Groups: nodes that have nodes below them.
+//! Groups: nodes that contain other nodes.
 
 use zarr_metadata::GroupMetadata;
 use zarr_spec::{NodePath, Object, Value};
@@ -9,9 +9,9 @@ use crate::builder::ArrayBuilder;
 use crate::error::Error;
 use crate::hierarchy::{Hierarchy, Node, NodeEntry};
 
-/// A group of a hierarchy. Cheap to clone.
+/// A group of a hierarchy. It is cheap to clone.
 ///
-/// Names of nodes below it may be several names with `/` between them.
+/// Methods that take the `name` of a node also accept a relative path, such as `a/b`.
 #[derive(Debug, Clone)]
 pub struct Group {
     hierarchy: Hierarchy,
@@ -30,133 +30,133 @@ impl Group {
         Self { hierarchy, path, metadata, is_implicit }
     }
 
-    /// The hierarchy it belongs to.
+    /// Returns the hierarchy.
     #[must_use]
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
     }
 
-    /// Its path.
+    /// Returns the path of the group.
     #[must_use]
     pub fn path(&self) -> &NodePath {
         &self.path
     }
 
-    /// Its metadata, as they were when it was opened.
+    /// Returns the metadata, as they were when the group was opened.
     #[must_use]
     pub fn metadata(&self) -> &GroupMetadata {
         &self.metadata
     }
 
-    /// What users say of it.
+    /// Returns the user attributes of the group.
     #[must_use]
     pub fn attributes(&self) -> &Object {
         &self.metadata.attributes
     }
 
-    /// Whether it is a group of the draft that has no document: it is there as long as a node below it is.
+    /// Returns whether this is an implicit group of the draft, without a document. It exists while there are nodes
+    /// below it.
     #[must_use]
     pub fn is_implicit(&self) -> bool {
         self.is_implicit
     }
 
-    /// What is directly below it, sorted by name.
+    /// Returns the nodes directly below this group, sorted by name.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::children`].
+    /// Same as [`Hierarchy::children`].
     pub fn children(&self) -> Result<Vec<NodeEntry>, Error> {
         self.hierarchy.children(&self.path)
     }
 
-    /// It and everything below it, as [`Hierarchy::walk`] has it.
+    /// Returns this group and all nodes below it, in the order of [`Hierarchy::walk`].
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::walk`].
+    /// Same as [`Hierarchy::walk`].
     pub fn walk(&self) -> Result<Vec<NodeEntry>, Error> {
         self.hierarchy.walk(&self.path)
     }
 
-    /// The arrays directly below it, sorted by name.
+    /// Opens the arrays directly below this group, sorted by name.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::children`] and [`Hierarchy::array`], the latter for the first array that cannot be
-    /// used.
+    /// Same as [`Hierarchy::children`], and as [`Hierarchy::array`] for the first array that cannot be opened.
     pub fn arrays(&self) -> Result<Vec<Array>, Error> {
         self.hierarchy.arrays(&self.path)
     }
 
-    /// The groups directly below it, sorted by name.
+    /// Opens the groups directly below this group, sorted by name.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::children`] and [`Hierarchy::group`].
+    /// Same as [`Hierarchy::children`] and [`Hierarchy::group`].
     pub fn groups(&self) -> Result<Vec<Self>, Error> {
         let children = self.children()?.into_iter().filter(|child| child.kind.is_group());
         children.map(|child| self.hierarchy.group(&child.path)).collect()
     }
 
-    /// The array called `name` below it.
+    /// Opens the array `name`.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::array`].
+    /// Same as [`Hierarchy::array`].
     pub fn array(&self, name: &str) -> Result<Array, Error> {
         self.hierarchy.array(&self.below(name)?)
     }
 
-    /// The group called `name` below it.
+    /// Opens the group `name`.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::group`].
+    /// Same as [`Hierarchy::group`].
     pub fn group(&self, name: &str) -> Result<Self, Error> {
         self.hierarchy.group(&self.below(name)?)
     }
 
-    /// The node called `name` below it, whatever it is.
+    /// Opens the node `name`, of whatever kind.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::node`].
+    /// Same as [`Hierarchy::node`].
     pub fn node(&self, name: &str) -> Result<Node, Error> {
         self.hierarchy.node(&self.below(name)?)
     }
 
-    /// Creates an array below it.
+    /// Creates the array `name`.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create_array`].
+    /// Same as [`Hierarchy::create_array`].
     pub fn create_array(&self, name: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
         self.hierarchy.create_array(self.below(name)?, builder)
     }
 
-    /// Opens the array called `name` below it, or creates it if there is no node.
+    /// Opens the array `name`, or creates it if there is no node.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::open_or_create_array`].
+    /// Same as [`Hierarchy::open_or_create_array`].
     pub fn open_or_create_array(&self, name: &str, builder: &ArrayBuilder) -> Result<Array, Error> {
         self.hierarchy.open_or_create_array(self.below(name)?, builder)
     }
 
-    /// Opens the child group `name`, or creates it if there is no node.
+    /// Opens the group `name`, or creates it if there is no node.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::require_group`].
+    /// Same as [`Hierarchy::require_group`].
     pub fn require_group(&self, name: &str) -> Result<Self, Error> {
         self.hierarchy.require_group(self.below(name)?)
     }
 
-    /// Creates a group below it.
+    /// Creates the group `name`.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create_group`].
+    /// Same as [`Hierarchy::create_group`].
     pub fn create_group(&self, name: &str, attributes: impl Into<Value>) -> Result<Self, Error> {
         self.hierarchy.create_group(self.below(name)?, attributes)
     }
@@ -165,7 +165,7 @@ impl Group {
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::set_attributes`].
+    /// Same as [`Hierarchy::set_attributes`].
     pub fn set_attributes(&mut self, attributes: impl Into<Value>) -> Result<(), Error> {
         let attributes = attributes_of(attributes)?;
         self.hierarchy.set_attributes(&self.path, attributes.clone())?;
@@ -174,23 +174,23 @@ impl Group {
         Ok(())
     }
 
-    /// Sets one attribute; all others stay as they are stored. Threads that set attributes of one group at the same time
-    /// lose none.
+    /// Sets one attribute and leaves the others as they are stored. Concurrent calls for the same group in one context
+    /// do not lose changes.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::set_attributes`].
+    /// Same as [`Hierarchy::set_attributes`].
     pub fn set_attribute(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
         self.update_attributes(|attributes| {
             attributes.insert(name, value);
         })
     }
 
-    /// Changes the attributes as they are stored now, as [`Hierarchy::update_attributes`] does.
+    /// Changes the stored attributes, as [`Hierarchy::update_attributes`] does.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::set_attributes`].
+    /// Same as [`Hierarchy::set_attributes`].
     pub fn update_attributes(&mut self, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
         let change = |attributes: &mut Object| {
             change(attributes);

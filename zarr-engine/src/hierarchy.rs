@@ -1,8 +1,8 @@
 //! Hierarchies: the nodes of a store, in any of the formats.
 //!
-//! [`Hierarchy`] is in this file and in `changes` and `locking`. What differs between the formats is in a folder for each
-//! of them (`v2`, `v3`, `draft`), which implements [`FormatRules`]. The folders and the modules that they use do not know
-//! hierarchies, groups or arrays.
+//! [`Hierarchy`] is in this file and in `changes` and `locking`. The rules of each format are in its folder (`v2`,
+//! `v3`, `draft`), which implements [`FormatRules`]. These folders, and the modules they use, do not depend on
+//! `Hierarchy`, `Group` or `Array`.
 
 mod access;
 mod changes;
@@ -58,13 +58,13 @@ pub use options::OpenOptions;
 pub use path::AsNodePath;
 pub use warnings::Warning;
 
-/// A hierarchy of nodes in a store. Cheap to clone; all its methods may be called on many threads.
+/// A hierarchy of nodes in a store. It is cheap to clone, and all methods are thread-safe.
 ///
-/// Paths are text or a [`NodePath`]. Text may leave out the leading `/`; the empty text is the root.
+/// Paths are strings or [`NodePath`]s. The leading `/` of a string is optional; the empty string is the root.
 #[derive(Debug, Clone)]
 pub struct Hierarchy {
     inner: Arc<Inner>,
-    /// Replaces the context of `inner` for arrays that are read and written under the lock of a node.
+    /// Replaces the context of `inner` for arrays that are read and written while a node is locked.
     context: Option<Arc<Context>>,
 }
 
@@ -73,64 +73,63 @@ struct Inner {
     access: Access,
     rules: Box<dyn FormatRules>,
     resolved: ResolvedCache,
-    /// The metadata of the array that was created last. Without it, creating 100 arrays of one description takes twice
-    /// as many instructions (`create/100-arrays`).
+    /// The metadata of the array that was created last. Without this cache, creating 100 arrays with equal builders
+    /// takes twice the instructions (`create/100-arrays`).
     built: Last<ArrayBuilder, ArrayMetadata>,
 }
 
 impl Hierarchy {
-    /// Opens whatever hierarchy `store` holds. Detecting the format is one batch of requests.
+    /// Opens the hierarchy in `store` and detects its format, with one batch of requests.
     ///
-    /// Where `zarr.json` is beside documents of v2, it counts, with a warning (V3-KEY-08).
+    /// If the root has both `zarr.json` and documents of v2, `zarr.json` is used, with a warning (V3-KEY-08).
     ///
     /// # Errors
     ///
-    /// [`Error::NoHierarchy`], which says what was looked for; [`Error::Document`] for a `zarr.json` that
-    /// belongs to no format and for an entry point that cannot be used; [`Error::Store`].
+    /// [`Error::NoHierarchy`], which lists the keys that were looked for; [`Error::Document`] for a `zarr.json` that
+    /// belongs to no format or an entry point that cannot be used; [`Error::Store`].
     pub fn open(store: Arc<dyn Store>, context: &Context) -> Result<Self, Error> {
         Self::open_with(store, context, OpenOptions::new())
     }
 
-    /// Opens a hierarchy as `options` say.
+    /// Opens the hierarchy in `store` with `options`.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::open`].
+    /// Same as [`Hierarchy::open`].
     pub fn open_with(store: Arc<dyn Store>, context: &Context, options: OpenOptions) -> Result<Self, Error> {
         Ok(Self::new(detect::open(store, context, options)?))
     }
 
-    /// Opens the hierarchy at a path, a `file:` URL, or in a store that a JSON description names; see
+    /// Opens the hierarchy at a path, at a `file:` URL, or in a store that a JSON document describes: see
     /// [`open_store`].
     ///
     /// # Errors
     ///
-    /// As [`open_store`] and [`Hierarchy::open`].
+    /// Same as [`open_store`] and [`Hierarchy::open`].
     pub fn open_location(location: &str, context: &Context) -> Result<Self, Error> {
         Self::open(open_store(context.registry(), location)?, context)
     }
 
-    /// Starts a hierarchy of `format`, or opens the one of that format that is there.
+    /// Creates a hierarchy of `format`, or opens the existing one of that format.
     ///
-    /// The draft gets its entry point. v2 and v3 have none: their first node is what makes a hierarchy of
-    /// the store.
+    /// For the draft, this writes the entry point. v2 and v3 do not have an entry point: the hierarchy exists once its
+    /// first node is created.
     ///
     /// # Errors
     ///
-    /// [`Error::InTheWay`] for a hierarchy of another format; [`Error::NotSupported`] for a store that
-    /// cannot be written.
+    /// [`Error::InTheWay`] for a hierarchy of another format; [`Error::NotSupported`] for a read-only store.
     pub fn create(store: Arc<dyn Store>, context: &Context, format: Format) -> Result<Self, Error> {
         Ok(Self::new(start::create(store, context, format, None)?))
     }
 
-    /// As [`Hierarchy::create`] for the draft, with this entry point: see [`Hierarchy::draft_entry_point`]. A hierarchy that
-    /// is there is opened if it has the same metadata encoding and key suffix, and all of the extensions.
+    /// Like [`Hierarchy::create`] for the draft, with a given entry point: see [`Hierarchy::draft_entry_point`]. An
+    /// existing hierarchy is opened if it has the same metadata encoding, the same key suffix and all of the
+    /// extensions.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create`]; [`Error::InTheWay`] also for another hierarchy of the draft;
-    /// [`Error::Document`] for an entry point that cannot be written or has extensions that are unknown and
-    /// required.
+    /// Same as [`Hierarchy::create`]; [`Error::InTheWay`] also for another hierarchy of the draft; [`Error::Document`]
+    /// for an entry point that cannot be written, or that requires unknown extensions.
     pub fn create_draft(
         store: Arc<dyn Store>,
         context: &Context,
@@ -139,7 +138,7 @@ impl Hierarchy {
         Ok(Self::new(start::create(store, context, Format::V3Draft, Some(entry_point))?))
     }
 
-    /// Returns the entry point of a new hierarchy of the draft with the metadata encoding `name`, which may be any of its
+    /// Returns the entry point of a new hierarchy of the draft with the metadata encoding `name`, which is any of its
     /// identifiers.
     ///
     /// # Errors
@@ -150,12 +149,12 @@ impl Hierarchy {
     }
 
     /// Opens the root of the hierarchy in `store` and the arrays directly below it, sorted by name, as
-    /// [`Hierarchy::open`], [`Hierarchy::group`] and [`Group::arrays`] do. For v3 in a far store this takes two round
-    /// trips instead of four.
+    /// [`Hierarchy::open`], [`Hierarchy::group`] and [`Group::arrays`] do. For v3 in a remote store, this takes two
+    /// round trips instead of four.
     ///
     /// # Errors
     ///
-    /// As those methods.
+    /// Same as those methods.
     pub fn open_with_arrays(store: Arc<dyn Store>, context: &Context) -> Result<(Group, Vec<Array>), Error> {
         let OpenedRoot { opened, document, listing } = detect::open_and_list(store, context)?;
         let hierarchy = Self::new(opened);
@@ -176,32 +175,33 @@ impl Hierarchy {
         Self { inner: Arc::new(Inner { access, rules, resolved, built }), context: None }
     }
 
-    /// The format.
+    /// Returns the format of the hierarchy.
     #[must_use]
     pub fn format(&self) -> Format {
         self.inner.rules.format()
     }
 
-    /// Returns the name of the format for people, with the generation of the draft and whether it can be written.
+    /// Returns the human-readable name of the format. For the draft, it includes the generation and whether it is read
+    /// only.
     #[must_use]
     pub fn description(&self) -> String {
         self.entry_point().map_or_else(|| self.format().to_string(), draft::description)
     }
 
-    /// Whether nodes are found and read by the consolidated metadata of the root. They are a copy, which may be out of
-    /// date.
+    /// Returns whether nodes are found and read through the consolidated metadata of the root, which is a copy and may
+    /// be out of date.
     #[must_use]
     pub fn is_consolidated(&self) -> bool {
         self.inner.rules.is_consolidated()
     }
 
-    /// The entry point of a hierarchy of the draft, as it was read or written when the hierarchy was opened.
+    /// Returns the entry point, as it was when the hierarchy was opened; `None` for v2 and v3.
     #[must_use]
     pub fn entry_point(&self) -> Option<&EntryPoint> {
         self.inner.rules.entry_point()
     }
 
-    /// What operations are done with.
+    /// Returns the context that operations on this hierarchy use.
     #[must_use]
     pub fn context(&self) -> &Context {
         self.shared_context()
@@ -211,29 +211,29 @@ impl Hierarchy {
         self.context.as_ref().unwrap_or(&self.inner.access.context)
     }
 
-    /// Where the values are.
+    /// Returns the store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.inner.access.store
     }
 
-    /// The key of the document of the array at `path`.
+    /// Returns the key of the metadata document of the array at `path`.
     pub(crate) fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
         self.inner.rules.array_key(path)
     }
 
-    /// Where the store is.
+    /// Returns the location of the store.
     pub(crate) fn location(&self) -> &str {
         &self.inner.access.location
     }
 
-    /// Why nothing can be written, if that is so.
+    /// Returns why the hierarchy is read only; `None` if it can be written.
     #[must_use]
     pub fn read_only(&self) -> Option<&str> {
         self.inner.access.read_only.as_deref()
     }
 
-    /// Returns the warnings so far, each once.
+    /// Returns the distinct warnings so far.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         self.inner.access.warnings()
@@ -247,7 +247,7 @@ impl Hierarchy {
         }
     }
 
-    /// Parses a path in the format of this hierarchy. The leading `/` may be left out, and a trailing one is allowed.
+    /// Parses a path in the format of this hierarchy. The leading `/` is optional, and a trailing one is allowed.
     ///
     /// # Errors
     ///
@@ -256,8 +256,8 @@ impl Hierarchy {
         path.to_node_path(self.format())
     }
 
-    /// The metadata of a node, without resolving its extensions: what can be said of a node that cannot be
-    /// read.
+    /// Returns the metadata of a node without resolving its extensions, so it also works for nodes whose extensions are
+    /// unknown.
     ///
     /// # Errors
     ///
@@ -266,12 +266,12 @@ impl Hierarchy {
         Ok(self.found(&self.path(path)?)?.metadata)
     }
 
-    /// The array at `path`.
+    /// Opens the array at `path`.
     ///
     /// # Errors
     ///
-    /// [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`]; [`Error::NotUnderstood`] lists
-    /// everything that this program does not know about the array.
+    /// [`Error::NoNode`], [`Error::WrongKind`], [`Error::Document`]; [`Error::NotUnderstood`], which lists every
+    /// extension of the array that this program does not know.
     pub fn array(&self, path: impl AsNodePath) -> Result<Array, Error> {
         self.array_with(path, ArrayOptions::new())
     }
@@ -280,14 +280,14 @@ impl Hierarchy {
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::array`].
+    /// Same as [`Hierarchy::array`].
     pub fn array_with(&self, path: impl AsNodePath, options: ArrayOptions) -> Result<Array, Error> {
         let path = self.path(path)?;
         let found = self.stored_or_copied(&path)?;
         self.new_array(&path, array_of(&path, found)?, options)
     }
 
-    /// The group at `path`. The root of a hierarchy of the draft is always one, if it is no array.
+    /// Opens the group at `path`. In the draft, the root is always a group unless it is an array.
     ///
     /// # Errors
     ///
@@ -305,12 +305,11 @@ impl Hierarchy {
         }
     }
 
-    /// The node at `path`, whatever it is.
+    /// Opens the node at `path`, of whatever kind.
     ///
     /// # Errors
     ///
-    /// [`Error::NoNode`], and those of the store. What is wrong with the node itself is in
-    /// [`Node::Unreadable`].
+    /// [`Error::NoNode`], [`Error::Store`]. Faults of the node itself are reported as [`Node::Unreadable`].
     pub fn node(&self, path: impl AsNodePath) -> Result<Node, Error> {
         let path = self.path(path)?;
         let found = match self.found(&path) {
@@ -332,17 +331,17 @@ impl Hierarchy {
         }
     }
 
-    /// Whether there is a node at `path`. In the draft this is at most three calls of the store, in v3 one.
+    /// Returns whether there is a node at `path`. This takes at most three requests in the draft, and one in v3.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for what is no path, [`Error::Store`].
+    /// [`Error::Invalid`] for text that is not a path, [`Error::Store`].
     pub fn exists(&self, path: impl AsNodePath) -> Result<bool, Error> {
         Ok(self.inner.rules.kind(&self.inner.access, &self.path(path)?)?.is_some())
     }
 
-    /// What lies directly below the group at `path`, sorted by name. A node whose document the store cannot read is
-    /// [`Kind::Unreadable`], with a warning, and the others are listed all the same.
+    /// Returns the nodes directly below the group at `path`, sorted by name. A node whose document cannot be read from
+    /// the store is listed as [`Kind::Unreadable`], with a warning.
     ///
     /// # Errors
     ///
@@ -353,10 +352,10 @@ impl Hierarchy {
         Ok(children)
     }
 
-    /// The node at `path` and everything below it: parents before their children, siblings sorted by name.
+    /// Returns the node at `path` and all nodes below it: parents before their children, siblings sorted by name.
     ///
-    /// Where the format says so only by its documents, these are read level by level; keys of chunks are
-    /// not listed. A node whose document cannot be read is listed as in [`Hierarchy::children`].
+    /// If the format requires it, the documents of groups are read level by level. Keys of chunks are not listed. A
+    /// node whose document cannot be read is listed as in [`Hierarchy::children`].
     ///
     /// # Errors
     ///
@@ -379,7 +378,7 @@ impl Hierarchy {
         self.context().map(found, open).into_iter().collect()
     }
 
-    /// The metadata of a node as its own document has them now, whatever a consolidated copy says; `None` if there is no
+    /// Reads the metadata of a node from its own document, not from consolidated metadata; `None` if there is no
     /// document.
     ///
     /// # Errors
@@ -391,7 +390,7 @@ impl Hierarchy {
         Ok(self.inner.rules.read_stored(&self.inner.access, &path)?.map(|found| found.metadata))
     }
 
-    /// The metadata of an array as its own document has it now, whatever a consolidated copy says.
+    /// Reads the metadata of an array from its own document, not from consolidated metadata.
     pub(crate) fn stored_array(&self, path: &NodePath) -> Result<ArrayMetadata, Error> {
         array_of(path, self.inner.rules.read_stored(&self.inner.access, path)?)
     }

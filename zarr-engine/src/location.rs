@@ -12,13 +12,13 @@ use zarr_spec::{Invalid, Registry, Value, printable_path};
 
 use crate::error::Error;
 
-/// Opens the store at `location`: a path, a URL with the scheme of a plugin, such as `file:`, or a JSON description such
-/// as `{"type": "memory"}`. The path of a file goes to the store that recognizes it.
+/// Opens the store at `location`: a path, a URL with the scheme of a store plugin, such as `file:`, or a JSON
+/// description such as `{"type": "memory"}`. The path of a file is opened by the store that recognizes the file.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for an empty text, for an invalid description, for a scheme or a type that no plugin has, and for
-/// files that no store recognizes; [`Error::Store`].
+/// [`Error::Invalid`] for an empty location, an invalid description, or a file that no store recognizes;
+/// [`Error::MissingPlugins`] for a scheme or a type that no plugin has; [`Error::Store`].
 pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>, Error> {
     if location.trim().is_empty() {
         let reason = "the location of the store is empty; expected a path, a URL or a JSON description";
@@ -35,7 +35,7 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
         return Err(Error::MissingPlugins { message, missing });
     };
     let path = match location.split_once("://") {
-        // The store decodes escapes.
+        // The store decodes percent escapes.
         Some((_, path)) if scheme == "file" && !path.contains('%') => Some(path),
         _ => scheme.is_empty().then_some(location),
     };
@@ -62,7 +62,7 @@ pub fn readable_location(location: &str) -> String {
     local_path(location).unwrap_or_else(|| location.to_owned())
 }
 
-/// Returns the path that a `file:` URL of this machine names, if it is Unicode.
+/// Returns the path in a local `file:` URL, if it is Unicode.
 pub(crate) fn local_path(location: &str) -> Option<String> {
     let path = location.strip_prefix("file://").filter(|path| path.starts_with('/') && !cfg!(windows))?;
     let mut parts = path.split('%');
@@ -86,7 +86,7 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     Ok(store)
 }
 
-/// Checks that a store that caches decoded chunks is the outermost one that sees chunks.
+/// If a store in the description caches decoded chunks, checks that the stores around it pass this cache on.
 fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> Result<(), String> {
     if store.chunk_cache().is_some() {
         return Ok(());
@@ -108,8 +108,8 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
             .map_err(|error| error.to_string())?;
         if configuration.is_some_and(|configuration| configuration.keeps_chunks()) {
             return Err(format!(
-                "`{name}` would keep decoded chunks, and what is around it ({}) does not pass them on: `{name}` has \
-                 to be around that",
+                "`{name}` caches decoded chunks, but the stores around it ({}) do not pass them on: `{name}` must \
+                 be the outer one",
                 around.join(", ")
             ));
         }
@@ -151,12 +151,12 @@ fn there_are(mut known: Vec<String>) -> String {
     if known.is_empty() {
         "this build has no stores".to_owned()
     } else {
-        format!("known are {}", known.join(", "))
+        format!("expected one of {}", known.join(", "))
     }
 }
 
-/// Returns the scheme of a URL in lower case, and an empty text for a path. A single letter is a drive. A path may contain
-/// a colon: without `//` after it, only known schemes count.
+/// Returns the scheme of a URL in lower case, or an empty string for a path. A single letter is a drive. A path may
+/// contain a colon, so without `//` only known schemes count.
 fn scheme(registry: &Registry, location: &str) -> String {
     let Some((scheme, rest)) = location.split_once(':') else { return String::new() };
     let is_scheme = scheme.len() > 1
@@ -170,7 +170,7 @@ fn scheme(registry: &Registry, location: &str) -> String {
     if is_scheme && (rest.starts_with("//") || is_known()) { scheme } else { String::new() }
 }
 
-/// The message for a location with a scheme that no store of this build has.
+/// Returns the message for a location whose scheme no store of this build has.
 fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
     let schemes = registry.stores().iter().flat_map(|plugin| plugin.schemes);
     let name = |scheme: &&str| if scheme.is_empty() { "paths".to_owned() } else { format!("`{scheme}:`") };
@@ -184,7 +184,7 @@ fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
     }
 }
 
-/// The message for a path that is a file, which no store of this build recognizes.
+/// Returns the message for a file that no store of this build recognizes; `None` if the path is not a file.
 fn refused_file(registry: &Registry, path: &Path) -> Option<String> {
     if !path.is_file() {
         return None;
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_urls_reach_the_store_that_answers_to_them() {
+    fn opens_paths_and_urls_with_the_store_of_their_scheme() {
         for location in ["a/b.zarr", "C:\\data", "C:/data", "name: with a colon", "file:///a", "FILE:/a", "."]
         {
             assert_eq!(message(location), format!("opened {location}"));
@@ -235,25 +235,27 @@ mod tests {
     }
 
     #[test]
-    fn what_no_store_opens_says_what_there_is() {
-        let reason = "no store in this build opens `foo:`; known are `file:`, paths";
+    fn errors_for_unknown_schemes_list_the_known_ones() {
+        let reason = "no store in this build opens `foo:`; expected one of `file:`, paths";
         assert_eq!(message("foo://a"), format!("`foo://a`: {reason}"));
         assert!(open_store(&Registry::empty(), "a").unwrap_err().to_string().contains("has no stores"));
     }
 
     #[test]
-    fn a_description_is_json_with_a_type() {
+    fn rejects_descriptions_without_a_known_type() {
         assert!(message("{").starts_with("description of a store: "));
         assert_eq!(
             message(r#"{"type":"nothing"}"#),
-            "description of a store: store `nothing` is unknown; known are `files`"
+            "description of a store: store `nothing` is unknown; expected one of `files`"
         );
-        assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or not a string; known are `files`"));
+        assert!(
+            message(r#"{"path":"a"}"#).contains("`type` is missing or not a string; expected one of `files`")
+        );
         assert!(message(r#"{"type":"a","type":"b"}"#).contains("occurs twice"));
-        // In whatever depth.
+        // Nested descriptions are checked, too.
         for inside in [r#"{"type":"nothing"}"#, r#"{"type":"files","store":{"type":"nothing"}}"#] {
             let nested = message(&format!(r#"{{"type":"files","store":{inside}}}"#));
-            assert!(nested.contains("store `nothing` is unknown; known are `files`"), "{nested}");
+            assert!(nested.contains("store `nothing` is unknown; expected one of `files`"), "{nested}");
         }
         assert!(message(r#"{"type":"files","store":"x"}"#).contains("`type` is missing"));
     }
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_or_a_file_says_what_a_store_is() {
+    fn errors_for_empty_locations_and_files_explain_what_is_expected() {
         for empty in ["", " "] {
             assert!(message(empty).contains("expected a path, a URL or a JSON description"));
         }
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_that_a_build_leaves_out_are_named_with_their_feature() {
+    fn errors_for_stores_missing_from_the_build_name_their_feature() {
         let mut registry = registry();
         registry.add_catalogue_entry(CatalogueEntry {
             point: ExtensionPoint::Store,

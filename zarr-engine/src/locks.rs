@@ -1,5 +1,5 @@
-//! Locks of chunks: what keeps writers of parts of one chunk from losing one another's work, and readers from decoding
-//! one chunk at the same time.
+//! Locks of chunks. They prevent concurrent writes to parts of one chunk from losing data, and concurrent reads from
+//! decoding the same chunk.
 
 mod nodes;
 
@@ -11,23 +11,23 @@ use std::thread::{self, ThreadId};
 
 pub(crate) use nodes::{Hold, NodeGuard, NodeLocks};
 
-/// The locks that [`nodes`] is made of: the model of it in `tests/it.rs` has others.
+/// The lock types that [`nodes`] uses. Its model in `tests/it.rs` uses other ones.
 mod sync {
     pub(super) use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 }
 
-/// Returns the hash of a value. It is the same as long as the program runs.
+/// Returns the hash of a value. It is stable within one process.
 pub(crate) fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Chunks that may be changed at the same time without waiting for one another, at most. Of 64 that are on their way to
-/// a store, no more than two wait for another one that happens to have the same lock.
+/// Number of chunk locks. With 64 chunks being stored, only about two wait for another chunk that happens to have the
+/// same lock.
 const LOCKS: usize = 1024;
 
-/// A fixed number of locks for any number of chunks, and the chunks that are being decoded.
+/// A fixed number of locks for any number of chunks, and the claims on chunks that are being decoded.
 #[derive(Debug)]
 pub(crate) struct ChunkLocks {
     locks: [Mutex<()>; LOCKS],
@@ -35,55 +35,56 @@ pub(crate) struct ChunkLocks {
 }
 
 impl ChunkLocks {
-    /// None of them taken.
+    /// Returns locks that are all free.
     pub(crate) fn new() -> Self {
         Self { locks: [const { Mutex::new(()) }; LOCKS], claims: Claims::default() }
     }
 
-    /// Takes the lock of the chunk with this hash.
+    /// Acquires the lock of the chunk with this hash.
     pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, ()> {
         self.locks[number(hash)].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the locks of all chunks with these hashes, in one order, so that nobody who does so waits for ever.
+    /// Acquires the locks of all chunks with these hashes. They are acquired in a fixed order, so that concurrent calls
+    /// do not deadlock.
     pub(crate) fn lock_all(&self, hashes: impl Iterator<Item = u64>) -> Vec<MutexGuard<'_, ()>> {
         let numbers: BTreeSet<_> = hashes.map(number).collect();
         let locks = numbers.into_iter().map(|number| self.locks[number].lock());
         locks.map(|lock| lock.unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
-    /// Chunks that are being decoded, to be kept.
+    /// Returns the claims on chunks that are being decoded for a cache.
     pub(crate) fn claims(&self) -> &Claims {
         &self.claims
     }
 }
 
-/// The number of the lock of the chunk with this hash.
+/// Returns the index of the lock for this hash.
 fn number(hash: u64) -> usize {
     // The remainder is below the number of locks.
     usize::try_from(hash % LOCKS as u64).unwrap_or(0)
 }
 
-/// Chunks that are being decoded, by their hashes, each by one thread. Who has one never waits for another: so nobody
-/// waits for ever.
+/// The chunks that are being decoded, by hash. Each is claimed by one thread. A thread that holds a claim never waits
+/// for another one, so there is no deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     chunks: Mutex<HashMap<u64, ThreadId>>,
     given_up: Condvar,
 }
 
-/// What came of asking for a claim.
+/// The result of a request for a claim.
 #[derive(Debug)]
 pub(crate) enum Claiming<'c> {
-    /// It is ours.
+    /// The calling thread holds the claim.
     Claimed(Claim<'c>),
-    /// Another thread had it, and has it no longer.
+    /// Another thread held the claim and has released it.
     Waited,
-    /// This thread has one already.
+    /// The calling thread already holds another claim.
     Refused,
 }
 
-/// A chunk that one thread decodes. Others wait until this is dropped.
+/// A claim on a chunk, held by the thread that decodes it. Other threads wait until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Claim<'c> {
     claims: &'c Claims,
@@ -91,7 +92,7 @@ pub(crate) struct Claim<'c> {
 }
 
 impl Claims {
-    /// Claims the chunk with this hash, or waits until nobody else has it.
+    /// Claims the chunk with this hash, or waits until another thread releases it.
     pub(crate) fn claim(&self, hash: u64) -> Claiming<'_> {
         let this = thread::current().id();
         let mut chunks = self.lock();
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_locks_of_many_chunks_are_each_taken_once() {
+    fn lock_all_acquires_each_lock_once() {
         let locks = ChunkLocks::new();
         let many = LOCKS as u64 + 5;
         assert_eq!(locks.lock_all((0..many).rev()).len(), LOCKS);
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_chunk_gets_no_other_one() {
+    fn refuses_a_second_claim_of_one_thread() {
         let claims = Claims::default();
         let claim = claims.claim(1);
         assert!(matches!(claim, Claiming::Claimed(_)));
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn others_wait_until_it_is_given_up() {
+    fn other_threads_wait_until_a_claim_is_released() {
         let claims = Claims::default();
         let is_over = AtomicBool::new(false);
         let claim = claims.claim(1);
@@ -161,7 +162,7 @@ mod tests {
             assert!(goes_on.join().unwrap());
             is_over.store(true, Ordering::SeqCst);
             drop(claim);
-            // It may also come too late to wait for anything.
+            // The thread may also come too late to wait.
             let _waited = waits.join().unwrap();
         });
         assert!(claims.lock().is_empty());

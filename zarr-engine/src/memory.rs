@@ -1,9 +1,9 @@
 //! Memory for outputs and buffers, zeroed and aligned to cache lines.
 //!
-//! From 2 MiB up it is mapped on Linux, aligned to huge pages, and the kernel is advised to use them: fresh
-//! small pages cost more than the copy that fills them. A large `Vec` usually starts 16 bytes past a cache
-//! line, which would split every line that is streamed to it.
-#![expect(unsafe_code, reason = "memory of a chosen alignment is not to be had from a `Vec`")]
+//! On Linux, memory of 2 MiB or more is mapped, aligned to huge pages, and the kernel is advised to use them: page
+//! faults for fresh small pages cost more than the copy that fills them. A large `Vec` usually starts 16 bytes past a
+//! cache line, so that every streaming store to it would split a line.
+#![expect(unsafe_code, reason = "a `Vec` does not support a chosen alignment")]
 
 mod fresh;
 mod heap;
@@ -26,14 +26,14 @@ pub(crate) use fresh::Fresh;
 pub(crate) use pool::BufferPool;
 pub(crate) use typed::{TypedMemory, zeroed_vec};
 
-/// Bytes of a huge page; memory of at least so many is mapped where that is possible.
+/// The size of a huge page in bytes. Memory of at least this size is mapped if possible.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// The system has not as many bytes as were asked for.
+/// The error if the system does not provide the requested memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutOfMemory {
-    /// How many bytes were asked for.
+    /// The requested number of bytes.
     pub size: usize,
 }
 
@@ -45,25 +45,25 @@ impl fmt::Display for OutOfMemory {
 
 impl Error for OutOfMemory {}
 
-/// Where memory comes from, and where it may begin.
+/// The source and alignment of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// At a huge page, mapped where that is possible.
+    /// Aligned to huge pages, and mapped if possible.
     Mapped,
-    /// At a cache line.
+    /// Aligned to cache lines.
     Aligned,
-    /// Where the allocator likes best.
+    /// Not aligned.
     Anywhere,
 }
 
-/// A fixed number of bytes that start at a cache line, and from 2 MiB up at a huge page.
+/// A fixed number of bytes, aligned to cache lines, or to huge pages if there are 2 MiB or more.
 pub struct Memory {
     start: NonNull<u8>,
     size: usize,
-    /// Bytes that there are from `start` on; more than `size` where a larger piece was handed out again.
+    /// The number of allocated bytes. It exceeds `size` if a larger piece was reused.
     capacity: usize,
     place: Place,
-    /// Where it goes when it is not used any more; without one it is freed.
+    /// The pool to which the memory returns when it is dropped; `None` to free it.
     home: Option<Arc<BufferPool>>,
 }
 
@@ -73,23 +73,23 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `size` bytes, all zero. Large ones take up no memory before they are written.
+    /// Returns `size` zeroed bytes. Large memory does not occupy physical pages before it is written.
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`] if the system refuses, or if `size` is more than any slice may have.
+    /// [`OutOfMemory`] if the system does not have enough memory, or if `size` exceeds the maximum size of a slice.
     pub fn zeroed(size: usize) -> Result<Self, OutOfMemory> {
         Self::at(if size >= HUGE_PAGE { Place::Mapped } else { Place::Aligned }, size)
     }
 
-    /// The same; all its pages are there.
+    /// Like [`Self::zeroed`], with all pages populated.
     fn populated(size: usize) -> Result<Self, OutOfMemory> {
         let mut memory = Self::zeroed(size)?;
         fresh::populate(&mut memory);
         Ok(memory)
     }
 
-    /// The same without a rule for where it starts.
+    /// Like [`Self::populated`], without alignment.
     fn packed(size: usize) -> Result<Self, OutOfMemory> {
         let mut memory = Self::at(Place::Anywhere, size)?;
         fresh::populate(&mut memory);
@@ -105,13 +105,13 @@ impl Memory {
         Ok(Self { start: start.ok_or(OutOfMemory { size })?, size, capacity: size, place, home: None })
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.size
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.size == 0
@@ -178,11 +178,11 @@ mod tests {
         5 * HUGE_PAGE - 1,
     ];
 
-    /// Miri takes minutes for the large ones, which are not mapped there anyway.
+    /// Miri takes minutes for large sizes, which are not mapped there anyway.
     const SIZES: &[usize] = if cfg!(miri) { ALL_SIZES.first_chunk::<5>().unwrap() } else { &ALL_SIZES };
 
     #[test]
-    fn is_zeroed_aligned_and_writable_to_its_last_byte() {
+    fn memory_is_zeroed_aligned_and_writable_to_its_last_byte() {
         for &size in SIZES {
             let mut memory = Memory::zeroed(size).unwrap();
             assert_eq!(memory.len(), size);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_freed_comes_back_zeroed() {
+    fn memory_is_zeroed_after_it_was_freed_and_allocated_again() {
         let sizes = if cfg!(miri) { [100, 101, 102] } else { [100, HUGE_PAGE, 3 * HUGE_PAGE + 5] };
         for _ in 0..20 {
             for size in sizes {
@@ -217,11 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn the_portable_twin_gives_the_same() {
+    fn the_portable_allocator_is_zeroed_and_aligned() {
         for &size in SIZES {
             let start = heap::allocate(size, heap::LINE).unwrap();
             assert_eq!(start.as_ptr().addr() % 64, 0);
-            // SAFETY: `size` initialised bytes that nobody else knows, freed once.
+            // SAFETY: `size` initialised bytes without other references, freed once.
             unsafe {
                 let bytes = slice::from_raw_parts_mut(start.as_ptr(), size);
                 assert!(bytes.iter().all(|byte| *byte == 0), "size {size}");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_to_other_threads() {
+    fn memory_can_be_sent_to_other_threads() {
         let size = if cfg!(miri) { 4096 } else { HUGE_PAGE };
         let mut memory = Memory::zeroed(size).unwrap();
         let (left, right) = memory.split_at_mut(size / 2);

@@ -1,13 +1,13 @@
-//! How much memory chunks take while they are decoded or encoded: arithmetic alone.
+//! The memory that decoding and encoding a chunk takes. These functions only compute.
 //!
-//! What codecs allocate themselves is not known here and does not count.
+//! Memory that codecs allocate themselves is unknown and does not count.
 
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline, Step, Work};
 
 use crate::pipeline::ENTRY;
 
-/// Bytes of the buffers that decoding takes besides the encoded value. Buffers of unknown size count as `unknown` bytes.
-/// A chunk that decodes straight to the output (`is_direct`) takes none for its elements.
+/// Returns the size in bytes of the buffers for decoding, without the encoded value. Buffers of unknown size count as
+/// `unknown` bytes. A chunk that is decoded directly to the output (`is_direct`) needs no buffer for its elements.
 pub(crate) fn decoding(pipeline: &Pipeline, is_direct: bool, unknown: u64) -> u64 {
     let mut buffers = Alternating::default();
     let mut nested = 0;
@@ -23,7 +23,7 @@ pub(crate) fn decoding(pipeline: &Pipeline, is_direct: bool, unknown: u64) -> u6
     buffers.total().saturating_add(nested)
 }
 
-/// Bytes of the buffers that encoding takes, the elements and the encoded value included.
+/// Returns the size in bytes of the buffers for encoding, including the elements and the encoded value.
 pub(crate) fn encoding(pipeline: &Pipeline, unknown: u64) -> u64 {
     let mut buffers = Alternating::default();
     let mut nested = 0;
@@ -39,7 +39,7 @@ pub(crate) fn encoding(pipeline: &Pipeline, unknown: u64) -> u64 {
     buffers.total().saturating_add(nested)
 }
 
-/// The number of buffers of unknown size that decoding takes at most.
+/// Returns the maximum number of buffers of unknown size for decoding.
 pub(crate) fn unknown_buffers(pipeline: &Pipeline) -> u64 {
     let of_step = |step: &Step| {
         let own = u64::from(step.decoded_limit().is_none());
@@ -52,23 +52,23 @@ pub(crate) fn unknown_buffers(pipeline: &Pipeline) -> u64 {
     pipeline.steps.iter().map(of_step).sum()
 }
 
-/// Bytes of the index of a shard: encoded, decoded, in native order and as it is cached.
+/// Returns the size in bytes of all copies of a shard index: encoded, decoded, in native byte order, and cached.
 pub(crate) fn of_index(shard: &ShardPipeline) -> u64 {
     let count = shard.grid_shape.iter().copied().fold(ENTRY as u64, u64::saturating_mul);
     shard.index_size.saturating_add(count.saturating_mul(3))
 }
 
-/// Bytes of the buffers of the level below a step.
+/// Returns the size in bytes of the buffers of the level below a step.
 fn of_nested(step: &Step, unknown: u64, of_inner: impl FnOnce(&Pipeline) -> u64) -> u64 {
     match &step.work {
         Work::Shard(shard) => of_inner(&shard.inner).saturating_add(of_index(shard)),
-        // The chains inside of it work on no more than it does.
+        // The codec chains inside of it work on at most the same number of bytes.
         Work::Composite(..) => step.decoded_limit().unwrap_or(unknown).saturating_mul(2),
         _ => 0,
     }
 }
 
-/// Two buffers that take turns.
+/// Two buffers that are used alternately.
 #[derive(Default)]
 struct Alternating {
     sizes: [u64; 2],

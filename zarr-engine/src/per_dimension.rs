@@ -1,12 +1,12 @@
-//! One item for each dimension.
+//! A list with one item per dimension.
 
 use std::ops::{Deref, DerefMut};
 
-/// Dimensions that arrays mostly have at most.
+/// Number of dimensions that are stored inline. Few arrays have more.
 const FEW: usize = 6;
 
-/// One item for each dimension: without memory of its own for few of them, and small, since room for as many dimensions
-/// as there may be takes longer to fill and to move than a small chunk takes to copy.
+/// A list with one item per dimension, which needs no allocation for few dimensions. It is small, because filling and
+/// moving space for the maximum number of dimensions takes longer than copying a small chunk.
 #[derive(Debug, Clone)]
 pub(crate) enum PerDimension<T> {
     Few(usize, [T; FEW]),
@@ -14,7 +14,7 @@ pub(crate) enum PerDimension<T> {
 }
 
 impl<T: Copy> PerDimension<T> {
-    /// So many times the same.
+    /// Returns `rank` copies of `item`.
     #[inline]
     pub(crate) fn new(rank: usize, item: T) -> Self {
         if rank <= FEW { Self::Few(rank, [item; FEW]) } else { Self::Many(vec![item; rank]) }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_an_item_for_each_of_any_number_of_dimensions() {
+    fn holds_one_item_for_any_number_of_dimensions() {
         for rank in 0..=32 {
             let mut items = PerDimension::new(rank, 7);
             if let Some(last) = items.last_mut() {

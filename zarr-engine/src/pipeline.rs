@@ -1,4 +1,4 @@
-//! Runs the computed steps of a pipeline on one chunk, in buffers that are kept from chunk to chunk.
+//! Runs the computed steps of a pipeline on one chunk. The buffers are reused from chunk to chunk.
 
 mod parts;
 mod reorder;
@@ -20,23 +20,24 @@ pub(crate) use shard::{ENTRY, inner_axes, inner_count, inner_index, is_fill, par
 pub(crate) use shard_index::ShardIndex;
 pub(crate) use shard_writer::ShardWriter;
 
-/// Bytes that a chunk of unknown size may decode to at most, and that encoded chunks may have.
+/// Size limits in bytes: for the decoded size of a chunk of unknown size, and for encoded values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) chunk: u64,
     pub(crate) value: u64,
 }
 
-/// Two buffers that take turns, and those of the level below for shards that are decoded whole.
+/// Two buffers that steps alternate between, and the buffers for the level below, for shards that are decoded as a
+/// whole.
 #[derive(Debug, Default)]
 pub(crate) struct Stages {
     buffers: [Buffer; 2],
     inner: Option<Box<Stages>>,
-    /// Bytes that a chunk of unknown size may decode to.
+    /// The limit for the decoded size of a chunk of unknown size, in bytes.
     unknown: u64,
 }
 
-/// Which codec failed, and how.
+/// An error, and the name of the codec that failed.
 #[derive(Debug)]
 pub(crate) struct StepError {
     pub(crate) codec: Option<String>,
@@ -44,14 +45,14 @@ pub(crate) struct StepError {
 }
 
 impl StepError {
-    /// Something that no codec is to blame for.
+    /// Returns an error of the chunk that no codec caused.
     pub(crate) fn chunk(what: impl Into<String>) -> Self {
         Self { codec: None, source: CodecError::corrupt(what.into()) }
     }
 
-    /// The error of the codec around this step: `wrapped` makes it of a text that names the codec of this step, after
-    /// `place`. Errors of size and memory stay what they are, and so does a fault of a plugin, since it says nothing about
-    /// the chunk.
+    /// Converts this error to an error of the enclosing codec. `wrapped` creates it from a text with `place` and the
+    /// name of the failed codec. Errors of size and memory, and faults of plugins, are not converted, because they do
+    /// not mean that the chunk is corrupt.
     pub(crate) fn within(self, place: &str, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
         let Some(codec) = self.codec else { return self.source };
         match self.source {
@@ -67,13 +68,13 @@ impl StepError {
         Self { codec: Some(step.name.clone()), source }
     }
 
-    /// As [`StepError::at`], of a step that decodes.
+    /// Like [`StepError::at`], for a step that decodes.
     fn decoding(step: &Step, source: CodecError) -> Self {
         let too_large = step.intermediate_too_large(&source);
         Self::at(step, too_large.map_or(source, CodecError::corrupt))
     }
 
-    /// As [`StepError::at`], of a step that encodes to what `next` decodes to.
+    /// Like [`StepError::at`], for a step that encodes; `next` is the following step.
     fn encoding(step: &Step, next: Option<&Step>, source: CodecError) -> Self {
         let too_large = next.and_then(|next| next.intermediate_too_large(&source));
         Self::at(step, too_large.map_or(source, CodecError::encode))
@@ -86,10 +87,10 @@ impl From<CodecError> for StepError {
     }
 }
 
-/// Where the bytes are between two steps.
+/// The location of the bytes between two steps.
 #[derive(Debug, Clone)]
 struct Place {
-    /// The encoded value itself, or one of the two buffers.
+    /// One of the two buffers, or `None` for the encoded value itself.
     buffer: Option<usize>,
     range: Range<usize>,
 }
@@ -103,33 +104,33 @@ impl Place {
     }
 }
 
-/// What a buffer holds after it was decoded to: the place of the bytes, to be asked of [`Stages::bytes`].
+/// The location of decoded or encoded bytes. Pass it to [`Stages::bytes`] to get the bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoded(Place);
 
 impl Stages {
-    /// What [`decode`] left, `encoded` being what it was given.
+    /// Returns the result of [`decode`], which was called with `encoded`.
     pub(crate) fn bytes<'b>(&'b self, decoded: &Decoded, encoded: &'b [u8]) -> &'b [u8] {
         decoded.0.bytes(encoded, &self.buffers)
     }
 
-    /// Sets how many bytes a chunk of unknown size may decode to.
+    /// Sets the limit for the decoded size of a chunk of unknown size, in bytes.
     pub(crate) fn set_unknown(&mut self, unknown: u64) {
         self.unknown = unknown;
     }
 
-    /// How many bytes a chunk of unknown size may decode to.
+    /// Returns the limit for the decoded size of a chunk of unknown size, in bytes.
     pub(crate) fn unknown(&self) -> u64 {
         self.unknown
     }
 
-    /// Bytes of all buffers.
+    /// Returns the size of all buffers in bytes.
     pub(crate) fn size(&self) -> u64 {
         let inner = self.inner.as_ref().map_or(0, |inner| inner.size());
         self.buffers.iter().map(|buffer| buffer.capacity() as u64).sum::<u64>() + inner
     }
 
-    /// Decodes one step, from where the bytes are to the other buffer.
+    /// Decodes one step from `place` to the other buffer.
     fn decode_between(
         &mut self,
         step: &Step,
@@ -159,11 +160,11 @@ impl Stages {
         }
     }
 
-    /// Memory for `size` bytes that [`encode`] starts from.
+    /// Returns memory for the `size` bytes that [`encode`] encodes.
     ///
     /// # Errors
     ///
-    /// When the machine has no memory left.
+    /// [`CodecError::OutOfMemory`].
     pub(crate) fn start(&mut self, size: usize) -> Result<&mut [u8], CodecError> {
         let mut output = self.buffers[0].output(size);
         if let Err(error) = output.spare(size) {
@@ -173,12 +174,13 @@ impl Stages {
     }
 }
 
-/// Decodes `encoded` as far as steps are computed: to `destination` if there is one and the last step can write there
-/// (`None`), else to elements in the pipeline's layout, borrowed from `encoded` or in `stages`.
+/// Decodes `encoded` with all computed steps. If there is a `destination` and the last step can write to it, the
+/// elements are there and the result is `None`. Otherwise the result is the elements in the pipeline's layout, borrowed
+/// from `encoded` or in `stages`.
 ///
 /// # Errors
 ///
-/// What the codecs say, and a chunk that has not the size that its shape asks for.
+/// The errors of the codecs, and an error if the size of the chunk does not match its shape.
 pub(crate) fn decode(
     pipeline: &Pipeline,
     encoded: &[u8],
@@ -189,11 +191,12 @@ pub(crate) fn decode(
     run(pipeline, encoded, stages, destination.map_or(Goal::Elements, Goal::Destination), bounds)
 }
 
-/// As [`decode`] to elements, of which only the bytes of `range` are looked at: those beside it may be anything.
+/// Like [`decode`] without a destination, if only the bytes of `range` are needed. The content of other bytes is
+/// undefined.
 ///
 /// # Errors
 ///
-/// As for [`decode`]; what is wrong with bytes beside `range` may go unnoticed.
+/// Same as [`decode`]. Faults outside of `range` may not be detected.
 pub(crate) fn decode_range(
     pipeline: &Pipeline,
     encoded: &[u8],
@@ -204,16 +207,17 @@ pub(crate) fn decode_range(
     run(pipeline, encoded, stages, Goal::Range(range), bounds)
 }
 
-/// Why a codec failed that wrote to `output`: codecs cannot tell its limit from memory that the system does not have.
+/// Returns the cause of an error of a codec that wrote to `output`. Codecs cannot distinguish its limit from a lack of
+/// memory.
 pub(crate) fn why(output: &Output<'_>, error: CodecError) -> CodecError {
     output.out_of_memory().map_or(error, |size| CodecError::OutOfMemory { size })
 }
 
-/// Where the last step decodes to, if it can.
+/// The destination of the last step, if the step supports it.
 enum Goal<'g> {
     /// A buffer.
     Elements,
-    /// A buffer, of which only these bytes are looked at.
+    /// A buffer of which only these bytes are needed.
     Range(Range<usize>),
     Destination(&'g mut [u8]),
     Parts(&'g mut WritePart<'g>),
@@ -235,7 +239,7 @@ fn run(
             continue;
         }
         let limit = limit(step, bounds);
-        // What is left of the other steps is needed as a whole.
+        // The results of the other steps are needed as a whole.
         let goal = if number == 0 { std::mem::replace(&mut goal, Goal::Elements) } else { Goal::Elements };
         let source = place.bytes(encoded, &stages.buffers);
         let mut range = None;
@@ -262,14 +266,14 @@ fn run(
     let size = place.range.len();
     match pipeline.array.size() {
         Size::Exact(expected) if expected != size as u64 => Err(StepError::chunk(format!(
-            "it has {size} bytes, and a chunk of shape {:?} has {expected}",
+            "it has {size} bytes, but a chunk of shape {:?} has {expected}",
             pipeline.array.shape
         ))),
         _ => Ok(Some(Decoded(place))),
     }
 }
 
-/// One step, to memory of the size that it decodes to.
+/// Decodes one step to memory of exactly the decoded size.
 fn decode_exactly(
     step: &Step,
     source: &[u8],
@@ -287,7 +291,7 @@ fn decode_exactly(
 }
 
 fn short(size: usize, expected: usize) -> CodecError {
-    CodecError::corrupt(format!("{size} bytes came out where {expected} should"))
+    CodecError::corrupt(format!("{size} bytes were decoded instead of {expected}"))
 }
 
 fn limit(step: &Step, bounds: Bounds) -> Result<usize, LimitExceeded> {
@@ -318,12 +322,12 @@ fn decode_step(
     }
 }
 
-/// The bytes beside a checksum that is right.
+/// Verifies a checksum. Returns the range of the bytes without it.
 fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Range<usize>, CodecError> {
     let size = checksum.size();
     let Some(rest) = bytes.len().checked_sub(size) else {
         return Err(CodecError::corrupt(format!(
-            "{} bytes have no room for a checksum of {size}",
+            "{} bytes are too few for a checksum of {size}",
             bytes.len()
         )));
     };
@@ -336,17 +340,18 @@ fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Ran
     }
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Err(CodecError::corrupt(format!(
-        "the checksum is {}, and that of the bytes is {}",
+        "the stored checksum is {}, but that of the bytes is {}",
         hex(&bytes[stored]),
         hex(&computed)
     )))
 }
 
-/// Encodes the first `size` bytes of what [`Stages::start`] gave: the elements of a chunk in the pipeline's layout.
+/// Encodes the first `size` bytes of the memory from [`Stages::start`]: the elements of a chunk in the pipeline's
+/// layout.
 ///
 /// # Errors
 ///
-/// What the codecs say.
+/// The errors of the codecs.
 pub(crate) fn encode(
     pipeline: &Pipeline,
     size: usize,
@@ -356,13 +361,13 @@ pub(crate) fn encode(
     encode_from(&pipeline.steps, Place { buffer: Some(0), range: 0..size }, stages, bounds)
 }
 
-/// The most bytes that a step may encode to if `next` takes them: no more than decoding lets through.
+/// Returns the size limit for the output of a step, in bytes: not more than `next` accepts when decoding.
 fn encoded_limit(next: Option<&Step>, bounds: Bounds) -> usize {
     let limit = next.and_then(Step::decoded_limit).map_or(bounds.value, |limit| limit.min(bounds.value));
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
-/// Some steps one after another, from what lies at `place` in a buffer.
+/// Runs `steps` in order, on the bytes at `place` in a buffer.
 fn encode_from(
     steps: &[Step],
     mut place: Place,
@@ -392,7 +397,7 @@ fn encode_from(
     Ok(Decoded(place))
 }
 
-/// Bytes of the buffer with the checksum of its first `size` bytes behind them.
+/// Appends the checksum of the first `size` bytes of the buffer. Returns the new size in bytes.
 fn append_checksum(
     checksum: &dyn zarr_spec::codec::Checksum,
     buffer: &mut Buffer,
@@ -435,7 +440,7 @@ fn encode_step(
     }
 }
 
-/// Runs the chains inside of a codec, in the buffers of the level below.
+/// Runs the codec chains inside of a codec, in the buffers of the level below.
 struct Chains<'s> {
     stages: &'s mut Stages,
     bounds: Bounds,

@@ -1,7 +1,7 @@
-//! Geometry alone: which cells a region touches, and which elements of each cell go where.
+//! Planning: which cells a region touches, and where the elements of each cell go.
 //!
-//! A cell is a chunk of the array, or an inner chunk of a shard. A plan does no I/O and keeps no list of cells
-//! where arithmetic tells them: the `i`-th one is computed when it is asked for.
+//! A cell is a chunk of the array or an inner chunk of a shard. Planning does no I/O. If arithmetic suffices, it does
+//! not store a list of cells: the `i`-th cell is computed on demand.
 
 mod dimension;
 mod lookup;
@@ -26,13 +26,13 @@ pub(crate) struct Plan<'a> {
 
 #[derive(Debug)]
 enum Cells<'a> {
-    /// Runs along each dimension, and all combinations of them.
+    /// All combinations of the runs along each dimension.
     Box(Vec<DimensionPlan>),
     /// Single elements.
     Points(Box<PointsPlan<'a>>),
 }
 
-/// A cell, and which of its elements are wanted.
+/// A cell and the elements of it that are selected.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece<'p> {
     cell: PerDimension<u64>,
@@ -48,11 +48,11 @@ enum PieceElements<'p> {
 }
 
 impl<'a> Plan<'a> {
-    /// One axis and its runs per dimension.
+    /// Plans a box: one axis with its runs per dimension.
     ///
     /// # Errors
     ///
-    /// If a run leads out of the array, or there are more cells than this machine can count.
+    /// If a run is not inside of the array, or the number of cells does not fit into a `usize`.
     pub(crate) fn new<R: AsRef<[Run]>>(
         axes: impl IntoIterator<Item = (Axis<'a>, R)>,
     ) -> Result<Self, GridError> {
@@ -65,8 +65,8 @@ impl<'a> Plan<'a> {
         Ok(Self { cells: Cells::Box(dimensions), len })
     }
 
-    /// Single elements: the coordinates of each, one element after another. An array has one axis at least. In the
-    /// result they are counted along the last dimension.
+    /// Plans single elements, given the coordinates of each element in turn. There must be at least one axis. In the
+    /// output, the elements are numbered along the last dimension.
     ///
     /// # Errors
     ///
@@ -78,12 +78,12 @@ impl<'a> Plan<'a> {
         Ok(PointsPlan::of_list(axes, coordinates)?.into())
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The cell number `number`, in C order.
+    /// Returns cell number `number`, in C order.
     pub(crate) fn piece(&self, number: usize) -> Result<Piece<'_>, GridError> {
         let rank = self.cells.rank();
         let mut cell = PerDimension::new(rank, 0);
@@ -123,16 +123,16 @@ fn too_many() -> GridError {
 }
 
 impl<'p> Piece<'p> {
-    /// Position of the cell per dimension.
+    /// Returns the index of the cell per dimension.
     pub(crate) fn cell(&self) -> &[u64] {
         &self.cell
     }
 
-    /// All elements of the cell, as the grid was understood when the plan was made.
+    /// Returns all elements of the cell, per dimension, as the grid returned them when the plan was made.
     ///
     /// # Errors
     ///
-    /// As [`Plan::piece`].
+    /// Same as [`Plan::piece`].
     pub(crate) fn extents(&self) -> Result<PerDimension<Extent>, GridError> {
         let mut extents = PerDimension::new(self.cell.len(), Extent::EMPTY);
         match self.cells {
@@ -152,11 +152,11 @@ impl<'p> Piece<'p> {
         Ok(extents)
     }
 
-    /// The inner chunks of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
+    /// Plans the inner chunks of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
     ///
     /// # Errors
     ///
-    /// As [`Plan::new`].
+    /// Same as [`Plan::new`].
     pub(crate) fn divided<'s>(
         &self,
         order: &[usize],
@@ -172,7 +172,7 @@ impl<'p> Piece<'p> {
         }
     }
 
-    /// The only combination of runs, if there is just one.
+    /// Returns the strided box of the selected elements; `None` if there are several.
     pub(crate) fn only(&self) -> Option<StridedBox> {
         let mut only = StridedBox::new(self.cell.len());
         let is_only = match &self.elements {
@@ -191,16 +191,17 @@ impl<'p> Piece<'p> {
         is_only.then_some(only)
     }
 
-    /// Hands every combination of runs to `work`: each is one strided box of the cell.
+    /// Calls `work` with every combination of runs. Each is one strided box of the cell.
     ///
     /// # Errors
     ///
-    /// The first of `work`.
+    /// The first error of `work`.
     pub(crate) fn each_strided_box<E>(
         &self,
         mut work: impl FnMut(&StridedBox) -> Result<(), E>,
     ) -> Result<(), E> {
-        // One for all of them: it has room for many dimensions, and moving it takes longer than copying an element.
+        // One box is reused: it has a fixed capacity for many dimensions, and moving it takes longer than copying an
+        // element.
         let mut strided_box = StridedBox::new(self.cell.len());
         match &self.elements {
             PieceElements::Points(points) => {
@@ -220,7 +221,7 @@ impl<'p> Piece<'p> {
         Ok(())
     }
 
-    /// Whether every element of a cell of `shape` is wanted, one after another.
+    /// Returns whether every element of a cell of `shape` is selected, in order.
     pub(crate) fn covers(&self, mut shape: impl Iterator<Item = u64>) -> bool {
         let is_whole = |run: &Run, length| {
             run.start == 0 && run.count as u64 == length && (length == 1 || run.step == 1)
@@ -247,12 +248,12 @@ impl StridedBox {
         Self { runs: PerDimension::new(rank, Run::ONE) }
     }
 
-    /// The run of each dimension.
+    /// Returns the run along each dimension.
     pub(crate) fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// The combination number `number` of some runs per dimension, the last one varying fastest.
+    /// Selects combination number `number` of the runs per dimension. The last dimension varies fastest.
     fn choose(&mut self, runs: &[Runs<'_>], number: usize) {
         let mut rest = number;
         for (run, runs) in self.runs.iter_mut().zip(runs).rev() {
@@ -262,7 +263,7 @@ impl StridedBox {
         }
     }
 
-    /// The same box with another run along `dimension`.
+    /// Replaces the run along `dimension`.
     pub(crate) fn set_run(&mut self, dimension: usize, run: Run) {
         self.runs[dimension] = run;
     }
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
     use crate::grid::Grid;
 
-    /// A grid of any chunk lengths.
+    /// A grid with arbitrary chunk lengths.
     #[derive(Debug)]
     struct Lengths(Vec<u64>, [u64; 1]);
 
@@ -330,7 +331,7 @@ mod tests {
         all
     }
 
-    /// Element of the array and place in memory, as a plan yields them.
+    /// The elements of the array and their positions in memory, as a plan returns them.
     fn elements(axis: Axis<'_>, runs: &[Run]) -> Vec<(u64, usize)> {
         let plan = Plan::new([(axis, runs)]).unwrap();
         let mut all = Vec::new();
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wanted_element_is_in_exactly_one_piece() {
+    fn each_selected_element_is_in_exactly_one_piece() {
         let grid = grid(&[3, 1, 4, 1, 5]);
         for axis in [grid.axis(0), Axis::even(4, 14), Axis::even(1, 14)] {
             for start in 0..14 {
@@ -391,7 +392,7 @@ mod tests {
         assert!(plan.piece(0).unwrap().covers(std::iter::empty()));
     }
 
-    /// A cell; starts, counts and places in the result of runs.
+    /// A cell, and the starts, counts and output positions of its runs.
     type CellPoints = (Vec<u64>, Vec<(u64, usize, usize)>);
 
     fn points(plan: &Plan<'_>) -> Vec<CellPoints> {
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_put_together_by_cells_and_neighbours_are_one_run() {
+    fn groups_points_by_cell_and_merges_neighbours_into_runs() {
         let axes = vec![Axis::even(4, 8), Axis::even(4, 8)];
         let coordinates = [7, 7, 0, 1, 0, 2, 0, 3, 0, 4, 7, 7, 0, 2];
         let plan = Plan::of_points(axes, &coordinates).unwrap();
@@ -420,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_a_cell_are_divided_further_with_its_dimensions_in_another_order() {
+    fn divides_the_points_of_a_cell_with_permuted_dimensions() {
         let axes = vec![Axis::even(4, 8), Axis::even(6, 12)];
         let coordinates = [4, 11, 7, 6, 5, 7];
         let plan = Plan::of_points(axes, &coordinates).unwrap();
@@ -434,10 +435,10 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_is_all_of_its_cell_covers_it() {
+    fn a_point_covers_a_cell_of_one_element() {
         let plan = Plan::of_points(vec![Axis::even(1, 3)], &[2, 0, 0]).unwrap();
         let covers = |number| plan.piece(number).unwrap().covers([1].into_iter());
-        // Of the first cell, an element is wanted twice: that is said to be no whole cell.
+        // An element of the first cell is selected twice, so the cell does not count as covered.
         assert_eq!((plan.len(), covers(0), covers(1)), (2, false, true));
     }
 }

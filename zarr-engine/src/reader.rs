@@ -1,10 +1,10 @@
 //! Reads elements: plan, fetch, decode, place.
 //!
-//! The plan tells which chunks hold requested elements. Each of them becomes a [`Job`]: bytes of a value, how they become
-//! elements, and where these go. The index of a shard yields further jobs, for its inner chunks.
+//! The plan lists the chunks that hold requested elements. Each chunk becomes a [`Job`]: the bytes of a value to fetch,
+//! how to decode them, and where the elements go. The index of a shard yields further jobs, for its inner chunks.
 //!
-//! Two loops run jobs. With a store on this machine, a thread runs a job and then the jobs that it yields. With a far
-//! store, all jobs of one generation are fetched by one call, so that a shard takes two round trips.
+//! There are two loops over jobs. With a local store, a thread runs a job and then the jobs that it yields. With a
+//! remote store, one call fetches all jobs of a generation, so that a shard takes two round trips.
 //!
 //! | step   | module            |
 //! |--------|-------------------|
@@ -46,8 +46,8 @@ pub(crate) use decode::exact_size;
 pub(crate) use output::OutputRegion;
 use output::OutputState;
 
-/// Attempts to read a shard that changes between its index and its inner chunks. A thread may be interrupted between the
-/// two, so that a busy machine with a fast writer needs several.
+/// Maximum number of attempts to read a shard that changes between its index and its inner chunks. Several may be
+/// necessary on a busy machine with a fast writer, because a thread may be interrupted between the two.
 const ATTEMPTS: usize = 20;
 
 /// One read call.
@@ -69,7 +69,7 @@ impl StoredArray {
         let chunks = RequestedChunks::new(&plans, regions)?;
         let cache = self.cached_chunks();
         let read = Read { array: self, chunks: &chunks, cache: cache.as_ref(), total };
-        // The only chunk of an array without dimensions may have several keys, which are tried in turn.
+        // The only chunk of a zero-dimensional array may have several keys, which are tried in turn.
         if self.is_far() && !self.metadata.shape.is_empty() {
             read.by_generation()
         } else {
@@ -117,14 +117,14 @@ impl StoredArray {
 }
 
 impl<'r> Read<'r> {
-    /// Reads chunk by chunk, on several threads where that pays.
+    /// Reads chunk by chunk, on several threads if there is enough work.
     fn depth_first(&self) -> Result<(), Error> {
         let count = self.chunks.len();
         let cache = self.cache.filter(|_| count > 1 && !self.array.is_parallel(count, self.total));
         let Some(cache) = cache else {
             return self.for_each_chunk(count, |number| number);
         };
-        // Copying this little does not pay for a second thread; decoding what is not cached may.
+        // A copy of this size is not worth a second thread, but decoding the other chunks may be.
         let others = self.put_cached(0..count, cache)?;
         self.for_each_chunk(others.len(), |place| others[place])
     }
@@ -164,7 +164,7 @@ impl<'r> Read<'r> {
         self.array.put(chunk.index, &pipeline, &decoded, chunk.requests).map(|()| true)
     }
 
-    /// A lower bound of the bytes that decoding a chunk yields; 0 if nothing is decoded.
+    /// Returns a lower bound of the decoded size of a chunk in bytes; 0 if nothing is decoded.
     fn least_work(&self) -> Result<usize, Error> {
         let Some(mut pipeline) = self.chunks.first_pipeline(self.array)? else { return Ok(0) };
         while let Some(shard) = pipeline.shard() {
@@ -173,7 +173,7 @@ impl<'r> Read<'r> {
         Ok(if pipeline.steps.is_empty() { 0 } else { decoded_size(&pipeline).unwrap_or(usize::MAX) })
     }
 
-    /// Reads one chunk, and for a shard all jobs that it yields.
+    /// Reads one chunk. For a shard, this includes all jobs that it yields.
     fn chunk(
         &self,
         number: usize,
@@ -189,7 +189,7 @@ impl<'r> Read<'r> {
         })
     }
 
-    /// Reads a shard until everything that was read is of one state of its value.
+    /// Reads a shard. Retries until everything that was read belongs to one state of its value.
     fn shard(
         &self,
         chunk: &RequestedChunk<'_, 'r>,
@@ -206,7 +206,7 @@ impl<'r> Read<'r> {
                 return Ok(());
             }
             self.array.forget_index(chunk.index);
-            // Cached chunks may be of another state than the stored value.
+            // Cached chunks may belong to another state than the stored value.
             cache = None;
             state = OutputState::Written;
         }
@@ -225,7 +225,7 @@ impl<'r> Read<'r> {
         })
     }
 
-    /// Fetches all jobs of a generation by one call, then the jobs that they yield.
+    /// Fetches all jobs of a generation in one call, then the jobs that they yield.
     fn by_generation(&self) -> Result<(), Error> {
         let mut numbers = 0..0;
         while numbers.end < self.chunks.len() {
@@ -241,7 +241,7 @@ impl<'r> Read<'r> {
         Ok(())
     }
 
-    /// The jobs that jobs of one generation yield.
+    /// Returns the jobs that jobs of one generation yield.
     fn yielded(&self, jobs: &[Job<'r>], outcomes: Vec<(usize, Outcome)>) -> Result<Vec<Job<'r>>, Error> {
         let yielded = Mutex::new(Vec::new());
         let outcomes: Vec<_> =
@@ -263,7 +263,7 @@ impl<'r> Read<'r> {
     }
 }
 
-/// The plan of elements of one chunk of this shape.
+/// Plans elements of one chunk of this shape.
 pub(crate) fn whole_plan<'p>(shape: &[u64], wanted: &'p ElementSelection) -> Result<Plan<'p>, Error> {
     let axes = shape.iter().map(|&length| Axis::even(length, length));
     Ok(match wanted {

@@ -1,4 +1,4 @@
-//! From an array's metadata to what reads and writes it.
+//! Creates the plugins that the metadata of an array name.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,32 +24,32 @@ use crate::creation::{creation, stored_order};
 use crate::error::Problem;
 use crate::grid::Grid;
 
-/// What reads and writes an array.
+/// The plugin instances that read and write an array.
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
     pub(crate) grid: Arc<Grid>,
-    /// The grid that the document names; another one where a transformer makes shards of its chunks.
+    /// The grid in the document. It differs from `grid` if a transformer combines its chunks into shards.
     pub(crate) named_grid: Arc<Grid>,
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
-    /// A chunk of the largest shape.
+    /// The representation of a chunk of the largest shape.
     pub(crate) chunk: ArrayRepresentation,
-    /// Whether the document leaves the fill value undefined; zeros stand in for it.
+    /// Whether the fill value is undefined. Then zeros replace it.
     pub(crate) fill_is_undefined: bool,
     pub(crate) fallback: Option<UsedFallback>,
-    /// The store that the chunks are in: transformers are around it.
+    /// The store of the chunks, wrapped in storage transformers.
     pub(crate) store: Arc<dyn Store>,
-    /// The names of dimensions that an extension brings. They come before those of the document.
+    /// The dimension names from an extension. They take precedence over those of the document.
     pub(crate) extension_names: Option<Vec<Option<String>>>,
 }
 
-/// A data type that was not known, and what stands in for it.
+/// An unknown data type and the fallback that replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UsedFallback {
-    /// The type that the document names.
+    /// The type in the document.
     pub unknown: String,
-    /// The name of the type that is used.
+    /// The name of the fallback type.
     pub used: String,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for UsedFallback {
 ///
 /// # Errors
 ///
-/// Everything that was not understood.
+/// All problems with the metadata.
 pub(crate) fn resolve(
     context: &Context,
     metadata: &ArrayMetadata,
@@ -142,7 +142,7 @@ struct Resolving<'a> {
 impl<'a> Resolving<'a> {
     fn data_type(&mut self) -> Option<CreatedType> {
         let document = &self.metadata.data_type;
-        // Of an extension that is known, the `type` may be one that is not (D3-DTX-03).
+        // The extension may be known although its `type` is not (D3-DTX-03).
         let (mut problem, may_fall_back) = match self.try_type(document) {
             Ok(created) => return Some(created),
             Err(TypeProblem::Unknown(unknown)) => (Problem::unknown("data_type", unknown), true),
@@ -159,7 +159,7 @@ impl<'a> Resolving<'a> {
             return None;
         };
         let used = created.data_type.name().into_owned();
-        let what = format!("{}; its fallback {used} is used in its place", problem.reason);
+        let what = format!("{}; its fallback {used} is used instead", problem.reason);
         match self.context.fallback {
             FallbackPolicy::Deny => {
                 let more = format!("; it has the fallback {used}, which is used only when asked for");
@@ -174,8 +174,7 @@ impl<'a> Resolving<'a> {
         Some(CreatedType { fallback, ..created })
     }
 
-    /// The first type of a list that is known. A type that is not known may have fallbacks of its own, which come
-    /// before the next of the list.
+    /// Returns the first known type of a list. The fallbacks of an unknown type come before the next type of the list.
     fn first_known(&self, fallback: &[DataTypeDocument]) -> Option<CreatedType> {
         let known =
             |one: &DataTypeDocument| self.try_type(one).ok().or_else(|| self.first_known(&one.fallback));
@@ -192,7 +191,7 @@ impl<'a> Resolving<'a> {
         Ok(CreatedType { data_type, byte_order, fallback: None })
     }
 
-    /// A fallback must have the size of the type it stands in for, where both are known (D3-DTX-09).
+    /// Checks that fallbacks have the same size as the type, if both sizes are known (D3-DTX-09).
     fn check_fallback_sizes(
         &self,
         document: &DataTypeDocument,
@@ -209,7 +208,7 @@ impl<'a> Resolving<'a> {
                 && other_size != size
             {
                 return Err(format!(
-                    "{} has {size} bytes and its fallback {} has {other_size}",
+                    "{} has {size} bytes, but its fallback {} has {other_size}",
                     data_type.name(),
                     other.name()
                 ));
@@ -230,7 +229,7 @@ impl<'a> Resolving<'a> {
         };
         match created.data_type.fill_value(json, &context) {
             Ok(fill_value) => Some((fill_value, false)),
-            // The fill value belongs to a type that is not known here (D3-DTX-11).
+            // The fill value belongs to the unknown type (D3-DTX-11).
             Err(_) if created.fallback.is_some() => Some((created.data_type.default_fill_value(), true)),
             Err(error) => {
                 self.problems.push(Problem::new("fill_value", error));
@@ -248,7 +247,7 @@ impl<'a> Resolving<'a> {
         self.note("chunk_grid", grid)
     }
 
-    /// A grid that `plugin` made, held to what it says.
+    /// Checks the answers of a grid that `plugin` created.
     fn checked(&self, grid: Arc<dyn ChunkGrid>, plugin: &ChunkGridPlugin) -> Result<Arc<Grid>, String> {
         let ChunkGridPlugin { origin, .. } = plugin;
         let name = format!("chunk grid `{}` of {origin}", self.metadata.chunk_grid.identifier);
@@ -262,16 +261,16 @@ impl<'a> Resolving<'a> {
         self.note("chunk_key_encoding", encoding)
     }
 
-    /// `None` also where there is no layout.
+    /// Creates the memory layout; returns `None` if there is none.
     fn memory_layout(&mut self, created: Option<&CreatedType>) -> Option<Codec> {
         let place = if self.metadata.format == Format::V2 { "order" } else { "chunk_memory_layout" };
         let document = self.metadata.memory_layout.as_ref()?;
-        // The draft's own layouts are for elements of fixed size, and `C` is no more than their order anyway.
+        // The draft defines its layouts for elements of fixed size. `C` has no effect and is allowed anyway.
         if self.metadata.format == Format::V3Draft
             && document.identifier == "F"
             && created.is_some_and(|created| created.data_type.elements().size().is_none())
         {
-            self.problems.push(Problem::new(place, "layout `F` is for elements of fixed size"));
+            self.problems.push(Problem::new(place, "layout `F` requires elements of fixed size"));
             return None;
         }
         let create = self.find(self.context.registry.memory_layouts(), document, place)?.create;
@@ -279,7 +278,8 @@ impl<'a> Resolving<'a> {
         self.note(place, layout)
     }
 
-    /// The store that the array uses, and what puts its chunks into shards.
+    /// Returns the store wrapped in transformers, and the transformer that combines chunks into shards, if there is
+    /// one.
     fn transformers(
         &mut self,
         mut store: Arc<dyn Store>,
@@ -298,8 +298,8 @@ impl<'a> Resolving<'a> {
                 Some(StorageTransformer::Wrap(transformer)) => store = transformer.wrap(store, chunks),
                 Some(StorageTransformer::Shard(transformer)) if position == 0 => sharding = Some(transformer),
                 Some(StorageTransformer::Shard(_)) => {
-                    let reason = "a transformer that shards has to be the first, nearest to the array: \
-                                  those before it would stand between chunks and their shards";
+                    let reason = "a sharding transformer must be the first, nearest to the array: \
+                                  others would be between chunks and their shards";
                     self.problems.push(Problem::new(place, reason));
                 }
                 None => {}
@@ -308,7 +308,7 @@ impl<'a> Resolving<'a> {
         (store, sharding)
     }
 
-    /// The grid of the shards, a shard, and the chain that turns one into a value.
+    /// Returns the grid of the shards, the representation of a shard, and the codec chain of a shard.
     fn shards(
         &mut self,
         grid: &Grid,
@@ -329,10 +329,10 @@ impl<'a> Resolving<'a> {
         (Some(grid), Some(shard), chain)
     }
 
-    /// The same kind of grid, with chunks that are so many times longer.
+    /// Returns the same kind of grid, with chunk lengths multiplied by `chunks_per_shard`.
     fn grid_of_shards(&self, grid: &Grid, chunks_per_shard: &[u64]) -> Result<Arc<Grid>, String> {
         let Some(chunk_shape) = grid.chunk_shape() else {
-            return Err("only a grid whose chunks have one shape can be sharded".to_owned());
+            return Err("only a grid with chunks of equal shape can be sharded".to_owned());
         };
         let lengths = chunk_shape.iter().zip(chunks_per_shard);
         let shape: Option<Vec<u64>> = lengths.map(|(chunk, count)| chunk.checked_mul(*count)).collect();
@@ -351,12 +351,12 @@ impl<'a> Resolving<'a> {
             Creation { configuration: &document.configuration, ..self.creation(&self.metadata.chunk_grid) };
         let grid = (plugin.create)(&creation, &self.metadata.shape).map_err(|error| error.to_string())?;
         if grid.chunk_shape() != Some(&shape) {
-            return Err("the chunk grid does not say the shape of its chunks in `chunk_shape`".to_owned());
+            return Err("the chunk grid does not define its chunk shape in `chunk_shape`".to_owned());
         }
         self.checked(grid, plugin)
     }
 
-    /// Applies generic extensions; returns the dimension names that one of them brings.
+    /// Applies generic extensions. Returns the dimension names of the first extension that has any.
     fn extensions(&mut self) -> Option<Vec<Option<String>>> {
         let mut names = None;
         for (position, document) in self.metadata.extensions.iter().enumerate() {
@@ -379,7 +379,7 @@ impl<'a> Resolving<'a> {
         self.chain_of(layout, &self.metadata.codecs, chunk)
     }
 
-    /// What turns `chunk` into a value: `first`, then what `codecs` name.
+    /// Creates the codec chain that encodes `chunk`: `first`, then `codecs`.
     fn chain_of(
         &mut self,
         first: Option<Codec>,
@@ -426,7 +426,7 @@ impl<'a> Resolving<'a> {
         Some(chain)
     }
 
-    /// Names unknown codecs also when the chain cannot be built for another reason.
+    /// Reports unknown codecs if the chain cannot be created for another reason.
     fn unknown_codecs(&mut self) {
         let table = self.context.registry.codecs();
         for (position, document) in self.metadata.codecs.iter().enumerate() {
@@ -436,7 +436,7 @@ impl<'a> Resolving<'a> {
         }
     }
 
-    /// What the document calls the codec at this position.
+    /// Returns the member of the document that contains the codec at this position.
     fn codec_place(&self, position: usize) -> String {
         if self.metadata.format != Format::V2 {
             return format!("codecs[{position}]");
@@ -479,12 +479,12 @@ impl<'a> Resolving<'a> {
     }
 }
 
-/// Why a data type cannot be used.
+/// The reason why a data type cannot be used.
 enum TypeProblem {
     /// No plugin has it.
     Unknown(Unknown),
-    /// Its plugin does not know what the document says of it.
+    /// Its plugin rejects the document.
     Refused(String),
-    /// Its fallbacks have another size.
+    /// A fallback has another size.
     Sizes(String),
 }

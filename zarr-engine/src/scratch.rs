@@ -1,4 +1,4 @@
-//! The buffers that a thread reads and writes chunks with.
+//! The buffers with which a thread reads and writes chunks.
 
 use zarr_spec::Buffer;
 
@@ -18,7 +18,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// The capacity of all buffers in bytes.
+    /// Returns the capacity of all buffers in bytes.
     pub(crate) fn size(&self) -> u64 {
         let Self { encoded, stages, value, written } = self;
         (encoded.capacity() + value.capacity()) as u64 + stages.size() + written.size()

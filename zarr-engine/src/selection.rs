@@ -1,4 +1,4 @@
-//! What users ask for: ranges with steps, integers, lists, coordinates, masks.
+//! Selections of elements: ranges with steps, integers, lists, coordinates and masks.
 
 mod conversions;
 mod expression;
@@ -19,7 +19,7 @@ pub use expression::{SelectionEntry, SelectionExpression};
 /// |---|---|
 /// | `..` | all elements |
 /// | `[0..4, 10..20]`, `&ranges[..]`, [`ArraySubset`](zarr_spec::ArraySubset) | these ranges, one per dimension |
-/// | `(0..4, .., 7)`, `(2.., vec![3, 1])` | one entry per dimension; dimensions without an entry are read whole |
+/// | `(0..4, .., 7)`, `(2.., vec![3, 1])` | one entry per dimension; remaining dimensions are selected completely |
 /// | `"0:4, ::2, ..., -1".parse::<Selection>()?` | the same in NumPy notation, see [`SelectionExpression`] |
 ///
 /// A borrowed selection is cloned.
@@ -42,18 +42,18 @@ pub enum Selection {
 /// The elements to select along one dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DimensionSelection {
-    /// From `start` to before `stop`, every `step`-th.
+    /// Every `step`-th element from `start` up to, but not including, `stop`.
     Range {
         /// The first element.
         start: u64,
-        /// The element to stop before. It must not lie beyond the end of the array.
+        /// The end of the range, exclusive. It must not exceed the length of the array.
         stop: u64,
-        /// Elements from one to the next; at least 1.
+        /// The distance between selected elements; at least 1.
         step: u64,
     },
-    /// One element; the result does not have the dimension.
+    /// One element. The result does not have this dimension.
     Index(u64),
-    /// These elements in this order; they may repeat.
+    /// These elements in this order, possibly with repetitions.
     List(Vec<u64>),
 }
 
@@ -62,7 +62,7 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// [`Error::Selection`] for text that is not a selection, and as [`Selection::resolve`].
+    /// [`Error::Selection`] for text that is not a selection; otherwise the same as [`Selection::resolve`].
     pub fn parse(text: &str, shape: &[u64]) -> Result<Self, Error> {
         text.parse::<Self>()?.resolve(shape)
     }
@@ -80,16 +80,16 @@ impl Selection {
         }
     }
 
-    /// The shape of the result, in elements, for an array of `shape`.
+    /// Returns the shape of the result, in elements, for an array of `shape`.
     ///
     /// # Errors
     ///
-    /// If the selection is not in the array.
+    /// If the selection is outside of the array.
     pub fn shape(&self, shape: &[u64]) -> Result<Vec<u64>, Error> {
         Ok(self.located(shape)?.shape)
     }
 
-    /// The selection, checked against the shape of the array.
+    /// Checks the selection against the shape of the array.
     pub(crate) fn located(&self, shape: &[u64]) -> Result<LocatedSelection, Error> {
         match self {
             Self::All => {
@@ -105,31 +105,31 @@ impl Selection {
     }
 }
 
-/// A selection that is in the array.
+/// A selection that was checked to be inside of the array.
 #[derive(Debug)]
 pub(crate) struct LocatedSelection {
-    /// Elements of the result per dimension, as users see it.
+    /// The shape of the result, in elements per dimension.
     pub(crate) shape: Vec<u64>,
     pub(crate) what: ElementSelection,
 }
 
-/// What is wanted of an array.
+/// The selected elements of an array.
 #[derive(Debug)]
 pub(crate) enum ElementSelection {
-    /// Every combination of runs; one list of runs per dimension of the array, and how many elements they have.
+    /// All combinations of the runs along each dimension.
     Box {
-        /// The runs of each dimension.
+        /// The runs along each dimension of the array.
         runs: Vec<Vec<Run>>,
-        /// Elements of the result along each dimension of the array, dropped ones included.
+        /// The number of elements of the result along each dimension of the array, including dropped dimensions.
         counts: Vec<usize>,
     },
-    /// Single elements: the coordinates of each, one dimension after another.
+    /// Single elements: the coordinates of each element in turn.
     Points(Vec<u64>),
 }
 
 impl ElementSelection {
-    /// Elements of the result between neighbours, per dimension of an array of `rank` dimensions. Single elements
-    /// follow one another, along whatever dimension they are counted.
+    /// Returns the strides of the result in elements, per dimension of an array of `rank` dimensions. Single elements
+    /// have the stride 1 along every dimension.
     pub(crate) fn strides(&self, rank: usize) -> Result<Vec<usize>, Error> {
         match self {
             Self::Points(_) => Ok(vec![1; rank]),
@@ -142,7 +142,7 @@ impl ElementSelection {
 }
 
 impl LocatedSelection {
-    /// Number of elements of the result.
+    /// Returns the number of elements of the result.
     pub(crate) fn count(&self) -> Result<usize, Error> {
         let count = self.shape.iter().try_fold(1usize, |product, &length| {
             usize::try_from(length).ok().and_then(|length| product.checked_mul(length))
@@ -177,16 +177,16 @@ fn locate_dimensions(along: &[DimensionSelection], shape: &[u64]) -> Result<Loca
 
 fn locate(along: &DimensionSelection, length: u64) -> Result<Vec<Run>, String> {
     let too_many = "it has more elements than this machine can address";
-    let outside = |index: u64| format!("index {index} is outside of 0 to {length}");
+    let outside = |index: u64| format!("index {index} is out of bounds for length {length}");
     match along {
         DimensionSelection::Range { step: 0, .. } => Err("the step is 0".to_owned()),
         DimensionSelection::Range { start, stop, .. } if start >= stop => Ok(Vec::new()),
         DimensionSelection::Range { stop, .. } if *stop > length => {
-            Err(format!("it ends at {stop}, and the array at {length}"))
+            Err(format!("it ends at {stop}, but the array ends at {length}"))
         }
         DimensionSelection::Range { start, stop, step } => {
             let count = usize::try_from((stop - start).div_ceil(*step)).map_err(|_| too_many)?;
-            // One that `i64` cannot hold is the same step modulo 2^64, as runs count.
+            // Runs use arithmetic modulo 2^64, so a step that does not fit into an `i64` may wrap around.
             let step = if count == 1 { 1 } else { step.cast_signed() };
             Ok(vec![Run { start: *start, count, step, out: 0 }])
         }
@@ -201,7 +201,7 @@ fn locate(along: &DimensionSelection, length: u64) -> Result<Vec<Run>, String> {
     }
 }
 
-/// A list as runs: as long as neighbours of it are evenly spaced.
+/// Converts a list of indices to runs of evenly spaced indices.
 fn runs_of(list: &[u64]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (out, &index) in list.iter().enumerate() {
@@ -238,7 +238,7 @@ fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<LocatedSelect
             let index = list[number];
             if index >= length {
                 return Err(Error::Selection(format!(
-                    "coordinate {index} in dimension {dimension} is outside of 0 to {length}"
+                    "coordinate {index} is out of bounds for dimension {dimension} of length {length}"
                 )));
             }
             points.push(index);
@@ -269,7 +269,7 @@ fn locate_mask(mask: &[bool], shape: &[u64]) -> Result<LocatedSelection, Error> 
     Ok(LocatedSelection { shape: vec![count], what: ElementSelection::Points(points) })
 }
 
-/// NumPy notation where it exists.
+/// Writes NumPy notation, if there is one for the selection.
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,11 +2,11 @@
 
 use zarr_spec::CodecError;
 
-/// Elements between neighbours per dimension.
+/// Returns the strides in elements for C order, per dimension.
 ///
 /// # Errors
 ///
-/// For more elements than this machine can address.
+/// If the number of elements does not fit into a `usize`.
 pub(crate) fn c_strides(shape: &[u64]) -> Result<Vec<usize>, CodecError> {
     let mut strides = vec![1usize; shape.len()];
     for dimension in (1..shape.len()).rev() {
@@ -17,7 +17,7 @@ pub(crate) fn c_strides(shape: &[u64]) -> Result<Vec<usize>, CodecError> {
     Ok(strides)
 }
 
-/// The number of what is at `index`, in a grid whose lengths have a product that this machine can address.
+/// Returns the position of `index` in C order, for a shape whose number of elements fits into a `usize`.
 pub(crate) fn position(index: &[u64], shape: &[u64]) -> usize {
     let position = index
         .iter()

@@ -1,4 +1,4 @@
-//! Chunks run by run in the order in which they are stored: each run is a few boxes of elements.
+//! Divides a chunk into contiguous runs in storage order. Each run consists of a few boxes of elements.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use zarr_spec::host::pipeline::Pipeline;
 use crate::copy::MAX_RANK;
 use crate::plan::{Piece, Run, StridedBox};
 
-/// A chunk of elements of a fixed size that a piece covers as a whole.
+/// A chunk with elements of fixed size that a piece covers completely.
 pub(crate) struct Slabs {
     whole: StridedBox,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     element: usize,
-    /// Bytes of all elements.
+    /// The size of all elements in bytes.
     size: usize,
-    /// Those of more than one element, and of these the one that varies slowest first.
+    /// The dimensions with more than one element, from the slowest varying to the fastest.
     dimensions: [Along; MAX_RANK],
     rank: usize,
 }
@@ -24,12 +24,13 @@ pub(crate) struct Slabs {
 struct Along {
     dimension: usize,
     count: usize,
-    /// Bytes from one element to the next.
+    /// The distance between neighbours in bytes.
     stride: usize,
 }
 
 impl Slabs {
-    /// `None` where the piece does not cover the chunk in one box, or elements have no fixed size.
+    /// Returns the runs of a chunk; `None` if the piece does not cover the chunk in one box, or if the elements have a
+    /// variable size.
     pub(crate) fn new(pipeline: &Pipeline, piece: &Piece<'_>) -> Option<Self> {
         let shape = &pipeline.array.shape;
         let strides = &pipeline.layout.strides;
@@ -51,7 +52,7 @@ impl Slabs {
         }
         let dimensions = &mut slabs.dimensions[..slabs.rank];
         dimensions.sort_unstable_by_key(|along| std::cmp::Reverse(along.stride));
-        // Each row begins where the one before it ends.
+        // Each row must start where the previous one ends.
         for along in dimensions.iter().rev() {
             if along.stride != slabs.size {
                 return None;
@@ -61,22 +62,22 @@ impl Slabs {
         Some(slabs)
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     pub(crate) fn element(&self) -> usize {
         self.element
     }
 
-    /// Bytes of all elements.
+    /// Returns the size of all elements in bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Hands the elements that are stored in the bytes of `run` to `work`, box after box. Whether there are such, and
-    /// none is cut.
+    /// Calls `work` with boxes that together contain the elements in the bytes of `run`, in storage order. Returns
+    /// false if `run` is outside of the chunk or cuts an element.
     ///
     /// # Errors
     ///
-    /// The first of `work`.
+    /// The first error of `work`.
     pub(crate) fn each_box<E>(
         &self,
         run: Range<usize>,
@@ -90,7 +91,7 @@ impl Slabs {
         let dimensions = &self.dimensions[..self.rank];
         let mut at = run.start;
         while at < run.end {
-            // The largest box that is next: rows of the slowest dimension of which one fits.
+            // Take the largest box that fits: whole rows of the slowest dimension of which at least one fits.
             let fits = |along: &Along| at.is_multiple_of(along.stride) && along.stride <= run.end - at;
             let rows = dimensions.iter().position(fits).unwrap_or(self.rank);
             let mut size = self.element;

@@ -1,8 +1,8 @@
-//! One array as it is stored: its grid, its codecs, the keys of its chunks, and the resources that reading and writing
+//! An open array without its hierarchy: its grid, codecs and chunk keys, and the resources that reading and writing
 //! use.
 //!
-//! Nothing here knows the handles [`Array`](crate::Array), [`Group`](crate::Group) and
-//! [`Hierarchy`](crate::Hierarchy). The array shares nothing with other arrays but the context.
+//! This module does not depend on the handles [`Array`](crate::Array), [`Group`](crate::Group) and
+//! [`Hierarchy`](crate::Hierarchy). Arrays share only the context.
 
 mod allowance;
 mod chunk_boxes;
@@ -32,18 +32,18 @@ pub(crate) use index_cache::CachedIndex;
 use index_cache::IndexCache;
 use pipelines::Pipelines;
 
-/// Where the chunks of an array are stored.
+/// The location of the chunks of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
     /// The prefix of all chunk keys.
     pub(crate) chunks: Prefix,
-    /// Another key of the only chunk of an array without dimensions.
+    /// The alternative key of the only chunk of a zero-dimensional array.
     pub(crate) scalar_key: Option<ScalarKey>,
-    /// Why the array cannot be written, if so.
+    /// The reason why the array is read only, if it is.
     pub(crate) read_only: Option<String>,
 }
 
-/// Another key for the only chunk of an array without dimensions, which some writers of the draft use.
+/// An alternative key for the only chunk of a zero-dimensional array, which some writers of the draft use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScalarKey {
     /// The key without the prefix of the array.
@@ -68,7 +68,7 @@ pub(crate) struct StoredArray {
     lock_seed: u64,
 }
 
-/// What opening an array found out.
+/// The parts of an array that are determined when it is opened.
 pub(crate) struct Opened {
     pub(crate) path: NodePath,
     pub(crate) metadata: ArrayMetadata,
@@ -97,12 +97,12 @@ impl StoredArray {
         &self.context
     }
 
-    /// The memory budget of the context.
+    /// Returns the memory budget of the context.
     pub(crate) fn budget(&self) -> &MemoryBudget {
         &self.context.budget
     }
 
-    /// Whether a request to the store is a round trip, so that many requests should be in flight.
+    /// Returns whether the store is remote: each request is a round trip, so that many requests should be in flight.
     pub(crate) fn is_far(&self) -> bool {
         self.resolved.store.read_hints().max_concurrency > 0
     }
@@ -111,7 +111,7 @@ impl StoredArray {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSupported`] with the reason why not.
+    /// [`Error::NotSupported`] with the reason.
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         if let Some(reason) = &self.place.read_only {
             return Err(Error::NotSupported(format!("{} cannot be written: {reason}", self.path)));
@@ -119,7 +119,7 @@ impl StoredArray {
         self.check_fallback()
     }
 
-    /// Checks that elements may be written although their data type is a fallback.
+    /// Checks that elements may be written if their data type is a fallback.
     ///
     /// # Errors
     ///
@@ -130,22 +130,22 @@ impl StoredArray {
             && !may_write
         {
             return Err(Error::NotSupported(format!(
-                "{} cannot be written: its data type {unknown} is not known, and elements of {used}, which stands in \
-                 for it, are written only when asked for",
+                "{} cannot be written: its data type {unknown} is unknown, and elements of its fallback {used} \
+                 are written only when asked for",
                 self.path
             )));
         }
         Ok(())
     }
 
-    /// Whether chunks that hold only the fill value are stored: if the context asks for it, or if other programs may
-    /// use another fill value.
+    /// Returns whether chunks that hold only the fill value are stored: if the context requests it, or if other
+    /// programs may use another fill value.
     pub(crate) fn stores_fill_values(&self) -> bool {
         let is_unsure = self.resolved.fill_is_undefined || self.resolved.fallback.is_some();
         self.context.store_empty_chunks || is_unsure
     }
 
-    /// The fill value for a missing chunk.
+    /// Returns the fill value for a missing chunk.
     ///
     /// # Errors
     ///
@@ -160,25 +160,26 @@ impl StoredArray {
         Ok(&self.resolved.chunk.fill_value)
     }
 
-    /// Why the fill value is undefined.
+    /// Returns why the fill value is undefined.
     fn undefined_fill(&self) -> String {
         match (&self.resolved.fallback, &self.metadata.fill_value) {
             (Some(UsedFallback { unknown, used }), fill) if !fill.is_null() => format!(
-                "the array's fill value {fill} is one of data type {unknown}, which is not known, and not of its fallback {used}"
+                "the array's fill value {fill} belongs to the unknown data type {unknown}, not to its fallback {used}"
             ),
             _ => "the array's fill value is undefined (null)".to_owned(),
         }
     }
 
-    /// The largest encoded value to accept: its size where the codecs fix it, and never more than the memory budget.
+    /// Returns the largest encoded value to accept: its size if the codecs fix it, and never more than the memory
+    /// budget.
     pub(crate) fn value_limit(&self, exact: Option<u64>) -> usize {
         let limit = self.budget().size();
-        // One byte more: a value that is too long is an error of the chunk, not of the store.
+        // One byte more, so that a value that is too long is an error of the chunk, not of the store.
         let limit = exact.map_or(limit, |exact| limit.min(exact.saturating_add(1)));
         usize::try_from(limit).unwrap_or(usize::MAX)
     }
 
-    /// Adds the chunk to an error of a codec.
+    /// Adds the chunk to the error of a codec.
     pub(crate) fn chunk_error(&self, chunk: &[u64], error: impl Into<StepError>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let StepError { codec, source } = error.into();

@@ -1,4 +1,4 @@
-//! Elements that were read, as values of a Rust type, without a copy.
+//! The result of a read as values of a Rust type, without a copy.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
@@ -10,20 +10,20 @@ use crate::element::{Element, as_bytes, as_bytes_mut};
 use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory, TypedMemory, zeroed_vec};
 
-/// Values of one array, in C order: the memory that they were decoded to, seen as a slice.
+/// Values of one array, in C order: a slice that owns the memory to which they were decoded.
 ///
-/// A `Values` is a slice wherever one is wanted (`values[3]`, `values.iter()`, `&*values`). Its memory comes from the
-/// [`Context`](crate::Context) and is reused for later reads once it is dropped, so reading into it is as fast as
+/// A `Values` dereferences to a slice (`values[3]`, `values.iter()`, `&*values`). Its memory comes from the
+/// [`Context`](crate::Context) and is reused for later reads after it is dropped, so that reading is as fast as
 /// [`Array::read`](crate::Array::read). [`Values::into_vec`] copies.
 pub struct Values<T: Element> {
     shape: Vec<u64>,
     values: TypedMemory<T>,
-    /// The threads that copy.
+    /// The threads for copies.
     threads: Threads,
 }
 
 impl<T: Element> Values<T> {
-    /// `count` values in `memory`, the product of `shape`.
+    /// Returns the `count` values in `memory`; `count` is the product of `shape`.
     pub(crate) fn new(
         shape: Vec<u64>,
         count: usize,
@@ -38,16 +38,16 @@ impl<T: Element> Values<T> {
         Ok(Self { shape, values, threads })
     }
 
-    /// Elements per dimension.
+    /// Returns the shape: the number of elements per dimension.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The same values in a `Vec`. A `Vec` cannot own the memory of a context: the values are copied, on all threads of
-    /// the context that they were read with.
+    /// Copies the values to a `Vec`, on all threads of the context of the read. A `Vec` cannot own the memory of a
+    /// context.
     ///
-    /// Like every `Vec` that grows, it ends the program if there is no memory for the copy.
+    /// Like a growing `Vec`, this aborts the process if there is not enough memory for the copy.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         copy_of(&self, &self.threads).unwrap_or_else(|_| {
@@ -55,44 +55,44 @@ impl<T: Element> Values<T> {
         })
     }
 
-    /// The values as an `ndarray`, without a copy.
+    /// Returns the values as an `ndarray`, without a copy.
     ///
     /// # Errors
     ///
-    /// [`Error::Elements`] if the shape is too large for an `ndarray`; only a shape without elements can be.
+    /// [`Error::Elements`] if the shape is too large for an `ndarray`, which is possible only if there are no elements.
     #[cfg(feature = "ndarray")]
     pub fn view(&self) -> Result<ndarray::ArrayViewD<'_, T>, Error> {
         let shape = ndarray_shape(&self.shape)?;
         ndarray::ArrayViewD::from_shape(shape, self).map_err(|error| Error::Elements(error.to_string()))
     }
 
-    /// The values as an `ndarray`, copied as [`Values::into_vec`] copies.
+    /// Copies the values to an `ndarray`, on all threads of the context of the read.
     ///
     /// # Errors
     ///
-    /// As [`Values::view`]; [`Error::Memory`] if there is no memory for the copy.
+    /// Same as [`Values::view`]; [`Error::Memory`] if there is not enough memory for the copy.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray(&self) -> Result<ndarray::ArrayD<T>, Error> {
         into_ndarray(&self.shape, copy_of(self, &self.threads)?)
     }
 }
 
-/// A copy of `values`, made on `threads`.
+/// Copies `values`, on `threads`.
 pub(crate) fn copy_of<T: Element>(values: &[T], threads: &Threads) -> Result<Vec<T>, OutOfMemory> {
     let mut copy = zeroed_vec(values.len())?;
     threads.copy(as_bytes(values), as_bytes_mut(&mut copy));
     Ok(copy)
 }
 
-/// A `Vec` with the shape of a selection.
+/// Converts a `Vec` to an `ndarray` of this shape.
 #[cfg(feature = "ndarray")]
 pub(crate) fn into_ndarray<T>(shape: &[u64], values: Vec<T>) -> Result<ndarray::ArrayD<T>, Error> {
     ndarray::ArrayD::from_shape_vec(ndarray_shape(shape)?, values)
         .map_err(|error| Error::Elements(error.to_string()))
 }
 
-/// A `Vec` of which a part that begins with a cache line is used, if it is large: the kernel copies files a third slower to
-/// other addresses, and a large `Vec` begins 16 bytes into a cache line.
+/// A `Vec` whose used part starts at a cache line, if it is large. A large `Vec` usually starts 16 bytes into a cache
+/// line, and the kernel copies files a third slower to such addresses.
 #[cfg(feature = "ndarray")]
 pub(crate) struct AlignedVec<T> {
     values: Vec<T>,
@@ -104,7 +104,7 @@ impl<T: Element> AlignedVec<T> {
     /// The size of a cache line in bytes.
     const LINE: usize = 64;
 
-    /// The size in bytes from which on the address matters.
+    /// The minimum size in bytes for which alignment matters.
     const LARGE: usize = 1 << 20;
 
     pub(crate) fn zeroed(count: usize) -> Result<Self, OutOfMemory> {
@@ -114,7 +114,7 @@ impl<T: Element> AlignedVec<T> {
         }
         let spare = Self::LINE.div_ceil(size);
         let values: Vec<T> = zeroed_vec(count.saturating_add(spare))?;
-        // Elements of some sizes never begin with a cache line.
+        // For some element sizes, no element starts at a cache line.
         let start =
             Some(values.as_ptr().align_offset(Self::LINE)).filter(|&start| start <= spare).unwrap_or(0);
         Ok(Self { values, used: start..start + count })
@@ -193,7 +193,7 @@ impl<T: Element> From<Values<T>> for Vec<T> {
     }
 }
 
-/// Two of them are equal if their shapes and their values are.
+/// Two `Values` are equal if their shapes and their values are equal.
 impl<T: Element + PartialEq<U>, U: Element> PartialEq<Values<U>> for Values<T> {
     fn eq(&self, other: &Values<U>) -> bool {
         self.shape == other.shape && **self == **other

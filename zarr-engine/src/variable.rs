@@ -1,4 +1,4 @@
-//! Elements of variable size: `n + 1` native `u64` offsets, then the payload.
+//! Elements of variable size: `n + 1` native `u64` offsets, followed by the payload.
 
 use zarr_spec::host::pipeline::Layout;
 use zarr_spec::{ArrayRepresentation, CodecError};
@@ -8,7 +8,7 @@ use crate::shape::for_each_index;
 
 const OFFSET: usize = size_of::<u64>();
 
-/// The elements of a chunk or an array, in C order or another one.
+/// The elements of a chunk or an array, in any order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Variable<'a> {
     offsets: &'a [u8],
@@ -16,24 +16,25 @@ pub(crate) struct Variable<'a> {
 }
 
 impl<'a> Variable<'a> {
-    /// The elements of `array` in `bytes`.
+    /// Parses the elements of `array`.
     ///
     /// # Errors
     ///
-    /// When the offsets are not as many, do not begin at 0, fall, or do not end where the payload does.
+    /// If the number of offsets is wrong, or if they do not start at 0, descend, or do not end at the end of the
+    /// payload.
     pub(crate) fn parse(bytes: &'a [u8], array: &ArrayRepresentation) -> Result<Self, CodecError> {
         let count = array.element_count().ok_or_else(|| CodecError::corrupt("too many elements"))?;
         let table = count.checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
         let Some((offsets, payload)) = table.and_then(|table| bytes.split_at_checked(table)) else {
             return Err(CodecError::corrupt(format!(
-                "{} bytes have no room for {count} offsets",
+                "{} bytes are too few for {count} offsets",
                 bytes.len()
             )));
         };
         let (entries, _) = offsets.as_chunks::<OFFSET>();
         let mut last = 0;
         let mut are_rising = entries.first() == Some(&[0; OFFSET]);
-        // Without a way out of the loop, several are compared at once.
+        // The loop has no early exit, so that the compiler can vectorize it.
         for &entry in entries {
             let offset = u64::from_ne_bytes(entry);
             are_rising &= last <= offset;
@@ -48,8 +49,8 @@ impl<'a> Variable<'a> {
         Ok(Self { offsets, payload })
     }
 
-    /// How many elements there are in `bytes`, if these are offsets and a payload: only one number of offsets ends
-    /// where the payload does.
+    /// Returns the number of elements in `bytes`, if these are offsets and a payload. Only one number of offsets ends
+    /// at the end of the payload.
     pub(crate) fn count_in(bytes: &[u8]) -> Option<usize> {
         let mut last = 0;
         for (count, entry) in bytes.chunks_exact(OFFSET).enumerate() {
@@ -66,17 +67,17 @@ impl<'a> Variable<'a> {
         None
     }
 
-    /// Bytes of offsets and payload.
+    /// Returns the size of offsets and payload in bytes.
     pub(crate) fn size(&self) -> usize {
         self.offsets.len() + self.payload.len()
     }
 
-    /// The element at this position.
+    /// Returns the bytes of the element at this position.
     pub(crate) fn element(&self, position: usize) -> &'a [u8] {
         &self.payload[self.offset(position)..self.offset(position + 1)]
     }
 
-    /// The bytes of elements that follow one another, and where they begin in the payload.
+    /// Returns the bytes of consecutive elements, and their offset in the payload.
     fn run(&self, from: usize, count: usize) -> (usize, &'a [u8]) {
         let start = self.offset(from);
         (start, &self.payload[start..self.offset(from + count)])
@@ -87,13 +88,14 @@ impl<'a> Variable<'a> {
         usize::try_from(read(&self.offsets[at..at + OFFSET])).unwrap_or(usize::MAX)
     }
 
-    /// Bytes that offsets and payload of these runs take together: where each begins, and how many elements it has.
+    /// Returns the total size in bytes of offsets and payload of the given runs: each has a first position and a number
+    /// of elements.
     pub(crate) fn size_of_runs(&self, runs: &[(usize, usize)]) -> Option<usize> {
         let sizes = runs.iter().map(|&(from, count)| count * OFFSET + self.run(from, count).1.len());
         sizes.chain([OFFSET]).try_fold(0usize, usize::checked_add)
     }
 
-    /// Writes offsets and payload of these runs, one after the other, to memory of just their size.
+    /// Writes the offsets and payload of these runs, in order, to memory of exactly their size.
     pub(crate) fn copy_runs(&self, runs: &[(usize, usize)], target: &mut [u8]) {
         let count: usize = runs.iter().map(|(_, count)| count).sum();
         let (offsets, payload) = target.split_at_mut((count + 1) * OFFSET);
@@ -114,7 +116,7 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// From `layout` to C order when `decoding`, else back.
+    /// Reorders the elements from `layout` to C order if `decoding`, otherwise from C order to `layout`.
     pub(crate) fn reordered(
         &self,
         array: &ArrayRepresentation,
@@ -131,8 +133,8 @@ impl<'a> Variable<'a> {
     }
 }
 
-/// Calls `visit` with the places of runs of elements of a strided box, in the cell and in the result, counted in
-/// elements, and with the length of the run.
+/// Calls `visit` for each run of elements of a strided box, with its position in the cell, its position in the result,
+/// and its length, all in elements.
 pub(crate) fn each_run(
     strided_box: &StridedBox,
     layout: &Layout,
@@ -141,7 +143,7 @@ pub(crate) fn each_run(
 ) {
     let mut counts: Vec<u64> = strided_box.runs().iter().map(|run| run.count as u64).collect();
     let mut length = 1;
-    // Neighbours along the last dimension that are neighbours on both sides are one run.
+    // Elements along the last dimension that are contiguous on both sides form one run.
     if let (Some(run), Some(count), Some(1), Some(1)) =
         (strided_box.runs().last(), counts.last_mut(), layout.strides.last(), strides.last())
         && run.step == 1
@@ -161,7 +163,7 @@ pub(crate) fn each_run(
     });
 }
 
-/// Which of the offsets does not rise from 0.
+/// Returns a message that names the first invalid offset.
 fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
     let mut last = 0;
     let count = entries.len() - 1;
@@ -172,14 +174,14 @@ fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
         }
         last = offset;
     }
-    format!("offsets of {count} elements do not rise")
+    format!("offsets of {count} elements are not ascending")
 }
 
-/// The offsets of elements of these sizes, in memory that has room for the elements.
+/// Returns the offsets of elements of these sizes, in a `Vec` with capacity for the elements.
 ///
 /// # Errors
 ///
-/// If the machine does not have the memory for them.
+/// If there is not enough memory.
 pub(crate) fn with_offsets(
     count: usize,
     sizes: impl Iterator<Item = usize> + Clone,
@@ -202,26 +204,26 @@ fn read(entry: &[u8]) -> u64 {
     entry.try_into().map_or(0, u64::from_ne_bytes)
 }
 
-/// Elements that come together in any order; those that never come are the fill value.
+/// Collects elements of variable size in any order. Positions that are never set hold the fill value.
 #[derive(Debug)]
 pub(crate) struct Assembly {
-    /// Start and end in `payload`; [`FILL`] is the fill value.
+    /// The start and end of each element in `payload`; [`FILL`] for the fill value.
     places: Vec<(usize, usize)>,
     payload: Vec<u8>,
     fill: Vec<u8>,
 }
 
-/// The place of an element that never came: no payload is so large.
+/// The place of an element that holds the fill value. No payload is that large.
 const FILL: (usize, usize) = (usize::MAX, usize::MAX);
 
 impl Assembly {
-    /// An assembly for the elements of `array`.
+    /// Returns an assembly for the elements of `array`.
     pub(crate) fn new(array: &ArrayRepresentation) -> Result<Self, CodecError> {
         let count = array.element_count().ok_or_else(|| CodecError::corrupt("too many elements"))?;
         Self::with_count(count, array.fill_value.bytes())
     }
 
-    /// An assembly for `count` elements.
+    /// Returns an assembly for `count` elements.
     pub(crate) fn with_count(count: usize, fill: &[u8]) -> Result<Self, CodecError> {
         let mut places = Vec::new();
         places.try_reserve_exact(count).map_err(CodecError::corrupt)?;
@@ -229,14 +231,14 @@ impl Assembly {
         Ok(Self { places, payload: Vec::new(), fill: fill.to_vec() })
     }
 
-    /// Puts an element at its position; the last one that came stays.
+    /// Sets the element at a position. The last call wins.
     pub(crate) fn put(&mut self, position: usize, element: &[u8]) {
         let start = self.payload.len();
         self.payload.extend_from_slice(element);
         self.places[position] = (start, self.payload.len());
     }
 
-    /// Puts `count` elements from number `from` on at the positions from `position` on.
+    /// Sets `count` elements, starting at `position`, to the `elements` starting at `from`.
     pub(crate) fn put_run(&mut self, position: usize, elements: &Variable<'_>, from: usize, count: usize) {
         let (first, run) = elements.run(from, count);
         let before = self.payload.len();
@@ -249,12 +251,12 @@ impl Assembly {
         }
     }
 
-    /// Makes elements the fill value again.
+    /// Resets elements to the fill value.
     pub(crate) fn clear(&mut self, position: usize, count: usize) {
         self.places[position..position + count].fill(FILL);
     }
 
-    /// The element at a position, as it is now.
+    /// Returns the current element at a position.
     pub(crate) fn element(&self, position: usize) -> &[u8] {
         self.bytes(self.places[position])
     }
@@ -263,14 +265,14 @@ impl Assembly {
         if place == FILL { &self.fill } else { &self.payload[place.0..place.1] }
     }
 
-    /// Offsets and payload.
+    /// Returns the offsets and the payload.
     pub(crate) fn finish(&self) -> Result<Vec<u8>, CodecError> {
         let sizes = self.places.iter().map(|&place| match place {
             FILL => self.fill.len(),
             (start, end) => end - start,
         });
         let mut bytes = with_offsets(self.places.len(), sizes)?;
-        // What came together is copied at once.
+        // Elements that are contiguous in the payload are copied together.
         let is_next = |one: &(usize, usize), other: &(usize, usize)| one.1 == other.0 && *other != FILL;
         for run in self.places.chunk_by(is_next) {
             if let (Some(&first), Some(&last)) = (run.first(), run.last()) {

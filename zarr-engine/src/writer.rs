@@ -1,11 +1,11 @@
 //! Writes elements: plan, gather, encode, store.
 //!
-//! The plan tells which chunks the elements belong to. Each of them becomes a [`Job`]: the elements are gathered in the
-//! order in which they are stored, encoded, and stored under the lock of the chunk. A chunk of which only a part is written
-//! is fetched and decoded first.
+//! The plan lists the chunks to which the elements belong. Each chunk becomes a [`Job`]: the elements are gathered in
+//! storage order, encoded, and stored while the chunk is locked. A chunk that is written partially is fetched and
+//! decoded first.
 //!
-//! With a store on this machine, a thread does all of that for one chunk after another. With a far store, some threads
-//! encode, and others store what is encoded: see `far`.
+//! With a local store, a thread does all of this for one chunk after another. With a remote store, some threads encode
+//! and others store the encoded chunks: see `far`.
 
 mod encode;
 mod far;
@@ -36,7 +36,7 @@ struct Write<'w> {
     array: &'w StoredArray,
     plan: &'w Plan<'w>,
     source: Source<'w>,
-    /// Elements of the source from one to the next, per dimension of the array.
+    /// The strides of the source in elements, per dimension of the array.
     strides: &'w [usize],
 }
 
@@ -52,7 +52,7 @@ impl StoredArray {
         }
     }
 
-    /// The value of a whole chunk of this shape, given all its elements; `None` if it is not to be stored.
+    /// Returns the value of a whole chunk of this shape, given all its elements; `None` if it should not be stored.
     pub(crate) fn encode_value(
         &self,
         index: &[u64],
@@ -96,7 +96,7 @@ impl<'w> Write<'w> {
         let has_shards = array.resolved.chain.shard().is_some() && threads > 1;
         let left = AtomicUsize::new(self.plan.len());
         array.for_each(self.plan.len(), total, |number| {
-            // Each thread writes its own shards. Threads that have finished help with the last ones.
+            // Each thread writes its own shards. Threads that have finished help with the last shards.
             let is_last = has_shards && left.fetch_sub(1, Ordering::Relaxed) <= threads;
             let encode_on = if is_last { EncodeOn::ContextThreads } else { EncodeOn::OneThread };
             self.with_elements(number, |elements| {
@@ -121,7 +121,7 @@ impl<'w> Write<'w> {
 }
 
 impl StoredArray {
-    /// Writes a whole chunk. Only storing it is under the lock.
+    /// Writes a whole chunk. The lock is held only while it is stored.
     fn write_whole(&self, job: &Job<'_>) -> Result<(), Error> {
         self.with_memory(
             job.needing(),
@@ -134,14 +134,14 @@ impl StoredArray {
         )
     }
 
-    /// Writes a part of a chunk: fetches, decodes, changes and stores it under its lock.
+    /// Writes a part of a chunk: fetches, decodes, changes and stores it while it is locked.
     fn write_part(&self, job: &Job<'_>) -> Result<(), Error> {
         let need = |allowance| self.need_of_writing(job, allowance);
         self.with_memory(job.needing(), need, |scratch, allowance| {
             let pre_encoded = self.pre_encoded(job, &mut scratch.written)?;
             // The stored bytes are needed until the new value is complete.
             let mut buffer = mem::take(&mut scratch.encoded);
-            // All work under the lock is done on this thread.
+            // While the lock is held, all work is done on this thread.
             let _chunk_lock = self.lock(job.chunk);
             let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
             let got = self.get_once(job.chunk, ByteRange::Full, &mut output)?;

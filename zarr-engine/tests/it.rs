@@ -1,5 +1,5 @@
-//! A model of the locks of nodes: a scheduler runs threads in many orders, and finds those that wait without end or change
-//! one thing at the same time.
+//! A model of the node locks: a scheduler runs threads in many orders, and finds deadlocks and unprotected concurrent
+//! changes.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -11,7 +11,7 @@ use shuttle::thread;
 #[path = "../src/locks/nodes.rs"]
 mod nodes;
 
-/// What the locks are made of here.
+/// The lock types in this model.
 mod sync {
     pub(super) use shuttle::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
     pub(super) use std::sync::PoisonError;
@@ -19,10 +19,10 @@ mod sync {
 
 use nodes::{Hold, NodeLocks};
 
-/// Orders of threads that are tried.
+/// Number of thread orders that are tried.
 const ORDERS: usize = 2000;
 
-/// A value that is read and written in two steps, so that threads that are not kept apart lose changes.
+/// A value that is read and written in two steps, so that unsynchronized threads lose changes.
 #[derive(Default)]
 struct Document(AtomicUsize);
 
@@ -38,7 +38,7 @@ impl Document {
     }
 }
 
-/// Two nodes below one group, which has copies of their documents.
+/// Two nodes below one group that has copies of their documents.
 #[derive(Default)]
 struct Tree {
     group: Document,
@@ -56,14 +56,14 @@ fn change_node(locks: &NodeLocks, tree: &Tree, number: usize) {
     tree.copies.add_one();
 }
 
-/// Changes the group itself, whose document has the copies.
+/// Changes the group itself, whose document contains the copies.
 fn change_group(locks: &NodeLocks, tree: &Tree) {
     let _held = locks.lock([(GROUP, Hold::Exclusive)]);
     tree.group.add_one();
     tree.copies.add_one();
 }
 
-/// Changes both nodes in one call, as many arrays are created.
+/// Changes both nodes in one call, as when several arrays are created.
 fn change_both(locks: &NodeLocks, tree: &Tree) {
     let shared = [(GROUP, Hold::Shared), (GROUP, Hold::Shared)];
     let _held = locks.lock(shared.into_iter().chain([(2, Hold::Exclusive), (1, Hold::Exclusive)]));
@@ -72,7 +72,7 @@ fn change_both(locks: &NodeLocks, tree: &Tree) {
     tree.copies.add_one();
 }
 
-/// With this number of locks: where there are few, nodes share them.
+/// Runs the model with `count` locks. With few locks, nodes share them.
 fn run(count: usize) {
     let locks = Arc::new(NodeLocks::new(count));
     let tree = Arc::new(Tree::default());
@@ -96,7 +96,7 @@ fn run(count: usize) {
 }
 
 #[test]
-fn no_change_is_lost_and_no_thread_waits_without_end() {
+fn loses_no_change_and_never_deadlocks() {
     for count in [1, 2, 3, 64] {
         shuttle::check_random(move || run(count), ORDERS);
         shuttle::check_pct(move || run(count), ORDERS, 3);

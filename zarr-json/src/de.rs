@@ -16,8 +16,8 @@ use crate::printable;
 
 /// Deserializes a `T`.
 ///
-/// An integer type takes integer texts only: `1.0` and `1e3` are errors. A float type takes every number
-/// in its range. Structs come from objects, enums from a string or from an object with one member.
+/// An integer type accepts only integer texts: `1.0` and `1e3` are errors. A float type accepts every number in its
+/// range. Structs are deserialized from objects, enums from a string or from an object with one member.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub enum DeFault {
 }
 
 impl DeError {
-    /// The same error outside of the member or element `step`.
+    /// Returns the error for the parent, with `step` as the member or element.
     fn inside(self, step: &str) -> Self {
         Self { path: inside(step, &self.path), ..self }
     }
@@ -115,8 +115,8 @@ impl de::Error for DeError {
     }
 }
 
-/// The name of the newtype that a [`Value`] requests. The deserializer of this crate passes each number as an
-/// enum with this variant and the text as its content. Other deserializers ignore the name.
+/// The name of the newtype that a [`Value`] requests. For this name, the deserializer of this crate passes a number
+/// as an enum with this variant and the text as content. Other deserializers ignore the name.
 pub(crate) const EXACT_VALUE: &str = "zarr_json::Value";
 
 /// The name of the newtype that a [`Number`] requests.
@@ -173,7 +173,7 @@ impl<'de> Deserializer<'de> for &'de Value {
         }
     }
 
-    /// From an object only: an array has no names to check.
+    /// Deserializes only from an object, because an array has no names to check.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -302,7 +302,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DeError> {
         let Some((name, value)) = self.member.take() else {
-            return Err(de::Error::custom("the value of a member was asked for before its name"));
+            return Err(de::Error::custom("the value of a member was requested before its name"));
         };
         seed.deserialize(value).map_err(|error| error.inside(name))
     }
@@ -319,7 +319,7 @@ struct Variant<'de> {
 }
 
 impl<'de> Variant<'de> {
-    /// Passes the content to `read`, and adds its place to errors.
+    /// Passes the content to `read` and adds the place to errors.
     fn read<T>(
         self,
         expected: &str,

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// The magnitude of a finite number, `0.DIGITS` × 10^`exponent`. Zero has no digits and the least exponent.
+/// The magnitude of a finite number, `0.DIGITS` × 10^`exponent`. Zero has no digits and the smallest exponent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     /// The first and the last digit are not zero.
@@ -11,7 +11,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads the text of a JSON number, without its sign. `None` if its exponent does not fit 64 bits.
+    /// Parses the text of a JSON number and ignores its sign. `None` if the exponent does not fit 64 bits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('-');
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -33,7 +33,7 @@ impl Decimal {
         Some(self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)))
     }
 
-    /// The integer, if it is an integer below 2^127.
+    /// Returns the value, if it is an integer below 2^127.
     pub(super) fn integer(&self) -> Option<i128> {
         let Self { digits, exponent } = self;
         if digits.is_empty() {

@@ -53,7 +53,7 @@ pub use write::{WriteError, to_item, to_printable_pretty, to_vec, to_vec_pretty}
 #[macro_export]
 macro_rules! json {
     (null) => { $crate::Value::Null };
-    // Without recursion where every element is one token, since recursion in macros is limited.
+    // Avoids recursion if every element is a single token, because macro recursion is limited.
     ([$($element:tt),* $(,)?]) => { $crate::Value::Array(vec![$($crate::json!($element)),*]) };
     ([$($elements:tt)+]) => { $crate::Value::Array($crate::json!(@elements [] $($elements)+)) };
     ({$($name:tt : $value:tt),* $(,)?}) => { $crate::json!(@object [$(($name, $crate::json!($value)),)*]) };
@@ -126,68 +126,68 @@ pub enum Value {
 }
 
 impl Value {
-    /// Whether this is `null`.
+    /// Checks whether this is `null`.
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// The boolean, if this is one.
+    /// Returns the boolean, if this is one.
     #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The number, if this is one.
+    /// Returns the number, if this is one.
     #[inline]
     pub fn as_number(&self) -> Option<&Number> {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
-    /// The number as [`Number::as_u64`].
+    /// Returns the number as [`Number::as_u64`] does.
     #[inline]
     pub fn as_u64(&self) -> Option<u64> {
         self.as_number()?.as_u64()
     }
 
-    /// The number as [`Number::as_i64`].
+    /// Returns the number as [`Number::as_i64`] does.
     #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
 
-    /// The number as [`Number::as_f64`].
+    /// Returns the number as [`Number::as_f64`] does.
     #[inline]
     pub fn as_f64(&self) -> Option<f64> {
         self.as_number()?.as_f64()
     }
 
-    /// The string, if this is one.
+    /// Returns the string, if this is one.
     #[inline]
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(string) = self { Some(string) } else { None }
     }
 
-    /// The elements, if this is an array.
+    /// Returns the elements, if this is an array.
     #[inline]
     pub fn as_array(&self) -> Option<&[Value]> {
         if let Self::Array(elements) = self { Some(elements) } else { None }
     }
 
-    /// The object, if this is one.
+    /// Returns the object, if this is one.
     #[inline]
     pub fn as_object(&self) -> Option<&Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// The object, if this is one.
+    /// Returns the object, if this is one.
     #[inline]
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// The kind of value, as a message names it: "null", "a boolean", "a number", "a string", "an array"
-    /// or "an object".
+    /// Returns the kind of value for messages: "null", "a boolean", "a number", "a string", "an array" or "an
+    /// object".
     pub fn kind_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -208,7 +208,7 @@ impl Value {
         }
     }
 
-    /// The JSON pointer of the first bare `NaN`, `Infinity` or `-Infinity` in this value, if there is one.
+    /// Returns the JSON pointer of the first bare `NaN`, `Infinity` or `-Infinity` in this value, if there is one.
     ///
     /// Only [`ParseOptions::bare_non_finite`] accepts them.
     pub fn find_non_finite(&self) -> Option<String> {
@@ -231,7 +231,7 @@ impl From<&str> for Value {
     }
 }
 
-/// Conversions of the types that one variant holds.
+/// Implements conversions of the types that one variant contains.
 macro_rules! from_content {
     ($($variant:ident: $type:ty),*) => {$(
         impl From<$type> for Value {
@@ -243,7 +243,7 @@ macro_rules! from_content {
 }
 from_content!(Bool: bool, Number: Number, String: String, Array: Vec<Value>, Object: Object);
 
-/// Conversions of integers.
+/// Implements conversions of integers.
 macro_rules! from_integer {
     ($($type:ty),*) => {$(
         impl From<$type> for Value {
@@ -255,10 +255,10 @@ macro_rules! from_integer {
 }
 from_integer!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 
-/// Conversions of floats.
+/// Implements conversions of floats.
 macro_rules! from_float {
     ($($type:ty: $number:ident),*) => {$(
-        /// The shortest text that parses to the same float. NaN and infinities become the strings "NaN",
+        /// Converts to the shortest text that parses to the same float. NaN and infinities become the strings "NaN",
         /// "Infinity" and "-Infinity", as in fill values. The payload of a NaN is lost.
         impl From<$type> for Value {
             fn from(float: $type) -> Self {
@@ -274,28 +274,28 @@ macro_rules! from_float {
 }
 from_float!(f32: from_f32, f64: from_f64);
 
-/// An array.
+/// Collects an array.
 impl<T: Into<Value>> FromIterator<T> for Value {
     fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
         Self::Array(elements.into_iter().map(Into::into).collect())
     }
 }
 
-/// An object. If a name occurs twice, the last value replaces the first.
+/// Creates an object. If a name occurs twice, the last value replaces the first.
 impl<K: AsRef<str>, V: Into<Value>, const COUNT: usize> From<[(K, V); COUNT]> for Value {
     fn from(members: [(K, V); COUNT]) -> Self {
         Self::Object(members.into())
     }
 }
 
-/// An object. If a name occurs twice, the last value replaces the first.
+/// Collects an object. If a name occurs twice, the last value replaces the first.
 impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Value {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         Self::Object(members.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 }
 
-/// The JSON pointer (RFC 6901) of the value at `path` in the member or element `step`.
+/// Returns the JSON pointer (RFC 6901) of the value at `path` in the member or element `step`.
 ///
 /// Long names are truncated. Otherwise each remark could have a path as long as the document.
 fn inside(step: &str, path: &str) -> String {
@@ -307,7 +307,7 @@ fn inside(step: &str, path: &str) -> String {
 /// The maximum length of a name in a path, in bytes.
 const MAX_STEP: usize = 200;
 
-/// Writes "at /shape/0: " before a message; nothing for the whole document.
+/// Writes a prefix such as "at /shape/0: ", or nothing for the whole document.
 fn write_place(f: &mut std::fmt::Formatter<'_>, path: &str) -> std::fmt::Result {
     if path.is_empty() { Ok(()) } else { write!(f, "at {}: ", printable(path)) }
 }

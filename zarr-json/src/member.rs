@@ -10,12 +10,12 @@ use super::{ParseError, Value};
 pub struct Member {
     /// `None` if the document does not have the member or is not an object.
     pub value: Option<Value>,
-    /// Whether [`parse()`](super::parse()) has no remarks on the document. If it has, it may return another value.
+    /// Whether [`parse()`](super::parse()) has no remarks on the document. Otherwise it may return another value.
     pub is_plain: bool,
 }
 
-/// Reads a document as [`parse()`](super::parse()) does, but retains only its member `name`, which takes a
-/// fraction of the time.
+/// Reads a document as [`parse()`](super::parse()) does, but retains only the member `name`. This takes a fraction of
+/// the time.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> Result<
     Ok(Member { value, is_plain: remarks.is_empty() && !names.occur_twice })
 }
 
-/// Consumes the next value, inside of `depth` arrays and objects.
+/// Consumes the next value, which is inside `depth` arrays and objects.
 fn skip<'t>(parser: &mut Parser<'t>, names: &mut Names<'t>, depth: usize) -> Result<(), Fault> {
     match parser.next() {
         Some(b'{') => {
@@ -83,7 +83,7 @@ struct Names<'t> {
 const FEW: usize = 16;
 
 impl Names<'_> {
-    /// Removes the names of the innermost object, which begin at `first`, and returns their number.
+    /// Removes the names of the innermost object, which start at `first`, and returns their number.
     fn close(&mut self, first: usize) -> usize {
         let closed = self.open.len() - first;
         let mut names = &mut self.open[first..];
@@ -123,12 +123,12 @@ mod tests {
                 assert_eq!(alone, whole, "{text}");
                 None
             }
-            (alone, whole) => panic!("{text}: {alone:?}, and of the whole {whole:?}"),
+            (alone, whole) => panic!("{text}: {alone:?}, but the whole document: {whole:?}"),
         }
     }
 
     #[test]
-    fn what_is_not_kept_is_read_to_the_same_faults_and_remarks() {
+    fn discarded_members_cause_the_same_errors_and_remarks() {
         let many = |last: usize| {
             let names: Vec<_> = (0..=last).map(|name| format!("\"{}\": {name}", name % 300)).collect();
             format!("{{\"x\": [{{{}}}], \"m\": 7}}", names.join(", "))

@@ -6,26 +6,25 @@ use super::{Number, Value};
 
 /// The memory limit of a document, per byte of the limit of its size.
 const RATIO: usize = 4;
-/// The least memory limit of a document.
+/// The minimum memory limit of a document.
 const SMALLEST: usize = 1 << 20;
 /// The overhead of an allocation: metadata of the allocator, and rounding.
 const OVERHEAD: usize = 16;
 
 /// Counts the memory of the values of one document while it is read, and fails at a limit.
 ///
-/// Values need more memory than their text: an element of an array has 32 bytes, and `0,` has two. Readers of
-/// documents build arrays and objects with these methods, so that the sender of a document cannot determine
-/// their memory.
+/// Values need more memory than their text: an array element has 32 bytes, but `0,` has two. Readers build arrays and
+/// objects with these methods, so the sender of a document cannot cause unlimited memory use.
 #[derive(Debug)]
 pub struct ValueMemory {
     left: usize,
     limit: usize,
 }
 
-/// The values of a document need more memory than the limit.
+/// The error for values that need more memory than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "its values take more than {limit} bytes of memory: the limit is four times the limit of a document's size"
+    "its values need more than {limit} bytes of memory: the limit is four times the limit of a document's size"
 )]
 pub struct TooMuchMemory {
     /// The limit in bytes.
@@ -33,14 +32,14 @@ pub struct TooMuchMemory {
 }
 
 impl ValueMemory {
-    /// For documents of at most `size` bytes: four times the size plus 1 MiB.
+    /// Creates a counter for documents of at most `size` bytes, with a limit of four times the size plus 1 MiB.
     #[must_use]
     pub fn of_documents(size: usize) -> Self {
         let limit = size.saturating_mul(RATIO).saturating_add(SMALLEST);
         Self { left: limit, limit }
     }
 
-    /// The value of a string.
+    /// Returns the value of a string.
     ///
     /// # Errors
     ///
@@ -51,7 +50,7 @@ impl ValueMemory {
         Ok(Value::String(text))
     }
 
-    /// The value of a number.
+    /// Returns the value of a number.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ impl ValueMemory {
         Ok(())
     }
 
-    /// The value of an array with elements that [`ValueMemory::push`] appended.
+    /// Returns the value of an array with elements that [`ValueMemory::push`] appended.
     ///
     /// # Errors
     ///
@@ -102,7 +101,7 @@ impl ValueMemory {
         self.take(more.saturating_add(name.len()).saturating_add(allocated(Text::heap_size_of(name))))
     }
 
-    /// The value of an object with members that [`ValueMemory::append`] added.
+    /// Returns the value of an object with members that [`ValueMemory::append`] added.
     ///
     /// # Errors
     ///
@@ -131,7 +130,7 @@ impl ValueMemory {
     }
 }
 
-/// The memory of an allocation of `size` bytes.
+/// Returns the memory of an allocation of `size` bytes.
 fn allocated(size: usize) -> usize {
     if size == 0 { 0 } else { size.saturating_add(OVERHEAD) }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use super::decimal::Decimal;
 use super::text::Text;
 
-/// Every number with this count of digits is below 2^64.
+/// The maximum number of digits with which every number is below 2^64.
 const MAX_U64_DIGITS: usize = 19;
 
 /// A JSON number, stored as its text: 2^64 - 1, `-0.0` and `1e400` are exact.
@@ -18,17 +18,18 @@ const MAX_U64_DIGITS: usize = 19;
 pub struct Number(Text);
 
 impl Number {
-    /// Parses a text that is one JSON number. `None` for other texts, also for `NaN` and infinities.
+    /// Parses a text that is one JSON number. `None` for other texts, including `NaN` and infinities.
     pub fn parse(text: &str) -> Option<Self> {
         (scan(text.as_bytes()) == Ok(text.len())).then(|| Self(text.into()))
     }
 
-    /// The shortest text that parses to `value`: `1.0`, `-0.0`, `0.1`, `1e300`. `None` for NaN and infinities.
+    /// Returns the shortest text that parses to `value`: `1.0`, `-0.0`, `0.1`, `1e300`. `None` for NaN and
+    /// infinities.
     pub fn from_f64(value: f64) -> Option<Self> {
         value.is_finite().then(|| Self(format!("{value:?}").as_str().into()))
     }
 
-    /// The shortest text that parses to `value` as an `f32`. `None` for NaN and infinities.
+    /// Returns the shortest text that parses to `value` as an `f32`. `None` for NaN and infinities.
     pub fn from_f32(value: f32) -> Option<Self> {
         value.is_finite().then(|| Self(format!("{value:?}").as_str().into()))
     }
@@ -38,35 +39,35 @@ impl Number {
         if BARE_TOKENS.contains(&text) { Some(Self(text.into())) } else { Self::parse(text) }
     }
 
-    /// From a text that [`scan`] accepted, or one of [`BARE_TOKENS`].
+    /// Creates a number from a text that [`scan`] accepted, or from one of [`BARE_TOKENS`].
     pub(super) fn from_checked(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The size of the allocation.
+    /// Returns the size of the allocation.
     pub(super) fn heap_size(&self) -> usize {
         self.0.heap_size()
     }
 
-    /// The text in the document.
+    /// Returns the text of the number as in the document.
     #[inline]
     pub fn text(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Whether the text does not have a fraction or an exponent: `1` is an integer, `1.0` and `1e3` are not.
+    /// Checks whether the text has neither a fraction nor an exponent: `1` is an integer, `1.0` and `1e3` are not.
     #[inline]
     pub fn is_integer(&self) -> bool {
         self.0.as_bytes().iter().all(|byte| *byte == b'-' || byte.is_ascii_digit())
     }
 
-    /// Whether this is a JSON number, and not a bare `NaN`, `Infinity` or `-Infinity`.
+    /// Checks whether this is a JSON number, and not a bare `NaN`, `Infinity` or `-Infinity`.
     pub fn is_finite_token(&self) -> bool {
         // Every other number ends in a digit.
         self.0.as_bytes().last().is_some_and(u8::is_ascii_digit)
     }
 
-    /// The value, if the text is an integer that fits. `-0` is 0.
+    /// Returns the value, if the text is an integer that fits. `-0` is 0.
     #[inline]
     pub fn as_u64(&self) -> Option<u64> {
         let digits = self.0.as_bytes();
@@ -76,55 +77,55 @@ impl Number {
         Some(digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')))
     }
 
-    /// The value, if the text is an integer that fits. `-0` is 0.
+    /// Returns the value, if the text is an integer that fits. `-0` is 0.
     pub fn as_i64(&self) -> Option<i64> {
         self.text().parse().ok()
     }
 
-    /// The value, if the text is an integer that fits. `-0` is 0.
+    /// Returns the value, if the text is an integer that fits. `-0` is 0.
     pub fn as_i128(&self) -> Option<i128> {
         self.text().parse().ok()
     }
 
-    /// The value, if the text is an integer that fits.
+    /// Returns the value, if the text is an integer that fits.
     pub(super) fn as_u128(&self) -> Option<u128> {
         self.text().parse().ok()
     }
 
-    /// The nearest `f64`, rounded once from the text. It is infinite beyond the range of `f64`, and the value
-    /// of a bare token.
+    /// Returns the nearest `f64`, rounded once from the text: an infinity beyond the range of `f64`, and the value of
+    /// a bare token.
     pub fn as_f64(&self) -> Option<f64> {
         self.text().parse().ok()
     }
 
-    /// The nearest `f32`, rounded once from the text and not through `f64`.
+    /// Returns the nearest `f32`, rounded once from the text, not through `f64`.
     pub fn as_f32(&self) -> Option<f32> {
         self.text().parse().ok()
     }
 
-    /// The integer in any notation, also `1.0` and `1e3`, if it is between -2^127 and 2^127.
+    /// Returns the integer in any notation, such as `1.0` and `1e3`, if it is between -2^127 and 2^127.
     pub fn to_integer(&self) -> Option<i128> {
         let magnitude = Decimal::parse(self.text())?.integer()?;
         Some(if self.text().starts_with('-') { -magnitude } else { magnitude })
     }
 
-    /// Compares the magnitude of the number with that of `float`, without rounding. It decides between two
-    /// values when a caller rounds to a type that is narrower than `f64`.
+    /// Compares the magnitude of the number with that of `float`, without rounding. A caller that rounds to a type
+    /// narrower than `f64` can use this to decide between two values.
     ///
-    /// `float` is not zero and is a multiple of 2^-140. `None` for an exponent that does not fit 64 bits.
+    /// `float` must not be zero and must be a multiple of 2^-140. `None` for an exponent that does not fit 64 bits.
     pub fn compare_magnitude(&self, float: f64) -> Option<Ordering> {
         Decimal::parse(self.text())?.compare(float)
     }
 }
 
-/// The text, also of bare tokens.
+/// Prints the text, including bare tokens.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
     }
 }
 
-/// Conversions of integers to their decimal text.
+/// Implements conversions of integers to their decimal text.
 macro_rules! from_integer {
     ($($type:ty),*) => {$(
         impl From<$type> for Number {
@@ -148,7 +149,7 @@ pub(super) enum NumberFault {
     NoDigit(usize),
 }
 
-/// The length of the number at the start of `bytes`.
+/// Returns the length of the number at the start of `bytes`.
 pub(super) fn scan(bytes: &[u8]) -> Result<usize, NumberFault> {
     let integer = usize::from(bytes.first() == Some(&b'-'));
     let mut end = digits(bytes, integer)?;
@@ -165,7 +166,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<usize, NumberFault> {
     Ok(end)
 }
 
-/// The end of the digits at `start`. There must be at least one.
+/// Returns the end of the digits at `start`. There must be at least one.
 fn digits(bytes: &[u8], start: usize) -> Result<usize, NumberFault> {
     let count = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     if count == 0 { Err(NumberFault::NoDigit(start)) } else { Ok(start + count) }

@@ -15,7 +15,10 @@ use super::text::Text;
 pub struct Object {
     members: Vec<(Text, Value)>,
     /// The position of every name, if there are too many members for a linear search.
-    #[expect(clippy::box_collection, reason = "few objects have one, and the box keeps every value small")]
+    #[expect(
+        clippy::box_collection,
+        reason = "few objects have an index, and the box keeps all values small"
+    )]
     index: Option<Box<HashMap<Box<str>, usize>>>,
 }
 
@@ -23,36 +26,36 @@ pub struct Object {
 const MAX_UNINDEXED: usize = 32;
 
 impl Object {
-    /// An object without members.
+    /// Creates an object without members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     #[inline]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there are no members.
+    /// Checks whether there are no members.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Whether there is a member with this name.
+    /// Checks whether there is a member with this name.
     #[inline]
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_some()
     }
 
-    /// The value of the member with this name.
+    /// Returns the value of the member with this name.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Value> {
         Some(&self.members[self.position(name)?].1)
     }
 
-    /// The value of the member with this name.
+    /// Returns the value of the member with this name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let position = self.position(name)?;
         Some(&mut self.members[position].1)
@@ -75,7 +78,7 @@ impl Object {
             index.insert(name.into(), self.members.len());
         }
         if self.members.len() == self.members.capacity() {
-            // Most objects have one member or two.
+            // Most objects have one or two members.
             self.members.reserve_exact(self.members.len().max(1));
         }
         self.members.push((name.into(), value));
@@ -84,7 +87,7 @@ impl Object {
         }
     }
 
-    /// The size of the allocations of this object, without those of values and long names.
+    /// Returns the size of this object's allocations, without those of values and long names.
     #[inline]
     pub(super) fn heap_size(&self) -> usize {
         /// The size of an entry of the index: the name, its position, and a control byte.
@@ -110,36 +113,36 @@ impl Object {
         Some(self.members.remove(position).1)
     }
 
-    /// The members in order.
+    /// Iterates over the members in order.
     #[inline]
     pub fn iter(&self) -> Iter<'_> {
         Iter(self.members.iter())
     }
 
-    /// The names in order.
+    /// Iterates over the names in order.
     #[inline]
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The values in order.
+    /// Iterates over the values in order.
     #[inline]
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.members.iter().map(|(_, value)| value)
     }
 
-    /// The values in order.
+    /// Iterates over the values in order.
     pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
         self.members.iter_mut().map(|(_, value)| value)
     }
 
-    /// The members whose names are not among `names`, in order.
+    /// Iterates over the members whose names are not in `names`, in order.
     #[inline]
     pub fn except<'a, 'n>(
         &'a self,
         names: &'n [&'n str],
     ) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a, 'n> {
-        // Comparing bytes does not validate the names.
+        // Comparing bytes avoids validating the names.
         let is_other = |name: &Text| !names.iter().any(|other| other.as_bytes() == name.as_bytes());
         let others = self.members.iter().filter(move |(name, _)| is_other(name));
         others.map(|(name, value)| (name.as_str(), value))
@@ -167,7 +170,7 @@ impl PartialEq for Object {
 
 impl Eq for Object {}
 
-/// The value of the member with this name; null if there is none.
+/// Returns the value of the member with this name, or null if there is none.
 impl Index<&str> for Object {
     type Output = Value;
 
@@ -177,7 +180,7 @@ impl Index<&str> for Object {
     }
 }
 
-/// If a name occurs twice, the last value replaces the first.
+/// Collects members. If a name occurs twice, the last value replaces the first.
 impl<K: AsRef<str>, V: Into<Value>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         let mut object = Self::new();

@@ -9,17 +9,17 @@ use super::parse_error::{ParseError, ParseErrorKind};
 use super::{Number, Object, Value, inside};
 use crate::printable;
 
-/// The deepest nesting of arrays and objects that any [`Limits`] allow.
+/// The maximum nesting of arrays and objects, regardless of the [`Limits`].
 pub const MAX_DEPTH: usize = 512;
 
-/// The largest number of remarks of a [`Parsed`]. Further remarks are dropped.
+/// The maximum number of remarks in a [`Parsed`]. Further remarks are dropped.
 pub const MAX_REMARKS: usize = 100;
 
 /// The limits of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The length of the text in bytes; 16 MiB by default. The memory of the values is limited to four times as
-    /// much plus 1 MiB: [`ValueMemory`].
+    /// The length of the text in bytes; 16 MiB by default. The memory of the values is limited to four times this
+    /// length plus 1 MiB (see [`ValueMemory`]).
     pub bytes: usize,
     /// The nesting of arrays and objects; 128 by default, at most [`MAX_DEPTH`].
     pub depth: usize,
@@ -49,8 +49,7 @@ pub struct Parsed {
     pub remarks: Vec<Remark>,
 }
 
-/// Something about a document that a caller may refuse or accept. Names longer than 200 bytes are truncated in
-/// paths.
+/// A property of a document that a caller may refuse or accept. Names longer than 200 bytes are truncated in paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remark {
@@ -94,7 +93,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError>
     Ok(Parsed { value, remarks })
 }
 
-/// The result of `value` for the value of a document, and the remarks on the document.
+/// Reads a document with `value` and returns its result, with the remarks on the document.
 pub(super) fn read<'t, T>(
     bytes: &'t [u8],
     options: &ParseOptions,
@@ -127,7 +126,7 @@ static SPECIAL: [bool; 256] = {
     special
 };
 
-/// The offset of a fault in bytes, and the fault.
+/// The offset of a fault in bytes, and its kind.
 pub(super) type Fault = (usize, ParseErrorKind);
 
 /// The byte order mark.
@@ -146,7 +145,7 @@ fn decode(bytes: &[u8], limit: usize) -> Result<&str, Fault> {
 
 pub(super) struct Parser<'t> {
     text: &'t str,
-    /// The number of parsed bytes; a character boundary whenever a method returns.
+    /// The number of parsed bytes; always at a character boundary when a method returns.
     at: usize,
     max_depth: usize,
     bare_non_finite: bool,
@@ -154,7 +153,7 @@ pub(super) struct Parser<'t> {
     memory: ValueMemory,
 }
 
-/// The place of a value: a linked list on the stack, so that a path is built only for remarks.
+/// The place of a value. It is a linked list on the stack, so that only remarks need to build a path.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'p> {
     Document,
@@ -163,7 +162,7 @@ pub(super) enum Place<'p> {
 }
 
 impl Place<'_> {
-    /// The JSON pointer.
+    /// Returns the JSON pointer.
     fn path(&self) -> String {
         let mut place = self;
         let mut path = String::new();
@@ -192,7 +191,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The value at the next character, inside of `depth` arrays and objects.
+    /// Parses the value at the next character, which is inside `depth` arrays and objects.
     pub(super) fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
         match self.next() {
             Some(b'{') => self.object(place, depth + 1),
@@ -207,7 +206,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The result of `count`, or a fault if the memory limit is exceeded.
+    /// Returns the result of `count`, or a fault if the memory limit is exceeded.
     pub(super) fn counted<T>(
         &mut self,
         count: impl FnOnce(&mut ValueMemory) -> Result<T, TooMuchMemory>,
@@ -311,7 +310,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A literal, a bare token or a number.
+    /// Parses a literal, a bare token or a number.
     fn word(&mut self, place: Place<'_>) -> Result<Value, Fault> {
         for (literal, value) in
             [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
@@ -362,7 +361,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A string with its quotes; borrowed if it does not have escapes.
+    /// Parses a string with its quotes. The result is borrowed if the string does not have escapes.
     pub(super) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.at += 1;
         let mut string = Cow::Borrowed(self.plain());
@@ -382,8 +381,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The characters of a string before the next special byte. Special bytes are ASCII, so that no character
-    /// is split.
+    /// Consumes the characters of a string before the next special byte. Special bytes are ASCII, so no character is
+    /// split.
     fn plain(&mut self) -> &'t str {
         let count = self.bytes().iter().take_while(|byte| !SPECIAL[usize::from(**byte)]).count();
         let plain = &self.rest()[..count];
@@ -391,7 +390,7 @@ impl<'t> Parser<'t> {
         plain
     }
 
-    /// The character of the next escape.
+    /// Consumes the next escape and returns its character.
     fn escape(&mut self) -> Result<char, Fault> {
         let start = self.at;
         let character = match self.bytes().get(1) {
@@ -423,7 +422,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The number in a `\u` escape.
+    /// Consumes a `\u` escape and returns its number.
     fn code_unit(&mut self) -> Result<u16, Fault> {
         let digits = self.rest().get(2..6).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
         let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
@@ -468,18 +467,18 @@ impl<'t> Parser<'t> {
         (self.at, kind)
     }
 
-    /// The fault `kind`, or a fault for a comment if a comment is next.
+    /// Returns the fault `kind`, or a fault for a comment if a comment is next.
     fn misplaced(&self, kind: ParseErrorKind) -> Fault {
         let is_comment = matches!(self.bytes(), [b'/', b'/' | b'*', ..]);
         self.fault(if is_comment { ParseErrorKind::Comment } else { kind })
     }
 
-    /// The fault for an unexpected token.
+    /// Returns the fault for an unexpected token.
     fn no_token(&self, expected: &'static str) -> Fault {
         self.misplaced(self.unexpected(expected).1)
     }
 
-    /// The fault for a character other than `expected`, or for the end of the text.
+    /// Returns the fault for a character other than `expected`, or for the end of the text.
     fn unexpected(&self, expected: &'static str) -> Fault {
         self.fault(match self.rest().chars().next() {
             Some(found) => ParseErrorKind::UnexpectedCharacter { found, expected },

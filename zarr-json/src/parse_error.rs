@@ -19,7 +19,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// For a fault at `offset` in `bytes`.
+    /// Creates the error for a fault at `offset` in `bytes`.
     pub(super) fn at(bytes: &[u8], offset: usize, kind: ParseErrorKind) -> Self {
         let mut line = 1;
         let mut column = 1;
@@ -48,7 +48,7 @@ impl std::error::Error for ParseError {}
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
-    /// The document has only white space, or nothing.
+    /// The document is empty or has only white space.
     #[error("the document is empty")]
     Empty,
     /// The text is longer than [`Limits::bytes`](super::Limits::bytes).
@@ -59,7 +59,7 @@ pub enum ParseErrorKind {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The text has another Unicode encoding than UTF-8.
+    /// The text has a Unicode encoding other than UTF-8.
     #[error("the document is UTF-16 or UTF-32 text, not UTF-8")]
     WideText,
     /// The bytes are not UTF-8.
@@ -77,7 +77,7 @@ pub enum ParseErrorKind {
     /// The text ends inside a value.
     #[error("unexpected end, expected {expected}")]
     UnexpectedEnd {
-        /// What is expected.
+        /// The expected token.
         expected: &'static str,
     },
     /// A character that is not valid here.
@@ -85,7 +85,7 @@ pub enum ParseErrorKind {
     UnexpectedCharacter {
         /// The character.
         found: char,
-        /// What is expected.
+        /// The expected token.
         expected: &'static str,
     },
     /// A comma after the last element or member.
@@ -94,10 +94,10 @@ pub enum ParseErrorKind {
     /// A comment, which is not JSON.
     #[error("comment")]
     Comment,
-    /// Something follows the document.
+    /// Content follows the document.
     #[error("content after the document")]
     AfterDocument,
-    /// A number starts with a zero that is not its only digit before the point.
+    /// The integer part of a number has a leading zero.
     #[error("number with a leading zero")]
     LeadingZero,
     /// A number starts with a plus sign.
@@ -118,13 +118,13 @@ pub enum ParseErrorKind {
     /// A backslash that does not begin a JSON escape.
     #[error("invalid escape in a string")]
     InvalidEscape,
-    /// One half of a surrogate pair, which is not a character.
+    /// A lone half of a surrogate pair, which is not a character.
     #[error("lone surrogate in a string")]
     LoneSurrogate,
 }
 
 impl ParseErrorKind {
-    /// Whether the fault does not have a place in the text.
+    /// Checks whether the fault has no place in the text.
     fn concerns_the_whole(&self) -> bool {
         matches!(self, Self::Empty | Self::TooLong { .. } | Self::TooMuchMemory(_) | Self::WideText)
     }

@@ -1,18 +1,19 @@
-//! Foreign text in messages, tables and listings.
+//! Escapes foreign text in messages, tables and listings.
 //!
-//! Names, identifiers and messages come from stores, plugins and servers. Written to a terminal as they are, they
-//! could move the cursor, change colours, reverse the order of characters, or begin a line that looks like one of
-//! the program. [`printable()`] escapes the characters that can do so.
+//! Names, identifiers and messages come from stores, plugins and servers. Unescaped on a terminal, they could move
+//! the cursor, change colors, reverse the order of characters, or start a line that looks like one of the program.
+//! [`printable()`] escapes the characters that can do so.
 //!
-//! The errors and warnings of this crate escape foreign text themselves. Escaping twice changes nothing.
+//! The errors and warnings of this crate already escape foreign text. Escaping twice has no further effect.
 
 use std::fmt::{self, Write};
 use std::path::Path;
 
-/// Shows `text` with every character escaped that [`is_printable`] does not accept, also newlines: as `\n`, `\r`,
+/// Displays `text` with escapes for all characters that [`is_printable`] rejects, including newlines: `\n`, `\r`,
 /// `\t`, or the number of the character, as in `\u{1b}`.
 ///
-/// A backslash stays as it is: the result is for people, and does not tell an escape from the same characters.
+/// Backslashes are not escaped: the result is for people and does not distinguish an escape from the same characters
+/// in the text.
 ///
 /// ```
 /// use zarr_json::printable;
@@ -24,22 +25,22 @@ pub fn printable<T: fmt::Display>(text: T) -> Printable<T> {
     Printable(text)
 }
 
-/// Shows bytes that should be UTF-8 as [`printable()`] does, and every other byte as `\xff`.
+/// Displays bytes that should be UTF-8 as [`printable()`] does, and every invalid byte as `\xff`.
 #[must_use]
 pub fn printable_bytes(bytes: &[u8]) -> PrintableBytes<'_> {
     PrintableBytes(bytes)
 }
 
-/// Shows a path as [`printable_bytes`] does.
+/// Displays a path as [`printable_bytes`] does.
 #[must_use]
 pub fn printable_path(path: &Path) -> PrintableBytes<'_> {
     PrintableBytes(path.as_os_str().as_encoded_bytes())
 }
 
-/// Whether a terminal shows `character` as itself and nothing else.
+/// Checks whether a terminal shows `character` as itself, without side effects.
 ///
-/// Control characters (C0, DEL and C1) are not printable, newlines included, nor are characters without a width
-/// that change how their neighbours are shown or tell names apart that look the same: bidirectional marks,
+/// Control characters (C0, DEL and C1), including newlines, are not printable. Neither are characters without a width
+/// that change how their neighbors are shown, or that make different names look the same: bidirectional marks,
 /// overrides and isolates, line separators, joiners, zero-width spaces, soft hyphens and tags.
 #[must_use]
 pub fn is_printable(character: char) -> bool {
@@ -49,7 +50,7 @@ pub fn is_printable(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What [`printable()`] returns.
+/// The result of [`printable()`].
 #[derive(Debug, Clone, Copy)]
 pub struct Printable<T>(T);
 
@@ -59,7 +60,7 @@ impl<T: fmt::Display> fmt::Display for Printable<T> {
     }
 }
 
-/// What [`printable_bytes`] and [`printable_path`] return.
+/// The result of [`printable_bytes`] and [`printable_path`].
 #[derive(Debug, Clone, Copy)]
 pub struct PrintableBytes<'a>(&'a [u8]);
 
@@ -73,7 +74,7 @@ impl fmt::Display for PrintableBytes<'_> {
     }
 }
 
-/// Escapes what is written to it.
+/// A writer that escapes its input.
 struct Escaping<'f, 'a>(&'f mut fmt::Formatter<'a>);
 
 impl Write for Escaping<'_, '_> {
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_that_change_what_a_terminal_shows_are_escaped() {
+    fn characters_that_affect_a_terminal_are_escaped() {
         let text =
             "\u{0}\u{7}\u{1b}]0;x\u{7f}\u{80}\u{9b}\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}\n\r\t";
         let shown = printable(text).to_string();
@@ -109,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn text_of_any_script_is_shown_as_it_is() {
+    fn text_of_any_script_is_unchanged() {
         for text in ["", "a b", "Données", "日本語", "עברית", "🌍", "e\u{301}", r"back\slash"] {
             assert_eq!(printable(text).to_string(), text);
         }
     }
 
     #[test]
-    fn bytes_that_are_not_utf_8_are_shown_as_numbers() {
+    fn invalid_utf_8_is_shown_as_numbers() {
         assert_eq!(printable_bytes(b"a\xff\xc3\x1b\xc3\xa9").to_string(), "a\\xff\\xc3\\u{1b}é");
         assert_eq!(printable_path(Path::new("a/b\nc")).to_string(), r"a/b\nc");
     }

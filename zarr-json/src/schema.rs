@@ -1,9 +1,9 @@
-//! JSON Schemas (draft 2020-12) of configurations, computed from the structs that they are deserialized to.
+//! JSON Schemas (draft 2020-12) of configurations, derived from the structs that they deserialize to.
 //!
-//! There is no derive macro: a type tells a deserializer what it expects, and `probe` requests one place after
-//! the other. A member is optional if the type accepts an object without it. The range of an integer is found
-//! by bisection, so that a newtype with `#[serde(try_from = "i64")]` has its range. A type that does not tell
-//! serde what it expects (an untagged enum, a [`Value`]) accepts any value.
+//! There is no derive macro. A type tells a deserializer which kind of value it expects, and `probe` requests one
+//! place after another. A member is optional if the type accepts an object without it. Bisection finds the range of
+//! an integer, so a newtype with `#[serde(try_from = "i64")]` gets its own range. A type without a specific request
+//! to serde (an untagged enum, a [`Value`]) accepts any value.
 
 mod probe;
 
@@ -13,10 +13,10 @@ use crate::{DeFault, Number, Object, Value};
 
 use probe::{Asked, Step, ask, give};
 
-/// The maximum depth of a schema: a type may contain itself.
+/// The maximum depth of a schema, since a type may contain itself.
 const MAX_DEPTH: usize = 8;
 
-/// Returns the schema of the JSON that serde deserializes to a `T`. A struct does not accept further members.
+/// Returns the schema of the JSON that serde deserializes to a `T`. A struct does not accept additional members.
 ///
 /// ```
 /// #[derive(serde::Deserialize)]
@@ -50,7 +50,7 @@ pub fn members_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     }
 }
 
-/// The schema at the place `path` of `T`.
+/// Returns the schema at the place `path` of `T`.
 fn at<T: DeserializeOwned>(path: &mut Vec<Step>) -> Value {
     if path.len() > MAX_DEPTH {
         return Value::Bool(true);
@@ -71,7 +71,7 @@ fn at<T: DeserializeOwned>(path: &mut Vec<Step>) -> Value {
         Some(Asked::Map) => of_type("object"),
         Some(Asked::Struct(members)) => object::<T>(path, members),
         Some(Asked::Enum(variants)) => variants_of::<T>(path, variants),
-        // Only a variant of an enum.
+        // Occurs only for a variant of an enum.
         Some(Asked::Unit) => Value::Bool(true),
     }
 }
@@ -94,7 +94,7 @@ fn with_items(mut array: Value, items: Value) -> Value {
     array
 }
 
-/// The schema, or null.
+/// Extends the schema to accept null.
 fn or_null(mut schema: Value) -> Value {
     if let Some(members) = schema.as_object_mut() {
         if let Some(name) = members.get("type").and_then(Value::as_str).filter(|name| *name != "null") {
@@ -114,7 +114,7 @@ fn or_null(mut schema: Value) -> Value {
     [("anyOf", either)].into_iter().collect()
 }
 
-/// An integer in the range of its type, or in a smaller range around 0 or 1.
+/// Returns the schema of an integer, with the range of its type or a smaller range around 0 or 1.
 fn integer<T: DeserializeOwned>(path: &[Step], least: i128, most: i128) -> Value {
     let takes = |number: i128| takes::<T>(path, &Value::Number(number.into()));
     let mut low = least;
@@ -130,10 +130,10 @@ fn integer<T: DeserializeOwned>(path: &[Step], least: i128, most: i128) -> Value
     crate::json!({"type": "integer", "minimum": (Number::from(low)), "maximum": (Number::from(high))})
 }
 
-/// The last accepted number between `inside`, which is accepted, and `outside`, which is not.
+/// Returns the last accepted number between `inside`, which is accepted, and `outside`, which is not.
 fn edge(mut inside: i128, mut outside: i128, takes: impl Fn(i128) -> bool) -> i128 {
     while inside.abs_diff(outside) > 1 {
-        // The mean of two numbers of at most 64 bits.
+        // The sum does not overflow, because the numbers have at most 64 bits.
         let middle = (inside + outside).div_euclid(2);
         if takes(middle) { inside = middle } else { outside = middle }
     }
@@ -156,7 +156,7 @@ fn object<T: DeserializeOwned>(path: &mut Vec<Step>, members: &[&'static str]) -
     Value::Object(schema)
 }
 
-/// The required members of the struct at `path`. Each member that is reported missing is added to the object.
+/// Returns the required members of the struct at `path`. Adds each member that is reported missing, until none is.
 fn required<T: DeserializeOwned>(path: &mut Vec<Step>, properties: &Object) -> Vec<&'static str> {
     let mut names = Vec::new();
     let mut given = Object::new();
@@ -205,7 +205,7 @@ fn variants_of<T: DeserializeOwned>(path: &mut Vec<Step>, variants: &[&'static s
     }
 }
 
-/// Values that a type with this schema may accept.
+/// Returns values that a type with this schema may accept.
 fn samples(schema: &Value) -> Vec<Value> {
     let Some(schema) = schema.as_object() else {
         return vec![Value::Null, false.into(), 0.into(), 1.into(), "a".into(), empty_list(), empty_object()];
@@ -254,8 +254,8 @@ fn empty_object() -> Value {
     Value::Object(Object::new())
 }
 
-/// Describes what `schema` accepts at the JSON pointer `path`: `an integer from 0 to 9`. `None` if it accepts
-/// any value.
+/// Describes the values that `schema` accepts at the JSON pointer `path`, such as `an integer from 0 to 9`. `None` if
+/// it accepts any value.
 #[must_use]
 pub fn expectation(schema: &Value, path: &str) -> Option<String> {
     let place = path.split('/').skip(1).try_fold(schema, |schema, step| {
@@ -267,7 +267,7 @@ pub fn expectation(schema: &Value, path: &str) -> Option<String> {
     describe(place?)
 }
 
-/// Describes a schema of [`of`] in words: `an integer from 0 to 9`. `None` if it accepts any value.
+/// Describes a schema of [`of`] in words, such as `an integer from 0 to 9`. `None` if it accepts any value.
 #[must_use]
 pub fn describe(schema: &Value) -> Option<String> {
     let schema = schema.as_object()?;

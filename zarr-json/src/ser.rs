@@ -12,7 +12,7 @@ use super::de::EXACT_NUMBER;
 use super::{MAX_DEPTH, Number, Object, Value, inside, write_place};
 use crate::printable;
 
-/// Serializes `value`: integers exactly, floats with the fewest digits that restore them.
+/// Serializes `value`, with exact integers and with the shortest texts that restore floats.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub struct SerError {
 }
 
 impl SerError {
-    /// The same error outside of the member or element `step`.
+    /// Returns the error for the parent, with `step` as the member or element.
     fn inside(self, step: &str) -> Self {
         Self { path: inside(step, &self.path), ..self }
     }
@@ -53,8 +53,8 @@ impl ser::Error for SerError {
     }
 }
 
-/// A number that serializes as an integer or a float the first time, for other formats, and as its text the
-/// second time, for [`to_value`].
+/// A number that serializes as an integer or a float the first time, which other formats use, and as its text the
+/// second time, which [`to_value`] uses.
 struct ExactNumber<'a> {
     number: &'a Number,
     asked: Cell<bool>,
@@ -76,7 +76,7 @@ impl Serialize for ExactNumber<'_> {
     }
 }
 
-/// An integer is never rounded to a float. Beyond 128 bits it is an error.
+/// Serializes an integer without rounding it to a float. An integer beyond 128 bits is an error.
 fn serialize_integer<S: ser::Serializer>(number: &Number, serializer: S) -> Result<S::Ok, S::Error> {
     if let Some(value) = number.as_u64() {
         serializer.serialize_u64(value)
@@ -121,14 +121,14 @@ impl Serialize for Value {
     }
 }
 
-/// Serializes a value inside of `depth` arrays and objects.
+/// Serializes a value that is inside `depth` arrays and objects.
 #[derive(Clone, Copy)]
 struct Serializer {
     depth: usize,
 }
 
 impl Serializer {
-    /// For the content of an array or object.
+    /// Returns the serializer for the content of an array or object.
     fn deeper(self) -> Result<Self, SerError> {
         if self.depth == MAX_DEPTH {
             return Err(ser::Error::custom(format_args!("nested deeper than {MAX_DEPTH} levels")));
@@ -146,10 +146,10 @@ impl Serializer {
 }
 
 fn finite(number: Option<Number>) -> Result<Value, SerError> {
-    number.map(Value::Number).ok_or_else(|| ser::Error::custom("JSON has no number that is not finite"))
+    number.map(Value::Number).ok_or_else(|| ser::Error::custom("JSON cannot represent NaN or infinities"))
 }
 
-/// An object with one member for a variant of an enum; the content itself without a variant.
+/// Returns an object with one member for a variant of an enum, or only the content if there is no variant.
 fn tagged(variant: Option<&str>, content: Value) -> Value {
     match variant {
         Some(variant) => Value::from_iter([(variant, content)]),
@@ -157,7 +157,7 @@ fn tagged(variant: Option<&str>, content: Value) -> Value {
     }
 }
 
-/// Methods that serialize integers.
+/// Implements methods that serialize integers.
 macro_rules! serialize_integer {
     ($($method:ident: $type:ty),*) => {$(
         fn $method(self, value: $type) -> Result<Value, SerError> {
@@ -238,7 +238,7 @@ impl ser::Serializer for Serializer {
         if name != EXACT_NUMBER {
             return value.serialize(self);
         }
-        // The first result may be rounded or an error. The second one is the text.
+        // The first result may be rounded or an error. The second result is the text.
         let _ = value.serialize(self);
         match value.serialize(self)? {
             Value::String(text) => finite(Number::parse(&text)),
@@ -298,7 +298,7 @@ impl ser::Serializer for Serializer {
     }
 }
 
-/// The elements of an array in progress. It is the content of `variant` if there is one.
+/// The elements of an unfinished array. The array is the content of `variant`, if there is one.
 struct Elements {
     inner: Serializer,
     variant: Option<&'static str>,
@@ -318,7 +318,7 @@ impl Elements {
     }
 }
 
-/// The members of an object in progress. It is the content of `variant` if there is one.
+/// The members of an unfinished object. The object is the content of `variant`, if there is one.
 struct Members {
     inner: Serializer,
     variant: Option<&'static str>,

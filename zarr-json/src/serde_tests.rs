@@ -1,4 +1,4 @@
-//! Types of serde against values, both ways.
+//! Tests of serde types: deserialization and serialization.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -61,7 +61,7 @@ fn structs_and_enums_are_read_and_written() {
 }
 
 #[test]
-fn values_inside_types_keep_the_text_of_their_numbers() {
+fn values_inside_types_preserve_the_text_of_numbers() {
     let text = r#"{"configuration":{"level":0,"scale":null,"fill_value":[1e3,1E+3,-0,0.10,1e400,NaN,
         123456789012345678901234567890123456789012345678901234567890],"attributes":{"a":{"b":[10.000]}}}}"#;
     let inner = from::<Outer>(text).unwrap().configuration;
@@ -171,12 +171,12 @@ fn tuples_options_and_newtypes_are_read() {
 }
 
 #[test]
-fn a_document_that_is_no_object_is_no_object() {
+fn values_of_another_kind_are_not_objects_or_numbers() {
     assert_eq!(from::<Object>("[1]").unwrap_err(), "invalid type: sequence, expected an object");
     assert_eq!(from::<Number>("\"1\"").unwrap_err(), "invalid type: string \"1\", expected a number");
 }
 
-/// `flatten` and untagged enums keep content in a form of their own, with `u64`, `i64` and `f64`.
+/// `flatten` and untagged enums buffer content in their own form, with `u64`, `i64` and `f64`.
 #[test]
 fn values_survive_the_buffers_of_serde() {
     #[derive(Debug, PartialEq, Deserialize, Serialize)]
@@ -212,8 +212,8 @@ fn values_come_from_other_deserializers() {
     assert_eq!(value, "text".into());
 }
 
-/// Other formats get numbers, not texts: the formatter of the standard library shows a string bare, so
-/// `1e3` tells them apart.
+/// Other formats receive numbers, not texts. The standard formatter prints strings without quotes, but `1e3` shows
+/// the difference.
 #[test]
 fn values_go_to_other_serializers_as_numbers() {
     struct Shown(Value);
@@ -228,12 +228,12 @@ fn values_go_to_other_serializers_as_numbers() {
 }
 
 #[test]
-fn what_json_cannot_say_is_not_written() {
+fn unrepresentable_values_are_errors() {
     let message = |result: Result<Value, SerError>| result.unwrap_err().to_string();
     let nan = BTreeMap::from([("a", vec![1.0, f64::NAN])]);
-    assert_eq!(message(to_value(&nan)), "at /a/1: JSON has no number that is not finite");
-    assert_eq!(message(to_value(&f32::INFINITY)), "JSON has no number that is not finite");
-    assert_eq!(message(to_value(&read("{\"x\":[NaN]}"))), "at /x/0: JSON has no number that is not finite");
+    assert_eq!(message(to_value(&nan)), "at /a/1: JSON cannot represent NaN or infinities");
+    assert_eq!(message(to_value(&f32::INFINITY)), "JSON cannot represent NaN or infinities");
+    assert_eq!(message(to_value(&read("{\"x\":[NaN]}"))), "at /x/0: JSON cannot represent NaN or infinities");
     let keys = BTreeMap::from([(vec![1], 2)]);
     assert_eq!(message(to_value(&keys)), "an array cannot be the name of a member");
     assert_eq!(to_value(&BTreeMap::from([(-1, true)])).unwrap().to_string(), "{\"-1\":true}");
@@ -243,7 +243,7 @@ fn what_json_cannot_say_is_not_written() {
     );
 }
 
-/// A type without an end, to which only the limit of depth puts one.
+/// A type without an end, which only the depth limit stops.
 #[test]
 fn endless_types_are_refused() {
     struct Endless;

@@ -1,4 +1,4 @@
-//! JSON text against values, both ways.
+//! Tests of parsing and writing JSON text.
 
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,7 @@ fn a_document_is_one_json_value_in_utf_8() {
 }
 
 #[test]
-fn what_is_not_json_is_refused_with_a_reason() {
+fn invalid_json_is_refused_with_a_reason() {
     let table: &[(&[u8], &str)] = &[
         (b"[1,\n 2,\n]", "line 2, column 3: trailing comma"),
         (b"[,1]", "line 1, column 2: unexpected character ',', expected a value"),
@@ -150,14 +150,14 @@ fn what_is_not_json_is_refused_with_a_reason() {
 }
 
 #[test]
-fn an_error_says_where_it_is() {
+fn errors_have_an_offset_a_line_and_a_column() {
     let error = refuse("{\n  \"é\": 01\n}");
     assert_eq!((error.offset, error.line, error.column), (10, 2, 8));
     assert_eq!(error.kind, ParseErrorKind::LeadingZero);
 }
 
 #[test]
-fn the_last_of_two_members_of_one_name_is_kept_with_a_remark() {
+fn the_last_of_two_members_with_the_same_name_wins_with_a_remark() {
     let options = ParseOptions::default();
     let text = r#"{"shape":[1],"a":[{"x":1,"\u0078":2}],"shape":[2],"shape":[3]}"#;
     let parsed = parse(text.as_bytes(), &options).unwrap();
@@ -167,14 +167,14 @@ fn the_last_of_two_members_of_one_name_is_kept_with_a_remark() {
 }
 
 #[test]
-fn long_names_are_cut_in_paths() {
+fn long_names_are_truncated_in_paths() {
     let parsed = read_bare(&format!("{{\"a{}\":{{\"b\":NaN}}}}", "é".repeat(1000)));
     let path = format!("/a{}…/b", "é".repeat(99));
     assert_eq!(parsed.remarks, [Remark::BareNonFinite { path, token: "NaN" }]);
 }
 
 #[test]
-fn only_the_first_remarks_are_kept() {
+fn only_the_first_remarks_are_retained() {
     let parsed = read_bare(&format!("[{}0]", "NaN,".repeat(1000)));
     assert_eq!(parsed.remarks.len(), MAX_REMARKS);
     assert_eq!(parsed.value.as_array().unwrap().len(), 1001);
@@ -201,7 +201,7 @@ fn a_depth_bomb_is_an_error() {
 }
 
 #[test]
-fn values_at_the_limit_of_depth_go_through_everything() {
+fn values_at_the_depth_limit_are_supported_everywhere() {
     let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     read(&nested(128));
     assert_eq!(refuse(nested(129)).offset, 128);
@@ -218,7 +218,7 @@ fn values_at_the_limit_of_depth_go_through_everything() {
 }
 
 #[test]
-fn a_document_past_the_limit_of_bytes_is_an_error() {
+fn a_document_over_the_size_limit_is_an_error() {
     let limits = Limits { bytes: 4, ..Default::default() };
     let options = ParseOptions { limits, ..Default::default() };
     assert!(parse(b"1234", &options).is_ok());
@@ -228,7 +228,7 @@ fn a_document_past_the_limit_of_bytes_is_an_error() {
 }
 
 #[test]
-fn values_that_take_more_memory_than_four_times_the_limit_are_an_error() {
+fn values_over_the_memory_limit_are_an_error() {
     for (part, end) in [("[],", "0]"), ("{},", "0]"), ("0,", "0]"), ("[0],", "0]"), ("{\"a\":0},", "0]")] {
         let text = format!("[{}{end}", part.repeat(1 << 18));
         let limits = Limits { bytes: text.len(), ..Default::default() };
@@ -239,9 +239,9 @@ fn values_that_take_more_memory_than_four_times_the_limit_are_an_error() {
     }
 }
 
-/// Consolidated metadata as zarr-python writes them, a list of numbers, and a short document of small values.
+/// Consolidated metadata as zarr-python writes it, an array of numbers, and a short document of small values.
 #[test]
-fn documents_as_they_are_written_take_less_memory_than_the_limit() {
+fn typical_documents_stay_within_the_memory_limit() {
     let array = r#"{"shape":[1000,1000],"data_type":"float64","chunk_grid":{"name":"regular","configuration":
         {"chunk_shape":[100,100]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
         "fill_value":0.0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd",
@@ -259,7 +259,7 @@ fn documents_as_they_are_written_take_less_memory_than_the_limit() {
     }
 }
 
-/// A search through all earlier members for each would take minutes.
+/// A linear search for each member would take minutes.
 #[test]
 fn an_object_of_many_members_is_read_in_linear_time() {
     let start = Instant::now();
@@ -276,7 +276,7 @@ fn an_object_of_many_members_is_read_in_linear_time() {
 
 /// Tests D3-DOC-05.
 #[test]
-fn the_order_of_members_is_kept_but_carries_no_meaning() {
+fn the_order_of_members_is_preserved_but_has_no_meaning() {
     let one = read(r#"{"b":1,"a":{"x":1,"y":2}}"#);
     let other = read(r#"{"a":{"y":2,"x":1},"b":1}"#);
     assert_eq!(one, other);
@@ -288,9 +288,9 @@ fn the_order_of_members_is_kept_but_carries_no_meaning() {
     assert_ne!(read("[1,2]"), read("[2,1]"));
 }
 
-/// The same changes to an object and to a list of pairs, with few and with many members.
+/// Applies the same changes to an object and to a list of pairs, with few and with many members.
 #[test]
-fn objects_behave_as_lists_of_pairs() {
+fn objects_behave_like_lists_of_pairs() {
     for names in [8, 100] {
         let mut object = Object::new();
         let mut model = Vec::<(String, Value)>::new();
@@ -345,9 +345,9 @@ fn strings_are_written_with_the_escapes_they_need() {
     assert_eq!(read(&Value::from(every.as_str()).to_string()).as_str(), Some(every.as_str()));
 }
 
-/// Documents keep these characters as they are; people get escapes, of the same text.
+/// Documents contain these characters unescaped; text for people contains escapes of them.
 #[test]
-fn text_for_people_escapes_what_a_terminal_obeys() {
+fn text_for_people_escapes_unprintable_characters() {
     let value = crate::json!({"\u{9b}31m": ["\u{7f}", "\u{202e}é", "\u{e0041}", "\n"]});
     let escaped = r#"{"\u009b31m":["\u007f","\u202eé","\udb40\udc41","\n"]}"#;
     assert_eq!(value.to_string(), escaped);
@@ -390,7 +390,8 @@ fn a_row_that_does_not_fit_on_a_line_gets_a_line_for_each_element() {
         let value = Value::from_iter([("é", vec![Value::from("é".repeat(width)), true.into()])]);
         String::from_utf8(to_vec_pretty(&value).unwrap()).unwrap()
     };
-    // Two of indent, five of name and colon, ten of the rest of the row, and a comma may follow.
+    // The line has two characters of indent, five of name and colon, ten of the rest of the row, and room for a
+    // comma.
     assert_eq!(lines(82).lines().map(|line| line.chars().count()).max(), Some(99));
     assert_eq!(lines(82).lines().count(), 3);
     assert_eq!(lines(83).lines().count(), 6);
@@ -411,7 +412,7 @@ fn random_values_survive_writing_and_reading() {
     }
 }
 
-/// Damaged text is read or refused, but nothing else happens, and what is read can be written.
+/// Damaged text is parsed or refused without a panic, and all parsed values can be written.
 #[test]
 fn random_damage_never_panics() {
     let text =
@@ -436,7 +437,7 @@ fn random_damage_never_panics() {
     }
 }
 
-/// The same numbers in every run (xorshift64*).
+/// Returns the same numbers in every run (xorshift64*).
 fn random() -> impl Iterator<Item = u64> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     std::iter::repeat_with(move || {

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// The longest text without an allocation, in bytes. Names of members and numbers are rarely longer.
+/// The maximum length of a text without an allocation, in bytes. Names of members and numbers are rarely longer.
 const MAX_INLINE: usize = 22;
 
-/// An immutable text. A document has many short ones, and most of them need no allocation.
+/// An immutable text. A document has many short texts, and most do not need an allocation.
 #[derive(Clone)]
 pub(super) struct Text(Storage);
 
@@ -21,7 +21,7 @@ impl Text {
     #[inline]
     pub(super) fn as_str(&self) -> &str {
         match &self.0 {
-            // The bytes are always a whole text.
+            // The bytes are always complete characters.
             Storage::Inline(..) => std::str::from_utf8(self.as_bytes()).unwrap_or_default(),
             Storage::Allocated(text) => text,
         }
@@ -35,7 +35,7 @@ impl Text {
         }
     }
 
-    /// The size of the allocation.
+    /// Returns the size of the allocation.
     pub(super) fn heap_size(&self) -> usize {
         match &self.0 {
             Storage::Inline(..) => 0,
@@ -43,7 +43,7 @@ impl Text {
         }
     }
 
-    /// The size of the allocation for `text`.
+    /// Returns the size of the allocation for `text`.
     pub(super) fn heap_size_of(text: &str) -> usize {
         if text.len() <= MAX_INLINE { 0 } else { text.len() }
     }
@@ -96,7 +96,7 @@ mod tests {
                 assert_ne!(Text::from(text.as_str()), Text::from(format!("{text}b").as_str()));
             }
         }
-        // No larger than a `String`, so that no JSON value is larger because of it.
+        // A larger `Text` would make all JSON values larger.
         assert_eq!(size_of::<Text>(), size_of::<String>());
     }
 }

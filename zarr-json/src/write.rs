@@ -12,7 +12,7 @@ const LINE_WIDTH: usize = 100;
 /// The initial capacity. Most documents are shorter.
 const USUAL_SIZE: usize = 1 << 10;
 
-/// A value is a bare `NaN` or infinity, which is not a JSON number.
+/// The error for a bare `NaN` or infinity, which is not a JSON number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteError {
     /// The JSON pointer of the first such value.
@@ -22,7 +22,7 @@ pub struct WriteError {
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_place(f, &self.path)?;
-        f.write_str("JSON has no number that is not finite")
+        f.write_str("JSON cannot represent NaN or infinities")
     }
 }
 
@@ -40,8 +40,8 @@ pub fn to_vec(value: &Value) -> Result<Vec<u8>, WriteError> {
     Ok(text.into_bytes())
 }
 
-/// Writes a value on one line without white space, also bare `NaN` and infinities. Elements of JSON data types
-/// may have them, documents may not.
+/// Writes a value on one line without white space, including bare `NaN` and infinities. Elements of JSON data types
+/// may contain them; documents may not.
 #[must_use]
 pub fn to_item(value: &Value) -> String {
     let mut text = String::new();
@@ -49,8 +49,8 @@ pub fn to_item(value: &Value) -> String {
     text
 }
 
-/// Writes a document with an indent of two spaces, and short arrays of scalars on one line. There is no newline
-/// at the end.
+/// Writes a document with an indent of two spaces, and with short arrays of scalars on one line. The text does not
+/// end with a newline.
 ///
 /// # Errors
 ///
@@ -62,8 +62,8 @@ pub fn to_vec_pretty(value: &Value) -> Result<Vec<u8>, WriteError> {
     Ok(text.into_bytes())
 }
 
-/// Writes a document like [`to_vec_pretty`], with escapes for characters that [`is_printable`] does not accept.
-/// A terminal shows all characters and interprets none. Programs read the same document.
+/// Writes a document like [`to_vec_pretty`], with escapes for the characters that [`is_printable`] rejects. The text
+/// is safe for terminals, and programs parse it to the same document.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub fn to_printable_pretty(value: &Value) -> Result<String, WriteError> {
     Ok(escaped(text))
 }
 
-/// Escapes the characters that are not printable, which are in strings. Newlines between lines are not escaped.
+/// Escapes unprintable characters, which occur only in strings, but not the newlines between lines.
 fn escaped(text: String) -> String {
     let is_plain = |character| character == '\n' || is_printable(character);
     if text.chars().all(is_plain) {
@@ -99,8 +99,8 @@ fn checked(value: &Value) -> Result<(), WriteError> {
     value.find_non_finite().map_or(Ok(()), |path| Err(WriteError { path }))
 }
 
-/// The value on one line without white space, for messages. Bare `NaN` and infinities are written, and
-/// characters that [`is_printable`] does not accept are escaped.
+/// Prints the value on one line without white space, for messages. Includes bare `NaN` and infinities, and escapes
+/// the characters that [`is_printable`] rejects.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
@@ -109,7 +109,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// The object as [`Value`] displays it.
+/// Prints the object as [`Value`] does.
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
@@ -180,7 +180,7 @@ fn write_short_row(text: &mut String, elements: &[Value]) -> bool {
     let start = text.len();
     write_row(text, elements, ", ");
     let line = text.bytes().rev().take_while(|byte| *byte != b'\n').count();
-    // A comma may follow. Characters are counted only if there are too many bytes.
+    // A comma may follow. Counting characters is necessary only if there are too many bytes.
     let fits = line < LINE_WIDTH || text[text.len() - line..].chars().count() < LINE_WIDTH;
     if !fits {
         text.truncate(start);
@@ -216,7 +216,7 @@ fn write_line_start(text: &mut String, depth: usize) {
 fn write_string(text: &mut String, string: &str) {
     text.push('"');
     let mut rest = string;
-    // Escaped bytes are ASCII, so that no character is split.
+    // Escaped bytes are ASCII, so no character is split.
     while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..b' ')) {
         text.push_str(&rest[..at]);
         match rest.as_bytes()[at] {

@@ -1,4 +1,5 @@
-//! What each feature brings, also those that are off: so that an error can say who knows an identifier.
+//! The catalogue of all features, including disabled ones, so that errors can name the feature for an
+//! identifier.
 
 use zarr_spec::host::registry::{CatalogueEntry, ExtensionPoint};
 use zarr_spec::inventory;
@@ -8,7 +9,7 @@ use ExtensionPoint::{
     StorageTransformer, Store,
 };
 
-/// Every identifier of every plugin of this workspace, and the feature that brings it.
+/// All identifiers of every plugin of this workspace, and the feature that provides them.
 pub const CATALOGUE: &[CatalogueEntry] = &[
     entry(
         Codec,
@@ -454,7 +455,7 @@ const fn entry(
     CatalogueEntry { point, identifiers, feature, package: "zarr-kit" }
 }
 
-/// One submission for each place of the table: `inventory` takes single values.
+/// Submits each position of the table separately, because `inventory` takes single values.
 macro_rules! submit {
     ($($place:literal)*) => {$(
         inventory::submit! { CATALOGUE[$place] }

@@ -1,4 +1,4 @@
-//! Codecs that [`ArrayBuilder::codec`](crate::ArrayBuilder::codec) takes as values.
+//! Codecs as values, for [`ArrayBuilder::codec`](crate::ArrayBuilder::codec).
 //!
 //! ```
 //! # #[cfg(all(feature = "codec-crc32c", feature = "codec-zstd"))]

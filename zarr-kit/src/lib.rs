@@ -1,7 +1,7 @@
 //! Reads and writes Zarr v2, the v3 draft and v3.
 //!
-//! This crate has no logic of its own: it gathers the engine and the plugins that its features choose. See the README
-//! for the table of plugins.
+//! This crate has no logic of its own: it re-exports the engine and links the plugins that its features select.
+//! `docs/library.md` is a guide with examples, and `docs/extensions.md` lists all plugins and features.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,3 +42,8 @@ pub use zarr_spec as spec;
 pub use zarr_spec::{ArraySubset, Bytes, Format, Mode, NodePath, Registry};
 
 pub use catalogue::CATALOGUE;
+
+/// Runs the examples of the guide as tests.
+#[cfg(all(doctest, feature = "full"))]
+#[doc = include_str!("../../docs/library.md")]
+struct LibraryGuide;

@@ -1,4 +1,4 @@
-//! The plugins of this build. Without these lines the linker would drop them, and what they register.
+//! The plugins of this build. Without these lines, the linker would drop the plugins and their registrations.
 
 #[cfg(feature = "codec-adler32")]
 use zarr_codec_adler32 as _;

@@ -1,3 +1,3 @@
-//! Every plugin is held to the suite of its kind.
+//! Runs every plugin through the suite of its kind.
 
 zarr_conformance::conformance_tests!(all of zarr_kit);

@@ -7,7 +7,7 @@ use crate::numbers::{Bit, Complex, bf16, f16};
 ///
 /// NaN and infinities become 0 or the integer with only its highest bit set, depending on its type.
 pub trait Cast<T> {
-    /// The number in the other type.
+    /// Returns the number in the other type.
     fn cast(self) -> T;
 }
 
@@ -17,7 +17,7 @@ macro_rules! casts {
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "casts wrap and round as those of NumPy do; not every pair of types does both"
+                reason = "casts wrap and round like NumPy; not every pair of types does both"
             )]
             #[inline]
             fn cast(self) -> $to {
@@ -88,7 +88,7 @@ floats! {
     f64, |value| value;
 }
 
-/// NumPy does not have this type. Only the casts that codecs need are defined.
+/// Defines casts of types that NumPy does not have, but only those that codecs need.
 macro_rules! bfloats {
     ($($type:ty)*) => {$(
         impl Cast<bf16> for $type {
@@ -110,7 +110,7 @@ impl Cast<f64> for bf16 {
 }
 
 /// Truncates towards zero. A number out of range becomes the smallest `int64`, like NumPy on most machines.
-#[expect(clippy::cast_possible_truncation, reason = "it was checked that the value fits")]
+#[expect(clippy::cast_possible_truncation, reason = "the value was checked to fit")]
 fn truncated(value: f64) -> i64 {
     if value >= i64::MIN as f64 && value < -(i64::MIN as f64) { value as i64 } else { i64::MIN }
 }
@@ -124,11 +124,11 @@ fn truncated_unsigned(value: f64) -> u64 {
     if value >= above_signed { value as u64 } else { truncated(value) as u64 }
 }
 
-/// The `float32` from which a smaller float is rounded, so that the result is rounded once. A number between
-/// two of them becomes the one with an odd last bit, which is never half way between two smaller floats.
-/// [`f16::from_f64`] uses only the upper half of the bits.
+/// Returns the `float32` from which a smaller float is rounded, such that the number is rounded only once. A
+/// number between two of them becomes the one with an odd last bit, which is never half way between two
+/// smaller floats. [`f16::from_f64`] uses only the upper half of the bits.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "what is cut off is put back as the last bit")]
+#[expect(clippy::cast_possible_truncation, reason = "the last bit preserves the truncated part")]
 fn rounded_to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     if f64::from(nearest) == value || value.is_nan() {
@@ -138,7 +138,7 @@ fn rounded_to_odd(value: f64) -> f32 {
     f32::from_bits((nearest.to_bits() - u32::from(is_too_large)) | 1)
 }
 
-/// Casts between real and other numbers.
+/// Defines casts between real and other numbers.
 macro_rules! others {
     ($($real:ty)*) => {$(
         impl Cast<$real> for Bit {
@@ -206,8 +206,7 @@ mod tests {
     use super::*;
     use crate::numbers::{Element, Number, cast_each};
 
-    /// What NumPy 2.5.5 makes of each: `numpy.array([…], "f8").astype(…)`.
-    /// As NumPy 2 rounds them.
+    /// The results of NumPy 2.5.5: `numpy.array([…], "f8").astype(…)`.
     #[test]
     fn float64_is_rounded_to_float16_once() {
         let cases: [(f64, u16); 9] = [
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_cut_off_and_wrap_around() {
+    fn floats_are_truncated_and_wrap_around() {
         let values: [f64; 5] = [-1.7, 300.5, f64::NAN, f64::INFINITY, 3e9];
         let to_u8: [u8; 5] = values.map(Cast::cast);
         assert_eq!(to_u8, [255, 44, 0, 0, 0]);

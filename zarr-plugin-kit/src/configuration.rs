@@ -1,4 +1,4 @@
-//! Configurations of several plugins.
+//! Configurations that several plugins share.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,19 +28,19 @@ pub enum ChecksumLocation {
 }
 
 impl ChecksumLocation {
-    /// The value of `#[serde(default = "ChecksumLocation::start")]`.
+    /// Returns the start, for `#[serde(default = "ChecksumLocation::start")]`.
     #[must_use]
     pub const fn start() -> Self {
         Self::Start
     }
 
-    /// The value of `#[serde(default = "ChecksumLocation::end")]`.
+    /// Returns the end, for `#[serde(default = "ChecksumLocation::end")]`.
     #[must_use]
     pub const fn end() -> Self {
         Self::End
     }
 
-    /// Whether the checksum is stored before the bytes.
+    /// Returns whether the checksum is stored before the bytes.
     #[must_use]
     pub const fn is_start(self) -> bool {
         matches!(self, Self::Start)

@@ -25,14 +25,14 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// The elements of `decoded`, if it has the number of elements of `array`.
+    /// Reads the elements of `decoded`, which must have the number of elements of `array`.
     ///
     /// # Errors
     ///
     /// [`CodecError::Encode`]; [`CodecError::Unsupported`] for more elements than this machine can address.
     pub fn new(array: &ArrayRepresentation, decoded: &'a [u8]) -> Result<Self, CodecError> {
         Self::split(count(array)?, decoded).ok_or_else(|| {
-            CodecError::encode("the elements are not an offset each and the bytes they point to")
+            CodecError::encode("expected one offset per element, followed by the bytes of all elements")
         })
     }
 
@@ -47,19 +47,20 @@ impl<'a> Items<'a> {
         (*first == [0; OFFSET] && rising && last == payload.len()).then_some(items)
     }
 
-    /// The elements in order.
+    /// Returns the elements in order.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let payload = self.payload;
         let mut start = 0;
         self.ends().map(move |end| &payload[std::mem::replace(&mut start, end)..end])
     }
 
-    /// Whether each element is UTF-8. `as_text` validates all bytes in one call, which is faster than each element.
+    /// Checks whether each element is UTF-8. `as_text` validates all bytes in one call, which is faster than
+    /// each element.
     pub fn are_utf8(&self, as_text: impl FnOnce(&'a [u8]) -> Option<&'a str>) -> bool {
         as_text(self.payload).is_some_and(|text| self.ends().all(|end| text.is_char_boundary(end)))
     }
 
-    /// The end of each element. An offset that this machine cannot address is past every payload.
+    /// Returns the end of each element. An offset that this machine cannot address is past every payload.
     fn ends(&self) -> impl Iterator<Item = usize> + use<'a> {
         let (offsets, _) = self.offsets.as_chunks::<OFFSET>();
         let end = |&offset| usize::try_from(u64::from_ne_bytes(offset)).unwrap_or(usize::MAX);
@@ -67,7 +68,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Refuses arrays of data types other than `name`.
+/// Rejects arrays of data types other than `name`.
 ///
 /// # Errors
 ///
@@ -142,13 +143,13 @@ pub fn decode(
 ) -> Result<(), CodecError> {
     let count = count(array)?;
     let (number, mut rest) =
-        word(encoded).ok_or_else(|| CodecError::corrupt("there is no count of elements"))?;
+        word(encoded).ok_or_else(|| CodecError::corrupt("the number of elements is missing"))?;
     if number != count {
-        return Err(CodecError::corrupt(format!("{number} elements in a chunk of {count}")));
+        return Err(CodecError::corrupt(format!("expected {count} elements, found {number}")));
     }
     // The total size of the elements is computed before a length is used.
     let size = count.checked_mul(WORD).and_then(|lengths| rest.len().checked_sub(lengths));
-    let size = size.ok_or_else(|| CodecError::corrupt("it ends before the last element"))?;
+    let size = size.ok_or_else(|| CodecError::corrupt("the data ends before the last element"))?;
     let table = (count + 1) * OFFSET;
     let (offsets, payload) = decoded.spare(table.saturating_add(size))?[..table + size].split_at_mut(table);
     let mut at = 0;
@@ -173,13 +174,13 @@ fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
     count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }
 
-/// A little-endian number and the bytes after it.
+/// Returns a little-endian number and the bytes after it.
 fn word(encoded: &[u8]) -> Option<(usize, &[u8])> {
     let (number, rest) = encoded.split_first_chunk::<WORD>()?;
     Some((usize::try_from(u32::from_le_bytes(*number)).ok()?, rest))
 }
 
-/// The length of the next element, which is at most `left`, and its bytes with all following ones.
+/// Returns the length of the next element, which is at most `left`, and the bytes from its start.
 #[inline]
 fn next_item(encoded: &[u8], left: usize) -> Result<(usize, &[u8]), CodecError> {
     let item = word(encoded).filter(|&(length, rest)| length <= left && length <= rest.len());

@@ -26,7 +26,7 @@ pub const MAX_ITEM_DEPTH: usize = 128;
 /// The size of an offset in the decoded form, in bytes.
 const OFFSET: usize = 8;
 
-/// The item of a payload.
+/// Parses the item of a payload.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn item(payload: &[u8]) -> Result<Value, ParseError> {
     parse(payload, MAX_ITEM_DEPTH)
 }
 
-/// The document of an array with `rank` dimensions from its JSON text.
+/// Parses the document of an array with `rank` dimensions from its JSON text.
 ///
 /// # Errors
 ///
@@ -46,13 +46,13 @@ pub fn parse_document(encoded: &[u8], rank: usize) -> Result<Value, CodecError> 
     parse(encoded, max_depth(rank)).map_err(CodecError::corrupt)
 }
 
-/// The maximum nesting of the document of an array with `rank` dimensions.
+/// Returns the maximum nesting of the document of an array with `rank` dimensions.
 #[must_use]
 pub fn max_depth(rank: usize) -> usize {
     rank.max(1).saturating_add(MAX_ITEM_DEPTH).min(zarr_json::MAX_DEPTH)
 }
 
-/// Refuses a chunk that is too large to parse.
+/// Rejects a chunk that is too large to parse.
 ///
 /// # Errors
 ///
@@ -64,13 +64,14 @@ pub fn check_size(encoded: &[u8]) -> Result<(), CodecError> {
     }
 }
 
-/// The document size that limits the memory of the values of a chunk: see [`ValueMemory`](zarr_json::ValueMemory).
+/// Returns the document size that limits the memory of the values of a chunk: see
+/// [`ValueMemory`](zarr_json::ValueMemory).
 #[must_use]
 pub fn counted_size(encoded: usize) -> usize {
     encoded.max(Limits::default().bytes)
 }
 
-/// Refuses arrays whose elements are not items.
+/// Rejects arrays whose elements are not items.
 ///
 /// # Errors
 ///
@@ -86,7 +87,7 @@ pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
     Ok(())
 }
 
-/// The document of a chunk: items, typestring and shape.
+/// Returns the document of a chunk: items, typestring and shape.
 ///
 /// # Errors
 ///
@@ -94,7 +95,7 @@ pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
 pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, CodecError> {
     check_array(array)?;
     let shape = lengths(array)?;
-    let wrong = |error| CodecError::encode(format!("an item is no JSON: {error}"));
+    let wrong = |error| CodecError::encode(format!("an item is not valid JSON: {error}"));
     let payloads = Items::new(array, decoded)?;
     let mut items = payloads.iter().map(|payload| item(payload).map_err(wrong));
     let mut list = match shape[..] {
@@ -106,8 +107,9 @@ pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, Co
     Ok(Value::Array(list))
 }
 
-/// The elements of a document. Its shape must be that of the array or the reverse: zarr-python writes the shape
-/// of a chunk in order F as that of the chunk in order C. In both cases the items are in stored order.
+/// Appends the elements of a document. Its shape must be the shape of the array or the reverse of it:
+/// zarr-python writes the shape of a chunk in order F like that of a chunk in order C. In both cases the
+/// items are in stored order.
 ///
 /// # Errors
 ///
@@ -120,7 +122,7 @@ pub fn put_elements(
     check_array(array)?;
     let mut shape = lengths(array)?;
     let [list @ .., typestring, stored_shape] = document.as_array().unwrap_or_default() else {
-        return Err(CodecError::corrupt("there is no list that ends with a typestring and a shape"));
+        return Err(CodecError::corrupt("expected a list that ends with a typestring and a shape"));
     };
     if typestring.as_str() != Some("|O") {
         return Err(CodecError::corrupt(format!("items of {}, not objects", shown(typestring))));
@@ -153,7 +155,7 @@ fn parse(text: &[u8], depth: usize) -> Result<Value, ParseError> {
     Ok(zarr_json::parse(text, &ParseOptions { limits, bare_non_finite: true })?.value)
 }
 
-/// The shape, if the number of lists does not exceed the limit of a document.
+/// Returns the shape, if the number of lists does not exceed the limit of a document.
 fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
     let lists = array.shape.iter().take_while(|&&length| length > 0);
     let lists =
@@ -164,7 +166,7 @@ fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
         .ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }
 
-/// The items of a list of the outermost remaining dimension.
+/// Appends the items of a list of the outermost remaining dimension.
 fn nested(
     shape: &[usize],
     items: &mut impl Iterator<Item = Result<Value, CodecError>>,
@@ -194,7 +196,7 @@ fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -
     })
 }
 
-/// The value, or its kind if it is long.
+/// Formats the value, or its kind if it is long.
 fn shown(value: &Value) -> String {
     let is_short = |value: &Value| match value {
         Value::String(text) => text.len() < 100,

@@ -41,7 +41,7 @@ pub enum Number {
     C128,
 }
 
-/// Whether the elements are points in time or durations.
+/// Returns whether the elements are points in time or durations.
 #[must_use]
 pub fn is_time(data_type: &dyn DataType) -> bool {
     let name = data_type.name();
@@ -49,8 +49,9 @@ pub fn is_time(data_type: &dyn DataType) -> bool {
 }
 
 impl Number {
-    /// The numbers of `data_type`; `None` if the elements are not numbers, and for integers that do not use all
-    /// bits of their byte, such as `int4`: the result of a computation might not fit.
+    /// Returns the numbers of `data_type`; `None` if the elements are not numbers. It is also `None` for
+    /// integers that do not use all bits of their byte, such as `int4`: the result of a computation might not
+    /// fit.
     #[must_use]
     pub fn of(data_type: &dyn DataType) -> Option<Self> {
         Some(match (data_type.kind()?, data_type.elements().size()?) {
@@ -73,14 +74,14 @@ impl Number {
         })
     }
 
-    /// As [`Number::of`]. Times are `int64` counts, so that "not a time" is one of them.
+    /// Like [`Number::of`], but times are `int64` counts, which include "not a time".
     #[must_use]
     pub fn or_time(data_type: &dyn DataType) -> Option<Self> {
         let time = || (data_type.elements().size() == Some(8) && is_time(data_type)).then_some(Self::I64);
         Self::of(data_type).or_else(time)
     }
 
-    /// The size of an element in bytes.
+    /// Returns the size of an element in bytes.
     #[must_use]
     pub fn size(self) -> usize {
         match self {
@@ -92,19 +93,19 @@ impl Number {
         }
     }
 
-    /// Whether it is a signed or unsigned integer. A boolean is not.
+    /// Returns whether it is a signed or unsigned integer. A boolean is not.
     #[must_use]
     pub fn is_integer(self) -> bool {
         !matches!(self, Self::Bool) && !self.is_float() && !self.is_complex()
     }
 
-    /// Whether it is a real number with a fraction.
+    /// Returns whether it is a real number with a fraction.
     #[must_use]
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Whether it is a complex number.
+    /// Returns whether it is a complex number.
     #[must_use]
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C64 | Self::C128)
@@ -123,23 +124,23 @@ pub enum AnyNumber {
 }
 
 impl AnyNumber {
-    /// The number of significant bits of an integer or float.
+    /// Returns the number of significant bits of an integer or float.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
             Self::Narrow(_, bits) => bits,
-            // It has at most 16 bytes.
+            // An element has at most 16 bytes.
             _ => u32::try_from(8 * self.size()).unwrap_or(u32::MAX),
         }
     }
 
-    /// Whether it is a signed or unsigned integer. A boolean is not.
+    /// Returns whether it is a signed or unsigned integer. A boolean is not.
     #[must_use]
     pub fn is_integer(self) -> bool {
         matches!(self, Self::Number(number) | Self::Narrow(number, _) if number.is_integer())
     }
 
-    /// Whether it is a real number with a fraction.
+    /// Returns whether it is a real number with a fraction.
     #[must_use]
     pub fn is_float(self) -> bool {
         matches!(self, Self::BF16) || matches!(self, Self::Number(number) if number.is_float())
@@ -148,10 +149,10 @@ impl AnyNumber {
 
 /// The kind of the elements of a data type, for [`Sides`](super::Sides).
 pub trait Operand: Copy + PartialEq {
-    /// `None` if the elements are not of this kind.
+    /// Returns the kind of the elements, or `None` if they are not of this kind.
     fn of(data_type: &dyn DataType) -> Option<Self>;
 
-    /// The size of an element in bytes.
+    /// Returns the size of an element in bytes.
     fn size(self) -> usize;
 }
 
@@ -170,7 +171,8 @@ impl Operand for AnyNumber {
     /// Times are `int64` counts.
     fn of(data_type: &dyn DataType) -> Option<Self> {
         let narrow = |number, is_signed| {
-            // The check of a narrow integer determines its significant bits. The sign is the last of them.
+            // Testing each bit with `check` determines the significant bits of a narrow integer. The sign is
+            // the last of them.
             let counting = (0..8u32).take_while(|bit| data_type.check(&[1 << bit]).is_ok());
             Some(Self::Narrow(number, counting.last()? + 1 + u32::from(is_signed)))
         };
@@ -191,7 +193,8 @@ impl Operand for AnyNumber {
     }
 }
 
-/// As [`with_number!`](crate::with_number), for an [`AnyNumber`]. Narrow integers have their type in memory.
+/// Like [`with_number!`](crate::with_number), for an [`AnyNumber`]. Narrow integers have their type in
+/// memory.
 #[macro_export]
 macro_rules! with_any_number {
     ($number:expr, $T:ident => {
@@ -287,10 +290,10 @@ macro_rules! with_number {
 
 /// A number in memory.
 pub trait Element: Copy {
-    /// From its bytes. The length must be its size.
+    /// Reads it from its bytes. The length must be its size.
     fn read(bytes: &[u8]) -> Self;
 
-    /// To its bytes. The length must be its size.
+    /// Writes it to its bytes. The length must be its size.
     fn write(self, bytes: &mut [u8]);
 }
 
@@ -301,7 +304,7 @@ pub fn each<A: Element, B: Element>(from: &[u8], to: &mut [u8], convert: impl Fn
     }
 }
 
-/// As [`each`], until an element cannot be converted.
+/// Like [`each`], but stops at the first element that cannot be converted.
 ///
 /// # Errors
 ///

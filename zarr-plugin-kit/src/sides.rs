@@ -8,7 +8,7 @@ use zarr_spec::data_type::DataType;
 use zarr_spec::output::Output;
 use zarr_spec::representation::{ArrayRepresentation, ByteOrder, FillValue, Representation};
 
-/// The array that a codec expects as its input.
+/// Returns the array that a codec expects as its input.
 ///
 /// # Errors
 ///
@@ -22,9 +22,9 @@ pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecErro
     }
 }
 
-/// The elements of both sides, which have the same shape.
+/// The elements of both sides of a codec, which have the same shape.
 ///
-/// Its functions write all elements of a chunk, from the first slice to the second.
+/// The functions write all elements of a chunk, from the first slice to the second.
 #[derive(Debug, Clone)]
 pub struct Sides<N = Number> {
     /// The decoded side.
@@ -38,7 +38,7 @@ pub struct Sides<N = Number> {
 }
 
 impl<N: Operand> Sides<N> {
-    /// The data type, fill value and byte order of the encoded side. The shape is the same.
+    /// Returns the encoded side: the same shape with its data type, fill value and byte order.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl<N: Operand> Sides<N> {
         Ok(())
     }
 
-    /// The number of elements, if `array` has the data type of the decoded side.
+    /// Returns the number of elements, if `array` has the data type of the decoded side.
     fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
         if N::of(&*array.data_type) != Some(self.decoded) {
             let name = array.data_type.name();

@@ -72,13 +72,13 @@ pub fn decode<'e>(
             return Ok(&encoded[end..]);
         }
         if more == 0 && end == read {
-            return Err(CodecError::corrupt("the stream is cut off"));
+            return Err(CodecError::corrupt("the stream is truncated"));
         }
         (read, written) = (end, written + more);
     }
 }
 
-/// A count of bytes in a slice, which fits.
+/// Converts a count of bytes in a slice, which fits.
 fn bytes(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

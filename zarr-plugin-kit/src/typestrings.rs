@@ -10,8 +10,8 @@ use zarr_spec::format::Format;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
 
-/// The data type with the name `text` in the member `member`: a typestring of v2, or a name of NumPy, which
-/// final v3 also has (EX-SEEN-03). v2 has only typestrings, so that names are tolerated there.
+/// Returns the data type with the name `text` in the member `member`: a typestring of v2, or a name of NumPy,
+/// which final v3 also uses (EX-SEEN-03). v2 uses only typestrings, so names are merely tolerated there.
 ///
 /// # Errors
 ///
@@ -49,8 +49,8 @@ const NAMES: [&str; 14] = [
     "complex128",
 ];
 
-/// Whether the byte orders of typestrings are significant: in v2, and for the filters of v2 that the first
-/// generation of the draft stores in the attributes.
+/// Returns whether the byte orders of typestrings are significant: in v2, and for the filters of v2 that the
+/// first generation of the draft stores in the attributes.
 #[must_use]
 pub fn have_orders(creation: &Creation<'_>) -> bool {
     let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
@@ -73,7 +73,7 @@ pub fn check_same(
     let array_name = array.data_type.name();
     if Number::or_time(&*array.data_type) != Number::or_time(dtype) {
         return Err(CodecError::configuration(format!(
-            "`{member}` is `{name}`, and the chunk holds `{array_name}`"
+            "`{member}` is `{name}`, but the chunk holds `{array_name}`"
         )));
     }
     let ordered = matches!(dtype.elements(), Elements::Fixed { units, .. } if has_byte_order(&units));
@@ -81,7 +81,7 @@ pub fn check_same(
         let order = order_name(order);
         let other = order_name(&array.byte_order);
         return Err(CodecError::configuration(format!(
-            "`{member}` is {order} `{name}`, and the chunk is {other}"
+            "`{member}` is {order} `{name}`, but the chunk is {other}"
         )));
     }
     Ok(())
@@ -95,8 +95,8 @@ fn order_name(order: &ByteOrder) -> &'static str {
     }
 }
 
-/// The member `name` of a document of `format`, for the data type of `side`. The byte order of a typestring is
-/// significant only in v2; otherwise it is little endian.
+/// Returns the member `name` of a document of `format`, for the data type of `side`. The byte order of a
+/// typestring is significant only in v2; otherwise it is little endian.
 ///
 /// # Errors
 ///

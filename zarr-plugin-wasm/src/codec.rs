@@ -1,4 +1,4 @@
-//! Codecs of a module, as the engine sees them.
+//! Adapts the codecs of a module to the codec traits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,25 +18,26 @@ use crate::library::Module;
 use crate::shown::{Entry, encoded_of, format_number, parse, put_array, put_representation, size_at};
 use crate::{ENCODED_PER_BYTE, GUEST_MEMORY};
 
-/// The longest checksum of a plugin, in bytes.
+/// The maximum size of a plugin's checksum, in bytes.
 const MAX_CHECKSUM: u32 = 1 << 16;
 
-/// One item of a module.
+/// An item of a module.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub(crate) module: Arc<Module>,
-    /// Its number among all items.
+    /// The index of the item.
     pub(crate) item: u32,
-    /// "plugin example-runs 1.2.0": what messages say.
+    /// The plugin for messages, such as "plugin example-runs 1.2.0".
     pub(crate) origin: Arc<str>,
 }
 
 type Function<P> = Option<TypedFunc<P, i32>>;
 
-/// What a codec is called with: itself, an array, a `zarr_str`, a `zarr_call`, a `zarr_output`, and where to say why not.
+/// The arguments of a codec's function: the codec, an array, a `zarr_str`, a `zarr_call`, a `zarr_output`, and a
+/// buffer for the error message.
 type Step = (u32, u32, u32, u32, u32, u32);
 
-/// The functions of a codec that are called for chunks.
+/// The functions of a codec.
 #[derive(Debug)]
 struct Functions {
     encoded_array: Function<(u32, u32, u32, u32, u32)>,
@@ -46,22 +47,22 @@ struct Functions {
     checksum: Function<(u32, u32, u32, u32)>,
 }
 
-/// A guest in which the codec was created.
+/// A guest with a created codec.
 #[derive(Debug)]
 struct Made {
     guest: Guest,
     functions: Functions,
     this: Address,
     form: u32,
-    /// Bytes of a checksum, and whether it stands before the bytes.
+    /// The size of a checksum in bytes, and whether it precedes the content.
     checksum: (u32, bool),
-    /// Of a codec that is data alone.
+    /// The value of a codec that consists only of data.
     value: Vec<u8>,
     warnings: Vec<String>,
 }
 
 impl Recipe {
-    /// A new guest, and the item's vtable and context in it.
+    /// Returns a new guest, and the addresses of the item's vtable and context.
     fn start(&self) -> Result<(Guest, Address, Address), Failure> {
         let (guest, plugin) = entry::start(&self.module)?;
         let item = entry::item(&guest, plugin, self.item)?;
@@ -141,7 +142,7 @@ pub(crate) fn create(
     codec().map_err(|failure| codec_error(failure, &recipe.origin, true))
 }
 
-/// The configuration that another format has.
+/// Returns the configuration of the codec in another format.
 pub(crate) fn translate(
     recipe: &Recipe,
     creation: &Creation<'_>,
@@ -169,7 +170,7 @@ pub(crate) fn translate(
     translated().map_err(|failure: Failure| codec_error(failure, &recipe.origin, true))
 }
 
-/// A codec that is data alone.
+/// Returns a codec that consists only of data.
 fn value_codec(value: &Value) -> Result<Codec, Failure> {
     let codec = || {
         let members = value.as_object().filter(|members| members.len() == 1)?;
@@ -188,12 +189,12 @@ fn value_codec(value: &Value) -> Result<Codec, Failure> {
     codec().ok_or_else(|| Failure::broken(format!("it returned a codec with the invalid value {value}")))
 }
 
-/// Bytes that may come out of so many that are encoded: nothing else says how many there can be.
+/// Returns the maximum size of encoded output, which nothing else limits, for `decoded` bytes.
 fn most_encoded(decoded: usize) -> usize {
     GUEST_MEMORY.saturating_add(decoded.saturating_mul(ENCODED_PER_BYTE))
 }
 
-/// A codec of a module, and guests that wait for a call.
+/// A codec of a module, with a pool of idle guests.
 #[derive(Debug)]
 struct WasmCodec {
     recipe: Recipe,
@@ -203,7 +204,8 @@ struct WasmCodec {
 }
 
 impl WasmCodec {
-    /// Runs `call` in a guest that nobody else has, as a call that is given so many bytes.
+    /// Runs `call` in a guest that no other thread uses. The limits of the call depend on `given`, the size of its
+    /// input in bytes.
     fn with<R>(
         &self,
         given: usize,
@@ -235,7 +237,7 @@ impl WasmCodec {
         })
     }
 
-    /// Encodes or decodes `from`, `array` being the decoded side.
+    /// Encodes or decodes `from`. `array` describes the decoded side.
     fn run(
         &self,
         array: Option<&ArrayRepresentation>,
@@ -266,7 +268,7 @@ impl WasmCodec {
 }
 
 impl BytesToBytesCodec for WasmCodec {
-    /// Unknown is always right, also when the guest does not answer.
+    /// Returns `Unknown` if the guest fails, which is always correct.
     fn encoded_size(&self, decoded: Size) -> Size {
         self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
     }
@@ -317,7 +319,7 @@ impl ArrayToArrayCodec for WasmCodec {
             let status = guest.call(encoded_array, (made.this, shown, json, data_type, err))?;
             guest.outcome(status, err)?;
             if guest.get_u32::<DataTypeHandle>(data_type, "vtable")? != 0 {
-                let what = "it makes another data type, which a codec in WebAssembly cannot";
+                let what = "it changes the data type, which is not supported for codecs in WebAssembly";
                 return Err(Failure::new(abi::UNSUPPORTED, what));
             }
             let json = parse(&guest.take(json)?)?;
@@ -347,7 +349,7 @@ impl ArrayToArrayCodec for WasmCodec {
     }
 }
 
-/// A checksum of a module. Not a [`zarr_spec::codec::Checksum`], which cannot fail.
+/// A checksum codec of a module. It is not a [`zarr_spec::codec::Checksum`], which cannot fail.
 #[derive(Debug)]
 struct WasmChecksum {
     codec: WasmCodec,
@@ -393,7 +395,9 @@ impl BytesToBytesCodec for WasmChecksum {
         let Some(content) = encoded.len().checked_sub(self.size) else {
             let there = encoded.len();
             let size = self.size;
-            return Err(CodecError::corrupt(format!("{there} bytes are too few for a checksum of {size}")));
+            return Err(CodecError::corrupt(format!(
+                "{there} bytes are too short for a checksum of {size} bytes"
+            )));
         };
         let (stored, content) = if self.at_start {
             encoded.split_at(self.size)
@@ -402,7 +406,7 @@ impl BytesToBytesCodec for WasmChecksum {
             (stored, content)
         };
         if self.checksum(content, false)? != stored {
-            return Err(CodecError::corrupt("the checksum is not that of the bytes"));
+            return Err(CodecError::corrupt("checksum mismatch"));
         }
         Ok(decoded.put(content)?)
     }

@@ -1,4 +1,4 @@
-//! What stands behind `zarr_plugin_v2`.
+//! Reads the plugin description that `zarr_plugin_v2` returns.
 
 use zarr_plugin::Failure;
 use zarr_plugin::abi::{self, Buf, Host, Item, Plugin};
@@ -9,14 +9,14 @@ use crate::guest::{Address, Guest};
 use crate::library::Module;
 use crate::shown::parse;
 
-/// The most of anything that a library may list.
+/// The maximum length of a list in a library.
 const MAX_ITEMS: u32 = 4096;
 
-/// The longest text that a library may say of itself, and all of them together, in bytes.
+/// The maximum size in bytes of a single text of a library, and of all its texts together.
 const MAX_TEXT: u32 = 1 << 20;
 const MAX_TEXTS: usize = 4 << 20;
 
-/// What a library says that it is. The texts stay as long as the program.
+/// The description of a library. The texts are leaked.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) abi: (u16, u16),
@@ -24,15 +24,15 @@ pub(crate) struct Found {
     pub(crate) version: &'static str,
     pub(crate) license: &'static str,
     pub(crate) build: &'static str,
-    /// Its codecs, each with its number among all items.
+    /// The codecs, each with its index in the items.
     pub(crate) codecs: Vec<(u32, Identifiers, About)>,
 }
 
-/// Starts a guest and asks it what it has.
+/// Starts a guest and reads its description.
 ///
 /// # Errors
 ///
-/// Why it is no plugin.
+/// The reason for which the module is not a plugin.
 pub(crate) fn describe(module: &Module) -> Result<Found, Refusal> {
     let failed = |failure: Failure| Refusal::Failed(failure.message);
     let (guest, plugin) = start(module).map_err(failed)?;
@@ -46,7 +46,7 @@ pub(crate) fn describe(module: &Module) -> Result<Found, Refusal> {
     texts.found(plugin, (number(major), number(minor))).map_err(failed)
 }
 
-/// A new guest whose entry has run, and where its `zarr_plugin` is.
+/// Returns a new guest after running its entry function, and the address of its `zarr_plugin`.
 pub(crate) fn start(module: &Module) -> Result<(Guest, Address), Failure> {
     let mut guest = Guest::new(module)?;
     guest.begin(0);
@@ -54,7 +54,7 @@ pub(crate) fn start(module: &Module) -> Result<(Guest, Address), Failure> {
         guest.call(&initialize, ())?;
     }
     let entry = guest.export::<(u32, u32, u32), i32>(abi::ENTRY_SYMBOL);
-    let entry = entry.ok_or_else(|| Failure::broken("its entry takes or gives something else"))?;
+    let entry = entry.ok_or_else(|| Failure::broken("its entry function has another signature"))?;
     let host =
         guest.put::<Host>(&[("abi_major", abi::ABI_MAJOR.into()), ("abi_minor", abi::ABI_MINOR.into())])?;
     let out = guest.put_bytes(&[0; 4])?;
@@ -65,15 +65,15 @@ pub(crate) fn start(module: &Module) -> Result<(Guest, Address), Failure> {
     Ok((guest, plugin))
 }
 
-/// Where the item is that is listed at `number`.
+/// Returns the address of the item at index `number`.
 pub(crate) fn item(guest: &Guest, plugin: Address, number: u32) -> Result<Address, Failure> {
     let items = guest.get_u32::<Plugin>(plugin, "items")?;
     let count = guest.get_u32::<Plugin>(plugin, "n_items")?;
     let at = number.checked_mul(4).and_then(|bytes| items.checked_add(bytes)).filter(|_| number < count);
-    guest.address_at(at.ok_or_else(|| Failure::broken(format!("it has no item {number} any more")))?)
+    guest.address_at(at.ok_or_else(|| Failure::broken(format!("it no longer has item {number}")))?)
 }
 
-/// Reads texts, which together are not more than a library may say.
+/// Reads texts with a limit on their total size.
 struct Texts<'g> {
     guest: &'g Guest,
     left: usize,
@@ -104,8 +104,9 @@ impl Texts<'_> {
         let count = self.guest.get_u32::<Item>(item, "n_aliases")?;
         for number in 0..at_most(count)? {
             let at = number.checked_mul(8).and_then(|bytes| first.checked_add(bytes));
-            aliases
-                .push(self.text_at(at.ok_or_else(|| Failure::broken("its aliases are not in its memory"))?)?);
+            aliases.push(
+                self.text_at(at.ok_or_else(|| Failure::broken("its aliases are outside its memory"))?)?,
+            );
         }
         let some = |text: &'static str| (!text.is_empty()).then_some(text);
         let identifiers = Identifiers {
@@ -125,21 +126,22 @@ impl Texts<'_> {
         at: Address,
         member: &str,
     ) -> Result<&'static str, Failure> {
-        // A struct that is shorter has no such text.
+        // A shorter struct of an older version does not have this text.
         if self.guest.get::<T>(at, member)? == 0 {
             return Ok("");
         }
         self.text_at(Guest::inside::<T>(at, member)?)
     }
 
-    /// The text of the `zarr_str` there.
+    /// Returns the text of the `zarr_str` at an address.
     fn text_at(&mut self, at: Address) -> Result<&'static str, Failure> {
         let bytes = self.guest.text(at, MAX_TEXT)?;
         self.left = self
             .left
             .checked_sub(bytes.len())
-            .ok_or_else(|| Failure::broken(format!("its texts have more than {MAX_TEXTS} bytes together")))?;
-        let text = std::str::from_utf8(bytes).map_err(|_| Failure::broken("a text of it is not UTF-8"))?;
+            .ok_or_else(|| Failure::broken(format!("its texts have more than {MAX_TEXTS} bytes in total")))?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| Failure::broken("one of its texts is not UTF-8"))?;
         Ok(text.to_owned().leak())
     }
 }
@@ -151,7 +153,7 @@ fn at_most(count: u32) -> Result<u32, Failure> {
     Ok(count)
 }
 
-/// With the schemas of the configuration, by the names of formats, as `zarr_item` has them.
+/// Adds the schemas of the configuration, which `zarr_item` lists by the names of formats.
 fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
     if json.is_empty() {
         return Ok(about);
@@ -164,7 +166,7 @@ fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
     Ok(known.fold(about, |about, (format, schema)| about.with_schema_text(format, schema.to_string().leak())))
 }
 
-/// As `zarr_item` has them.
+/// Parses the examples of a `zarr_item`.
 fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
     if json.is_empty() {
         return Ok(&[]);

@@ -1,17 +1,16 @@
-//! What a failure of a guest means for a caller.
+//! Converts failures of a guest to errors.
 
 use zarr_plugin::{Failure, abi};
 use zarr_spec::CodecError;
 
-/// The guest was stopped. It is not used again.
+/// Returns the failure of a guest that was stopped and must not be used again.
 pub(crate) fn trapped(message: impl Into<String>) -> Failure {
     Failure::new(abi::PANICKED, message)
 }
 
-/// The error of a call: what it means for the chunk, or that the plugin itself is at fault.
+/// Returns the error of a call, which is about the chunk or about the plugin.
 ///
-/// [`abi::INTERNAL`] is how a plugin reports that it cannot encode a chunk; while it decodes, it is a fault of the
-/// plugin.
+/// [`abi::INTERNAL`] means that the plugin cannot encode the chunk. During decoding it is a fault of the plugin.
 pub(crate) fn codec_error(failure: Failure, origin: &str, is_encoding: bool) -> CodecError {
     let by_origin = format!("{origin}: {}", failure.message);
     match failure.status {

@@ -1,4 +1,4 @@
-//! One instance of a module: its memory, its functions, and what it may use up.
+//! An instance of a module: its memory, its functions and its limits.
 
 use std::ops::Range;
 
@@ -16,27 +16,27 @@ use crate::host::{self, Lent, State};
 use crate::library::Module;
 use crate::{FUEL_OF_A_CALL, FUEL_PER_BYTE, FUEL_PER_CALL, GUEST_MEMORY, MEMORY_PER_BYTE};
 
-/// An address in a guest, or the number of a function there.
+/// An address in the memory of a guest, or the index of a function in its table.
 pub(crate) type Address = u32;
 
-/// The longest text or document that is taken from a guest, in bytes.
+/// The maximum size of a text or document from a guest, in bytes.
 const MAX_TEXT: u32 = 16 << 20;
 
-/// An instance of a module. Nobody else has it.
+/// An instance of a module with a single owner.
 #[derive(Debug)]
 pub(crate) struct Guest {
     store: Store<State>,
     instance: Instance,
     table: Table,
-    /// What `zarr_output` and `zarr_creation` have as functions of the host.
+    /// The function `reserve` of `zarr_output`. `warn` is that of `zarr_creation`.
     reserve: Address,
     pub(crate) warn: Address,
-    /// It was stopped somewhere, and nothing is known of what it left behind.
+    /// Whether the guest was stopped, so that its state is unknown.
     is_dead: bool,
 }
 
 impl Guest {
-    /// A new instance, in which nothing but its own start has run.
+    /// Creates an instance; only its start function runs.
     pub(crate) fn new(module: &Module) -> Result<Self, Failure> {
         let mut store = Store::new(module.engine(), State::new());
         store.limiter(|state| &mut state.limits);
@@ -46,7 +46,7 @@ impl Guest {
         let memory = instance.get_memory(&store, "memory");
         store.data_mut().memory = memory;
         let table = instance.get_table(&store, crate::library::TABLE);
-        let table = table.ok_or_else(|| Failure::broken("it has no table of functions"))?;
+        let table = table.ok_or_else(|| Failure::broken("it does not have a function table"))?;
         let reserve = Func::wrap(&mut store, host::reserve);
         let reserve = add_function(&mut store, table, reserve)?;
         let warn = Func::wrap(&mut store, host::warn);
@@ -58,12 +58,12 @@ impl Guest {
         self.is_dead
     }
 
-    /// A function that the module exports, if it has it.
+    /// Returns an exported function of the module, if there is one.
     pub(crate) fn export<P: WasmParams, R: WasmResults>(&self, name: &str) -> Option<TypedFunc<P, R>> {
         self.instance.get_typed_func(&self.store, name).ok()
     }
 
-    /// The function that a pointer points to; NULL is none.
+    /// Returns the function for a pointer, or `None` for NULL.
     pub(crate) fn function<P: WasmParams, R: WasmResults>(
         &self,
         pointer: Address,
@@ -74,21 +74,21 @@ impl Guest {
         }
         let Some(Ref::Func(Nullable::Val(function))) = self.table.get(&self.store, pointer.into()) else {
             return Err(Failure::broken(format!(
-                "its function `{name}` is number {pointer}, and there is none"
+                "its function `{name}` is number {pointer}, which does not exist"
             )));
         };
         match function.typed(&self.store) {
             Ok(function) => Ok(Some(function)),
-            Err(_) => Err(Failure::broken(format!("its function `{name}` takes or gives something else"))),
+            Err(_) => Err(Failure::broken(format!("its function `{name}` has another signature"))),
         }
     }
 
-    /// What comes from here on belongs to a call that is given so many bytes: all that earlier ones were shown is gone.
+    /// Starts a call with `given` bytes of input. Frees everything that earlier calls placed in the guest's memory.
     pub(crate) fn begin(&mut self, given: usize) {
         self.store.data_mut().begin(given);
     }
 
-    /// Calls a function, with the fuel of a call.
+    /// Calls a function with the fuel of one call.
     pub(crate) fn call<P: WasmParams, R: WasmResults>(
         &mut self,
         function: &TypedFunc<P, R>,
@@ -101,7 +101,7 @@ impl Guest {
         })
     }
 
-    /// What a call came to that returned `status` and may have filled `err`.
+    /// Returns the result of a call, which returned `status` and may have filled `err`.
     pub(crate) fn outcome(&mut self, status: i32, err: Address) -> Result<(), Failure> {
         let text = self.take(err);
         if status == abi::OK {
@@ -115,12 +115,12 @@ impl Guest {
         Err(Failure::new(status, if text.is_empty() { "it does not say why".to_owned() } else { text }))
     }
 
-    /// Warnings of the call that has ended.
+    /// Takes the warnings of the last call.
     pub(crate) fn warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.store.data_mut().warnings)
     }
 
-    /// Shows bytes.
+    /// Copies bytes into the guest's memory.
     pub(crate) fn put_bytes(&mut self, bytes: &[u8]) -> Result<Address, Failure> {
         if bytes.is_empty() {
             return Ok(0);
@@ -130,13 +130,13 @@ impl Guest {
         Ok(at)
     }
 
-    /// Shows bytes with their length, as a member of a struct has them.
+    /// Copies bytes into the guest's memory. Returns the address and the length in the form of a `zarr_str`.
     pub(crate) fn put_text(&mut self, bytes: &[u8]) -> Result<u64, Failure> {
         let at = self.put_bytes(bytes)?;
         Ok(u64::from(at) | (bytes.len() as u64) << 32)
     }
 
-    /// Shows a struct: these members, and zeros.
+    /// Places a struct with these members in the guest's memory; all others are zero.
     pub(crate) fn put<T: Described>(&mut self, members: &[(&str, u64)]) -> Result<Address, Failure> {
         let size = T::WASM32.size;
         let at = host::place(&mut self.store.as_context_mut(), size)?;
@@ -150,7 +150,7 @@ impl Guest {
         Ok(at)
     }
 
-    /// Writes a member of a struct that was shown.
+    /// Writes a member of a struct in the guest's memory.
     pub(crate) fn set<T: Described>(&mut self, at: Address, member: &str, value: u64) -> Result<(), Failure> {
         let place = member_of::<T>(member)?;
         let value = value.to_le_bytes();
@@ -159,7 +159,7 @@ impl Guest {
         Ok(())
     }
 
-    /// A member of a struct that the guest has: zero where it does not reach that far.
+    /// Reads a member of a struct in the guest's memory. Returns zero if the struct is too short to contain it.
     pub(crate) fn get<T: Described>(&self, at: Address, member: &str) -> Result<u64, Failure> {
         let place = member_of::<T>(member)?;
         if let Some(size) = T::WASM32.member("struct_size") {
@@ -177,27 +177,27 @@ impl Guest {
         self.number(offset(at, place.start)?, place.len())
     }
 
-    /// As [`Guest::get`], for an address, a length or a number of that size.
+    /// Reads a member as [`Guest::get`] does, which must fit in 32 bits.
     pub(crate) fn get_u32<T: Described>(&self, at: Address, member: &str) -> Result<u32, Failure> {
         u32::try_from(self.get::<T>(at, member)?).map_err(|_| no_number::<T>(member))
     }
 
-    /// Where a struct is that is a member of another.
+    /// Returns the address of a struct that is a member of another.
     pub(crate) fn inside<T: Described>(at: Address, member: &str) -> Result<Address, Failure> {
         offset(at, member_of::<T>(member)?.start)
     }
 
-    /// The bytes that a `zarr_str` names.
+    /// Returns the bytes of a `zarr_str`.
     pub(crate) fn text(&self, at: Address, most: u32) -> Result<&[u8], Failure> {
         let start = self.get_u32::<Str>(at, "ptr")?;
         let len = self.get_u32::<Str>(at, "len")?;
         if len > most {
-            return Err(Failure::broken(format!("it lists a text of {len} bytes")));
+            return Err(Failure::broken(format!("it has a text of {len} bytes; the limit is {most}")));
         }
         if len == 0 { Ok(&[]) } else { self.bytes(start, len as usize) }
     }
 
-    /// Copies what the guest has filled in, and gives it back.
+    /// Copies the content of a `zarr_buf` and releases it.
     pub(crate) fn take(&mut self, buffer: Address) -> Result<Vec<u8>, Failure> {
         let start = self.get_u32::<Buf>(buffer, "ptr")?;
         let len = self.get_u32::<Buf>(buffer, "len")?;
@@ -214,7 +214,7 @@ impl Guest {
         taken
     }
 
-    /// Lends memory for a result of at most `limit` bytes, of which there may be about `likely`.
+    /// Provides output memory for at most `limit` bytes, with an expected size of `likely` bytes.
     pub(crate) fn lend(&mut self, limit: usize, likely: usize) -> Result<Address, Failure> {
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
         let first = likely.max(self.store.data().usual).min(limit as usize);
@@ -229,13 +229,13 @@ impl Guest {
         Ok(shown)
     }
 
-    /// What the guest has written to the memory that was lent.
+    /// Returns the bytes that the guest has written to the output.
     pub(crate) fn written(&self) -> Result<&[u8], Failure> {
         let Some(lent) = self.store.data().lent else { return Ok(&[]) };
         if lent.refused {
             return Err(Failure::new(
                 abi::LIMIT_EXCEEDED,
-                format!("more than {} bytes came out", lent.limit),
+                format!("the output exceeds {} bytes", lent.limit),
             ));
         }
         let len = self.get_u32::<Output>(lent.shown, "len")?;
@@ -248,7 +248,7 @@ impl Guest {
         self.bytes(lent.start, len as usize)
     }
 
-    /// Part of the guest's memory.
+    /// Returns a part of the guest's memory.
     pub(crate) fn bytes(&self, at: Address, len: usize) -> Result<&[u8], Failure> {
         let memory = memory_of(&self.store)?.data(&self.store);
         part(memory.len(), at, len)
@@ -262,10 +262,10 @@ impl Guest {
         part(size, at, len).and_then(|part| memory.get_mut(part)).ok_or_else(|| outside(at, len, size))
     }
 
-    /// The pointer that is there.
+    /// Returns the pointer at an address.
     pub(crate) fn address_at(&self, at: Address) -> Result<Address, Failure> {
         let address = u32::try_from(self.number(at, 4)?);
-        address.map_err(|_| Failure::broken("a pointer is none"))
+        address.map_err(|_| Failure::broken("a pointer has more than 32 bits"))
     }
 
     fn number(&self, at: Address, len: usize) -> Result<u64, Failure> {
@@ -279,7 +279,7 @@ fn refuel(store: &mut Store<State>) -> Result<(), Failure> {
     store.set_fuel(fuel).map_err(|error| Failure::broken(error.to_string()))
 }
 
-/// Why a guest did not return.
+/// Returns the reason for which a guest was stopped.
 fn stopped(error: &wasmi::Error, state: &State) -> Failure {
     let trap = error.as_trap_code();
     let is_out_of_fuel = matches!(error.kind(), ErrorKind::Fuel(_)) || trap == Some(TrapCode::OutOfFuel);
@@ -291,14 +291,14 @@ fn stopped(error: &wasmi::Error, state: &State) -> Failure {
         );
     trapped(if is_out_of_fuel {
         format!(
-            "it ran for longer than {} units of fuel, which this call has: {FUEL_PER_CALL}, and {FUEL_PER_BYTE} for each \
-             byte that it is given (an instruction takes one, a call {FUEL_OF_A_CALL})",
+            "it ran for longer than {} units of fuel, the limit of this call: {FUEL_PER_CALL}, plus {FUEL_PER_BYTE} for each \
+             byte of input and output (an instruction takes 1, a call {FUEL_OF_A_CALL})",
             state.fuel
         )
     } else if is_too_large {
         format!(
-            "it asked for more memory than {} bytes, which this call has: {GUEST_MEMORY}, and {MEMORY_PER_BYTE} for each \
-             byte that it is given",
+            "it asked for more memory than {} bytes, the limit of this call: {GUEST_MEMORY}, plus {MEMORY_PER_BYTE} for each \
+             byte of input and output",
             state.own_limit()
         )
     } else {
@@ -307,7 +307,7 @@ fn stopped(error: &wasmi::Error, state: &State) -> Failure {
 }
 
 fn memory_of(store: &Store<State>) -> Result<Memory, Failure> {
-    store.data().memory.ok_or_else(|| Failure::broken("it has no memory"))
+    store.data().memory.ok_or_else(|| Failure::broken("it does not have a memory"))
 }
 
 pub(crate) fn member_of<T: Described>(member: &str) -> Result<Range<usize>, Failure> {
@@ -316,12 +316,12 @@ pub(crate) fn member_of<T: Described>(member: &str) -> Result<Range<usize>, Fail
 }
 
 fn no_number<T: Described>(member: &str) -> Failure {
-    Failure::broken(format!("`{member}` of {} is no number of that size", T::WASM32.name))
+    Failure::broken(format!("`{member}` of {} is not a number of the expected size", T::WASM32.name))
 }
 
 pub(crate) fn offset(at: Address, bytes: usize) -> Result<Address, Failure> {
     let moved = u32::try_from(bytes).ok().and_then(|bytes| at.checked_add(bytes));
-    moved.ok_or_else(|| Failure::broken(format!("it points to {at}, behind which there is no memory")))
+    moved.ok_or_else(|| Failure::broken(format!("it points to {at}, at the end of its memory")))
 }
 
 fn part(size: usize, at: Address, len: usize) -> Option<Range<usize>> {
@@ -331,12 +331,12 @@ fn part(size: usize, at: Address, len: usize) -> Option<Range<usize>> {
 }
 
 pub(crate) fn outside(at: Address, len: usize, size: usize) -> Failure {
-    Failure::broken(format!("it points to {len} bytes at {at}, and its memory has {size}"))
+    Failure::broken(format!("it points to {len} bytes at {at}, but its memory has {size} bytes"))
 }
 
-/// Puts a function of the host where the guest can call it, and says where that is.
+/// Adds a function of the host to the guest's function table and returns its index.
 fn add_function(store: &mut Store<State>, table: Table, function: Func) -> Result<Address, Failure> {
     let index = table.grow(store, 1, Ref::from(Nullable::Val(function)));
     let index = index.ok().and_then(|index| u32::try_from(index).ok()).filter(|&index| index != 0);
-    index.ok_or_else(|| Failure::broken("its table of functions cannot grow: link it with --growable-table"))
+    index.ok_or_else(|| Failure::broken("its function table cannot grow: link it with --growable-table"))
 }

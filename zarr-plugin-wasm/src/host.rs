@@ -1,4 +1,4 @@
-//! What the host keeps in a guest: pages of its own, and functions that the guest can call.
+//! The host's part of a guest: pages of memory, and functions that the guest can call.
 
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use crate::{FUEL_PER_BYTE, FUEL_PER_CALL, GUEST_MEMORY, MEMORY_PER_BYTE};
 
 const PAGE: u64 = 1 << 16;
 
-/// Warnings of one call, and bytes of each, that are passed on.
+/// The maximum number of warnings per call, and the maximum size of a warning in bytes.
 const MAX_WARNINGS: usize = 16;
 const MAX_WARNING: u32 = 4 << 10;
 
-/// Bytes that are lent at first for a result whose size is not known.
+/// The initial capacity of an output of unknown size, in bytes.
 const FIRST_CAPACITY: usize = 1 << 16;
 
-/// What belongs to the host while a guest runs.
+/// The host's state of a guest.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) memory: Option<Memory>,
-    /// Pages of the guest's memory that the host has added for itself.
+    /// The pages that the host has added to the guest's memory for itself.
     regions: Vec<Region>,
     pub(crate) limits: StoreLimits,
-    /// Bytes that this call has been given.
+    /// The number of bytes of input and output in this call.
     pub(crate) given: usize,
     pub(crate) fuel: u64,
     pub(crate) lent: Option<Lent>,
-    /// The most that was lent so far.
+    /// The largest output capacity so far.
     pub(crate) usual: usize,
     pub(crate) warnings: Vec<String>,
 }
@@ -37,11 +37,11 @@ pub(crate) struct State {
 #[derive(Debug)]
 struct Region {
     bytes: Range<u64>,
-    /// Where the part begins that is free in this call.
+    /// The start of the part that is free in this call.
     free: u64,
 }
 
-/// The output of a call, as the host knows it.
+/// The output of a call, in the host's own copy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lent {
     pub(crate) shown: Address,
@@ -52,7 +52,7 @@ pub(crate) struct Lent {
 }
 
 impl State {
-    /// As a guest begins.
+    /// Creates the state of a new guest.
     pub(crate) fn new() -> Self {
         Self {
             memory: None,
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// As a call begins: what earlier ones were shown is gone.
+    /// Resets the state for a call, and frees what earlier calls placed in memory.
     pub(crate) fn begin(&mut self, given: usize) {
         for region in &mut self.regions {
             region.free = region.bytes.start;
@@ -78,7 +78,7 @@ impl State {
         self.give(given);
     }
 
-    /// The call has so many bytes more to do with.
+    /// Raises the limits of the call by the share of `bytes` more bytes.
     pub(crate) fn give(&mut self, bytes: usize) {
         self.given = self.given.saturating_add(bytes);
         self.fuel = self.fuel.saturating_add((bytes as u64).saturating_mul(FUEL_PER_BYTE));
@@ -89,7 +89,7 @@ impl State {
         GUEST_MEMORY.saturating_add(self.given.saturating_mul(MEMORY_PER_BYTE))
     }
 
-    /// Lets the guest have what this call may, beside what is the host's.
+    /// Sets the memory limit to the limit of this call plus the pages of the host.
     fn limit_memory(&mut self) {
         let hosts: u64 = self.regions.iter().map(|region| region.bytes.end - region.bytes.start).sum();
         let hosts = usize::try_from(hosts).unwrap_or(usize::MAX);
@@ -102,7 +102,7 @@ fn limits(memory: usize) -> StoreLimits {
     limits.memory_size(memory).trap_on_grow_failure(true).build()
 }
 
-/// A free place for `size` bytes, in pages of the host.
+/// Allocates `size` bytes in the host's pages.
 pub(crate) fn place(context: &mut StoreContextMut<'_, State>, size: usize) -> Result<Address, Failure> {
     const ALIGN: u64 = 16;
     let size = (size as u64).next_multiple_of(ALIGN);
@@ -120,7 +120,7 @@ pub(crate) fn place(context: &mut StoreContextMut<'_, State>, size: usize) -> Re
             at
         }
         None => {
-            // Of few sizes, so that there are few of them, however many sizes chunks have.
+            // Rounding limits the number of regions, however many different sizes chunks have.
             let room = size.next_power_of_two().max(PAGE);
             let (start, room) = match grow(context, room) {
                 Ok(start) => (start, room),
@@ -131,12 +131,12 @@ pub(crate) fn place(context: &mut StoreContextMut<'_, State>, size: usize) -> Re
             start
         }
     };
-    u32::try_from(at).map_err(|_| Failure::broken("its memory is used up"))
+    u32::try_from(at).map_err(|_| Failure::broken("its memory is exhausted"))
 }
 
-/// Adds pages for `size` bytes to the guest's memory, and says where they begin.
+/// Adds pages for `size` bytes to the guest's memory and returns their address.
 fn grow(context: &mut StoreContextMut<'_, State>, size: u64) -> Result<u64, Failure> {
-    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
+    let memory = context.data().memory.ok_or_else(|| Failure::broken("it does not have a memory"))?;
     context.data_mut().limits = limits(usize::MAX);
     let before = memory.grow(&mut *context, size.div_ceil(PAGE));
     context.data_mut().limit_memory();
@@ -144,15 +144,12 @@ fn grow(context: &mut StoreContextMut<'_, State>, size: u64) -> Result<u64, Fail
         Ok(pages) => Ok(pages * PAGE),
         Err(_) => Err(Failure::new(
             abi::UNSUPPORTED,
-            format!(
-                "its memory, of {} bytes, cannot take {size} more",
-                memory.data_size(context.as_context())
-            ),
+            format!("its memory of {} bytes cannot grow by {size}", memory.data_size(context.as_context())),
         )),
     }
 }
 
-/// Lets the guest see what it is lent now.
+/// Writes the address and the capacity of the output into the guest's struct.
 pub(crate) fn show(context: &mut StoreContextMut<'_, State>, lent: &Lent) -> Result<(), Failure> {
     for (member, value) in [("start", lent.start), ("capacity", lent.capacity)] {
         write_u32(context, offset(lent.shown, member_of::<Output>(member)?.start)?, value)?;
@@ -161,12 +158,12 @@ pub(crate) fn show(context: &mut StoreContextMut<'_, State>, lent: &Lent) -> Res
 }
 
 fn write_u32(context: &mut StoreContextMut<'_, State>, at: Address, value: u32) -> Result<(), Failure> {
-    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
+    let memory = context.data().memory.ok_or_else(|| Failure::broken("it does not have a memory"))?;
     let written = memory.write(&mut *context, at as usize, &value.to_le_bytes());
     written.map_err(|_| outside(at, 4, memory.data_size(context.as_context())))
 }
 
-/// `reserve` of `zarr_output`.
+/// Implements `reserve` of `zarr_output`.
 pub(crate) fn reserve(mut caller: Caller<'_, State>, shown: Address, more: u32) -> i32 {
     let mut context = caller.as_context_mut();
     match reserved(&mut context, shown, more) {
@@ -179,11 +176,11 @@ pub(crate) fn reserve(mut caller: Caller<'_, State>, shown: Address, more: u32) 
     }
 }
 
-/// Makes room behind what was written, and says how many bytes more are lent.
+/// Grows the output by `more` bytes after those written, and returns the number of additional bytes.
 fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32) -> Result<usize, Failure> {
     let lent = context.data().lent.filter(|lent| lent.shown == shown);
-    let mut lent = lent.ok_or_else(|| Failure::broken("nothing was lent there"))?;
-    let memory = context.data().memory.ok_or_else(|| Failure::broken("it has no memory"))?;
+    let mut lent = lent.ok_or_else(|| Failure::broken("`reserve` was called for an unknown output"))?;
+    let memory = context.data().memory.ok_or_else(|| Failure::broken("it does not have a memory"))?;
     let mut len = [0; 4];
     let at = offset(shown, member_of::<Output>("len")?.start)?;
     memory.read(&*context, at as usize, &mut len).map_err(|_| outside(at, 4, 0))?;
@@ -191,7 +188,7 @@ fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32)
     let Some(wanted) = wanted else {
         lent.refused = true;
         context.data_mut().lent = Some(lent);
-        return Err(Failure::new(abi::LIMIT_EXCEEDED, "more than may come out"));
+        return Err(Failure::new(abi::LIMIT_EXCEEDED, "the output exceeds its limit"));
     };
     let before = lent.capacity;
     if wanted > before {
@@ -200,7 +197,7 @@ fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32)
         let from = lent.start as usize;
         let to = start as usize;
         let bytes = memory.data_mut(&mut *context);
-        // Both are places that the host has chosen in this memory.
+        // The host chose both addresses in this memory.
         bytes.copy_within(from..from + before as usize, to);
         (lent.start, lent.capacity) = (start, capacity);
         let state = context.data_mut();
@@ -212,7 +209,7 @@ fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32)
     Ok((lent.capacity - before) as usize)
 }
 
-/// `warn` of `zarr_creation`. What cannot be read is no warning.
+/// Implements `warn` of `zarr_creation`. Ignores messages that are not in the guest's memory.
 pub(crate) fn warn(mut caller: Caller<'_, State>, _context: Address, message: Address) {
     let context = caller.as_context_mut();
     let Some(memory) = context.data().memory else { return };

@@ -1,4 +1,4 @@
-//! A module, and what the library says that it is.
+//! Checks and opens modules.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::codec::{self, Recipe};
 use crate::entry;
 use crate::{FUEL_OF_A_CALL, MAX_MODULE};
 
-/// The export that pointers to functions are numbers in.
+/// The exported table that function pointers are indices into.
 pub(crate) const TABLE: &str = "__indirect_function_table";
 
-/// A module that has been checked and translated.
+/// A module that has been checked and compiled.
 #[derive(Debug)]
 pub(crate) struct Module {
     engine: Engine,
@@ -32,7 +32,7 @@ impl Module {
 
     fn new(library: &[u8]) -> Result<Self, Refusal> {
         if library.len() > MAX_MODULE {
-            let what = format!("it has {} bytes, and a module may have {MAX_MODULE}", library.len());
+            let what = format!("it has {} bytes; the limit for modules is {MAX_MODULE}", library.len());
             return Err(Refusal::Open(what));
         }
         let engine = Engine::new(&config());
@@ -42,12 +42,12 @@ impl Module {
         Ok(module)
     }
 
-    /// Whether it asks for nothing and has what a plugin has.
+    /// Checks that the module has no imports and has all exports of a plugin.
     fn check(&self) -> Result<(), Refusal> {
         let imports: Vec<_> =
             self.code.imports().map(|import| format!("`{}.{}`", import.module(), import.name())).collect();
         if !imports.is_empty() {
-            let what = format!("it imports {}, and a plugin is given nothing", imports.join(", "));
+            let what = format!("it imports {}, but a plugin must not have imports", imports.join(", "));
             return Err(Refusal::Open(what));
         }
         let exports = |name: &str| matches!(self.code.get_export(name), Some(ExternType::Func(_)));
@@ -82,11 +82,11 @@ fn config() -> Config {
     config
 }
 
-/// Opens a module: its start and its entry run.
+/// Opens a module. Runs its start function and its entry function.
 ///
 /// # Errors
 ///
-/// Why it is no plugin that could be used.
+/// The reason for which the module cannot be used as a plugin.
 pub(crate) fn open(library: &[u8]) -> Result<Opened, Refusal> {
     let module = Arc::new(Module::new(library)?);
     let found = entry::describe(&module)?;

@@ -1,4 +1,4 @@
-//! What a codec is created from and for, in the memory of a guest.
+//! Structs for the creation of codecs, in the memory of a guest.
 
 use zarr_json::{Limits, ParseOptions};
 use zarr_plugin::{Failure, abi};
@@ -9,10 +9,10 @@ use zarr_spec::{
 
 use crate::guest::{Address, Guest};
 
-/// The longest document that is taken from a guest, in bytes.
+/// The maximum size of a document from a guest, in bytes.
 const MAX_DOCUMENT: usize = 16 << 20;
 
-/// An entry of a metadata document, kept for guests that come later.
+/// An entry of a metadata document, retained to create the codec in further guests.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     format: Format,
@@ -35,7 +35,7 @@ impl Entry {
         }
     }
 
-    /// A `zarr_creation`.
+    /// Places a `zarr_creation` in the guest's memory.
     pub(crate) fn put(&self, guest: &mut Guest) -> Result<Address, Failure> {
         let identifier = guest.put_text(self.identifier.as_bytes())?;
         let configuration = guest.put_text(self.configuration.as_bytes())?;
@@ -68,7 +68,7 @@ fn mode_number(mode: Mode) -> u32 {
     }
 }
 
-/// A `zarr_representation`.
+/// Places a `zarr_representation` in the guest's memory.
 pub(crate) fn put_representation(guest: &mut Guest, decoded: &Representation) -> Result<Address, Failure> {
     match decoded {
         Representation::Bytes(size) => {
@@ -90,7 +90,7 @@ pub(crate) fn put_representation(guest: &mut Guest, decoded: &Representation) ->
     }
 }
 
-/// The `zarr_size` there. A kind that is not known says nothing.
+/// Reads a `zarr_size`. An unknown kind means an unknown size.
 pub(crate) fn size_at(guest: &Guest, at: Address) -> Result<Size, Failure> {
     let bytes = guest.get::<abi::Size>(at, "bytes")?;
     Ok(match guest.get_u32::<abi::Size>(at, "kind")? {
@@ -100,7 +100,7 @@ pub(crate) fn size_at(guest: &Guest, at: Address) -> Result<Size, Failure> {
     })
 }
 
-/// A `zarr_array`, without the functions of its data type.
+/// Places a `zarr_array` in the guest's memory, without the functions of its data type.
 pub(crate) fn put_array(guest: &mut Guest, array: &ArrayRepresentation) -> Result<Address, Failure> {
     let elements = array.data_type.elements();
     let (element_size, unit_size, units) = match &elements {
@@ -168,7 +168,7 @@ fn kind_number(kind: Option<Kind>) -> u32 {
     }
 }
 
-/// The array that the JSON of `encoded_array` describes. What it does not say stays as it was.
+/// Returns the array that the JSON from `encoded_array` describes. Missing members mean no change.
 pub(crate) fn encoded_of(json: &Value, decoded: &ArrayRepresentation) -> Option<ArrayRepresentation> {
     let members = json.as_object()?;
     let mut encoded = decoded.clone();
@@ -194,7 +194,7 @@ pub(crate) fn encoded_of(json: &Value, decoded: &ArrayRepresentation) -> Option<
     size.is_none_or(|size| size == encoded.fill_value.bytes().len()).then_some(encoded)
 }
 
-/// The document in `bytes`, in which NaN and infinities may stand as they are.
+/// Parses a document, which may contain bare NaN and infinities.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
     let options =
         ParseOptions { limits: Limits { bytes: MAX_DOCUMENT, ..Limits::default() }, bare_non_finite: true };

@@ -1,4 +1,4 @@
-/* Codecs of every kind, for WebAssembly: array to array, array to bytes, a checksum, and one that is data alone. */
+/* Codecs of every kind, for WebAssembly: array to array, array to bytes, a checksum, and one that consists only of data. */
 #include "zarr_plugin.h"
 
 #define TEXT(chars) {(const uint8_t *)(chars), sizeof(chars) - 1}
@@ -28,7 +28,7 @@ static uint64_t count(const zarr_array *array) {
     return count;
 }
 
-/* Writes `from` with the bytes of each element the other way round. */
+/* Writes `from` with the bytes of each element reversed. */
 static int32_t turned(const zarr_array *array, zarr_str from, const zarr_call *call, zarr_output *to) {
     size_t at, i;
     if (from.len != count(array) * array->element_size || from.len > call->max_out_bytes)
@@ -49,7 +49,7 @@ static int32_t step(const void *it, const zarr_array *array, zarr_str from, cons
     return turned(array, from, call, to);
 }
 
-/* example.flat, array to array: one dimension less, for two. */
+/* example.flat, array to array: flattens two dimensions to one. */
 static int32_t create_flat(const void *context, const zarr_creation *creation, const zarr_representation *decoded,
                            zarr_codec_instance *out, zarr_buf *err) {
     static const zarr_str warning = TEXT("flat as it is");
@@ -62,7 +62,7 @@ static int32_t create_flat(const void *context, const zarr_creation *creation, c
     return created(out, ZARR_FORM_ARRAY_TO_ARRAY);
 }
 
-/* Whether the host has the text that `flat` has said. */
+/* Whether the host still holds the text that `flat` returned. */
 static int is_lent;
 
 static void release(zarr_buf *buf) {
@@ -82,7 +82,7 @@ static int32_t flat(const void *it, const zarr_array *decoded, zarr_buf *json, z
     is_lent = 1;
     while (text[digit] != 0)
         digit++;
-    /* 7 is no number in JSON when zeros stand before it. */
+    /* JSON does not allow leading zeros. */
     text[digit - 3] = (uint8_t)('0' + elements % 10);
     text[digit - 4] = elements < 10 ? ' ' : (uint8_t)('0' + elements / 10 % 10);
     text[digit - 5] = ' ';
@@ -141,7 +141,7 @@ static int32_t checksum(const void *it, zarr_str bytes, uint8_t *to, zarr_buf *e
     return ZARR_OK;
 }
 
-/* example.swap, data alone. */
+/* example.swap, which consists only of data. */
 static int32_t create_swap(const void *context, const zarr_creation *creation, const zarr_representation *decoded,
                            zarr_codec_instance *out, zarr_buf *err) {
     (void)creation;

@@ -1,4 +1,4 @@
-"""The index of what a writer wrote: `OUT_DIR/cases.json` and `OUT_DIR/expected/*.raw`.
+"""The index of the data that a writer wrote: `OUT_DIR/cases.json` and `OUT_DIR/expected/*.raw`.
 
 `cases.json` is a list of objects. Every entry has
   case        its name, unique in the file
@@ -6,13 +6,13 @@
   store       the store's directory, relative to OUT_DIR
   path        the node's path, "/" for the root
   format      "v2", "v3", "v3-draft-a" (the draft before codec lists) or "v3-draft-b"
-  attributes  the attributes that must be read; absent where JSON cannot say them
-an array also
+  attributes  the expected attributes; absent if JSON cannot represent them
+an array also has
   shape, chunks (the chunk shape, or null), dtype (NumPy descriptor, or "string"/"bytes" for items of variable length),
-  fill (as it stands in the metadata document), features (the plugins that reading needs),
+  fill (as in the metadata document), features (the plugins that reading needs),
   raw         file with all elements in raw form (see raw.py), relative to OUT_DIR
-and a group
-  children    names of its children, sorted; null when the writer did not say.
+and a group has
+  children    names of its children, sorted; null if the writer did not record them.
 """
 
 import json
@@ -27,7 +27,7 @@ DOCUMENTS = {"v2": ".zarray", "v3": "zarr.json"}
 
 
 class CaseBook:
-    """Collects cases of one writer, and writes the expected elements beside the stores."""
+    """Collects the cases of one writer, and writes the expected elements next to the stores."""
 
     def __init__(self, directory: Path, name: str = "cases") -> None:
         self.directory = directory
@@ -37,14 +37,14 @@ class CaseBook:
         (directory / "expected").mkdir(parents=True, exist_ok=True)
 
     def document(self, store: str, path: str, format_name: str) -> Path:
-        """The file of an array's metadata document."""
+        """Returns the file of an array's metadata document."""
         root = self.directory / store
         if format_name == "v3-draft-a":
             return root / f"meta/root{path.rstrip('/')}.array.json"
         return root / path.strip("/") / DOCUMENTS[format_name]
 
     def patch(self, store: str, path: str, format_name: str, **members: object) -> None:
-        """Replaces members of an array's metadata document by forms that the writer itself does not write."""
+        """Replaces members of an array's metadata document with forms that the writer does not produce."""
         file = self.document(store, path, format_name)
         document = json.loads(file.read_text()) | members
         file.write_text(json.dumps(document, ensure_ascii=False))
@@ -93,20 +93,20 @@ class CaseBook:
         )
 
     def unique(self, case: str) -> str:
-        """Refuses a case name that was used before: two nodes would overwrite each other."""
+        """Rejects a case name that was used before, because two nodes would overwrite each other."""
         if case in self.names:
             raise ValueError(f"the case {case} is written twice")
         self.names.add(case)
         return case
 
     def save(self) -> None:
-        """Writes the index. It comes last, so that an index means a whole set."""
+        """Writes the index. This is the last step, so that an index implies a complete set."""
         text = json.dumps(self.entries, ensure_ascii=False, indent=1)
         (self.directory / f"{self.name}.json").write_text(text)
 
 
 def chunk_shape(document: dict) -> list[int] | None:
-    """The chunk shape of an array document of any format, or null for another grid."""
+    """Returns the chunk shape of an array document of any format, or None for another grid."""
     if "chunks" in document:
         return document["chunks"]
     grid = document["chunk_grid"]
@@ -114,7 +114,7 @@ def chunk_shape(document: dict) -> list[int] | None:
 
 
 def dtype_name(dtype: np.dtype, needed: list[str]) -> object:
-    """A NumPy descriptor that JSON can hold."""
+    """Returns a NumPy descriptor that JSON can represent."""
     if dtype.kind in "OT":
         return "bytes" if "dtype-bytes" in needed else "string"
     return dtype.str if dtype.names is None else dtype.descr

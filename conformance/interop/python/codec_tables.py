@@ -1,4 +1,4 @@
-"""Codec configurations that the writers share: in v2 form (`id` beside the parameters) and in v3 form."""
+"""Codec configurations that the writers share: in v2 form (`id` next to the parameters) and in v3 form."""
 
 import lzma
 
@@ -8,7 +8,7 @@ LZMA_DELTA = {"id": lzma.FILTER_DELTA, "dist": 4}
 
 
 def v2_compressors(blosc_names: list[str]) -> list[dict]:
-    """Compressors of v2, every parameter that changes the stored form included."""
+    """Returns compressors of v2, with every parameter that changes the stored form."""
     return [
         *({"id": "zlib", "level": level} for level in (-1, 0, 1, 9)),
         *({"id": "gzip", "level": level} for level in (0, 1, 9)),
@@ -23,7 +23,7 @@ def v2_compressors(blosc_names: list[str]) -> list[dict]:
 
 
 def lzma_codecs() -> list[dict]:
-    """The containers of lzma, and filter chains where numcodecs can read them back (raw only)."""
+    """Returns the containers of lzma, and filter chains that numcodecs can read back (only in raw form)."""
     defaults = {"id": "lzma", "format": lzma.FORMAT_XZ, "check": -1, "preset": None, "filters": None}
     return [
         defaults,
@@ -37,7 +37,7 @@ def lzma_codecs() -> list[dict]:
 
 
 def blosc_codecs(names: list[str]) -> list[dict]:
-    """Every inner compressor with every shuffle; -1 leaves the choice to the element size."""
+    """Returns every inner compressor with every shuffle; -1 chooses the shuffle by the element size."""
     return [
         {"id": "blosc", "cname": name, "clevel": 5, "shuffle": shuffle, "blocksize": 0}
         for name in names
@@ -46,7 +46,7 @@ def blosc_codecs(names: list[str]) -> list[dict]:
 
 
 def v2_filters(dtype: str, itemsize: int) -> list[list[dict]]:
-    """Filter chains for integers of this type."""
+    """Returns filter chains for integers of this type."""
     delta = {"id": "delta", "dtype": dtype}
     shuffle = {"id": "shuffle", "elementsize": itemsize}
     scaled = {"id": "fixedscaleoffset", "offset": 0, "scale": 1, "dtype": dtype, "astype": dtype}
@@ -65,12 +65,12 @@ def v2_filters(dtype: str, itemsize: int) -> list[list[dict]]:
 
 
 def in_v3(codec: dict) -> dict:
-    """A v2 configuration under the name `numcodecs.<id>`."""
+    """Converts a v2 configuration to v3 with the name `numcodecs.<id>`."""
     return {"name": f"numcodecs.{codec['id']}", "configuration": {k: v for k, v in codec.items() if k != "id"}}
 
 
 def v3_compressors(typesize: int, blosc_names: list[str]) -> list[dict]:
-    """The compressors that v3 names itself."""
+    """Returns the compressors with names in the v3 specifications."""
     return [
         *(v3("gzip", level=level) for level in (0, 1, 9)),
         *(v3("zstd", level=level, checksum=checksum) for level in (-3, 0, 5, 19) for checksum in (False, True)),
@@ -87,12 +87,12 @@ def v3_compressors(typesize: int, blosc_names: list[str]) -> list[dict]:
 
 
 def v3(name: str, **configuration: object) -> dict:
-    """One v3 extension object."""
+    """Returns a v3 extension object."""
     return {"name": name, "configuration": configuration}
 
 
 def label(codec: dict) -> str:
-    """A short node name for a configuration."""
+    """Returns a short node name for a configuration."""
     parts = [codec.get("id", codec.get("name", "")).removeprefix("numcodecs.")]
     for key, value in (codec.get("configuration") or codec).items():
         if key in ("id", "name", "typesize"):

@@ -1,17 +1,17 @@
-"""Prints test vectors for codecs: what numcodecs makes of known inputs.
+"""Prints test vectors for codecs: known inputs encoded by numcodecs.
 
-One JSON object a line:
+Each line is a JSON object:
 
-  codec    the configuration, as it stands in a v2 metadata document
+  codec    the configuration, as in a v2 metadata document
   dtype    NumPy type of the elements ("|O" for items of variable length)
   input    name of the input
-  decoded  hex of what decoding `encoded` gives: the elements as NumPy keeps them, in C order;
+  decoded  hex of the decoded form of `encoded`: the elements in NumPy's memory, in C order;
            for "|O" each item as a u32 little endian byte length and the bytes
   encoded  hex of the stored bytes
-  from     hex of what was encoded, only where it differs from `decoded` (lossy configurations)
+  from     hex of the encoder's input, only if it differs from `decoded` (lossy configurations)
   writer   program and version
 
-Every vector is decoded again before it is printed, but for the few that numcodecs cannot
+Every vector is decoded again before it is printed, except the few that numcodecs cannot
 read itself.
 """
 
@@ -29,7 +29,7 @@ TEXTS = ("", "a", "é", "日本", "😀", "word " * 6)
 
 
 def byte_codecs() -> Iterator[dict]:
-    """Codecs that take any bytes."""
+    """Yields codecs that accept any bytes."""
     for level in (-1, 0, 1, 9):
         yield {"id": "zlib", "level": level}
         yield {"id": "gzip", "level": level}
@@ -61,7 +61,7 @@ def byte_codecs() -> Iterator[dict]:
 
 
 def sized_codecs(dtype: str) -> Iterator[dict]:
-    """Codecs whose result depends on the element size or type."""
+    """Yields codecs whose result depends on the element size or type."""
     for cname in numcodecs.blosc.list_compressors():
         for shuffle in (0, 1, 2, -1) if cname == "lz4" else (0, 1, 2):
             yield {"id": "blosc", "cname": cname, "clevel": 5, "shuffle": shuffle, "blocksize": 0}
@@ -72,7 +72,7 @@ def sized_codecs(dtype: str) -> Iterator[dict]:
 
 
 def typed_codecs() -> Iterator[tuple[dict, str]]:
-    """Array filters with a type of their own, and the type of their elements."""
+    """Yields array filters with a separate type, and the type of their elements."""
     for dtype, astype in (("<i4", "<i2"), ("<i4", "<i8"), (">i4", "<i2"), ("<f8", "<f4"), ("<u2", "|u1")):
         yield {"id": "delta", "dtype": dtype, "astype": astype}, dtype
     for dtype, astype, offset, scale in (
@@ -87,7 +87,7 @@ def typed_codecs() -> Iterator[tuple[dict, str]]:
 
 
 def inputs(dtype: str, small: bool) -> Iterator[tuple[str, np.ndarray]]:
-    """Named arrays of one dimension."""
+    """Yields named 1-dimensional arrays."""
     random = np.random.default_rng(20221202)
     yield "empty", np.zeros(0, dtype)
     yield "one", np.array([7], dtype)
@@ -99,31 +99,31 @@ def inputs(dtype: str, small: bool) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def float_inputs(dtype: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Numbers that a scaled integer can hold, ties included."""
+    """Yields numbers that a scaled integer can represent, including ties."""
     yield "empty", np.zeros(0, dtype)
     yield "one", np.array([1000], dtype)
     yield "steps", np.array([1000, 1000.11, 1000.25, 1001.9, 1000.5, 1001.5], dtype)
 
 
 def item_bytes(items: np.ndarray) -> bytes:
-    """Items of variable length, each with its u32 byte length."""
+    """Returns items of variable length, each with its u32 byte length."""
     raw = [item.encode() if isinstance(item, str) else bytes(item) for item in items.ravel()]
     return b"".join(struct.pack("<I", len(item)) + item for item in raw)
 
 
 def not_read_back(configuration: dict, name: str) -> bool:
-    """Whether numcodecs writes this but refuses to read it (the codecs concerned lose nothing)."""
+    """Returns whether numcodecs can write this but not read it (the affected codecs are lossless)."""
     xz_filters = configuration.get("format") == lzma.FORMAT_XZ and configuration["filters"] is not None
     return xz_filters or (configuration["id"] in ("blosc", "lz4", "zstd") and name == "empty")
 
 
 def suits_delta(given: np.ndarray) -> bool:
-    """numcodecs fails on no elements; random bits as floats have NaNs without a meaningful difference."""
+    """Excludes empty input, on which numcodecs fails, and random floats with NaN, whose difference is meaningless."""
     return given.size > 0 and not (given.dtype.kind in "fc" and bool(np.isnan(given).any()))
 
 
 def vector(configuration: dict, dtype: str, name: str, given: np.ndarray) -> dict:
-    """Encodes, decodes again, and describes both."""
+    """Encodes and decodes the input, and describes both results."""
     codec = numcodecs.get_codec(dict(configuration))
     encoded = bytes(numcodecs.compat.ensure_bytes(codec.encode(given)))
     if dtype == "|O":
@@ -151,7 +151,7 @@ def vector(configuration: dict, dtype: str, name: str, given: np.ndarray) -> dic
 
 
 def vectors(small: bool) -> Iterator[dict]:
-    """All vectors; `small` keeps one input or two per configuration."""
+    """Yields all vectors; `small` limits them to one or two inputs per configuration."""
     yield from byte_vectors(small)
     for dtype in ("<i4",) if small else ("|u1", "<i2", "<i4", ">i4", "<f4", "<f8", "<c16"):
         yield from sized_vectors(dtype, small)
@@ -160,7 +160,7 @@ def vectors(small: bool) -> Iterator[dict]:
 
 
 def byte_vectors(small: bool) -> Iterator[dict]:
-    """Codecs on bytes."""
+    """Yields vectors of codecs on bytes."""
     for configuration in byte_codecs():
         for name, given in inputs("|u1", small):
             if small and name in ("one", "random") and configuration["id"] not in ("crc32c", "lz4"):
@@ -169,7 +169,7 @@ def byte_vectors(small: bool) -> Iterator[dict]:
 
 
 def sized_vectors(dtype: str, small: bool) -> Iterator[dict]:
-    """Codecs that look at the element size."""
+    """Yields vectors of codecs that depend on the element size."""
     for configuration in sized_codecs(dtype):
         for name, given in inputs(dtype, small):
             if small and (configuration["id"] == "blosc") != (name == "compressible"):
@@ -179,7 +179,7 @@ def sized_vectors(dtype: str, small: bool) -> Iterator[dict]:
 
 
 def typed_vectors(small: bool) -> Iterator[dict]:
-    """Filters with types of their own; what does not fit the narrower type is left out."""
+    """Yields vectors of filters with a separate type, without inputs that do not fit the narrower type."""
     for configuration, dtype in typed_codecs():
         if configuration["id"] == "fixedscaleoffset":
             for name, given in float_inputs(dtype):
@@ -191,7 +191,7 @@ def typed_vectors(small: bool) -> Iterator[dict]:
 
 
 def item_vectors() -> Iterator[dict]:
-    """Codecs for items of variable length."""
+    """Yields vectors of codecs for items of variable length."""
     for count in (0, 1, len(TEXTS)):
         texts = np.array(TEXTS[len(TEXTS) - count :], dtype=object)
         yield vector({"id": "vlen-utf8"}, "|O", f"{count} texts", texts)

@@ -1,6 +1,6 @@
 """An independent reader of the Zarr version 3 editor's draft dated 25 May 2022 (the text with `codecs` lists).
 
-Written from that text and the drafts beside it. Missing, unknown and ill-formed members are refused.
+Written from that text and its companion drafts. Missing, unknown and malformed members are errors.
   draft_reader.py STORE list            one line for each node: its kind (array, group, implicit group) and path
   draft_reader.py STORE get PATH OUT    all elements to the file OUT: C order, little endian, packed
   draft_reader.py check CASES_JSON      compares every node of an index, as read_check.py does
@@ -32,13 +32,13 @@ STANDARD = {"gzip": gzip.decompress, "zlib": zlib.decompress, "bz2": bz2.decompr
 
 
 def need(condition: object, message: object) -> None:
-    """Refuses what the draft does not allow, and what is not known here."""
+    """Raises an error for input that the draft does not allow or that this reader does not know."""
     if not condition:
         raise ValueError(message)
 
 
 def known_type(name: object, extension: bool = False) -> np.dtype | None:
-    """The NumPy type of an identifier, or None; inside an extension type, NumPy's own names are allowed as well."""
+    """Returns the NumPy type of an identifier, or None. Extension types may also use NumPy's own names."""
     if isinstance(name, dict):
         need(re.match(r"[a-z][a-z0-9+.-]*:", name["extension"]), f"{name}: extension is not a URI")
         return known_type(name["type"], extension=True)
@@ -52,7 +52,7 @@ def known_type(name: object, extension: bool = False) -> np.dtype | None:
 
 
 def data_type(name: object) -> np.dtype:
-    """The type to read with: the identifier's own, or that of its first known fallback."""
+    """Returns the type to read with: that of the identifier, or of its first known fallback."""
     fallback = name.get("fallback", []) if isinstance(name, dict) else []
     candidates = [name, *(fallback if isinstance(fallback, list) else [fallback])]
     found = [dtype for dtype in map(known_type, candidates) if dtype is not None]
@@ -61,7 +61,7 @@ def data_type(name: object) -> np.dtype:
 
 
 def fill_value(value: object, dtype: np.dtype) -> np.ndarray:
-    """The fill value as an array of rank 0."""
+    """Returns the fill value as an array of rank 0."""
     if dtype.names and isinstance(value, dict):
         need(value.keys() == set(dtype.names), f"fill_value names {sorted(value)}")
         result = np.zeros((), dtype)
@@ -90,7 +90,7 @@ def fill_value(value: object, dtype: np.dtype) -> np.ndarray:
         case "V", list():
             raw = bytes(value)
     need(len(raw) == size, f"fill_value {value!r} does not fit {dtype}")
-    # A structure's Base64 holds the element as its type describes it; all others are little endian here.
+    # The Base64 of a structure holds the element as its type describes it; all others are little endian here.
     return np.frombuffer(raw, dtype if dtype.names else dtype.newbyteorder("<")).astype(dtype).reshape(())
 
 
@@ -105,7 +105,7 @@ class Store:
         need(all(item["must_understand"] is False for item in extensions), f"extensions {extensions}")
 
     def nodes(self) -> dict[str, str]:
-        """Kind of every node by path; groups without a document are implied by what lies below them."""
+        """Returns the kind of every node by path; groups without a document are implied by the nodes below them."""
         found = {}
         for file in (self.root / "meta").rglob(f"*{self.suffix}"):
             key = "/" + file.relative_to(self.root / "meta").as_posix().removesuffix(self.suffix)
@@ -116,12 +116,12 @@ class Store:
         return dict(sorted(found.items()))
 
     def document(self, path: str, kind: str) -> dict:
-        """The metadata document of a node."""
+        """Returns the metadata document of a node."""
         return json.loads((self.root / f"meta{path}{'' if path == '/' else '.'}{kind}{self.suffix}").read_bytes())
 
 
 class Array:
-    """One array of a store."""
+    """An array of a store."""
 
     def __init__(self, store: Store, path: str) -> None:
         document = store.document(path, "array")
@@ -143,7 +143,7 @@ class Array:
         self.shard = known[0]["configuration"]["chunks_per_shard"] if known else None
 
     def value(self, index: tuple[int, ...]) -> bytes | None:
-        """The stored bytes of one chunk."""
+        """Returns the stored bytes of one chunk."""
         per = self.shard or [1] * len(index)
         where = self.separator.join(str(i // count) for i, count in zip(index, per, strict=True))
         file = self.directory / f"c{where}"
@@ -156,11 +156,11 @@ class Array:
         return None if offset == 2**64 - 1 else stored[offset : offset + size]
 
     def decode(self, stored: bytes) -> np.ndarray:
-        """One chunk from its stored bytes: the codecs backwards, then the memory layout."""
+        """Decodes one chunk: reverses the codecs, then the memory layout."""
         dtype = self.dtype
         for position, (name, options) in reversed(list(enumerate(self.codecs))):
             if name == "endian":
-                need(position == 0, "the endian codec follows one that gives bytes")
+                need(position == 0, "the endian codec follows a codec that produces bytes")
                 dtype = dtype.newbyteorder({"big": ">", "little": "<"}[options["endian"]])
             elif name in STANDARD:
                 stored = STANDARD[name](stored)
@@ -171,7 +171,7 @@ class Array:
         return np.frombuffer(stored, dtype).reshape(self.chunk, order=self.layout)
 
     def read(self) -> np.ndarray:
-        """All elements."""
+        """Returns all elements."""
         elements = np.full(self.shape, self.fill, self.dtype)
         counts = [-(-length // size) if length else 0 for length, size in zip(self.shape, self.chunk, strict=True)]
         for index in itertools.product(*map(range, counts)):

@@ -1,4 +1,4 @@
-"""Which plugins an array document needs, by the names of their cargo features."""
+"""Determines the plugins that an array document needs, by the names of their cargo features."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ ENDS = {"C": "layout-c", "F": "layout-f"}
 
 
 def features(document: dict) -> list[str]:
-    """The sorted feature names for an array document of any format."""
+    """Returns the sorted feature names for an array document of any format."""
     if document.get("zarr_format") == 2:
         found = {*v2_types(document["dtype"], document["filters"]), ENDS[document["order"]]}
         codecs = [*(document["filters"] or ()), document["compressor"]]
@@ -36,7 +36,7 @@ def features(document: dict) -> list[str]:
 
 
 def draft_features(document: dict) -> Iterator[str]:
-    """The draft before codec lists: v2 type strings, one compressor, filters among the attributes."""
+    """Yields the features of the draft before codec lists: v2 type strings, one compressor, attributes with filters."""
     filters = document["attributes"].get("filters") or []
     data_type = document["data_type"]
     yield from v2_types(data_type["type"] if isinstance(data_type, dict) else data_type, filters)
@@ -50,7 +50,7 @@ def draft_features(document: dict) -> Iterator[str]:
 
 
 def v2_types(data_type: object, filters: list[dict] | None) -> Iterator[str]:
-    """The types in a v2 type description."""
+    """Yields the features of the types in a v2 type description."""
     if isinstance(data_type, list):
         yield "dtype-struct"
         for _, field, *_ in data_type:
@@ -64,7 +64,7 @@ def v2_types(data_type: object, filters: list[dict] | None) -> Iterator[str]:
 
 
 def v3_types(data_type: object) -> Iterator[str]:
-    """The types in a v3 `data_type`."""
+    """Yields the features of the types in a v3 `data_type`."""
     name = name_of(data_type)
     if name in CORE or (name[0] == "r" and name[1:].isdigit()):
         yield "dtype-core"
@@ -75,7 +75,7 @@ def v3_types(data_type: object) -> Iterator[str]:
 
 
 def v3_codecs(codecs: list[dict]) -> Iterator[str]:
-    """The codecs in a v3 chain, those inside shards included."""
+    """Yields the features of the codecs in a v3 chain, including those inside shards."""
     for item in codecs:
         yield codec(name_of(item))
         if name_of(item) == "sharding_indexed":
@@ -84,10 +84,10 @@ def v3_codecs(codecs: list[dict]) -> Iterator[str]:
 
 
 def codec(name: str) -> str:
-    """The feature of a codec."""
+    """Returns the feature of a codec."""
     return "codec-" + name.removeprefix("numcodecs.").replace("_", "-")
 
 
 def name_of(extension: object) -> str:
-    """The name of a v3 extension, which may be a bare string."""
+    """Returns the name of a v3 extension, which may be a bare string."""
     return extension if isinstance(extension, str) else extension["name"]

@@ -1,12 +1,13 @@
-"""Prints chunks that other programs encoded, which `conformance/src/suite/codec/fixtures.tsv` holds:
+"""Prints the chunks of other programs for `conformance/src/suite/codec/fixtures.tsv`:
 
     TABLE=conformance/src/suite/codec/fixtures.tsv
     target/interop/zarr3-.../bin/python conformance/interop/python/fixtures.py $TABLE > new.tsv && mv new.tsv $TABLE
 
-What stands in the table that is given stays where Python's own libraries encode, of which each machine has others, as long as
-it decodes to the same. A line is one chunk, in columns that tabs separate; `COLUMNS` says which. Elements are as they lie in the memory of a little
-endian machine; those of variable size are offsets in 64 bits, one more than there are elements, and then the payload. Every
-chunk is decoded again by the program that encoded it, and what comes out is what stands in the table.
+Some codecs use libraries that come with Python, whose versions differ between machines. Their rows in the given
+table are kept as long as they decode to the same elements. Each line is one chunk, in tab-separated columns (see
+`COLUMNS`). Elements are in the memory form of a little endian machine. Those of variable size are 64-bit offsets,
+one more than there are elements, followed by the payload. The program that encoded a chunk also decodes it again,
+and the table holds that result.
 """
 
 import json
@@ -37,13 +38,13 @@ def line(form: str, codec: dict, data_type: str, shape: tuple, decoded: bytes, e
 
 
 def ramp(dtype: str, shape: tuple = (4, 6)) -> np.ndarray:
-    """Numbers of which each differs from the one before."""
+    """Returns numbers in which each differs from the previous one."""
     numbers = np.arange(np.prod(shape)).reshape(shape)
     return ((numbers * 7 - 30) / (8 if dtype[1] == "f" else 1)).astype(dtype)
 
 
 def steps(dtype: str) -> np.ndarray:
-    """Numbers that compress."""
+    """Returns numbers that compress well."""
     return (np.arange(48) // 8).astype(dtype).reshape(6, 8)
 
 
@@ -53,7 +54,7 @@ def of_variable_size(items: list[bytes]) -> bytes:
 
 
 def by_numcodecs(codec: dict, given: np.ndarray) -> str:
-    """Elements of fixed size; filters of numcodecs forget shapes."""
+    """Returns a row for elements of fixed size; filters of numcodecs lose the shape."""
     made = numcodecs.get_codec(dict(codec))
     encoded = bytes(numcodecs.compat.ensure_bytes(made.encode(given)))
     if codec["id"] in BY_PYTHON:
@@ -63,13 +64,13 @@ def by_numcodecs(codec: dict, given: np.ndarray) -> str:
     return line("v2", codec, given.dtype.name, given.shape, decoded, encoded, NUMCODECS)
 
 
-# Encoded by libraries that come with Python or the machine.
+# Codecs whose libraries come with Python or the machine.
 BY_PYTHON = ("bz2", "gzip", "lzma", "zlib")
 FILTERS = ("astype", "bitround", "delta", "fixedscaleoffset", "packbits", "quantize")
 
 
 def known(codec: dict, given: np.ndarray) -> Iterator[bytes]:
-    """What the table has for these elements and this codec."""
+    """Yields the encoded bytes in the table for these elements and this codec."""
     wanted = line("v2", codec, given.dtype.name, given.shape, given.tobytes(), b"", NUMCODECS).split("\t")
     for row in TABLE:
         cells = row.split("\t")
@@ -78,7 +79,7 @@ def known(codec: dict, given: np.ndarray) -> Iterator[bytes]:
 
 
 def of_bytes() -> Iterator[str]:
-    """Compressors and checksums."""
+    """Yields rows of compressors and checksums."""
     for given in (steps("<i2"), ramp("|u1")):
         yield by_numcodecs({"id": "base64"}, given)
         yield by_numcodecs({"id": "bz2", "level": 9}, given)
@@ -109,7 +110,7 @@ def of_bytes() -> Iterator[str]:
 
 
 def of_numbers() -> Iterator[str]:
-    """Filters, and compressors that know the elements."""
+    """Yields rows of filters, and of compressors that depend on the data type."""
     for dtype, narrow in (("<i4", "<i2"), ("<f8", "<f4")):
         yield by_numcodecs({"id": "astype", "encode_dtype": narrow, "decode_dtype": dtype}, ramp(dtype))
         yield by_numcodecs({"id": "delta", "dtype": dtype}, ramp(dtype, (24,)))
@@ -127,7 +128,7 @@ def of_numbers() -> Iterator[str]:
 
 
 def of_zfp() -> Iterator[str]:
-    """With the header that numcodecs asks for, and without it, which is `zfp` of v3."""
+    """Yields rows with the header that numcodecs requires, and rows without it, which is `zfp` of v3."""
     for dtype in ("<i4", "<f4", "<f8"):
         given = ramp(dtype)
         for options in ({}, {"tolerance": 0.25}, {"rate": 16.0}, {"precision": 20}):
@@ -146,7 +147,7 @@ def of_zfp() -> Iterator[str]:
 
 
 def of_objects() -> Iterator[str]:
-    """Texts, byte strings, and whatever is JSON."""
+    """Yields rows of texts, byte strings and JSON values."""
     for texts in (TEXTS, ["word " * 6]):
         given = np.array(texts, object)
         encoded = [text.encode() for text in texts]
@@ -176,7 +177,7 @@ def object_line(codec: dict, data_type: str, given: np.ndarray, items: list[byte
 
 
 def of_zarr_python() -> Iterator[str]:
-    """Codecs of v3, before which stands what lays out the elements of a chunk."""
+    """Yields rows of v3 codecs, followed by the codecs that complete their chains."""
     little = {"name": "bytes", "configuration": {"endian": "little"}}
     for order in ("little", "big"):
         yield by_zarr_python({"name": "bytes", "configuration": {"endian": order}}, ramp("<i2"), [])
@@ -191,7 +192,7 @@ def of_zarr_python() -> Iterator[str]:
 
 
 def by_zarr_python(codec: dict, given: np.ndarray, behind: list[dict]) -> str:
-    """An array of one chunk, and nothing that compresses it."""
+    """Returns a row for an uncompressed array with one chunk."""
     chain = [codec, *behind]
     document = {
         "zarr_format": 3,
@@ -213,10 +214,10 @@ def by_zarr_python(codec: dict, given: np.ndarray, behind: list[dict]) -> str:
 
 
 def of_tensorstore() -> Iterator[str]:
-    """Blocks of N5, whose first dimension is the last one in memory."""
+    """Yields rows with blocks of N5, whose first dimension is the last one in memory."""
     for dtype in ("<u2", "<f4"):
         given = steps(dtype)
-        # With codecs alone that the examples of the plugin have: a library may bring no others.
+        # Uses only the codecs in the examples of the plugin, because a library may not contain others.
         codecs = [
             {"name": "transpose", "configuration": {"order": [1, 0]}},
             {"name": "bytes", "configuration": {"endian": "big"}},

@@ -1,6 +1,6 @@
-"""Lets GDAL 3.6 write hierarchies in its dialect of the v3 draft, and notes what must be read from them.
+"""Writes hierarchies with GDAL 3.6 in its dialect of the v3 draft, and records their expected content.
 
-Runs under the Python that has GDAL's bindings (Debian: /usr/bin/python3 with python3-gdal). The output is that of
+Runs with the Python that has GDAL's bindings (Debian: /usr/bin/python3 with python3-gdal). The output has the form of
 `write_cases.py`: stores, `expected/*.raw` and `cases.json` in OUT_DIR, which must be empty or absent.
 """
 
@@ -59,7 +59,7 @@ GEOMETRIES = (
 
 
 class Store:
-    """One store on disk, and the book that its nodes are entered in."""
+    """One store on disk, and the book that records its nodes."""
 
     def __init__(self, book: CaseBook, name: str) -> None:
         self.book = book
@@ -70,11 +70,11 @@ class Store:
         self.pending: list[tuple[str, np.ndarray, dict]] = []
 
     def file(self) -> str:
-        """The store's directory, as GDAL wants it."""
+        """Returns the store's directory in the form that GDAL expects."""
         return str(self.book.directory / self.name)
 
     def create(self, name: str, values: np.ndarray, chunks: tuple[int, ...], options: list[str]) -> gdal.MDArray:
-        """Creates an array with dimensions of its own."""
+        """Creates an array with separate dimensions."""
         dimensions = [
             self.root.CreateDimension(f"{name}-{axis}", None, None, length) for axis, length in enumerate(values.shape)
         ]
@@ -89,11 +89,11 @@ class Store:
         self.pending.append((name, values, {}))
 
     def close(self) -> None:
-        """Lets GDAL write its documents, reads all arrays back, and enters the cases."""
+        """Flushes the documents, reads all arrays back, and records the cases."""
         self.root = self.dataset = None
         group = gdal.OpenEx(self.file(), gdal.OF_MULTIDIM_RASTER).GetRootGroup()
         for name, expected, attributes in self.pending:
-            # Reading rank 0 with the separator `/` ends this version with a segmentation fault.
+            # This version crashes when it reads rank 0 with the separator `/`.
             if expected.shape and bytes(group.OpenMDArray(name).Read()) != raw_bytes(expected):
                 raise ValueError(f"GDAL reads /{name} in {self.name} differently from what it wrote")
             self.book.array(self.name, f"/{name}", FORMAT, expected, attributes)
@@ -109,7 +109,7 @@ def write(directory: Path) -> None:
 
 
 def types(book: CaseBook) -> None:
-    """Every type that this driver writes, in both layouts."""
+    """Writes every type that this driver supports, in both layouts."""
     store = Store(book, "types")
     for dtype, layout in itertools.product(TYPES, "CF"):
         store.array(f"{dtype}-{layout}", sample(dtype, (5, 7)), (2, 3), [f"CHUNK_MEMORY_LAYOUT={layout}"])
@@ -117,14 +117,14 @@ def types(book: CaseBook) -> None:
 
 
 def geometries(book: CaseBook) -> None:
-    """Shapes and chunk shapes."""
+    """Writes shapes and chunk shapes."""
     store = Store(book, "geometries")
     for number, (shape, chunks) in enumerate(GEOMETRIES):
-        # No zeros, since a chunk of them would not be stored.
+        # Avoids zeros, because chunks of zeros would not be stored.
         values = np.asarray(smooth("i2", shape) + 1, "i2")
         for layout, separator in itertools.product("CF", "/."):
             name = f"{number}-{layout}-{'slash' if separator == '/' else 'dot'}"
-            # This version makes directories only for the slash in a key.
+            # This version creates directories only for the slashes in a key.
             Path(store.file(), "data", "root", name).mkdir(parents=True, exist_ok=True)
             options = [f"CHUNK_MEMORY_LAYOUT={layout}", f"DIM_SEPARATOR={separator}"]
             store.array(name, values, chunks, options)
@@ -132,7 +132,7 @@ def geometries(book: CaseBook) -> None:
 
 
 def compressors(book: CaseBook) -> None:
-    """Every compressor."""
+    """Writes every compressor."""
     store = Store(book, "compressors")
     for dtype, (name, options) in itertools.product(("u1", "i4", "f8"), COMPRESSORS.items()):
         store.array(f"{dtype}-{name}", smooth(dtype, (13, 11)) + 1, (6, 11), options)
@@ -140,13 +140,13 @@ def compressors(book: CaseBook) -> None:
 
 
 def fills(book: CaseBook) -> None:
-    """Fill values with some chunks missing. No fill value is `null`, and then chunks of zeros are left out too."""
+    """Writes fill values with some chunks missing. A missing fill value is `null`, which omits chunks of zeros too."""
     store = Store(book, "fills")
     table = [
         *(("i2", value) for value in (-32768, 7)),
         ("u1", 255),
         *(("i8", value) for value in (-(2**63), 2**63 - 1)),
-        # 2^63 itself becomes a float in the document, which this version does not read back.
+        # 2^63 itself becomes a float in the document, which this version cannot read back.
         *(("u8", value) for value in (5, 2**63 - 1, 2**64 - 1)),
         *(("f4", value) for value in (0.1, float("nan"), -0.0)),
         *(("f8", value) for value in (0.1, float("nan"), float("inf"), float("-inf"), 1.7976931348623157e308)),
@@ -166,7 +166,7 @@ def fills(book: CaseBook) -> None:
 
 
 def documents(book: CaseBook) -> None:
-    """What this driver adds to documents: attributes of all kinds, bare NaN tokens, names of dimensions."""
+    """Writes documents with this driver's additions: attributes of all kinds, bare NaN tokens, dimension names."""
     store = Store(book, "documents")
     values = sample("i2", (3,))
     array = store.create("attributes", values, (2,), [])
@@ -188,12 +188,12 @@ def documents(book: CaseBook) -> None:
     store.pending.append(("x", values, {"_ARRAY_DIMENSIONS": ["x"]}))
     array = dimension = None
     store.close()
-    # JSON has no NaN: what a reader makes of these attributes is its own affair.
+    # JSON does not have NaN, so the result of reading these attributes is up to each reader.
     next(entry for entry in book.entries if entry["path"] == "/bare-tokens").pop("attributes")
 
 
 def tree(book: CaseBook) -> None:
-    """Nested groups; this driver writes a document for each, and takes any name."""
+    """Writes nested groups; this driver writes a document for each group and accepts any name."""
     store = Store(book, "tree")
     group = store.root.CreateGroup("outer")
     text = ATTRIBUTES["text"]

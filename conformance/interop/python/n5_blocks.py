@@ -1,6 +1,6 @@
 """Writes and reads blocks of N5 with TensorStore.
 
-    n5_blocks.py write FOLDER NAME COMPRESSION   an array of uint16, element (i, j) is 100 i + j
+    n5_blocks.py write FOLDER NAME COMPRESSION   writes an array of uint16, element (i, j) is 100 i + j
     n5_blocks.py read FOLDER NAME                prints its elements as JSON
 
 Arrays are 5 by 7 in blocks of 3 by 4.

@@ -1,8 +1,8 @@
-"""The raw form of elements, as `zarrctl get --format raw` prints it.
+"""The raw form of elements, as printed by `zarrctl get --format raw`.
 
-Elements in C order; numbers little endian, booleans one byte, complex numbers as real then imaginary
+Elements are in C order; numbers are little endian, booleans one byte, complex numbers the real and then the imaginary
 part, structured types packed field by field, fixed strings padded with NUL (`U` as UCS-4 little endian),
-datetimes as int64, items of variable length as a u32 little endian byte length and the bytes.
+datetimes int64, and items of variable length a u32 little endian byte length followed by the bytes.
 """
 
 import struct
@@ -12,14 +12,14 @@ import numpy as np
 
 
 def raw_bytes(elements: np.ndarray) -> bytes:
-    """The raw form of all elements."""
+    """Returns the raw form of all elements."""
     if elements.dtype.kind in "OT":
         return b"".join(map(item_bytes, elements.ravel().tolist()))
     return field_bytes(elements).tobytes()
 
 
 def item_bytes(item: object) -> bytes:
-    """One item of variable length: text as UTF-8, bytes as they are."""
+    """Returns the raw form of one item of variable length: text as UTF-8, bytes unchanged."""
     if isinstance(item, str):
         content = item.encode()
     elif isinstance(item, bytes):
@@ -30,7 +30,7 @@ def item_bytes(item: object) -> bytes:
 
 
 def field_bytes(elements: np.ndarray) -> np.ndarray:
-    """The bytes of each element: shape (number of elements, bytes of one element)."""
+    """Returns the bytes of each element, in the shape (number of elements, bytes of one element)."""
     count = elements.size
     if elements.dtype.names is not None:
         fields = [field_bytes(elements[name]) for name in elements.dtype.names]
@@ -43,6 +43,6 @@ def field_bytes(elements: np.ndarray) -> np.ndarray:
 
 
 def is_big(dtype: np.dtype) -> bool:
-    """Whether numbers of this simple type lie in memory with the most significant byte first."""
+    """Returns whether numbers of this simple type are big endian in memory."""
     native = "<" if sys.byteorder == "little" else ">"
     return dtype.byteorder == ">" or (dtype.byteorder == "=" and native == ">")

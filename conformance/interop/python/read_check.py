@@ -1,15 +1,15 @@
 """Reads every node of a `cases.json` with another program, and compares it bit for bit.
 
-The index has the form that `cases.py` describes; only `store`, `path`, `format`, and for arrays `shape`, `dtype`
+The index has the form that `cases.py` documents; only `store`, `path`, `format`, and for arrays `shape`, `dtype`
 and `raw` are needed here. More members:
-  attributes    compared when present
-  children      of a group: compared when present and not null
-  consolidated  true on a group: opened through its consolidated metadata, and every node below read from there
+  attributes    compared if present
+  children      of a group: compared if present and not null
+  consolidated  true on a group: opened with its consolidated metadata, and every node below is read from there
   skip          readers that cannot read this, with the reason: {"zarr2": "no such type"}, or a list of names
 
-Prints one line for each node that is different or refused, and at last
-`N read, N equal, N different, N refused`. Refused are those that `skip` names and those where the program
-reports an error. Exit status 1 if something is different, or refused without `skip`.
+Prints one line for each node that is different or refused, and finally
+`N read, N equal, N different, N refused`. A node is refused if `skip` names it or the program
+reports an error. The exit status is 1 if a node is different, or refused without `skip`.
 """
 
 import argparse
@@ -25,17 +25,17 @@ from raw import raw_bytes
 
 
 class UnsupportedError(Exception):
-    """The reader cannot deliver this type, through no fault of the stored bytes."""
+    """The reader cannot return this type, although the stored bytes are valid."""
 
 
 class Reader(Protocol):
-    """What a program must offer. Attributes or children are None where the program has no such thing."""
+    """The interface of a program. Attributes or children are None if the program does not provide them."""
 
     def array(self, store: Path, case: dict) -> tuple[np.ndarray, dict | None]:
-        """All elements and the attributes."""
+        """Returns all elements and the attributes."""
 
     def group(self, store: Path, case: dict) -> tuple[dict | None, list[str] | None]:
-        """The attributes and the sorted names of the children."""
+        """Returns the attributes and the sorted names of the children."""
 
 
 class Zarr3:
@@ -90,13 +90,13 @@ class Zarr2:
 
     @staticmethod
     def only_v2(case: dict) -> None:
-        """The final v3 came after this program."""
+        """Raises an error for other formats: the final v3 is newer than this program."""
         if case["format"] != "v2":
             raise UnsupportedError(f"format {case['format']}")
 
 
 class Tensorstore:
-    """tensorstore, which knows arrays only."""
+    """tensorstore, which supports only arrays."""
 
     def __init__(self) -> None:
         import tensorstore
@@ -108,14 +108,14 @@ class Tensorstore:
             return self.values(store, case), None
         dtype = descriptor(case["dtype"])
         if any(dtype[name].names or dtype[name].shape for name in dtype.names):
-            raise UnsupportedError("fields within fields")
+            raise UnsupportedError("nested fields")
         elements = np.empty(case["shape"], dtype)
         for name in dtype.names:
             elements[name] = self.values(store, case, field=name)
         return elements, None
 
     def values(self, store: Path, case: dict, **options: str) -> np.ndarray:
-        """One array, or one field of a structured one."""
+        """Reads one array, or one field of a structured one."""
         driver = {"v2": "zarr", "v3": "zarr3"}.get(case["format"])
         if driver is None:
             raise UnsupportedError(f"format {case['format']}")
@@ -131,7 +131,7 @@ class Tensorstore:
 
 
 class Draft:
-    """The reader of the v3 draft beside this file."""
+    """The reader of the v3 draft in `draft_reader.py`."""
 
     def __init__(self) -> None:
         import draft_reader
@@ -155,14 +155,14 @@ READERS = {"draft": Draft, "zarr3": Zarr3, "zarr2": Zarr2, "tensorstore": Tensor
 
 
 def number(case: dict) -> int:
-    """The format as zarr-python numbers it."""
+    """Returns the number of the format in zarr-python."""
     if case["format"] not in ("v2", "v3"):
         raise UnsupportedError(f"format {case['format']}")
     return int(case["format"][1])
 
 
 def descriptor(dtype: object) -> np.dtype:
-    """A NumPy type from its descriptor in JSON, where tuples have become lists."""
+    """Returns a NumPy type from its descriptor in JSON, where tuples have become lists."""
     if isinstance(dtype, str):
         return np.dtype(object if dtype in ("string", "bytes", "json") else dtype)
     fields = [(name, descriptor(field), *map(tuple, shape)) for name, field, *shape in dtype]
@@ -170,7 +170,7 @@ def descriptor(dtype: object) -> np.dtype:
 
 
 def differences(reader: Reader, directory: Path, case: dict) -> list[str]:
-    """What is not as the case says."""
+    """Returns the differences from the case."""
     found = []
     store = directory / case["store"]
     if case.get("node_type") == "group":
@@ -194,7 +194,7 @@ def compare_elements(elements: np.ndarray, case: dict, expected: bytes) -> list[
         texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in elements.ravel().tolist()]
         elements = np.array(texts, object)
     if dtype.kind in "SU":
-        # Scalars of rank 0 come back without their padding.
+        # Scalars of rank 0 are returned without their padding.
         elements = elements.astype(dtype)
     if not dtype.hasobject and elements.dtype.newbyteorder("=") != dtype.newbyteorder("="):
         return [f"type is {elements.dtype}, not {dtype}"]
@@ -209,7 +209,7 @@ def compare_elements(elements: np.ndarray, case: dict, expected: bytes) -> list[
 
 
 def same(left: object, right: object) -> bool:
-    """Equality of JSON values that tells 1 from 1.0 and true, and 0.0 from -0.0."""
+    """Compares JSON values; 1 differs from 1.0 and true, and 0.0 from -0.0."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
@@ -225,7 +225,7 @@ def check(name: str, index: Path, allow_refused: bool = False) -> int:
             continue
         try:
             found = differences(reader, index.parent, case)
-        except Exception as error:  # Whatever the program raises: it is reported, and fails the run.
+        except Exception as error:  # Any error of the program is reported and fails the run.
             refused += 1
             failed |= not allow_refused
             text = " ".join(str(error).split())[:300]

@@ -1,9 +1,9 @@
-"""Turns hierarchies of the older draft into hierarchies of the draft with codec lists.
+"""Converts hierarchies of the older draft to hierarchies of the draft with codec lists.
 
-No other program writes the draft of December 2022. Its chunks are those of the older draft, though, so the
-hierarchies that `write_cases.py --writer zarr2-draft` makes serve as examples of both, with keys and documents
-rewritten here. IN_DIR holds those, OUT_DIR gets the stores, the expected elements and a `cases.json`.
-What has no form in the newer text is left out: filters, null fill values, items of variable length.
+No other program writes the draft of December 2022, but its chunks are those of the older draft. The
+hierarchies of `write_cases.py --writer zarr2-draft` therefore serve as examples of both; this script rewrites their
+keys and documents. It reads them from IN_DIR and writes stores, expected elements and a `cases.json` to OUT_DIR.
+It omits features without a form in the newer text: filters, null fill values, items of variable length.
 """
 
 import argparse
@@ -24,11 +24,11 @@ ENTRY = {
 
 
 class NotInDraftError(Exception):
-    """The newer text has no form for this."""
+    """The newer text cannot represent this."""
 
 
 def relabel(document: dict) -> dict:
-    """An array document of the newer text."""
+    """Converts an array document to the newer text."""
     if "filters" in document["attributes"]:
         raise NotInDraftError("filters")
     old = document["data_type"]
@@ -56,7 +56,7 @@ def relabel(document: dict) -> dict:
 
 
 def new_type(old: object) -> tuple[object, bool]:
-    """The data type, and whether a codec must say that it is big endian."""
+    """Returns the data type, and whether a codec must specify that it is big endian."""
     if isinstance(old, list):
         size = sum(8 * field_size(field) for field in old)
         return {"extension": f"{TYPES}/struct/1.0", "type": new_fields(old), "fallback": f"r{size}"}, False
@@ -76,7 +76,7 @@ def new_type(old: object) -> tuple[object, bool]:
 
 
 def new_fields(fields: list) -> list:
-    """Fields of a structure; numbers keep the older names, which alone can tell the byte order of one field."""
+    """Returns the fields of a structure. Numbers keep the older names, because only those specify a byte order."""
     single = {"|b1": "bool", "|i1": "int8", "|u1": "uint8"}
     renamed = []
     for name, field, *shape in fields:
@@ -90,7 +90,7 @@ def new_fields(fields: list) -> list:
 
 
 def field_size(field: list) -> int:
-    """The bytes of one field of a structure."""
+    """Returns the bytes of one field of a structure."""
     _, of, *shape = field
     count = 1
     for length in shape[0] if shape else ():
@@ -101,7 +101,7 @@ def field_size(field: list) -> int:
 
 
 def new_fill(old: object) -> object:
-    """A fill value; the older writer spelt infinity without its sign."""
+    """Returns a fill value; the older writer spelled infinity without its sign."""
     if old is None:
         raise NotInDraftError("fill_value null")
     if isinstance(old, list):
@@ -141,7 +141,7 @@ def main() -> int:
     if not (arguments.in_dir / "cases.json").exists():
         parser.error(f"{arguments.in_dir} has no cases.json")
     if arguments.out_dir.exists():
-        parser.error(f"{arguments.out_dir} exists")
+        parser.error(f"{arguments.out_dir} already exists")
     (arguments.out_dir / "expected").mkdir(parents=True)
     moved = []
     for index in sorted(arguments.in_dir.glob("cases*.json")):

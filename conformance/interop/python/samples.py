@@ -1,4 +1,4 @@
-"""Elements, shapes and names that the writers share. Everything is the same in every run."""
+"""Elements, shapes and names that the writers share, identical in every run."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ NUMBERS = ("b1", *INTEGERS, *FLOATS, *COMPLEX)
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
 FIXED = ("S1", "S5", "U1", "U4", "V1", "V3", "V16")
 
-# (shape, chunk shape): rank 0 to 4, empty, smaller than a chunk, whole chunks, cut chunks at the edges.
+# (shape, chunk shape): rank 0 to 4, empty, smaller than a chunk, whole chunks, partial chunks at the edges.
 GEOMETRIES = (
     ((), ()),
     ((0,), (2,)),
@@ -31,7 +31,7 @@ GEOMETRIES = (
     ((3, 2, 2, 5), (2, 2, 1, 4)),
 )
 
-# Node names and attributes in several scripts; the accents stand decomposed in one of them.
+# Node names and attributes in several scripts, one of them with a decomposed accent.
 NAMES = ("plain", "Été", "日本語", "emoji 😀", "Ελληνικά", "עברית", "e\u0301", "a.b-c_d")
 ATTRIBUTES = {
     "text": 'é 日本 😀 \u202b\n\t"\\',
@@ -41,7 +41,7 @@ ATTRIBUTES = {
     "empty": {},
 }
 
-# NaN patterns beyond the canonical one, as unsigned integers of the float's width.
+# NaN patterns other than the canonical one, as unsigned integers of the float's width.
 NAN_BITS = {
     "f2": (0x7E01, 0xFE00, 0x7C01),
     "f4": (0x7FC00001, 0xFFC00000, 0x7F800001),
@@ -52,7 +52,7 @@ TEXTS = ("", "a", "é", "日本", "😀", "word " * 5, "nul\0inside", "e\u0301")
 
 
 def sample(dtype: np.dtype | str, shape: tuple[int, ...], seed: int = 1) -> np.ndarray:
-    """Elements of a fixed-size type: the special values first, then random bits."""
+    """Returns elements of a fixed-size type: special values first, then random bits."""
     dtype = np.dtype(dtype)
     count = math.prod(shape)
     if dtype.names is not None:
@@ -81,7 +81,7 @@ def sample(dtype: np.dtype | str, shape: tuple[int, ...], seed: int = 1) -> np.n
 
 
 def special_values(dtype: np.dtype) -> np.ndarray:
-    """The values where readers go wrong: extremes, signed zero, infinities, NaN, not-a-time."""
+    """Returns values that readers often get wrong: extremes, signed zero, infinities, NaN, not-a-time."""
     match dtype.kind:
         case "i" | "u":
             bounds = np.iinfo(dtype)
@@ -99,29 +99,29 @@ def special_values(dtype: np.dtype) -> np.ndarray:
 
 
 def smooth(dtype: np.dtype | str, shape: tuple[int, ...]) -> np.ndarray:
-    """Slowly changing numbers, for codecs that compress or take differences."""
+    """Returns slowly changing numbers, for codecs that compress or take differences."""
     return (np.arange(math.prod(shape)) // 3 % 50).astype(dtype).reshape(shape)
 
 
 def texts(shape: tuple[int, ...]) -> np.ndarray:
-    """Text of variable length, as Python objects."""
+    """Returns text of variable length, as Python objects."""
     return objects(itertools.cycle(TEXTS), shape)
 
 
 def blobs(shape: tuple[int, ...]) -> np.ndarray:
-    """Byte strings of variable length, as Python objects; most are not UTF-8."""
+    """Returns byte strings of variable length, as Python objects; most are not UTF-8."""
     return objects(
         (text.encode() + bytes([n % 7, 255])[: n % 3] for n, text in enumerate(itertools.cycle(TEXTS))), shape
     )
 
 
 def objects(items: object, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of Python objects from an endless iterable."""
+    """Returns an array of Python objects from an endless iterable."""
     values = np.empty(math.prod(shape), object)
     values[:] = list(itertools.islice(items, values.size))
     return values.reshape(shape)
 
 
 def from_bits(kind: str, bits: int) -> np.ndarray:
-    """One float of type `kind` (`f2`, `f4`, `f8`) with exactly these bits, as a rank 0 array."""
+    """Returns one float of type `kind` (`f2`, `f4`, `f8`) with exactly these bits, as a rank 0 array."""
     return np.array(bits, f"u{kind[1]}").view(kind)

@@ -1,10 +1,10 @@
-"""Prints what ml_dtypes, which comes with TensorStore, makes of small floats.
+"""Prints small floats as converted by ml_dtypes, which comes with TensorStore.
 
-One JSON object a line:
+Each line is a JSON object:
 
   name     the data type
   values   the element of each code, as Python prints floats
-  rounded  numbers between elements, to their last digit, and the code of each: none beyond the largest element
+  rounded  numbers between elements, exact to the last digit, and the code of each; none beyond the largest element
 """
 
 import json
@@ -31,8 +31,9 @@ for name, bits in NAMES.items():
     values = np.arange(2**bits, dtype=np.uint8).view(dtype).astype(np.float64)
     finite = np.unique(values[np.isfinite(values)])
     parts = np.concatenate([finite[:-1] + (finite[1:] - finite[:-1]) * part for part in (0.25, 0.5, 0.75)])
-    # ml_dtypes goes through float32, so that only what is one is rounded once; of a subnormal one it takes the bits
-    # of the mantissa for those of a normal one (1.25 * 2**-127 becomes 2**-126).
+    # ml_dtypes converts through float32, so only numbers that float32 represents exactly are rounded once. It
+    # also treats the mantissa bits of a subnormal number as those of a normal one (1.25 * 2**-127 becomes
+    # 2**-126).
     is_exact = parts.astype(np.float32).astype(np.float64) == parts
     parts = parts[is_exact & (np.abs(parts) >= np.finfo(np.float32).tiny)]
     codes = parts.astype(dtype).view(np.uint8)

@@ -1,4 +1,4 @@
-"""Lets another program write many small hierarchies, and notes what must be read from them.
+"""Writes many small hierarchies with another program, and records their expected content.
 
 Writes stores, expected elements (`expected/*.raw`) and the index `cases.json` into OUT_DIR; see
 `cases.py` for the index and `raw.py` for the elements. OUT_DIR must be empty or absent.
@@ -24,14 +24,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out_dir", metavar="OUT_DIR", type=Path)
     parser.add_argument("--writer", required=True, choices=MODULES)
-    parser.add_argument("--sharding", action="store_true", help="zarr2-draft: sharded arrays too (cases-sharding.json)")
+    parser.add_argument("--sharding", action="store_true", help="zarr2-draft: also write shards (cases-sharding.json)")
     arguments = parser.parse_args()
     if arguments.sharding and arguments.writer != "zarr2-draft":
-        parser.error("--sharding goes with --writer zarr2-draft only")
+        parser.error("--sharding requires --writer zarr2-draft")
     if arguments.out_dir.exists() and any(arguments.out_dir.iterdir()):
         parser.error(f"{arguments.out_dir} is not empty")
     if arguments.writer == "zarr2-draft":
-        # zarr-python looks at these once, when it is imported.
+        # zarr-python reads these variables only when it is imported.
         os.environ["ZARR_V3_EXPERIMENTAL_API"] = "1"
         os.environ["ZARR_V3_SHARDING"] = "1"
     try:

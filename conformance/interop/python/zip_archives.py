@@ -1,7 +1,7 @@
-"""Zip archives of hierarchies: `write FOLDER` writes some, `check FILE FORMAT` reads one that we packed.
+"""Zip archives of hierarchies: `write FOLDER` writes some, `check FILE FORMAT` reads one that `zarrctl` packed.
 
-In all of them `/g/a` has the elements of `elements()`, and the root the attribute `n` of 5. Runs with zarr-python 3, and
-`check FILE 2` also with zarr-python 2.18.
+In all of them, `/g/a` has the elements of `elements()`, and the root has the attribute `n` with the value 5. Runs with
+zarr-python 3; `check FILE 2` also runs with zarr-python 2.18.
 """
 
 import io
@@ -44,7 +44,7 @@ def write(folder: Path) -> None:
             out.writestr(f"data.zarr/{name}", value)
             out.writestr(f"__MACOSX/data.zarr/._{name}", b"")
 
-    # What cannot go back has data descriptors.
+    # A writer that cannot seek writes data descriptors.
     with (folder / "streamed.zip").open("wb") as file:
         with zipfile.ZipFile(Unseekable(file), "w", compression=zipfile.ZIP_DEFLATED) as out:
             for name, value in values.items():
@@ -89,7 +89,7 @@ def write(folder: Path) -> None:
 
 
 class Unseekable(io.RawIOBase):
-    """A file that can only be written on."""
+    """A file that supports only sequential writing."""
 
     def __init__(self, file) -> None:
         self.file = file

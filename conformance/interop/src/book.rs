@@ -1,5 +1,5 @@
-//! What the engine writes, for other programs to read and compare bit for bit.
-#![expect(clippy::unwrap_used, reason = "whatever fails, fails the test that asked for it")]
+//! Hierarchies written by the engine, which other programs read and compare bit for bit.
+#![expect(clippy::unwrap_used, reason = "a failure must fail the calling test")]
 
 use std::path::{Path, PathBuf};
 
@@ -12,34 +12,34 @@ use crate::environment::run_script;
 use crate::samples::items;
 use crate::{Packages, Random, python, raw, reference};
 
-/// JSON of the framework's own.
+/// Converts to the JSON type of the framework.
 ///
 /// # Panics
 ///
-/// If it is none.
+/// If the conversion fails.
 #[must_use]
 pub fn value(json: &Value) -> spec_json::Value {
     spec_json::to_value(json).unwrap()
 }
 
-/// Attributes of the framework's own.
+/// Converts to attributes of the framework's JSON type.
 ///
 /// # Panics
 ///
-/// If `json` is no object.
+/// If `json` is not an object.
 #[must_use]
 pub fn attributes(json: &Value) -> spec_json::Object {
     value(json).as_object().unwrap().clone()
 }
 
-/// Hierarchies of one format in a folder, and what must be read from them.
+/// Hierarchies of one format in a folder, and the expected content of their nodes.
 #[derive(Debug)]
 pub struct Book {
-    /// Where it is.
+    /// The folder.
     pub folder: tempfile::TempDir,
     context: Context,
     format: Format,
-    /// What must be read of each node, as `python/read_check.py` has it.
+    /// The expected content of each node, in the form that `python/read_check.py` reads.
     pub cases: Vec<Value>,
     files: usize,
 }
@@ -47,19 +47,19 @@ pub struct Book {
 /// One hierarchy of a book.
 #[derive(Debug)]
 pub struct Store<'b> {
-    /// The book that its nodes are entered in.
+    /// The book that records the nodes of this hierarchy.
     pub book: &'b mut Book,
     name: String,
-    /// The hierarchy itself.
+    /// The hierarchy.
     pub hierarchy: Hierarchy,
 }
 
 impl Book {
-    /// In a folder that goes with the book.
+    /// Creates a book in a temporary folder, which is deleted with the book.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If the folder cannot be created.
     #[must_use]
     pub fn new(format: Format) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -71,7 +71,7 @@ impl Book {
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If the hierarchy cannot be created.
     pub fn store(&mut self, name: &str) -> Store<'_> {
         let location = self.folder.path().join(name);
         let store = open_store(self.context.registry(), location.to_str().unwrap()).unwrap();
@@ -81,23 +81,23 @@ impl Book {
         store
     }
 
-    /// Lets a program read all cases but those of which it is said that it cannot.
+    /// Reads all cases with another program, except those marked as unreadable for it.
     ///
     /// # Panics
     ///
-    /// If it reads something else, or not all.
+    /// If the program reads different content or does not read every case.
     pub fn check(&self, python: &Path, reader: &str) {
         let index = self.folder.path().join(format!("{reader}.json"));
         let cases = self.cases.iter().filter(|case| reader != "tensorstore" || case["node_type"] == "array");
         let mut cases: Vec<Value> = cases.cloned().collect();
-        // zarr-python lists a group by opening what is in it.
+        // zarr-python opens the children of a group to list them.
         let unreadable = |case: &Value| !case["skip"][reader].is_null();
         let stores: Vec<Value> =
             cases.iter().filter(|case| unreadable(case)).map(|case| case["store"].clone()).collect();
         for case in
             cases.iter_mut().filter(|case| case["node_type"] == "group" && stores.contains(&case["store"]))
         {
-            case["skip"] = json!({reader: "there are arrays in it that it cannot open"});
+            case["skip"] = json!({reader: "contains arrays that this reader cannot open"});
         }
         std::fs::write(&index, serde_json::to_vec(&cases).unwrap()).unwrap();
         let arguments = [index.as_os_str(), "--reader".as_ref(), reader.as_ref()];
@@ -113,7 +113,7 @@ impl Book {
         assert!(read > 0 || reader == "tensorstore");
     }
 
-    /// The folder of a hierarchy.
+    /// Returns the folder of a hierarchy.
     #[must_use]
     pub fn location(&self, store: &str) -> PathBuf {
         self.folder.path().join(store)
@@ -121,11 +121,11 @@ impl Book {
 }
 
 impl Store<'_> {
-    /// Creates a group; `children` are the names of those that it must have at the end.
+    /// Creates a group; `children` lists the names of all its children once the book is complete.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If the group cannot be created.
     pub fn group(&mut self, path: &str, attributes: &Value, children: Option<&[&str]>) {
         self.hierarchy.create_group(path, self::attributes(attributes)).unwrap();
         self.case(
@@ -133,11 +133,11 @@ impl Store<'_> {
         );
     }
 
-    /// Notes what must be read of a node.
+    /// Records the expected content of a node.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If `case` does not have a path.
     pub fn case(&mut self, case: Value) {
         let mut case = case;
         let path = case["path"].as_str().unwrap().to_owned();
@@ -151,11 +151,12 @@ impl Store<'_> {
         self.book.cases.push(case);
     }
 
-    /// Creates an array, lets `write` fill it, and notes what it must hold then; `skip` says who cannot read it.
+    /// Creates an array, fills it with `write` and records the elements that `write` returns; `skip` names
+    /// the readers that cannot read it.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If the array cannot be created or written.
     pub fn array(
         &mut self,
         path: &str,
@@ -177,11 +178,11 @@ impl Store<'_> {
         }));
     }
 
-    /// A whole array of samples.
+    /// Creates an array and writes samples to all of it.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If the array cannot be created or written.
     pub fn whole(&mut self, path: &str, builder: &ArrayBuilder, descriptor: &str, skip: &Value) {
         self.array(path, builder, &json!(descriptor), skip, |array| {
             let count = array.shape().iter().product::<u64>();
@@ -191,11 +192,11 @@ impl Store<'_> {
         });
     }
 
-    /// An array of which random parts are written, some of them twice, and others not at all.
+    /// Creates an array and writes random parts of it: some elements twice, others not at all.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If the array cannot be created or written.
     pub fn parts(&mut self, path: &str, builder: &ArrayBuilder, descriptor: &str, skip: &Value) {
         self.array(path, builder, &json!(descriptor), skip, |array| {
             let mut random = Random::new(path.len() as u64);
@@ -215,17 +216,17 @@ impl Store<'_> {
     }
 }
 
-/// Everybody can read it.
+/// Returns a `skip` value for cases that every program can read.
 #[must_use]
 pub fn no_skip() -> Value {
     json!({})
 }
 
-/// Every program that reads the format gets the book.
+/// Checks a book with every program that reads its format.
 ///
 /// # Panics
 ///
-/// If one reads something else, or not all.
+/// If one of them reads different content or does not read every case.
 pub fn check_all(book: &Book) {
     let zarr3 = python(Packages::Zarr3);
     match book.format {

@@ -1,6 +1,6 @@
-//! Chromium without a window, driven by chromedriver as a person would drive it: WebDriver's plain HTTP.
+//! Headless Chromium, driven by chromedriver through the HTTP interface of WebDriver.
 //!
-//! Source: WebDriver, W3C Recommendation; the commands below `se` and `goog` are chromedriver's own.
+//! Source: WebDriver, W3C Recommendation; the commands below `se` and `goog` are extensions of chromedriver.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::skip;
 
-/// As long as a command may take.
+/// The time limit for one command.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A browser with one page.
@@ -26,16 +26,16 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A new one; `None` after a visible skip where there is none on this machine.
+    /// Starts a browser; returns `None` after a visible skip if it is not installed.
     ///
     /// # Panics
     ///
-    /// If it is there and does not start.
+    /// If it is installed but does not start.
     #[must_use]
     pub fn start() -> Option<Self> {
         let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
         if !is_there("chromedriver") || !is_there("chromium") {
-            skip("no chromium and chromedriver (Debian: chromium, chromium-driver)");
+            skip("chromium or chromedriver is not installed (Debian: chromium, chromium-driver)");
             return None;
         }
         match Self::started() {
@@ -54,8 +54,8 @@ impl Browser {
         let port = lines.by_ref().find_map(|line| {
             line.ok()?.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok()
         });
-        let port = port.ok_or_else(|| io::Error::other("chromedriver names no port"))?;
-        // Whatever else it says is read, so that it never waits for a reader.
+        let port = port.ok_or_else(|| io::Error::other("chromedriver printed no port"))?;
+        // Drains the remaining output, so that chromedriver never blocks on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let mut browser = Self { driver, port, session: String::new(), _folder: folder };
         let user_data = format!("--user-data-dir={}", browser._folder.path().display());
@@ -82,45 +82,45 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Shows a file; `fragment` is what stands behind `#` in the address, or nothing.
+    /// Opens a file; `fragment` is the part after `#` in the address, or empty.
     pub fn open(&self, file: &Path, fragment: &str) {
         let hash = if fragment.is_empty() { String::new() } else { format!("#{fragment}") };
         let url = format!("file://{}{hash}", file.display());
         self.command("POST", "url", &json!({"url": url}));
     }
 
-    /// The address that is shown.
+    /// Returns the address of the current page.
     #[must_use]
     pub fn address(&self) -> String {
         self.command("GET", "url", &Value::Null).as_str().unwrap_or_default().to_owned()
     }
 
-    /// What the body of a function comes to.
+    /// Runs `script` as the body of a function and returns its result.
     #[must_use]
     pub fn value(&self, script: &str) -> Value {
         self.command("POST", "execute/sync", &json!({"script": script, "args": []}))
     }
 
-    /// Clicks what a selector of CSS finds, as the mouse does: it has to be in sight.
+    /// Clicks the element that a CSS selector finds; the element must be visible.
     pub fn click(&self, selector: &str) {
         let element = self.element(selector);
         self.command("POST", &format!("element/{element}/click"), &json!({}));
     }
 
-    /// Types a text into what a selector of CSS finds.
+    /// Types a text into the element that a CSS selector finds.
     pub fn type_into(&self, selector: &str, text: &str) {
         let element = self.element(selector);
         self.command("POST", &format!("element/{element}/value"), &json!({"text": text}));
     }
 
-    /// The page as a PDF on A4, coded in base64.
+    /// Prints the page to an A4 PDF and returns it in base64.
     #[must_use]
     pub fn printed(&self) -> String {
         let page = json!({"page": {"width": 21.0, "height": 29.7}});
         self.command("POST", "print", &page).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Lays the page out as it is on paper of so many pixels, or on the screen again.
+    /// Switches to print layout with a page of `width` pixels, or back to the screen layout.
     pub fn on_paper(&self, width: Option<u32>) {
         let media = if width.is_some() { "print" } else { "" };
         self.tools("Emulation.setEmulatedMedia", &json!({"media": media}));
@@ -133,7 +133,7 @@ impl Browser {
         }
     }
 
-    /// What scripts and the browser complained about since the last call, one message each.
+    /// Returns the messages that scripts and the browser logged since the last call.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         let log = self.command("POST", "se/log", &json!({"type": "browser"}));
@@ -155,7 +155,7 @@ impl Browser {
         self.send(method, &path, body).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// One request, on a connection of its own; the member `value` of the answer.
+    /// Sends one request on a new connection and returns the member `value` of the response.
     fn send(&self, method: &str, path: &str, body: &Value) -> io::Result<Value> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -190,7 +190,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The session first: its end is that of Chromium, too.
+        // Ending the session also ends Chromium.
         let _ended = self.send("DELETE", &format!("/session/{}", self.session), &Value::Null);
         let _killed = self.driver.kill().and_then(|()| self.driver.wait());
     }

@@ -1,4 +1,4 @@
-//! The index of what a program wrote: `cases.json`, whose form `python/cases.py` describes.
+//! The index of the data that a program wrote: `cases.json`, in the form that `python/cases.py` documents.
 
 use std::fs;
 use std::path::Path;
@@ -7,16 +7,16 @@ use serde_json::Value;
 use zarr_kit::Format;
 use zarr_kit::json;
 
-/// One node that was written, and what must be read from it.
+/// A written node and its expected content.
 #[derive(Debug, Clone)]
 pub struct Case(Value);
 
 impl Case {
-    /// All cases of an index.
+    /// Reads all cases of an index.
     ///
     /// # Panics
     ///
-    /// If there is no such index, or it has no cases.
+    /// If the index cannot be read or is empty.
     #[must_use]
     pub fn all(directory: &Path, index: &str) -> Vec<Self> {
         let file = directory.join(index);
@@ -33,19 +33,19 @@ impl Case {
         self.0[member].as_str().unwrap_or_default()
     }
 
-    /// Its name.
+    /// Returns the name of the case.
     #[must_use]
     pub fn name(&self) -> &str {
         self.text("case")
     }
 
-    /// The folder of its store, relative to the index.
+    /// Returns the folder of the store, relative to the index.
     #[must_use]
     pub fn store(&self) -> &str {
         self.text("store")
     }
 
-    /// The path of the node.
+    /// Returns the path of the node.
     #[must_use]
     pub fn path(&self) -> &str {
         self.text("path")
@@ -57,7 +57,7 @@ impl Case {
         self.text("node_type") == "group"
     }
 
-    /// The format of its document; both generations of the draft are the draft.
+    /// Returns the format of the document; both generations of the draft count as the draft.
     #[must_use]
     pub fn format(&self) -> Format {
         match self.text("format") {
@@ -67,46 +67,46 @@ impl Case {
         }
     }
 
-    /// The shape of an array.
+    /// Returns the shape of an array.
     #[must_use]
     pub fn shape(&self) -> Vec<u64> {
         let shape = self.0["shape"].as_array().map(Vec::as_slice).unwrap_or_default();
         shape.iter().filter_map(Value::as_u64).collect()
     }
 
-    /// Whether the fill value is `null`.
+    /// Checks whether the fill value is `null`.
     #[must_use]
     pub fn fill_is_null(&self) -> bool {
         self.0["fill"].is_null()
     }
 
-    /// Whether reading needs this plugin, by the name of its feature.
+    /// Checks whether reading needs the plugin with this feature name.
     #[must_use]
     pub fn needs(&self, feature: &str) -> bool {
         self.0["features"].as_array().is_some_and(|features| features.iter().any(|needed| needed == feature))
     }
 
-    /// The names of the children of a group, if the writer said so.
+    /// Returns the names of the children of a group, if the writer recorded them.
     #[must_use]
     pub fn children(&self) -> Option<Vec<String>> {
         let children = self.0["children"].as_array()?.iter();
         Some(children.filter_map(|name| Some(name.as_str()?.to_owned())).collect())
     }
 
-    /// The elements of an array in raw form.
+    /// Reads the elements of an array in raw form.
     ///
     /// # Errors
     ///
-    /// If the file is missing.
+    /// If the file cannot be read.
     pub fn raw(&self, directory: &Path) -> Result<Vec<u8>, String> {
         fs::read(directory.join(self.text("raw"))).map_err(|error| format!("{}: {error}", self.text("raw")))
     }
 
-    /// Compares attributes, so that 1 differs from 1.0 and from true, and 0.0 from -0.0.
+    /// Compares attributes; 1 differs from 1.0 and from true, and 0.0 from -0.0.
     ///
     /// # Errors
     ///
-    /// If they differ: both.
+    /// Both values, if they differ.
     pub fn check_attributes(&self, attributes: &json::Object) -> Result<(), String> {
         let Some(wanted) = self.0.get("attributes") else { return Ok(()) };
         let found = in_other_words(attributes)?;
@@ -117,7 +117,7 @@ impl Case {
     }
 }
 
-/// Equality that tells 1 from 1.0, and 0.0 from -0.0: numbers are compared as they are written.
+/// Compares JSON values; numbers are compared as they are written, so 1 differs from 1.0 and 0.0 from -0.0.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -136,11 +136,12 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// The attributes, as a library reads them that shares nothing with ours.
+/// Converts attributes by writing them and reading the text with `serde_json`, which shares no code with
+/// ours.
 ///
 /// # Errors
 ///
-/// If they cannot be written, or that library does not read what was written.
+/// If the attributes cannot be written, or `serde_json` does not accept the text.
 pub fn in_other_words(attributes: &json::Object) -> Result<Value, String> {
     let text = json::to_vec(&json::Value::Object(attributes.clone())).map_err(|error| error.to_string())?;
     serde_json::from_slice(&text).map_err(|error| format!("attributes as JSON: {error}"))

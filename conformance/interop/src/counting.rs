@@ -1,4 +1,4 @@
-//! A store that counts what it is asked.
+//! A store that counts its calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use zarr_kit::spec::store::{
 };
 use zarr_kit::spec::{Key, Output, Prefix};
 
-/// How often each operation was asked for, by its name.
+/// The number of calls of each operation, by its name.
 pub type Calls = BTreeMap<&'static str, usize>;
 
-/// Another store, and a count of the calls it gets.
+/// Forwards to another store and counts the calls.
 #[derive(Debug)]
 pub struct CountingStore {
     store: Arc<dyn Store>,
@@ -19,13 +19,13 @@ pub struct CountingStore {
 }
 
 impl CountingStore {
-    /// Around `store`.
+    /// Wraps `store`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, calls: Mutex::default() }
     }
 
-    /// The calls since the last time this was asked.
+    /// Returns the calls since the last `take`.
     #[must_use]
     pub fn take(&self) -> Calls {
         std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner))
@@ -37,7 +37,7 @@ impl CountingStore {
     }
 }
 
-/// Counts a call and calls the other store.
+/// Implements the methods: each counts the call and forwards it.
 macro_rules! counted {
     ($(fn $method:ident($($argument:ident: $type:ty),*) -> $returned:ty;)*) => {
         zarr_kit::spec::delegate_store! {

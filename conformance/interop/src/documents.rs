@@ -1,5 +1,5 @@
-//! Random arrays of all formats, as metadata documents written out by hand: nothing here goes through our own writer
-//! of documents.
+//! Random arrays of all formats, as metadata documents written out by hand, independent of our own writer of
+//! documents.
 
 use serde_json::{Value, json};
 use zarr_kit::Format;
@@ -8,7 +8,7 @@ use zarr_kit::spec::store::Store;
 
 use crate::random::Random;
 
-/// A data type, as each format names it.
+/// A data type that this module can name in every format that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// One byte that is 0 or 1.
@@ -17,7 +17,7 @@ pub enum Type {
     UInt8,
     /// Two bytes.
     Int16,
-    /// Three bytes without a byte order.
+    /// Three bytes, without a byte order.
     Raw24,
     /// Four bytes.
     Float32,
@@ -25,7 +25,8 @@ pub enum Type {
     Int64,
     /// Two units of eight bytes.
     Complex128,
-    /// Two bytes with an order, one without, and four with the other order where the format can say that.
+    /// Three fields: two bytes with an order, one byte, and four bytes with the other order where the format
+    /// can express that.
     Structure,
     /// Text of variable length.
     String,
@@ -44,12 +45,12 @@ pub const TYPES: &[Type] = &[
     Type::String,
 ];
 
-/// The types that the draft has of these.
+/// The types that the draft supports.
 pub const DRAFT_TYPES: &[Type] =
     &[Type::Bool, Type::UInt8, Type::Int16, Type::Raw24, Type::Float32, Type::Int64, Type::Complex128];
 
 impl Type {
-    /// Bytes of an element, and of a unit with a byte order; `None` for text.
+    /// Returns the bytes of an element, and of a unit with a byte order; `None` for text.
     #[must_use]
     pub fn size(self) -> Option<(usize, usize)> {
         match self {
@@ -59,7 +60,7 @@ impl Type {
             Self::Float32 => Some((4, 4)),
             Self::Int64 => Some((8, 8)),
             Self::Complex128 => Some((16, 8)),
-            // Units of several sizes: what matters here is that there is a byte order.
+            // The units have several sizes; callers only need to know that there is a byte order.
             Self::Structure => Some((7, 2)),
             Self::String => None,
         }
@@ -99,7 +100,7 @@ impl Type {
         json!(text)
     }
 
-    /// A fill value as documents say it, and as a raw item.
+    /// Returns a random fill value, as it appears in documents and as a raw item.
     fn fill(self, random: &mut Random, format: Format) -> (Value, Vec<u8>) {
         let zero = random.chance(2);
         match self {
@@ -121,7 +122,7 @@ impl Type {
                 (json!([1.5, -0.0]), [1.5f64.to_le_bytes(), (-0.0f64).to_le_bytes()].concat())
             }
             Self::Structure if format == Format::V2 => {
-                // As it is stored: two fields little endian, one big endian.
+                // In stored form: two fields little endian, one big endian.
                 let (json, last) =
                     if zero { ("AAAAAAAAAA==", [0; 4]) } else { ("AQAAP4AAAA==", [0, 0, 0x80, 0x3F]) };
                 (json!(json), [&[u8::from(!zero), 0, 0], &last[..]].concat())
@@ -136,7 +137,8 @@ impl Type {
         }
     }
 
-    /// Any element in raw form; few different ones, so that whole chunks of one come up.
+    /// Returns a random element in raw form. There are few distinct ones, so that some chunks hold a single
+    /// value.
     pub fn item(self, random: &mut Random) -> Vec<u8> {
         let number = random.below(4);
         match self {
@@ -159,7 +161,7 @@ fn raw_text(text: &str) -> Vec<u8> {
     [&size.to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// An array that is to be made.
+/// An array to create.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// The format of its document.
@@ -177,7 +179,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// A small array of up to four dimensions.
+    /// Returns a small array of zero to four dimensions.
     #[must_use]
     pub fn random(random: &mut Random) -> Self {
         let rank = random.index(5);
@@ -191,7 +193,8 @@ impl Description {
         Self::new(random, format, shape, chunk, data_type)
     }
 
-    /// An array of this shape with random codecs; in v3 perhaps with shards, whose inner chunks have the shape `chunk`.
+    /// Returns an array of this shape with random codecs. In v3 it may have shards, whose inner chunks have
+    /// the shape `chunk`.
     #[must_use]
     pub fn new(
         random: &mut Random,
@@ -215,7 +218,7 @@ impl Description {
         Self { format, shape, chunk, data_type, fill: raw_fill, document }
     }
 
-    /// Writes the documents of a hierarchy that has this array at `/array`.
+    /// Writes the documents of a hierarchy with this array at `/array`.
     ///
     /// # Panics
     ///
@@ -239,7 +242,7 @@ impl Description {
     }
 }
 
-/// The entry point of a hierarchy of the draft.
+/// Returns the entry point of a hierarchy of the draft.
 #[must_use]
 pub fn entry_point() -> Value {
     json!({
@@ -312,7 +315,7 @@ fn draft(random: &mut Random, shape: &[u64], chunk: &[u64], data_type: Type, fil
     })
 }
 
-/// The shapes of an array and its parts. Without shards, chunk and inner chunk are the same.
+/// The shapes of an array and its parts. Without shards, `chunk` and `inner` are equal.
 struct V3Shapes<'a> {
     array: &'a [u64],
     chunk: &'a [u64],
@@ -332,7 +335,7 @@ fn v3(random: &mut Random, shapes: &V3Shapes<'_>, data_type: Type, fill: Value) 
         }
         let mut inside = chain(random, rank, data_type);
         if random.chance(6) {
-            // Shards in shards: an innermost chunk of one element along each dimension.
+            // Nested shards; the innermost chunk has one element along each dimension.
             let innermost = vec![1; rank];
             inside = vec![sharding(random, &innermost, inside)];
         }

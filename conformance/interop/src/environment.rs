@@ -1,7 +1,7 @@
-//! Python environments with other programs, and the hierarchies that these write.
+//! Python environments with other programs, and the hierarchies that they write.
 //!
-//! Environments and data are kept below the target directory, under names that change with what they are made from,
-//! and a lock lets only one test make each.
+//! Environments and data are cached below the target directory. Their names contain a hash of everything they
+//! are made from, and a lock ensures that only one test makes each of them.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -15,14 +15,14 @@ use python::run;
 
 mod python;
 
-/// Which packages an environment has.
+/// The packages of an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packages {
     /// zarr-python 2.18.
     Zarr2,
     /// zarr-python 3, numcodecs, tensorstore.
     Zarr3,
-    /// moto, which is S3 in a process, and zarr-python 3 with what reaches it.
+    /// moto, which serves S3 from one process, and zarr-python 3 with the packages to access it.
     ObjectStores,
     /// xarray, zarr-python 3 and numcodecs.
     Xarray,
@@ -38,7 +38,7 @@ impl Packages {
         }
     }
 
-    /// The list of them, in the folder of the scripts.
+    /// Returns the file that lists them, relative to the folder of the scripts.
     fn requirements(self) -> String {
         match self {
             Self::Zarr2 | Self::Zarr3 => format!("requirements-{}.txt", self.name()),
@@ -47,7 +47,8 @@ impl Packages {
         }
     }
 
-    /// Newest first. With 3.11, pip silently takes an old zarr-python 3; zarr-python 2.18 has no wheels for 3.14.
+    /// Returns the suitable interpreters, newest first. With 3.11, pip silently installs an old zarr-python
+    /// 3; zarr-python 2.18 has no wheels for 3.14.
     fn pythons(self) -> &'static [&'static str] {
         match self {
             Self::Zarr2 => &["python3.13", "python3.12"],
@@ -56,7 +57,7 @@ impl Packages {
     }
 }
 
-/// Who writes hierarchies for us to read.
+/// A program that writes hierarchies for us to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Writer {
     /// zarr-python 3: v2 and v3.
@@ -69,9 +70,9 @@ pub enum Writer {
     Tensorstore,
     /// numcodecs and plain JSON: v2.
     Numcodecs,
-    /// zarr-python 3 and numcodecs: v2 and v3, codecs that compute.
+    /// zarr-python 3 and numcodecs: v2 and v3, numeric codecs.
     Numeric,
-    /// What [`Writer::Zarr2Draft`] wrote, relabelled to the draft with codec lists.
+    /// The output of [`Writer::Zarr2Draft`], relabelled as the draft with codec lists.
     Relabelled,
     /// GDAL 3.6: its dialect of the draft before codec lists.
     Gdal,
@@ -92,41 +93,41 @@ impl Writer {
     }
 }
 
-/// Says that a test cannot run here, visibly; where `CI` is `true`, that is a failure.
+/// Reports that a test cannot run on this machine.
 ///
 /// # Panics
 ///
-/// Where `CI` is `true`.
+/// If the environment variable `CI` is `true`, or the skip cannot be recorded.
 pub fn skip(reason: &str) {
     println!("SKIPPED: {reason}");
     if let Some(file) = env::var_os("ZARR_SKIPS") {
         let appended = File::options().append(true).create(true).open(&file);
         let appended = appended.and_then(|mut file| writeln!(file, "SKIPPED: {reason}"));
-        assert!(appended.is_ok(), "the skip could not be noted in {}: {appended:?}", file.display());
+        assert!(appended.is_ok(), "cannot record the skip in {}: {appended:?}", file.display());
     }
     assert!(
         env::var("CI").as_deref() != Ok("true"),
-        "SKIPPED: {reason}, and with CI=true nothing may be skipped"
+        "SKIPPED: {reason}; tests must not be skipped when CI=true"
     );
 }
 
-/// The folder of the scripts.
+/// Returns the folder of the scripts.
 #[must_use]
 pub fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("python")
 }
 
-/// The folder that environments and data are kept in.
+/// Returns the folder that caches environments and data.
 #[must_use]
 pub fn kept() -> PathBuf {
-    // TensorStore takes no path with `..` in it.
+    // TensorStore does not accept a path that contains `..`.
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     workspace.join(target).join("interop")
 }
 
-/// The interpreter of an environment with `packages`, which is made if need be; `None` after a visible skip where the
-/// machine has no Python that is new enough, or cannot install the packages.
+/// Returns the interpreter of an environment with `packages`, which is created if needed. Returns `None`
+/// after a visible skip if the machine has no recent enough Python or cannot install the packages.
 #[must_use]
 pub fn python(packages: Packages) -> Option<PathBuf> {
     match environment(packages) {
@@ -149,11 +150,12 @@ fn environment(packages: Packages) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// The folder of what `writer` wrote, with its `cases.json`; `None` after a visible skip, where it cannot be had here.
+/// Returns the folder with the output of `writer` and its `cases.json`; `None` after a visible skip if the
+/// writer is not available.
 ///
 /// # Panics
 ///
-/// If it is there and fails to write.
+/// If the writer is available but fails.
 #[must_use]
 pub fn written(writer: Writer) -> Option<PathBuf> {
     match write(writer) {
@@ -197,7 +199,7 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
                 command.args(["--writer", writer.name()]);
             }
         }
-        // The program is there: that it fails is no reason to skip.
+        // The program is installed, so a failure is not a reason to skip.
         let written = run(&mut command);
         assert!(written.is_ok(), "{}: {written:?}", writer.name());
         Ok(())
@@ -205,11 +207,11 @@ fn write(writer: Writer) -> Result<PathBuf, String> {
     Ok(directory)
 }
 
-/// Runs one of the scripts; its output, and whether it ended well.
+/// Runs one of the scripts; returns its output and whether it succeeded.
 ///
 /// # Panics
 ///
-/// If it cannot be started.
+/// If the script cannot be started.
 #[must_use]
 pub fn run_script(python: &Path, script: &str, arguments: &[&OsStr]) -> (String, bool) {
     let mut command = Command::new(python);
@@ -224,7 +226,7 @@ pub fn run_script(python: &Path, script: &str, arguments: &[&OsStr]) -> (String,
     }
 }
 
-/// Makes `directory` with `make`, unless it is there. It gets its name when it is complete.
+/// Makes `directory` with `make`, unless it is complete. The marker file is written last.
 fn once(directory: &Path, make: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
     let failed = |error: io::Error| format!("{}: {error}", directory.display());
     let marker = directory.with_extension("finished");

@@ -1,4 +1,4 @@
-//! A store that is far away: every request takes a while, and many may be in flight.
+//! A remote store: every request takes time, and many may be in flight.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,48 +13,49 @@ use zarr_kit::spec::store::{
 };
 use zarr_kit::spec::{Key, Output, Prefix};
 
-/// What was asked of a [`FarStore`].
+/// The requests that a [`FarStore`] received.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trips {
     /// Requests in each batch.
     pub batches: Vec<usize>,
-    /// Requests that are no batch, and no values that are written.
+    /// Requests outside of batches, except writes of values.
     pub alone: usize,
-    /// Those of them that were in flight at the same time, at most.
+    /// The maximum number of those in flight at the same time.
     pub alone_at_once: usize,
-    /// Requests that were begun, in batches.
+    /// Requests of batches that were started.
     pub begun: usize,
-    /// Requests in flight at most.
+    /// Maximum number of requests of batches in flight.
     pub in_flight: usize,
-    /// Bytes in flight, or fetched and not taken, at most.
+    /// Maximum number of bytes in flight, or fetched and not yet taken.
     pub bytes: usize,
     /// Values written.
     pub written: usize,
-    /// Values written at the same time, at most.
+    /// Maximum number of values written at the same time.
     pub writes: usize,
-    /// Bytes of values written at the same time, at most.
+    /// Maximum number of bytes of values written at the same time.
     pub bytes_written: usize,
     waiting_alone: usize,
     writing: usize,
     writing_bytes: usize,
 }
 
-/// What a [`FarStore`] does to its answers: the whole batch, and what it was going to answer one after another.
+/// Modifies the responses of a [`FarStore`]: takes the store, the number of the batch and a response; returns
+/// the responses to deliver.
 type Spoil = dyn Fn(&Inside, usize, CompletedRequest) -> Vec<CompletedRequest> + Send + Sync;
 
-/// What becomes of a value that is written, given how many were before.
+/// Decides whether writing a value fails, given the number of values written before it.
 type SpoilSet = dyn Fn(usize, &Key) -> Result<(), StoreError> + Send + Sync;
 
-/// How long a store waits for as many values to be written at once as were expected.
+/// The time limit for the expected number of requests to be in flight at the same time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Another store behind a delay.
+/// Another store, with a delay.
 #[derive(Debug)]
 pub struct FarStore(Arc<Inside>);
 
-/// What the threads of a [`FarStore`] share.
+/// The state that the threads of a [`FarStore`] share.
 pub struct Inside {
-    /// The store behind it.
+    /// The store that answers the requests.
     pub store: Arc<dyn Store>,
     delay: Duration,
     hints: ReadHints,
@@ -65,7 +66,7 @@ pub struct Inside {
     alone: Gathering,
 }
 
-/// As many requests have to be there at once before the first one is answered.
+/// Blocks requests until the wanted number of them is in flight.
 #[derive(Default)]
 struct Gathering {
     wanted: Mutex<usize>,
@@ -73,7 +74,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    /// There are so many now.
+    /// Waits until enough requests are in flight, of which there are `here` now, or until the time limit.
     fn wait(&self, here: usize) {
         let mut wanted = locked(&self.wanted);
         if here >= *wanted {
@@ -92,7 +93,7 @@ impl fmt::Debug for Inside {
 }
 
 impl FarStore {
-    /// Around `store`; every request takes `delay`.
+    /// Wraps `store`; every request takes `delay`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, delay: Duration, hints: ReadHints) -> Self {
         Self(Arc::new(Inside {
@@ -107,13 +108,13 @@ impl FarStore {
         }))
     }
 
-    /// What was asked since the last time.
+    /// Returns the requests since the last `take`.
     #[must_use]
     pub fn take(&self) -> Trips {
         std::mem::take(&mut *self.0.trips())
     }
 
-    /// Hands on what `spoil` makes of each answer of a batch, given the number of the batch.
+    /// Passes each response of a batch through `spoil`, together with the number of the batch.
     pub fn spoil(
         &self,
         spoil: impl Fn(&Inside, usize, CompletedRequest) -> Vec<CompletedRequest> + Send + Sync + 'static,
@@ -121,18 +122,18 @@ impl FarStore {
         *locked(&self.0.spoil) = Some(Box::new(spoil));
     }
 
-    /// Asks before each value is written, given how many were before.
+    /// Calls `spoil` before each value is written, with the number of values written before.
     pub fn spoil_set(&self, spoil: impl Fn(usize, &Key) -> Result<(), StoreError> + Send + Sync + 'static) {
         *locked(&self.0.spoil_set) = Some(Arc::new(spoil));
     }
 
-    /// No value is written before so many are written at once: no test has to be quick to see that. If they never are,
-    /// the wait ends some day.
+    /// Delays writes of values until `writes` of them are in flight, so that tests of concurrency do not
+    /// depend on timing. After the time limit, the writes proceed anyway.
     pub fn gather(&self, writes: usize) {
         *locked(&self.0.sets.wanted) = writes;
     }
 
-    /// The same of requests that are no batch, and of no values that are written.
+    /// As [`Self::gather`], for requests outside of batches other than writes of values.
     pub fn gather_alone(&self, requests: usize) {
         *locked(&self.0.alone.wanted) = requests;
     }
@@ -159,7 +160,7 @@ impl Inside {
         locked(&self.trips)
     }
 
-    /// One more value is on its way: the number of it.
+    /// Records the start of a write; returns its number.
     fn begin_set(&self, size: usize) -> usize {
         let mut trips = self.trips();
         let number = trips.written;
@@ -192,7 +193,7 @@ impl Inside {
     }
 }
 
-/// One batch on its way.
+/// A batch in flight.
 struct Batch {
     state: Arc<(Mutex<State>, Condvar)>,
     arriving: Receiver<(usize, Vec<CompletedRequest>)>,
@@ -243,7 +244,7 @@ fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for room in the budget, and says which request is next.
+/// Waits until the next request fits into the budget, and returns its number.
 fn begin(
     inside: &Inside,
     requests: &[Request],
@@ -288,7 +289,7 @@ impl Drop for Batch {
         locked(&self.state.0).is_over = true;
         self.state.1.notify_all();
         for thread in self.threads.drain(..) {
-            // A panic of one of them has lost an answer, which whoever asked has noticed.
+            // If a thread panicked, a response is missing, and the caller has noticed.
             let _ended = thread.join();
         }
     }

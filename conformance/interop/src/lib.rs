@@ -1,7 +1,8 @@
-//! What the tests of this crate share: Python environments and what they wrote, the raw form of elements, random
-//! selections and what they mean, stores and arrays in memory, a store that counts, a store that is far away, a browser.
+//! Support code that the tests of this crate share: Python environments and the data they wrote, the raw form
+//! of elements, random selections and a reference implementation of selections, stores and arrays in memory,
+//! a store that counts calls, a store with latency, a browser.
 //!
-//! Nothing here is for programs: whatever fails, fails the test that asked for it, with a message.
+//! None of this is for programs: every failure panics with a message, so that the calling test fails.
 
 pub mod book;
 pub mod browser;
@@ -30,11 +31,11 @@ pub use program::zarrctl;
 pub use random::Random;
 pub use stopping::StoppingStore;
 
-/// The key of this text.
+/// Returns the key with this text.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// If the text is not a valid key.
 #[must_use]
 #[expect(clippy::expect_used, reason = "the text is part of a test")]
 pub fn key(text: &str) -> zarr_kit::spec::Key {

@@ -5,20 +5,20 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Where it is; it is built if need be, with all features: the tests of `zarrctl` itself, which may be built with them, run
-/// the program of this place.
+/// Builds the program with all features, if needed, and returns its path. The tests of `zarrctl` run the
+/// program at the same path and may be built with all features too.
 ///
 /// # Panics
 ///
-/// If it does not build.
+/// If the build fails.
 #[must_use]
-#[expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#[expect(clippy::unwrap_used, reason = "a panic must fail the test")]
 pub fn zarrctl() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--package", "zarrctl", "--all-features"]);
     command.args(["--message-format", "json-render-diagnostics"]);
-    // Variables of the package that is tested: dependencies would be built again for each change of them.
+    // Removes the variables of the tested package: dependencies would be rebuilt whenever they change.
     for (name, _) in std::env::vars_os() {
         if ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"]
             .iter()

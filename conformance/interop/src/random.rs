@@ -1,19 +1,19 @@
-//! Random numbers from a seed that tests print, and random selections.
+//! Random numbers from a printed seed, and random selections.
 
 use zarr_kit::{DimensionSelection, Selection};
 
-/// A generator of numbers that are the same for the same seed (SplitMix64).
+/// A random number generator with a fixed sequence for each seed (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Starts from a seed.
+    /// Creates a generator from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Any number.
+    /// Returns a random number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -22,33 +22,33 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which must not be 0.
+    /// Returns a number below `end`, which must not be 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end
     }
 
-    /// A number from `first` to `last`.
+    /// Returns a number from `first` to `last`, inclusive.
     pub fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }
 
-    /// An index below `end`, which must not be 0.
+    /// Returns an index below `end`, which must not be 0.
     pub fn index(&mut self, end: usize) -> usize {
         // The remainder is below `end`.
         usize::try_from(self.below(end as u64)).unwrap_or(0)
     }
 
-    /// Whether one chance in `of` comes true.
+    /// Returns `true` with a probability of one in `of`.
     pub fn chance(&mut self, of: u64) -> bool {
         self.below(of) == 0
     }
 
-    /// One of several.
+    /// Returns a random item of `of`.
     pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.index(of.len())]
     }
 
-    /// A permutation of the numbers below `count`.
+    /// Returns a permutation of the numbers below `count`.
     pub fn permutation(&mut self, count: usize) -> Vec<usize> {
         let mut numbers: Vec<usize> = (0..count).collect();
         for place in (1..count).rev() {
@@ -57,7 +57,8 @@ impl Random {
         numbers
     }
 
-    /// A selection of any kind from an array of `shape`; lists and coordinates repeat elements if `repeating`.
+    /// Returns a random selection from an array of `shape`; lists and coordinates may repeat elements if
+    /// `repeating`.
     pub fn selection(&mut self, shape: &[u64], repeating: bool) -> Selection {
         let elements: u64 = shape.iter().product();
         match self.below(10) {
@@ -88,7 +89,7 @@ impl Random {
         }
     }
 
-    /// Numbers below `length`: evenly spaced ones, backward ones, or any.
+    /// Returns indices below `length`: descending, evenly spaced or arbitrary.
     fn list(&mut self, length: u64, repeating: bool) -> Vec<u64> {
         let mut list: Vec<u64> = match self.below(3) {
             0 => (0..length).rev().collect(),

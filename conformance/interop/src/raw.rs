@@ -1,23 +1,24 @@
-//! The raw form of elements, as `zarrctl get --format raw` prints it and `python/raw.py` has it: C order, numbers
-//! little endian, structures packed field by field, items of variable length behind a `u32` of their length.
+//! The raw form of elements, as printed by `zarrctl get --format raw` and defined in `python/raw.py`: C
+//! order, numbers little endian, structures packed field by field, items of variable length after their
+//! length as a `u32`.
 
 use zarr_kit::ElementArray;
 use zarr_kit::spec::{DataType, Elements, Units};
 
-/// All elements in raw form.
+/// Returns all elements in raw form.
 #[must_use]
 pub fn of(elements: &ElementArray) -> Vec<u8> {
     items(elements).concat()
 }
 
-/// Each element in raw form.
+/// Returns each element in raw form.
 #[must_use]
 pub fn items(elements: &ElementArray) -> Vec<Vec<u8>> {
     let data_type = elements.data_type();
     (0..elements.count()).map(|position| item(data_type, elements.element(position))).collect()
 }
 
-/// One element in raw form.
+/// Returns one element in raw form.
 #[must_use]
 pub fn item(data_type: &dyn DataType, element: &[u8]) -> Vec<u8> {
     if data_type.elements() == Elements::Variable {
@@ -43,7 +44,7 @@ fn pack(data_type: &dyn DataType, element: &[u8], packed: &mut Vec<u8>) {
     packed.extend(swapped(data_type, element));
 }
 
-/// Between native order and little endian, for types without fields.
+/// Converts between native order and little endian, for types without fields.
 fn swapped(data_type: &dyn DataType, element: &[u8]) -> Vec<u8> {
     match data_type.elements() {
         Elements::Fixed { units: Units::Uniform(unit), .. } if cfg!(target_endian = "big") && unit > 1 => {
@@ -53,7 +54,8 @@ fn swapped(data_type: &dyn DataType, element: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Elements in native order, as [`zarr_kit::Array::write`] takes them, from their raw items; for types without fields.
+/// Converts raw items to elements in native order, as [`zarr_kit::Array::write`] takes them; for types
+/// without fields.
 #[must_use]
 pub fn to_write(data_type: &dyn DataType, items: &[Vec<u8>]) -> Vec<u8> {
     if data_type.elements() != Elements::Variable {
@@ -69,18 +71,18 @@ pub fn to_write(data_type: &dyn DataType, items: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// The raw items of `count` elements in a raw file.
+/// Splits a raw file into the raw items of `count` elements.
 ///
 /// # Errors
 ///
-/// If there are more or fewer.
+/// If the file does not hold exactly `count` items.
 pub fn split(raw: &[u8], count: usize, is_variable: bool) -> Result<Vec<&[u8]>, String> {
     if !is_variable {
         if count == 0 {
             return if raw.is_empty() {
                 Ok(Vec::new())
             } else {
-                Err(format!("{} bytes for no element", raw.len()))
+                Err(format!("{} bytes for 0 elements", raw.len()))
             };
         }
         let size = raw.len() / count;
@@ -101,5 +103,5 @@ pub fn split(raw: &[u8], count: usize, is_variable: bool) -> Result<Vec<&[u8]>, 
     if items.len() == count && rest.is_empty() {
         return Ok(items);
     }
-    Err(format!("{} items and {} bytes more for {count} elements", items.len(), rest.len()))
+    Err(format!("expected {count} items, found {} and {} trailing bytes", items.len(), rest.len()))
 }

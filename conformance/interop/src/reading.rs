@@ -1,5 +1,5 @@
-//! What other programs wrote, read with the engine and compared bit for bit.
-#![expect(clippy::unwrap_used, reason = "whatever fails, fails the test that asked for it")]
+//! Reads data written by other programs with the engine and compares it bit for bit.
+#![expect(clippy::unwrap_used, reason = "a failure must fail the calling test")]
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,17 +9,17 @@ use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
 
 use crate::{Case, Random, Writer, raw, reference, written};
 
-/// Random selections that are read of each array.
+/// Number of random selections to read from each array.
 const SELECTIONS: usize = 6;
 
-/// Failures that are shown.
+/// Maximum number of failures to print.
 const SHOWN: usize = 20;
 
-/// Opens every store once, checks every case, and shows what is wrong.
+/// Opens every store once, checks every case and prints the failures.
 ///
 /// # Panics
 ///
-/// If something is.
+/// If a case fails.
 pub fn check_all(
     directory: &Path,
     index: &str,
@@ -55,11 +55,11 @@ fn same_format(hierarchy: &Hierarchy, case: &Case) -> Result<(), String> {
     if found == wanted { Ok(()) } else { Err(format!("detected as {found}, not {wanted}")) }
 }
 
-/// Compares a node with what must be read of it.
+/// Compares a node with its expected content.
 ///
 /// # Errors
 ///
-/// What is different.
+/// A description of the difference.
 pub fn check_node(hierarchy: &Hierarchy, case: &Case, directory: &Path) -> Result<(), String> {
     if case.is_group() { check_group(hierarchy, case) } else { check_array(hierarchy, case, directory) }
 }
@@ -105,7 +105,7 @@ fn seed(name: &str) -> u64 {
     name.bytes().fold(7, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)))
 }
 
-/// Parts of the array, read by themselves, are parts of the whole.
+/// Checks that parts of the array, read alone and together, equal the same parts of the whole.
 fn check_selections(array: &Array, whole: &[u8], seed: u64) -> Result<(), String> {
     let count = array.shape().iter().product::<u64>();
     let is_variable = array.data_type().elements() == Elements::Variable;
@@ -124,18 +124,18 @@ fn check_selections(array: &Array, whole: &[u8], seed: u64) -> Result<(), String
                 return Err(format!("{selection:?} has the shape {:?}", found.shape()));
             }
             if raw::items(found) != wanted {
-                return Err(format!("{selection:?} gives something else than that part of the whole"));
+                return Err(format!("{selection:?} differs from the same part of the whole"));
             }
         }
     }
     Ok(())
 }
 
-/// Reads everything that `writer` wrote, after a visible skip nothing.
+/// Reads everything that `writer` wrote; does nothing after a visible skip.
 ///
 /// # Panics
 ///
-/// If something is not read, or read as something else.
+/// If a node cannot be read or differs.
 pub fn read_all(writer: Writer, context: &Context) {
     let Some(directory) = written(writer) else { return };
     check_all(&directory, "cases.json", context, |hierarchy, case| check_node(hierarchy, case, &directory));

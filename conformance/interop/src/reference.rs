@@ -1,8 +1,8 @@
-//! What selections mean, said in the plainest way.
+//! A simple reference implementation of selections.
 
 use zarr_kit::{DimensionSelection, Selection};
 
-/// The positions of the selected elements in C order, in the order of the result.
+/// Returns the positions of the selected elements in C order, in the order of the result.
 ///
 /// # Panics
 ///
@@ -39,7 +39,7 @@ pub fn positions(selection: &Selection, shape: &[u64]) -> Vec<usize> {
     }
 }
 
-/// The shape of the result.
+/// Returns the shape of the result.
 ///
 /// # Panics
 ///

@@ -1,8 +1,9 @@
-//! Elements, shapes and names for arrays that other programs read. The same in every run.
+//! Sample elements, shapes and names for arrays that other programs read, identical in every run.
 
 use crate::random::Random;
 
-/// Shape and chunk shape: rank 0 to 4, empty, smaller than a chunk, whole chunks, chunks that the edge cuts.
+/// Shapes and chunk shapes: rank 0 to 4, empty, smaller than a chunk, whole chunks, partial chunks at the
+/// edge.
 pub const GEOMETRIES: &[(&[u64], &[u64])] = &[
     (&[], &[]),
     (&[0], &[2]),
@@ -17,7 +18,7 @@ pub const GEOMETRIES: &[(&[u64], &[u64])] = &[
     (&[2, 3, 4, 3], &[1, 2, 3, 2]),
 ];
 
-/// The core types that are numbers, and their NumPy descriptors.
+/// The numeric core types and their NumPy descriptors.
 pub const NUMBERS: &[(&str, &str)] = &[
     ("int8", "|i1"),
     ("uint8", "|u1"),
@@ -35,22 +36,22 @@ pub const NUMBERS: &[(&str, &str)] = &[
     ("complex128", "<c16"),
 ];
 
-/// Names of nodes in several scripts; one has its accent decomposed.
+/// Node names in several scripts, one of them with a decomposed accent.
 pub const NAMES: &[&str] =
     &["plain", "Été", "日本語", "emoji 😀", "Ελληνικά", "עברית", "e\u{301}", "a.b-c_d"];
 
-/// Attributes in several scripts, with numbers where readers go wrong.
+/// Attributes in several scripts, with numbers that readers often get wrong.
 pub const ATTRIBUTES: &str = r#"{
     "text": "é 日本 😀 \u202b\n\t\"\\", "ключ": {"nested": [1, null, true, {"深い": []}]}, "": "empty name",
     "numbers": [0, -1, 9007199254740993, 0.1, 1e300, -0.0, 1.0], "empty": {}
 }"#;
 
-/// `count` elements in raw form of the type with this NumPy descriptor (`string` and `bytes` for items of variable
-/// length): the special values first, then any.
+/// Returns `count` elements in raw form of the type with this NumPy descriptor (`string` and `bytes` for
+/// items of variable length): special values first, then random ones.
 ///
 /// # Panics
 ///
-/// For a descriptor that is not known here.
+/// For an unknown descriptor.
 #[must_use]
 pub fn items(descriptor: &str, count: usize, seed: u64) -> Vec<Vec<u8>> {
     let mut random = Random::new(seed);
@@ -99,7 +100,7 @@ fn item(descriptor: &str, number: usize, random: &mut Random) -> Vec<u8> {
         }
         ("i" | "u", 1) => vec![0xFF; size],
         ("i" | "u" | "f" | "c" | "V" | "M" | "m", _) => bytes(random, size),
-        _ => panic!("there are no samples of {descriptor}"),
+        _ => panic!("no samples of {descriptor}"),
     }
 }
 
@@ -108,11 +109,11 @@ fn sized(item: &[u8]) -> Vec<u8> {
     [&size.to_le_bytes(), item].concat()
 }
 
-/// A number with few digits in a float of 2, 4 or 8 bytes.
+/// Returns a simple number as a float of 2, 4 or 8 bytes.
 fn float(size: usize, number: f64) -> Vec<u8> {
     match size {
         2 => {
-            // Sign, and all exponents are 0, 15 or 31 here.
+            // The exponents of the numbers that occur are 0, 15 or 31.
             let bits: u16 = match number {
                 number if number.is_nan() => 0x7E00,
                 number if number.is_infinite() => 0x7C00,

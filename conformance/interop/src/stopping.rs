@@ -1,4 +1,4 @@
-//! A store that stops, as if the program had been killed.
+//! A store that stops as if the process had been killed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zarr_kit::spec::store::{ChunkCache, Request, Responses, Store, StoreError, rewrite_values};
 use zarr_kit::spec::{Key, Prefix};
 
-/// Another store, which takes a number of changes. Every call after these fails.
+/// Another store that accepts a fixed number of changes. Every call after those fails.
 ///
-/// Values that are erased together are erased one after another, each as a change.
+/// Values that are erased together are erased one by one, each as a separate change.
 #[derive(Debug)]
 pub struct StoppingStore {
     store: Arc<dyn Store>,
     left: AtomicUsize,
-    /// Whether values that are erased together go in the opposite order.
+    /// Whether values that are erased together are erased in reverse order.
     is_reversed: bool,
 }
 
 impl StoppingStore {
-    /// Around `store`, with `changes` to come.
+    /// Wraps `store` and accepts `changes` changes.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, changes: usize, is_reversed: bool) -> Self {
         Self { store, left: AtomicUsize::new(changes + 1), is_reversed }
@@ -40,7 +40,7 @@ impl StoppingStore {
     }
 
     fn stopped() -> StoreError {
-        StoreError::io("writing", "the store", "it has stopped")
+        StoreError::io("writing", "the store", "the store has stopped")
     }
 }
 

@@ -1,8 +1,8 @@
-//! Documents of v3, written out.
+//! Documents of v3.
 
 use serde_json::{Value, json};
 
-/// An array of `uint16` with fill value 0.
+/// Returns the document of an array of `uint16` with fill value 0.
 #[must_use]
 pub fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
     json!({
@@ -12,20 +12,20 @@ pub fn document(shape: &[u64], chunk: &[u64], codecs: &Value) -> Value {
     })
 }
 
-/// The codec for elements that are stored as they are, little endian.
+/// Returns the codec that stores elements in little endian.
 #[must_use]
 pub fn bytes() -> Value {
     json!([{"name": "bytes", "configuration": {"endian": "little"}}])
 }
 
-/// The same with Zstandard behind it.
+/// Returns the same codec followed by Zstandard.
 #[must_use]
 pub fn zstd() -> Value {
     json!([{"name": "bytes", "configuration": {"endian": "little"}},
            {"name": "zstd", "configuration": {"level": 1, "checksum": false}}])
 }
 
-/// The codec for shards whose inner chunks have `codecs`.
+/// Returns the codec for shards whose inner chunks have `codecs`.
 #[must_use]
 pub fn sharded(inner: &[u64], codecs: &Value) -> Value {
     let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);

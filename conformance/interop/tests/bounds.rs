@@ -1,5 +1,5 @@
-//! Memory and time that hostile data may take: no more than documents declare and stores hold.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Limits on memory and time for hostile data, in proportion to what documents declare and stores hold.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// A codec of v2 and its configuration.
 type Codec<'c> = (&'c str, Value);
 
-/// An array of bytes in one chunk.
+/// Creates an array of bytes in one chunk.
 fn array(size: u64, codecs: &[Codec<'_>]) -> (Arc<dyn Store>, Array) {
     let store = memory();
     let context = Context::linked().unwrap().with_one_thread();
@@ -29,18 +29,18 @@ fn array(size: u64, codecs: &[Codec<'_>]) -> (Arc<dyn Store>, Array) {
     (store, array)
 }
 
-/// The stored chunk of `size` bytes that are all the same.
+/// Returns the stored chunk of `size` equal bytes.
 fn monotonous(size: u64, codec: &Codec<'_>) -> Vec<u8> {
     let (store, array) = array(size, std::slice::from_ref(codec));
     array.write(&Selection::All, &vec![7; usize::try_from(size).unwrap()]).unwrap();
     get_value(&*store, &key("a/0"), usize::MAX).unwrap().unwrap().into()
 }
 
-/// Codecs whose encoded size depends on the data alone.
+/// Codecs whose encoded size depends only on the data.
 const UNBOUNDED: &[&str] = &["bz2", "gzip", "lzma", "zlib"];
 
 #[test]
-fn an_intermediate_size_that_nothing_declares_is_at_most_twice_the_chunk_and_one_mebibyte() {
+fn an_undeclared_intermediate_size_is_limited_to_twice_the_chunk_plus_one_mebibyte() {
     for name in UNBOUNDED {
         let codec = (*name, json!({}));
         let (store, array) = array(4, &[codec.clone(), codec.clone()]);
@@ -53,9 +53,9 @@ fn an_intermediate_size_that_nothing_declares_is_at_most_twice_the_chunk_and_one
     }
 }
 
-/// Bytes that do not compress are no more than a little larger behind each codec, and larger elements count.
+/// Incompressible bytes grow only a little with each codec. A codec that widens elements raises the limit.
 #[test]
-fn bytes_that_do_not_compress_pass_several_codecs() {
+fn incompressible_bytes_pass_through_several_codecs() {
     let mut random = Random::new(1);
     let stored = ("gzip", json!({"level": 0}));
     let wider = ("astype", json!({"encode_dtype": "<f8", "decode_dtype": "|u1"}));
@@ -75,7 +75,8 @@ fn bytes_that_do_not_compress_pass_several_codecs() {
     }
 }
 
-/// The most memory that opening the hierarchy with this root document takes, besides the document itself.
+/// Opens the hierarchy with this root document; returns the peak memory use, without the document itself, and
+/// the result.
 fn opening(document: &str) -> (usize, Result<(), String>) {
     let store = memory();
     store.set(&key("zarr.json"), document.as_bytes().into()).unwrap();
@@ -93,7 +94,7 @@ fn opening(document: &str) -> (usize, Result<(), String>) {
 }
 
 #[test]
-fn a_document_of_many_small_values_is_refused_with_the_limit_and_takes_little_more_memory() {
+fn a_document_of_many_small_values_fails_with_the_limit_and_takes_little_memory() {
     for part in ["[],", "{},", "0,", "[0],", "{\"a\":0},", "\"\","] {
         let list = part.repeat((4 << 20) / part.len());
         let document =

@@ -1,6 +1,7 @@
-//! Profile `dynamic`: all plugins of the workspace as a library that is loaded, held to every rule again through the C ABI.
+//! Profile `dynamic`: all plugins of the workspace in a loaded library must pass every rule of the suite
+//! again through the C ABI.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,18 +15,18 @@ use zarr_kit::spec::plugin::Kind;
 use zarr_kit::spec::store::get_value;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json, open_store};
 
-// Linked as well, so that the same plugins are there both ways.
+// Linked as well, so that the same plugins exist both ways.
 use zarr_conformance_library as _;
 
-/// What does not cross the ABI: plugin, rule, and why. The list is neither longer nor shorter than it has to be.
+/// The rules that fail through the ABI: plugin, rule and reason. The list must match exactly.
 const NOT_CARRIED: &[(&str, &str, &str)] = &[];
 
-/// Cargo puts it beside the tests, which depend on it.
+/// Returns the library, which Cargo places next to the tests because they depend on it.
 fn library() -> PathBuf {
     std::env::current_exe().unwrap().with_file_name("libzarr_conformance_library.so")
 }
 
-/// A registry with what the library has, and nothing that is linked.
+/// Returns a registry with only the plugins of the library.
 fn loaded() -> Registry {
     let mut registry = Registry::empty();
     assert_eq!(Loader::of_one(&library()).unwrap().register(&mut registry), []);
@@ -33,14 +34,14 @@ fn loaded() -> Registry {
 }
 
 #[test]
-fn all_plugins_keep_all_rules_when_they_are_loaded() {
+fn all_loaded_plugins_pass_all_rules() {
     let suites = suites_of(&loaded());
     let linked = suites_of(&Registry::linked().unwrap());
     let names =
         |suites: &[Suite]| -> Vec<String> { suites.iter().map(|suite| suite.subject.to_string()).collect() };
-    assert_eq!(names(&suites), names(&linked), "all that is linked is loaded");
+    assert_eq!(names(&suites), names(&linked), "all linked plugins are loaded");
 
-    // A rule runs on one thread; suites are as many as there are plugins.
+    // A rule runs on one thread, and there is one suite per plugin, so two threads share the suites.
     let found: Vec<_> = thread::scope(|scope| {
         let halves = suites.chunks(suites.len().div_ceil(2));
         let halves: Vec<_> =
@@ -60,9 +61,9 @@ fn broken(report: &Report) -> Vec<(String, &'static str)> {
     failures.collect()
 }
 
-/// The suite runs on examples: none may get lost.
+/// The suite runs on examples: none of them may get lost.
 #[test]
-fn what_a_plugin_says_of_itself_crosses_the_boundary() {
+fn the_documentation_of_plugins_crosses_the_boundary() {
     let linked = Registry::linked().unwrap();
     let loaded = loaded();
     assert_eq!(said(loaded.codecs()), said(linked.codecs()));
@@ -80,7 +81,7 @@ fn what_a_plugin_says_of_itself_crosses_the_boundary() {
     assert_eq!(stores(&loaded), stores(&linked));
 }
 
-/// Sentence and number of examples of each plugin.
+/// Returns the summary and the number of examples of each plugin.
 fn said<K: Kind + ?Sized>(table: &Table<K>) -> BTreeMap<String, (&'static str, usize)> {
     let plugins = table.iter().map(|plugin| {
         let identifiers = plugin.identifiers;
@@ -90,8 +91,8 @@ fn said<K: Kind + ?Sized>(table: &Table<K>) -> BTreeMap<String, (&'static str, u
     plugins.collect()
 }
 
-/// A transformer of a library gets the host's store, and the engine gets the transformer's. A grid of a library begins before
-/// its array, and chunks keep their keys when it grows there.
+/// A transformer in a library uses the host's store, and the engine uses the transformer's store. A grid in a
+/// library may begin before the array, and chunks keep their keys when the array grows at the start.
 #[test]
 fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
     let context = Context::new(loaded());
@@ -115,7 +116,7 @@ fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
     array.write(&Selection::All, &[1, 2, 3, 4, 5, 6]).unwrap();
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), [1, 2, 3, 4, 5, 6]);
     let value = |key: &str| get_value(&*store, &Key::new(key).unwrap(), 9).unwrap().map(Vec::from);
-    // Chunk -1 is 1 in keys; elements before the array hold the fill value.
+    // Keys encode chunk -1 as 1. Elements before the array hold the fill value.
     let stored = [Some(vec![!0, !0, !1, !2]), Some(vec![!3, !4, !5, !6])];
     assert_eq!([value("data/x/c1"), value("data/x/c0")], stored);
     array.resize_at(&[-3], &[9]).unwrap();
@@ -125,9 +126,9 @@ fn chunks_go_through_a_loaded_transformer_in_a_loaded_grid() {
     assert_eq!([value("data/x/c1"), value("data/x/c0")], [None, stored[1].clone()]);
 }
 
-/// A linked store may be around a loaded one and the other way round, and names with a number find their type.
+/// A linked store can wrap a loaded one and vice versa, and names with a number (`r16`) find their data type.
 #[test]
-fn a_hierarchy_is_written_and_read_with_nothing_linked() {
+fn a_hierarchy_is_written_and_read_without_linked_plugins() {
     let context = Context::new(loaded());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
@@ -143,7 +144,7 @@ fn a_hierarchy_is_written_and_read_with_nothing_linked() {
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), all);
     assert!(folder.path().join("a/b/x/c/0/0").is_file());
 
-    // The other's store inside of this one's.
+    // A loaded store inside a linked one and a linked store inside a loaded one.
     let mut mixed = Registry::empty();
     for plugin in Registry::linked().unwrap().stores().iter().filter(|plugin| plugin.name == "prefix") {
         mixed.register_store(*plugin).unwrap();

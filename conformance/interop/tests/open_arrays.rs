@@ -1,5 +1,5 @@
-//! What open arrays cost: memory for each, store calls and allocations for each node of a listing.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The cost of open arrays: memory for each, and store calls and allocations for each node of a listing.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Bytes that an open array may take.
+/// Maximum number of bytes that an open array may take.
 const MOST_BYTES: usize = 4 << 10;
 
-/// The document of an array like those of most hierarchies, no two of them alike.
+/// Returns a typical array document, different for each `number`.
 fn document(number: usize) -> Value {
     json!({
         "zarr_format": 3, "node_type": "array", "shape": [1000 + number, 1000, 1000], "data_type": "uint16",
@@ -30,7 +30,7 @@ fn document(number: usize) -> Value {
     })
 }
 
-/// A store of so many arrays in each of so many groups, opened on one thread.
+/// Creates a store with `groups` groups of `arrays` arrays each, opened with one thread.
 fn hierarchy(groups: usize, arrays: usize) -> (Arc<CountingStore>, Hierarchy) {
     let context = Context::linked().unwrap().with_one_thread();
     let store = open_store(context.registry(), "memory:").unwrap();
@@ -53,7 +53,7 @@ fn hierarchy(groups: usize, arrays: usize) -> (Arc<CountingStore>, Hierarchy) {
 fn bytes_per_array(work: impl Fn(&Array)) -> usize {
     const COUNT: usize = 1000;
     let (_, hierarchy) = hierarchy(1, COUNT);
-    // What a hierarchy keeps once is made.
+    // Creates the state that a hierarchy creates only once.
     drop(hierarchy.array("/g0/a0").unwrap());
     let mut arrays = Vec::with_capacity(COUNT);
     let held = highest(|| {
@@ -70,25 +70,27 @@ fn bytes_per_array(work: impl Fn(&Array)) -> usize {
 #[test]
 fn an_open_array_takes_less_than_4_kib() {
     let bytes = bytes_per_array(|_| {});
-    assert!(bytes < MOST_BYTES, "{bytes} bytes for each array, and {MOST_BYTES} are enough");
+    assert!(bytes < MOST_BYTES, "{bytes} bytes for each array, expected less than {MOST_BYTES}");
 }
 
-/// What is kept for the next read is small, too: buffers of workers go with the chunks they are for.
+/// The state that a read leaves behind for the next one is small, too: buffers of workers are freed with the
+/// chunks they are for.
 #[test]
-fn an_array_that_was_asked_for_a_chunk_that_is_not_stored_takes_less_than_4_kib_more() {
+fn reading_a_missing_chunk_adds_less_than_4_kib_to_an_open_array() {
     let selection = Selection::parse("0:2,0:2,0:2", &[1000, 1000, 1000]).unwrap();
     let opened = bytes_per_array(|_| {});
     let read = bytes_per_array(|array| drop(array.read(&selection).unwrap()));
-    assert!(read - opened < MOST_BYTES, "{opened} bytes for each array, and {read} once it was read from");
+    assert!(read - opened < MOST_BYTES, "{opened} bytes for each open array, {read} after a read");
 }
 
-/// Store calls and allocations of `work` for small hierarchies and ones with four times their arrays, or groups.
+/// Returns the store calls and allocations of `work` for a small hierarchy, one with four times the arrays
+/// and one with four times the groups.
 fn costs(work: impl Fn(&Hierarchy)) -> [[usize; 2]; 3] {
     [(4, 50), (4, 200), (16, 50)].map(|(groups, arrays)| {
         let (store, hierarchy) = hierarchy(groups, arrays);
         drop(store.take());
         let requests = requests(|| work(&hierarchy));
-        // The values of a batch are counted one by one.
+        // The requests of a batch are already counted individually.
         let calls =
             store.take().into_iter().filter(|(name, _)| *name != "get_many").map(|(_, count)| count).sum();
         [calls, requests]
@@ -101,11 +103,11 @@ fn is_linear(what: &str, costs: [[usize; 2]; 3]) {
         for (place, kind) in ["store calls", "allocations"].into_iter().enumerate() {
             let small = small[place];
             let more = more[place];
-            // Lists that grow ask for memory as often as they double, which is less than for every node.
-            assert!(more <= 4 * small + 16, "{what}: {small} {kind}, and {more} for four times the nodes");
+            // A growing list allocates each time it doubles, which is less than once per node.
+            assert!(more <= 4 * small + 16, "{what}: {small} {kind}, but {more} for four times the nodes");
         }
     }
-    // Each array once; a group is looked for, opened and listed.
+    // One call for each array; a group is looked up, opened and listed.
     let groups = 1 + 4;
     let arrays = 4 * 50;
     assert!(small[0] <= arrays + 5 * groups, "{what}: {} store calls for {arrays} arrays", small[0]);
@@ -113,7 +115,7 @@ fn is_linear(what: &str, costs: [[usize; 2]; 3]) {
 
 /// Tests V3-STORE-08.
 #[test]
-fn listing_nodes_takes_store_calls_and_allocations_in_proportion_to_their_number() {
+fn listing_takes_store_calls_and_allocations_in_proportion_to_the_number_of_nodes() {
     is_linear("walk", costs(|hierarchy| drop(hierarchy.walk(NodePath::root()).unwrap())));
 }
 

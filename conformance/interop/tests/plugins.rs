@@ -1,7 +1,7 @@
-//! Plugins that are loaded at run time, through the whole engine: each library is built here, in a folder of its own, as a
-//! third party would.
+//! Plugins that are loaded at run time, tested with the whole engine. Each library is built in its own
+//! folder, as a third party would build it.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +19,8 @@ use zarr_kit::{Context, Hierarchy, Registry, Selection, open_store};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The library of the crate `name` with this source and these dependencies, and a manifest that says `provides`.
+/// Builds the crate `name` from this source and these dependencies, and returns the folder with its library
+/// and a manifest with `provides`.
 fn installed(name: &str, source: &str, dependencies: &str, provides: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let root = Path::new(HERE).ancestors().nth(2).unwrap();
@@ -44,13 +45,13 @@ fn installed(name: &str, source: &str, dependencies: &str, provides: &str) -> Te
         platform(),
         sha256(&library)
     );
-    // Not in the folder with the manifest of the crate.
+    // Removes the manifest of the crate from the folder.
     fs::remove_file(folder.path().join("Cargo.toml")).unwrap();
     fs::write(folder.path().join("plugin.toml"), text).unwrap();
     folder
 }
 
-/// The plugins of a folder, added to `registry`. They are opened first, so that their examples are known.
+/// Adds the plugins of a folder to `registry`. They are opened first, so that their examples are known.
 fn load(folder: &TempDir, registry: &mut Registry) {
     let loader = Loader::new(&Search::nowhere().given(folder.path()), Policy::Any, Lock::default());
     for candidate in loader.candidates() {
@@ -73,7 +74,7 @@ fn provides(kind: &str, identifiers: &Identifiers) -> String {
 
 /// One array whose data type, grid, keys and codecs all come from a library.
 #[test]
-fn an_array_is_written_and_read_by_what_was_loaded() {
+fn loaded_plugins_write_and_read_an_array() {
     let names = [
         ("codec", Identifiers::name("example.pack12")),
         ("codec", Identifiers::name("example.sum")),
@@ -84,7 +85,7 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
     let provides: String = names.iter().map(|(kind, identifiers)| provides(kind, identifiers)).collect();
     let source = format!("{HERE}/../../zarr-plugin/tests/plugins/extensions.rs");
     let serde = "serde = { version = '1', features = ['derive'] }\n";
-    // A name of its own: `zarr-plugin` builds this source into the same target folder.
+    // Needs a unique name: `zarr-plugin` builds this source into the same target folder.
     let folder = installed("extensions-of-arrays", &source, serde, &provides);
     let mut registry = Registry::linked().unwrap();
     load(&folder, &mut registry);
@@ -109,18 +110,23 @@ fn an_array_is_written_and_read_by_what_was_loaded() {
     assert_eq!(part.bytes(), expected);
     let keys: Vec<_> = store.list().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(keys, ["k0-0", "k0-1", "k1-0", "k1-1", "zarr.json"]);
-    // A chunk that is not there is the fill value; one that is damaged is an error that names plugin and chunk.
+    // A missing chunk reads as the fill value; a damaged one gives an error that names the plugin and the
+    // chunk.
     store.erase(&Key::new("k0-0").unwrap()).unwrap();
     let first = array.read(Selection::parse("0, 0", array.shape()).unwrap()).unwrap();
     assert_eq!(first.bytes(), 4095u16.to_ne_bytes());
     store.set(&Key::new("k1-1").unwrap(), b"damaged".into()).unwrap();
     let error = array.read(&Selection::All).unwrap_err().to_string();
-    assert!(error.contains("`k1-1`), codec `example.sum`: chunk is corrupt: the checksum is 64"), "{error}");
+    assert!(
+        error.contains("`k1-1`), codec `example.sum`: chunk is corrupt: the stored checksum is 64"),
+        "{error}"
+    );
 
     check_overlapping_chunks(&context, &store, document);
 }
 
-/// Of 7 elements, the chunks would have those from 0 to 4 and from 3 to 7.
+/// Checks that overlapping chunks are an error. Of 7 elements, the chunks hold those from 0 to 4 and from 3
+/// to 7.
 fn check_overlapping_chunks(context: &Context, store: &Arc<dyn Store>, document: &str) {
     let overlapping = document.replace(
         r#"{"name": "example.halves"}"#,
@@ -141,10 +147,10 @@ fn check_overlapping_chunks(context: &Context, store: &Arc<dyn Store>, document:
     }
 }
 
-/// Shards, structures, and elements that may be missing: all but `zstd` and the store comes from two libraries. What a plugin
-/// looks up it finds in its own library, in the other one, and among what the host has.
+/// Shards, structures and optional elements. Everything except `zstd` and the store comes from two libraries.
+/// A plugin can look up other plugins in its own library, in the other one and among those of the host.
 #[test]
-fn arrays_are_stored_as_by_linked_crates() {
+fn loaded_and_linked_plugins_store_the_same_bytes() {
     let structure = r#"{"name": "struct", "configuration": {"fields": [
         {"name": "x", "data_type": "float32"}, {"name": "n", "data_type": "int16"}]}}"#;
     let sharding = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 3],
@@ -158,7 +164,7 @@ fn arrays_are_stored_as_by_linked_crates() {
         "data_codecs": [{"name": "bytes", "configuration": {"endian": "big"}},
                         {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]}}]"#;
     let structures: Vec<u8> = (0..24 * 6).collect();
-    // Every second element is there: 1, and the bytes of a number.
+    // Every second element is present: 1, followed by the bytes of a number.
     let offsets = (0..=24u64).flat_map(|number| (number.div_ceil(2) * 3).to_ne_bytes());
     let there = (0..12i16).flat_map(|number| [&[1][..], &number.to_ne_bytes()].concat());
     let optionals: Vec<u8> = offsets.chain(there).collect();
@@ -178,7 +184,7 @@ fn arrays_are_stored_as_by_linked_crates() {
     }
 }
 
-/// What lies in the store once the elements were written, and is read again as a whole and in part.
+/// Writes the elements, reads all and part of them, and returns the stored chunk.
 fn stored(registry: Registry, document: &str, elements: &[u8]) -> Vec<u8> {
     let context = Context::new(registry);
     let store = open_store(context.registry(), "memory:").unwrap();
@@ -194,10 +200,10 @@ fn stored(registry: Registry, document: &str, elements: &[u8]) -> Vec<u8> {
     get_value(&*store, &Key::new("c/0/0").unwrap(), 1 << 16).unwrap().unwrap().to_vec()
 }
 
-/// What has parts that it looks up, and some of those parts.
+/// Plugins that look up others, and some of the plugins that they look up.
 const TYPES: &[(&str, &str, &str)] = &[("dtypes", "dtype", "core"), ("dtypes", "dtype", "struct")];
 
-/// As [`TYPES`].
+/// The remaining plugins.
 const OTHERS: &[(&str, &str, &str)] = &[
     ("codecs", "codec", "bytes"),
     ("codecs", "codec", "crc32c"),
@@ -210,7 +216,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("key-encodings", "key-encoding", "default"),
 ];
 
-/// Plugins of this workspace in two libraries, and what this program alone has: stores, and `zstd`.
+/// Returns a registry with plugins of this workspace from two libraries; only stores and `zstd` are linked.
 fn loaded() -> Registry {
     static LIBRARIES: OnceLock<[TempDir; 2]> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
@@ -225,7 +231,7 @@ fn loaded() -> Registry {
     registry
 }
 
-/// A library of crates, each given by its folder, its kind and its name.
+/// Builds a library of crates, each given by its folder, kind and name.
 fn of_the_workspace(library: &str, crates: &[(&str, &str, &str)]) -> TempDir {
     let root = Path::new(HERE).ancestors().nth(2).unwrap().display();
     let mut dependencies = String::new();

@@ -1,5 +1,5 @@
-//! All plugins of the workspace as one library that is loaded at run time, for tests of the C ABI. Also a storage
-//! transformer that wraps a store, since none of the workspace does.
+//! All plugins of the workspace as one library to load at run time, for tests of the C ABI. The library adds a
+//! storage transformer that wraps a store, since the workspace has none.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl WrappingTransformer for Complement {
     }
 }
 
-/// Another store, in which every byte of the values of one array is its complement.
+/// A store that wraps another and stores the complement of every byte in the values of one array.
 #[derive(Debug)]
 struct ComplementStore {
     next: Arc<dyn Store>,

@@ -1,4 +1,4 @@
-//! The stored examples: an index for each format, and a folder for each example.
+//! The stored examples: an index for each format and a folder for each example.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::{fmt, fs, io};
 
 use serde::Deserialize;
 
-/// All files of all examples, by their paths in `formats`.
+/// The files of all examples, with their paths in `formats`.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/format_examples.rs"));
 
 const INDEXES: [(FormatName, &str); 3] = [
@@ -15,7 +15,7 @@ const INDEXES: [(FormatName, &str); 3] = [
     (FormatName::V3, include_str!("../../formats/v3.json")),
 ];
 
-/// The formats that there are examples of.
+/// A format with examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FormatName {
     /// Version 2.
@@ -27,7 +27,7 @@ pub enum FormatName {
 }
 
 impl FormatName {
-    /// Oldest first.
+    /// All formats, oldest first.
     pub const ALL: [Self; 3] = [Self::V2, Self::Draft, Self::V3];
 }
 
@@ -50,43 +50,43 @@ impl std::str::FromStr for FormatName {
     }
 }
 
-/// What a reader has to do with an example.
+/// The expected behavior of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expectation {
-    /// It gives these elements.
+    /// The reader returns these elements.
     Values(Vec<u8>),
-    /// It says that it cannot read this.
+    /// The reader reports an error.
     Refused,
-    /// It gives these elements, or says that it does not support something that it need not support.
+    /// The reader returns these elements, or reports that it does not support an optional feature.
     Either(Vec<u8>),
-    /// It gives these elements if it follows common practice, which no text requires.
+    /// The reader returns these elements if it follows common practice, which no specification requires.
     Usual(Vec<u8>),
 }
 
 impl Expectation {
-    /// Whether the example is valid.
+    /// Checks whether the example is valid.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         *self != Self::Refused
     }
 }
 
-/// A hierarchy with an array, and what a reader has to do with it.
+/// A hierarchy with an array, and the expected behavior of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
-    /// Its format.
+    /// The format.
     pub format: FormatName,
-    /// Its name, the same for ever: `v3/shard-index-at-start`.
+    /// The permanent name, such as `v3/shard-index-at-start`.
     pub id: String,
-    /// The rows of the requirements that it stands for.
+    /// The rows of the requirements that the example covers.
     pub rows: Vec<String>,
-    /// What is special about it, in one sentence.
+    /// The special property of the example, in one sentence.
     pub about: String,
-    /// Which program wrote it, or that it was written by hand.
+    /// The program that wrote the example, or a note that it was written by hand.
     pub origin: String,
     /// The path of the array.
     pub array: String,
-    /// What a reader has to do with it.
+    /// The expected behavior of a reader.
     pub expectation: Expectation,
 }
 
@@ -113,13 +113,13 @@ enum Expect {
     Usual,
 }
 
-/// Every example, by format and in the order of the indexes.
+/// Returns every example, by format and in the order of the indexes.
 ///
 /// # Panics
 ///
-/// Never: a test reads the indexes, and they are part of the library.
+/// Never: the indexes are part of the library, and a test parses them.
 pub fn all() -> &'static [Example] {
-    #[expect(clippy::expect_used, reason = "the indexes are part of the library, and a test reads them")]
+    #[expect(clippy::expect_used, reason = "the indexes are part of the library, and a test parses them")]
     static EXAMPLES: LazyLock<Vec<Example>> = LazyLock::new(|| {
         let examples = INDEXES.iter().map(|(format, text)| parse(*format, text));
         examples.collect::<Result<Vec<_>, _>>().expect("indexes of the library").concat()
@@ -139,7 +139,11 @@ fn parse(format: FormatName, text: &str) -> Result<Vec<Example>, String> {
             (Expect::Either, Some(digits)) => Expectation::Either(crate::hex(&digits)),
             (Expect::Usual, Some(digits)) => Expectation::Usual(crate::hex(&digits)),
             (Expect::Refused, None) => Expectation::Refused,
-            _ => return Err(format!("{what}: elements are there where some are expected, and else not")),
+            _ => {
+                return Err(format!(
+                    "{what}: `elements` is required, except for `refused`, which must not have it"
+                ));
+            }
         };
         let Entry { rows, about, origin, array, .. } = entry;
         Ok(Example { format, id: what, rows, about, origin, array, expectation })
@@ -148,18 +152,18 @@ fn parse(format: FormatName, text: &str) -> Result<Vec<Example>, String> {
 }
 
 impl Example {
-    /// Its files: paths below the folder of the hierarchy, and what is in them.
+    /// Returns the files: paths relative to the folder of the hierarchy, and contents.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &'static [u8])> {
         FILES
             .iter()
             .filter_map(|(path, bytes)| Some((path.strip_prefix(&*self.id)?.strip_prefix('/')?, *bytes)))
     }
 
-    /// Writes its files to `folder`.
+    /// Writes the files to `folder`.
     ///
     /// # Errors
     ///
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn write_to(&self, folder: &Path) -> io::Result<()> {
         for (path, bytes) in self.files() {
             let file = folder.join(path);
@@ -177,12 +181,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_example_has_a_name_of_its_own_files_and_a_row() {
+    fn every_example_has_a_unique_name_files_and_a_row() {
         let mut ids = HashSet::new();
         for example in all() {
-            assert!(ids.insert(&example.id), "{} is there twice", example.id);
+            assert!(ids.insert(&example.id), "{} exists twice", example.id);
             assert!(example.files().next().is_some(), "{} has no files", example.id);
-            assert!(!example.rows.is_empty(), "{} stands for no row", example.id);
+            assert!(!example.rows.is_empty(), "{} does not cover a row", example.id);
             assert!(example.array.starts_with('/'), "{}: {}", example.id, example.array);
         }
         let of = |format| all().iter().filter(|example| example.format == format).count();
@@ -196,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_are_those_of_the_requirements() {
+    fn the_rows_exist_in_the_requirements() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("requirements");
         let mut ledgers = String::new();
         for entry in fs::read_dir(folder).unwrap() {
@@ -210,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_does_not_say_what_to_expect_is_an_error() {
+    fn an_entry_without_a_clear_expectation_is_an_error() {
         let entry = |rest: &str| {
             let text =
                 format!(r#"[{{"id":"a","rows":["X-1"],"about":"b","origin":"hand","array":"/",{rest}}}]"#);

@@ -1,4 +1,4 @@
-//! What is known to go wrong with a reader.
+//! The known failures of a reader.
 
 use super::{Example, Outcome, Reading};
 use crate::suite::ReportError;
@@ -8,11 +8,11 @@ use crate::suite::ReportError;
 pub struct Known(Vec<(String, Outcome)>);
 
 impl Known {
-    /// Reads a list: on each line the name of an example and an outcome; `#` begins a comment.
+    /// Parses a list. Each line has the name of an example and an outcome; `#` starts a comment.
     ///
     /// # Errors
     ///
-    /// [`ReportError`] for a line that is none of this, and for an example that there is not.
+    /// [`ReportError`] for a malformed line or an unknown example.
     pub fn parse(text: &str, examples: &[Example]) -> Result<Self, ReportError> {
         let mut known = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -26,13 +26,14 @@ impl Known {
                     }
                     known.push((id.to_owned(), outcome.parse().map_err(wrong)?));
                 }
-                _ => return Err(wrong("not the name of an example and an outcome".to_owned())),
+                _ => return Err(wrong("expected the name of an example and an outcome".to_owned())),
             }
         }
         Ok(Self(known))
     }
 
-    /// What goes against the list: examples that fail and are not on it, that fail in another way, and that do not fail.
+    /// Returns the deviations from the list: examples that fail but are not listed, that fail in another way, or that
+    /// are listed but pass.
     #[must_use]
     pub fn surprises(&self, readings: &[Reading]) -> Vec<String> {
         let surprise = |reading: &Reading| {
@@ -41,7 +42,7 @@ impl Known {
                 None => !reading.outcome.is_failure(),
                 Some(known) => known == reading.outcome,
             };
-            let known = known.map_or_else(String::new, |known| format!(", and was known as {known}"));
+            let known = known.map_or_else(String::new, |known| format!(", but listed as {known}"));
             (!is_as_known).then(|| format!("{}: {}{known}", reading.example.id, reading.outcome))
         };
         readings.iter().filter_map(surprise).collect()
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_as_it_is_known_to_is_no_surprise_and_anything_else_is_one() {
+    fn only_deviations_from_the_list_are_surprises() {
         let first = &all()[0];
         let second = &all()[1];
         let known = |text: &str| Known::parse(text, all());
@@ -66,19 +67,19 @@ mod tests {
         assert_eq!(
             known(&format!("{} crashed\n{} timed-out", first.id, second.id)).unwrap().surprises(&readings),
             [
-                format!("{}: wrong-elements, and was known as crashed", first.id),
-                format!("{}: right, and was known as timed-out", second.id)
+                format!("{}: wrong-elements, but listed as crashed", first.id),
+                format!("{}: right, but listed as timed-out", second.id)
             ]
         );
         assert_eq!(known("").unwrap().surprises(&readings), [format!("{}: wrong-elements", first.id)]);
     }
 
     #[test]
-    fn lines_that_say_nothing_are_errors() {
+    fn malformed_lines_are_errors() {
         let error = |text: &str| Known::parse(text, all()).unwrap_err().to_string();
         assert_eq!(error("\nv3/nothing crashed"), "line 2: there is no example `v3/nothing`");
-        assert_eq!(error("v3/nothing"), "line 1: not the name of an example and an outcome");
+        assert_eq!(error("v3/nothing"), "line 1: expected the name of an example and an outcome");
         let text = format!("{} sunk", all()[0].id);
-        assert!(error(&text).starts_with("line 1: `sunk` is no outcome"), "{}", error(&text));
+        assert!(error(&text).starts_with("line 1: unknown outcome `sunk`"), "{}", error(&text));
     }
 }

@@ -1,8 +1,8 @@
-//! Examples that are made up: valid combinations of a format, a data type, a fill value, codecs, a shape, chunks, shards, and
-//! chunks that are missing.
+//! Generated examples: valid combinations of a format, a data type, a fill value, codecs, a shape, chunks, shards and
+//! missing chunks.
 //!
-//! What an example holds is a formula of the number of an element, so that what must come out is known without reading
-//! anything. Whoever has an engine writes it: see [`Generated::cells`].
+//! The value of an element follows from its number, so the expected elements are known without reading anything. An
+//! engine writes the example from [`Generated::cells`].
 
 use std::ops::Range;
 
@@ -13,51 +13,51 @@ use types::Type;
 
 mod types;
 
-/// An array that is made up, and what a reader has to do with it.
+/// A generated array, and the expected behavior of a reader.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
-    /// What a reader has to do. It has no files: they are written by an engine.
+    /// The example. It has no files; an engine writes them.
     pub example: Example,
-    /// Elements per dimension.
+    /// The shape of the array.
     pub shape: Vec<u64>,
-    /// As v3 and the draft name it, or a typestring of v2.
+    /// The name in v3 and the draft, or the typestring in v2.
     pub data_type: String,
-    /// The member of the document.
+    /// The `fill_value` member of the metadata document.
     pub fill_value: Value,
-    /// Elements of a chunk per dimension, or of an inner chunk.
+    /// The shape of a chunk, or of an inner chunk.
     pub chunk_shape: Vec<u64>,
-    /// Elements of a shard per dimension, if there are shards.
+    /// The shape of a shard, if the array is sharded.
     pub shard_shape: Option<Vec<u64>>,
-    /// Names and configurations, in the words of the format.
+    /// The names and configurations of the codecs, as the format writes them.
     pub codecs: Vec<(&'static str, Value)>,
-    /// Whether the first dimension varies fastest in a chunk; v2 and the draft have a member for that.
+    /// Whether the first dimension varies fastest within a chunk. V2 and the draft have a member for this.
     pub is_column_major: bool,
-    /// Between the indices in the keys of chunks.
+    /// The separator between the indices in chunk keys.
     pub separator: &'static str,
-    /// The chunks that are written; all others are missing.
+    /// The chunks to write; all others are missing.
     pub cells: Vec<Cell>,
 }
 
-/// One chunk, as far as it is in the array.
+/// The part of a chunk that lies in the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// Its elements.
+    /// The range of elements in each dimension.
     pub ranges: Vec<Range<u64>>,
-    /// Their bytes, in C order and native byte order.
+    /// The bytes of the elements, in C order and native byte order.
     pub elements: Vec<u8>,
 }
 
-/// The path of the array in all of them.
+/// The path of every generated array.
 const ARRAY: &str = "/a";
 
 impl Generated {
-    /// The example of this number that a seed stands for: the same on every machine.
+    /// Generates the example with this seed and number; the result is the same on every machine.
     #[must_use]
     pub fn new(format: FormatName, seed: u64, number: u64) -> Self {
         Maker::new(format, seed, number).make()
     }
 
-    /// The example that is called `id`, such as `v3/generated/7/12`: the seed is 7, and the number 12.
+    /// Generates the example with this `id`, such as `v3/generated/7/12` for seed 7 and number 12.
     #[must_use]
     pub fn called(id: &str) -> Option<Self> {
         let mut parts = id.split('/');
@@ -81,12 +81,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From `first` to `last`.
+    /// Returns a number from `first` to `last`.
     fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.number() % (last - first + 1)
     }
 
-    /// One chance in `of`.
+    /// Returns true with a probability of one in `of`.
     fn chance(&mut self, of: u64) -> bool {
         self.number().is_multiple_of(of)
     }
@@ -109,7 +109,7 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
 
 impl Maker {
     fn new(format: FormatName, seed: u64, number: u64) -> Self {
-        // Numbers that follow one another lie far apart in the sequence of a seed.
+        // The states of consecutive numbers are far apart in the sequence.
         let mut random = Random(seed ^ number.wrapping_mul(0xD134_2543_DE82_EF95) ^ ((format as u64) << 56));
         random.number();
         Self { format, id: format!("{format}/generated/{seed}/{number}"), random }
@@ -138,7 +138,7 @@ impl Maker {
         let about = format!(
             "`{name}`{order} of shape {shape:?} in chunks of {chunk_shape:?}{shards}, with {codec_names}."
         );
-        // The texts have data types and the order of bytes in common; codecs are up to a reader.
+        // The specifications require the data types and byte orders; codecs are optional.
         let is_core =
             shard_shape.is_none() && codecs.iter().all(|(name, _)| ["bytes", "transpose"].contains(name));
         let expectation = if is_core { Expectation::Values(elements) } else { Expectation::Either(elements) };
@@ -169,7 +169,7 @@ impl Maker {
         (0..rank).map(|_| if self.random.chance(20) { 0 } else { self.random.between(1, 9) }).collect()
     }
 
-    /// What the format calls the type, and whether that says that its elements are big endian.
+    /// Returns the name of the type in the format, and whether the name declares big-endian elements.
     fn name(&mut self, data_type: &Type) -> (String, bool) {
         if self.format != FormatName::V2 {
             return (data_type.name.to_owned(), false);
@@ -254,7 +254,7 @@ impl Maker {
         codecs
     }
 
-    /// The chunks that are written, and the elements of the whole array in little endian.
+    /// Returns the chunks to write, and the little-endian elements of the whole array.
     fn cells(
         &mut self,
         data_type: &Type,
@@ -293,7 +293,7 @@ impl Maker {
     }
 }
 
-/// All points of a box, in C order.
+/// Returns all points of a box, in C order.
 fn points(ranges: &[Range<u64>]) -> Vec<Vec<u64>> {
     ranges.iter().fold(vec![Vec::new()], |points, range| {
         let longer = |point: &Vec<u64>| {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_is_made_again_from_its_name_and_others_are_others() {
+    fn a_name_reproduces_its_example_and_other_seeds_differ() {
         for format in FormatName::ALL {
             let one = Generated::new(format, 7, 12);
             assert_eq!(one.example.id, format!("{format}/generated/7/12"));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_a_format_has_comes_up() {
+    fn the_examples_cover_every_feature_of_a_format() {
         for format in FormatName::ALL {
             let types: BTreeSet<String> =
                 many(format).map(|it| it.data_type.trim_start_matches(['<', '>', '|']).to_owned()).collect();
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_those_of_the_chunks_that_are_written_and_else_the_fill_value() {
+    fn written_chunks_match_the_expected_elements() {
         for format in FormatName::ALL {
             for made in many(format) {
                 let (Expectation::Values(whole) | Expectation::Either(whole)) = &made.example.expectation

@@ -1,4 +1,4 @@
-//! Programs that read: how they are started, held to limits, and what comes of it.
+//! Runs the programs that read examples, limits their resources and classifies the result.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,31 +9,31 @@ use std::{fmt, io, thread};
 use super::{Example, Expectation};
 use crate::child::{Ended, ended, is_out_of_memory};
 
-/// What came of an example with a reader.
+/// The result of reading an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// It gave the elements.
+    /// The reader returned the expected elements.
     Right,
-    /// It said that it cannot read what is not valid.
+    /// The reader reported an error for an invalid example.
     Refused,
-    /// It did not read what is valid but need not be supported.
+    /// The reader did not read an example that is valid but optional.
     NotSupported,
-    /// It gave other elements, and no error.
+    /// The reader returned other elements and no error.
     WrongElements,
-    /// It gave elements of what is not valid, and no error.
+    /// The reader returned elements of an invalid example and no error.
     Accepted,
-    /// It said that it cannot read what is valid.
+    /// The reader reported an error for a valid example.
     RefusedValid,
-    /// A signal ended it: a segmentation fault, an abort.
+    /// A signal ended the reader: a segmentation fault or an abort.
     Crashed,
-    /// It exceeded the limit of time.
+    /// The reader exceeded the time limit.
     TimedOut,
-    /// It exceeded the limit of memory.
+    /// The reader exceeded the memory limit.
     OutOfMemory,
 }
 
 impl Outcome {
-    /// Good ones first.
+    /// All outcomes, good ones first.
     pub const ALL: [Self; 9] = [
         Self::Right,
         Self::Refused,
@@ -46,28 +46,28 @@ impl Outcome {
         Self::OutOfMemory,
     ];
 
-    /// Whether this is what the example asks for.
+    /// Checks whether the outcome is the expected one.
     #[must_use]
     pub fn is_right(self) -> bool {
         matches!(self, Self::Right | Self::Refused)
     }
 
-    /// Whether a reader must not do this. What it does not support is neither right nor a failure.
+    /// Checks whether the outcome is a failure. An unsupported example is neither right nor a failure.
     #[must_use]
     pub fn is_failure(self) -> bool {
         !self.is_right() && self != Self::NotSupported
     }
 
-    /// What it says about a reader.
+    /// Returns a short description for reports.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Right => "the right elements",
-            Self::Refused => "an error for what is not valid",
-            Self::NotSupported => "valid, but not read; readers need not support it",
+            Self::Refused => "an error for an invalid example",
+            Self::NotSupported => "valid and optional, but not read",
             Self::WrongElements => "other elements, and no error",
-            Self::Accepted => "elements of what is not valid, and no error",
-            Self::RefusedValid => "an error for what is valid",
+            Self::Accepted => "elements of an invalid example, and no error",
+            Self::RefusedValid => "an error for a valid example",
             Self::Crashed => "ended by a signal",
             Self::TimedOut => "exceeded the time limit",
             Self::OutOfMemory => "exceeded the memory limit",
@@ -98,21 +98,21 @@ impl std::str::FromStr for Outcome {
         let found = Self::ALL.into_iter().find(|outcome| outcome.to_string() == text);
         found.ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(ToString::to_string).collect();
-            format!("`{text}` is no outcome: there are {}", names.join(", "))
+            format!("unknown outcome `{text}` (expected one of {})", names.join(", "))
         })
     }
 }
 
-/// An example, and what came of it.
+/// An example and the outcome of reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// The example.
     pub example: &'static Example,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What the reader said last, or how its elements differ; may be empty.
+    /// The last message of the reader, or how its elements differ; may be empty.
     pub note: String,
-    /// How long it took.
+    /// The duration of the run.
     pub time: Duration,
 }
 
@@ -122,17 +122,17 @@ impl Reading {
     }
 }
 
-/// What a reader may use for one example.
+/// The resource limits for one example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long it may take.
+    /// The maximum duration.
     pub time: Duration,
-    /// Its address space, in KiB. Where the shell cannot limit that, there is no limit.
+    /// The maximum size of the address space in KiB. Without effect if the shell cannot limit it.
     pub memory: u64,
 }
 
 impl Default for Limits {
-    /// A minute and 4 GiB: no example needs a thousandth of that, and some runtimes reserve a few GiB.
+    /// Returns limits of a minute and 4 GiB. No example needs a thousandth of that, but some runtimes reserve a few GiB.
     fn default() -> Self {
         Self { time: Duration::from_secs(60), memory: 4 << 20 }
     }
@@ -141,26 +141,26 @@ impl Default for Limits {
 /// A program that reads arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reader {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: String,
-    /// The command line, for the shell: `{store}`, `{array}` and `{out}` stand for the folder of a hierarchy, the path of
-    /// an array in it, and the file to write.
+    /// The command line for the shell. `{store}`, `{array}` and `{out}` stand for the folder of a hierarchy, the path
+    /// of an array in it, and the output file.
     pub command: String,
-    /// What it may use.
+    /// The resource limits.
     pub limits: Limits,
 }
 
 impl Reader {
-    /// A reader with the default limits.
+    /// Creates a reader with the default limits.
     pub fn new(name: impl Into<String>, command: impl Into<String>) -> Self {
         Self { name: name.into(), command: command.into(), limits: Limits::default() }
     }
 
-    /// Reads every one of `examples`, `threads` at a time. The hierarchies are written below `folder`.
+    /// Reads all `examples` on `threads` threads. The hierarchies are written below `folder`.
     ///
     /// # Errors
     ///
-    /// Those of the file system, and of starting a shell.
+    /// Errors of the file system, and of starting a shell.
     pub fn read_all(
         &self,
         examples: &[&'static Example],
@@ -176,18 +176,18 @@ impl Reader {
                 .collect();
             let mut readings = Vec::new();
             for part in parts {
-                let part = part.join().map_err(|_| io::Error::other("a thread that reads has panicked"))?;
+                let part = part.join().map_err(|_| io::Error::other("a reading thread panicked"))?;
                 readings.extend(part?);
             }
             Ok(readings)
         })
     }
 
-    /// Reads one example. Its hierarchy is written below `folder`, and stays there.
+    /// Reads one example. Its hierarchy is written below `folder` and remains there.
     ///
     /// # Errors
     ///
-    /// Those of the file system, and of starting a shell.
+    /// Errors of the file system, and of starting a shell.
     pub fn read(&self, example: &'static Example, folder: &Path) -> io::Result<Reading> {
         let store = folder.join(&example.id);
         example.write_to(&store)?;
@@ -210,7 +210,7 @@ impl Reader {
         Ok(Reading { time, ..Reading::new(example, outcome, note) })
     }
 
-    /// The command for one array.
+    /// Returns the command for one array.
     #[must_use]
     pub fn command_line(&self, store: &Path, array: &str, out: &Path) -> String {
         self.command
@@ -227,7 +227,7 @@ impl Reader {
     }
 }
 
-/// Whether commands can be started here at all: they are for a shell.
+/// Checks whether this machine has a shell to run commands.
 #[must_use]
 pub fn is_available() -> bool {
     let mut shell = Command::new("sh");
@@ -258,13 +258,13 @@ fn judge(expectation: &Expectation, ended: Ended, elements: Option<&[u8]>, text:
             match elements {
                 Some(elements) if elements == wanted => (Outcome::Right, String::new()),
                 Some(elements) => (wrong, format!("{}, not {}", shown(elements), shown(wanted))),
-                None => (Outcome::WrongElements, "status 0, and no elements".to_owned()),
+                None => (Outcome::WrongElements, "status 0, but no elements".to_owned()),
             }
         }
     }
 }
 
-/// Bytes as hexadecimal digits, cut where they are many.
+/// Formats bytes as hexadecimal digits, shortened if there are many.
 fn shown(bytes: &[u8]) -> String {
     const MOST: usize = 24;
     let digits: String = bytes.iter().take(MOST).map(|byte| format!("{byte:02x}")).collect();
@@ -275,13 +275,13 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// The last line that says something, which is where a traceback has its message.
+/// Returns the last line that is not empty; a traceback ends with its message.
 fn last_line<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let line = lines.map(str::trim).filter(|line| !line.is_empty()).last().unwrap_or_default();
     line.chars().take(300).collect()
 }
 
-/// A word for the shell that stands for itself.
+/// Quotes text for the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_does_is_told_apart() {
+    fn outcomes_are_told_apart() {
         let outcome = |command: &str, example| read(command, example).outcome;
         assert_eq!(outcome("printf x > {out}", valid()), Outcome::WrongElements);
         assert_eq!(outcome("true", valid()), Outcome::WrongElements);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_valid_example_that_is_refused_never_counts_as_right() {
+    fn refusing_a_valid_example_never_counts_as_right() {
         let other = |is: fn(&Expectation) -> bool| all().iter().find(|it| is(&it.expectation)).unwrap();
         let either = other(|it| matches!(it, Expectation::Either(_)));
         let usual = other(|it| matches!(it, Expectation::Usual(_)));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_bytes_are_right_whoever_wrote_them() {
+    fn the_expected_bytes_are_right_for_any_program() {
         let example = valid();
         let Expectation::Values(elements) = &example.expectation else { unreachable!() };
         let octal: String = elements.iter().map(|byte| format!("\\{byte:03o}")).collect();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_said_last_is_noted_and_words_stay_words() {
+    fn the_last_message_is_recorded_and_arguments_are_quoted() {
         let reading = read("echo first >&2; echo ' the end ' >&2; echo >&2; exit 1", invalid());
         assert_eq!(reading.note, "the end");
         let reader = Reader::new("test", "read {store} {array} {out}");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_read_side_by_side_and_come_back_in_order() {
+    fn examples_are_read_in_parallel_and_returned_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let examples: Vec<_> = all().iter().take(5).collect();
         let readings = Reader::new("test", "exit 1").read_all(&examples, folder.path(), 2).unwrap();

@@ -1,4 +1,4 @@
-//! What readers came to: for people, and for programs.
+//! Reports about readers, for people and for programs.
 
 use std::fmt::{self, Write as _};
 
@@ -10,49 +10,50 @@ use crate::suite::{VERSION, escaped};
 /// The version of the JSON form.
 const FORM: u64 = 2;
 
-/// A reader, and what came of each example.
+/// The outcomes of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scores {
-    /// The name of the reader, with its version if that is known.
+    /// The name of the reader, with its version if known.
     pub reader: String,
-    /// The command line that it was started with.
+    /// The command line that started it.
     pub command: String,
-    /// What came of each example.
+    /// The outcome of each example.
     pub readings: Vec<Reading>,
 }
 
 impl Scores {
-    /// What the reader should not have done.
+    /// Returns the readings that failed.
     pub fn failures(&self) -> impl Iterator<Item = &Reading> {
         self.readings.iter().filter(|reading| reading.outcome.is_failure())
     }
 
-    /// What the reader does not support, and need not support.
+    /// Returns the readings of optional examples that the reader does not support.
     pub fn not_supported(&self) -> impl Iterator<Item = &Reading> {
         self.readings.iter().filter(|reading| reading.outcome == Outcome::NotSupported)
     }
 
-    /// The number of examples that came out right, and the number of all of them.
+    /// Returns the number of right outcomes among the selected readings, and the number of those readings.
     fn counts(&self, of: impl Fn(&Reading) -> bool) -> (usize, usize) {
         let all = || self.readings.iter().filter(|reading| of(reading));
         (all().filter(|reading| reading.outcome.is_right()).count(), all().count())
     }
 
-    /// The counts of the valid examples of a format, or of those that are not valid.
+    /// Returns the counts of the valid or the invalid examples of a format.
     fn counts_of(&self, format: FormatName, is_valid: bool) -> (usize, usize) {
         self.counts(|Reading { example, .. }| {
             example.format == format && example.expectation.is_valid() == is_valid
         })
     }
 
-    /// The command that reads one example again.
+    /// Returns the command that reads one example again.
     #[must_use]
     pub fn again(&self, reading: &Reading) -> String {
         let command = self.command.replace('\'', r"'\''");
         format!("zarrctl conformance format --reader '{command}' --only {}", reading.example.id)
     }
 
-    /// As JSON. `scores` is the version of this form; members are added and never change their meaning in one version.
+    /// Returns the scores as JSON. The member `scores` is the version of the form: new members may be added, but
+    /// existing ones do not change their meaning within a version.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let readings = self.readings.iter().map(|reading| {
@@ -78,7 +79,7 @@ impl Scores {
         ])
     }
 
-    /// As JUnit's XML: a suite for each format, a case for each example.
+    /// Returns the scores as JUnit XML, with a suite for each format and a case for each example.
     #[must_use]
     pub fn to_junit(&self) -> String {
         let mut xml = String::from(
@@ -133,7 +134,7 @@ impl Scores {
         xml
     }
 
-    /// As a page of HTML that needs no other file: what went wrong first, and then every example.
+    /// Returns the scores as a self-contained HTML page: the failures first, then every example.
     #[must_use]
     pub fn to_html(&self) -> String {
         let title = escaped(&format!("Zarr formats as {} reads them", self.reader));
@@ -143,11 +144,11 @@ impl Scores {
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<p>{right} of {count} examples are right \
-             and {not_supported} not supported, of version {VERSION} of the suite.</p>\n</header>\n<section>\n<h2>What went wrong</h2>\n",
+             and {not_supported} not supported, of version {VERSION} of the suite.</p>\n</header>\n<section>\n<h2>Failures</h2>\n",
             include_str!("../suite/report/page.css"),
         );
         if self.failures().next().is_none() {
-            page.push_str("<p>Nothing.</p>\n");
+            page.push_str("<p>None.</p>\n");
         }
         for reading in self.failures() {
             put(
@@ -165,7 +166,7 @@ impl Scores {
             );
         }
         page.push_str("</section>\n<section>\n<h2>All examples</h2>\n<table>\n<thead><tr><th>Example</th>");
-        page.push_str("<th>What it is</th><th>Outcome</th></tr></thead>\n<tbody>\n");
+        page.push_str("<th>Description</th><th>Outcome</th></tr></thead>\n<tbody>\n");
         for Reading { example, outcome, .. } in &self.readings {
             let class = match (outcome.is_right(), outcome.is_failure()) {
                 (true, _) => "good",
@@ -185,7 +186,7 @@ impl Scores {
         page
     }
 
-    /// A badge with the number of examples that came out well, as JSON that shields.io draws.
+    /// Returns a badge with the number of right outcomes, as JSON for shields.io.
     #[must_use]
     pub fn badge(&self) -> Value {
         let (right, count) = self.counts(|_| true);
@@ -203,15 +204,15 @@ impl Scores {
     }
 }
 
-/// How many examples came out right in each format, and then what went wrong, with the command that reproduces it.
+/// Prints the counts for each format, then the failures with the commands that reproduce them.
 impl fmt::Display for Scores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for format in FormatName::ALL {
             let (read, valid) = self.counts_of(format, true);
             let (refused, invalid) = self.counts_of(format, false);
             let counts = [
-                (valid > 0).then(|| format!("{read} of {valid} valid ones read")),
-                (invalid > 0).then(|| format!("{refused} of {invalid} others refused")),
+                (valid > 0).then(|| format!("{read} of {valid} valid examples read")),
+                (invalid > 0).then(|| format!("{refused} of {invalid} invalid examples refused")),
             ];
             let counts: Vec<String> = counts.into_iter().flatten().collect();
             if !counts.is_empty() {
@@ -234,8 +235,8 @@ impl fmt::Display for Scores {
     }
 }
 
-/// The page with the scores of several readers, in Markdown. The commands of the readers name adapters by their places in
-/// the repository.
+/// Returns a Markdown page with the scores of several readers. The commands of the readers contain the paths of
+/// adapters in the repository.
 #[must_use]
 pub fn page(all: &[Scores]) -> String {
     let mut page = String::from(HEAD);
@@ -272,7 +273,7 @@ pub fn page(all: &[Scores]) -> String {
             &mut page,
             format_args!(
                 "\n## {}\n\nTo reproduce a line:\n\n```sh\nzarrctl conformance format --reader '{}' --only EXAMPLE\n\
-                 ```\n\n| example | outcome | what the example is | rows |\n|---|---|---|---|\n",
+                 ```\n\n| example | outcome | description | rows |\n|---|---|---|---|\n",
                 scores.reader, scores.command
             ),
         );
@@ -292,18 +293,22 @@ const HEAD: &str = "\
 
 Generated by `cargo xtask scores` from a run; a test compares it with one.
 
-The format suite (`conformance/formats`) has small stored hierarchies, valid and invalid ones, each tied to rows of the
-requirements (`conformance/requirements`), with the elements that must come out beside them. A reader is started once for each
-of them, with limits on time and address space; it writes what it reads to a file, and that file is compared byte by byte. Any
-program can be measured: `zarrctl conformance format --reader 'CMD {store} {array} {out}'`. Adapters for the readers below are
-in `conformance/adapters`; `python` is one with the packages of `conformance/interop/python/requirements-zarr3.txt`, or
-`-zarr2.txt` for zarr-python 2. How elements are written, and what counts as what, is said in `conformance/src/formats.rs`.
+The format suite (`conformance/formats`) consists of small stored hierarchies, valid and invalid. Each covers rows of the
+requirements (`conformance/requirements`) and comes with the expected elements.
 
-A score is no judgement of a project: the examples are hard cases on purpose. Some stand on readings of the texts that the
-requirements give reasons for. Where a reader does not know a format at all, there is a dash.
+A reader is started once for each example, with limits on time and address space. It writes the elements to a file, which is
+compared byte by byte. Any program can be measured:
+`zarrctl conformance format --reader 'CMD {store} {array} {out}'`.
 
-Valid examples and those that are not valid are counted apart: the former must be read, the latter must be refused. A reader
-need not support every valid example. One that it refuses counts as not supported, and never as read.
+Adapters for the readers below are in `conformance/adapters`; `python` has the packages of
+`conformance/interop/python/requirements-zarr3.txt`, or of `-zarr2.txt` for zarr-python 2. `conformance/src/formats.rs`
+documents the form of the elements and the outcomes.
+
+A score does not judge a project: the examples are hard cases on purpose, and some depend on interpretations of the
+specifications, for which the requirements give reasons. A dash marks a format that the reader does not know.
+
+Valid and invalid examples are counted separately: a reader must read the former and report an error for the latter. Support
+for some valid examples is optional. If a reader refuses such an example, it counts as not supported, never as read.
 
 ## Right outcomes
 
@@ -313,7 +318,7 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Object>())
 }
 
-/// Writing to a `String` cannot fail.
+/// Appends text to a `String`, which cannot fail.
 fn put(to: &mut String, text: fmt::Arguments<'_>) {
     to.write_fmt(text).unwrap_or_default();
 }
@@ -334,17 +339,17 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_told_with_the_command_that_shows_it_again() {
+    fn failures_are_printed_with_the_command_that_reproduces_them() {
         let text = scores().to_string();
         let id = &all()[1].id;
-        assert!(text.starts_with("a <b>: v2: 1 of 2 valid ones read\n"), "{text}");
+        assert!(text.starts_with("a <b>: v2: 1 of 2 valid examples read\n"), "{text}");
         assert!(text.contains(&format!("\n{id}: timed-out (exceeded the time limit)\n")), "{text}");
         let again = format!(r"zarrctl conformance format --reader 'read '\''x'\'' {{store}}' --only {id}");
         assert!(text.contains(&again), "{text}");
     }
 
     #[test]
-    fn text_from_elsewhere_cannot_break_out_of_a_page() {
+    fn foreign_text_is_escaped_in_pages() {
         for page in [scores().to_html(), scores().to_junit()] {
             assert!(page.contains("&lt;script&gt;") && page.contains("a &lt;b&gt;"), "{page}");
             assert!(!page.contains("<script>"), "{page}");
@@ -352,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_read_the_outcome_of_each_example() {
+    fn machine_readable_forms_have_the_outcome_of_each_example() {
         let json = scores().to_json().to_string();
         assert!(json.contains(r#""outcome":"timed-out","right":false"#), "{json}");
         assert!(scores().badge().to_string().contains(r#""message":"1/2","color":"orange""#));

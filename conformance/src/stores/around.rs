@@ -1,4 +1,5 @@
-//! For tests of stores that are around other stores: what they are around, and how they are described.
+//! Helpers for testing stores that wrap other stores: a wrapped store with values, and stores opened from
+//! descriptions.
 
 use std::sync::Arc;
 
@@ -8,10 +9,10 @@ use zarr_spec::{Key, inventory, typetag};
 
 use super::{MinimalStore, check_store};
 
-/// What the store `{"type": "filled"}` holds.
+/// The values of the store `{"type": "filled"}`.
 pub const VALUES: &[(&str, &[u8])] = &[("a", b"0123456789"), ("d/b", b"22")];
 
-/// A store for descriptions to be around.
+/// A store that descriptions can wrap.
 #[derive(Debug, Deserialize)]
 struct Filled {}
 
@@ -22,23 +23,23 @@ impl StoreConfiguration for Filled {
     }
 }
 
-/// A store with [`VALUES`].
+/// Returns a store with [`VALUES`].
 #[must_use]
 pub fn filled() -> Arc<dyn Store> {
     Arc::new(MinimalStore::with_values(Capabilities::ALL, VALUES))
 }
 
-/// A store without values.
+/// Returns a store without values.
 #[must_use]
 pub fn empty() -> Arc<dyn Store> {
     Arc::new(MinimalStore::new(Capabilities::ALL))
 }
 
-/// Opens the store that JSON describes.
+/// Opens the store that a JSON description specifies.
 ///
 /// # Errors
 ///
-/// The message, if the description or what it describes is refused.
+/// The message, if the description is invalid or the store cannot be opened.
 pub fn described(description: &str) -> Result<Arc<dyn Store>, String> {
     let parsed = zarr_json::parse(description.as_bytes(), &zarr_json::ParseOptions::default());
     let value = parsed.map_err(|error| error.to_string())?.value;
@@ -47,33 +48,33 @@ pub fn described(description: &str) -> Result<Arc<dyn Store>, String> {
     description.open(None).map_err(|error| error.to_string())
 }
 
-/// A key.
+/// Returns the key `text`.
 ///
 /// # Panics
 ///
-/// If the text is none.
+/// If the text is not a valid key.
 #[must_use]
 #[expect(clippy::expect_used, reason = "the text is part of a test")]
 pub fn key(text: &str) -> Key {
     Key::new(text).expect("a key")
 }
 
-/// The value of a key; at most 100 bytes.
+/// Returns the value of a key; at most 100 bytes.
 ///
 /// # Panics
 ///
-/// If it cannot be read.
+/// If the value cannot be read.
 #[must_use]
 #[expect(clippy::expect_used, reason = "a test fails where it panics")]
 pub fn value(store: &dyn Store, at: &str) -> Option<Vec<u8>> {
     get_value(store, &key(at), 100).expect("a value").map(Vec::from)
 }
 
-/// Holds a store that `make` returns, a new one each time, to every rule.
+/// Checks a store against every rule. `make` returns a new store without values.
 ///
 /// # Panics
 ///
-/// With the first rule that it breaks, and `what` it is.
+/// If the store breaks a rule. The message has the rule and `what`.
 pub fn holds_every_rule(what: &str, make: &dyn Fn() -> Arc<dyn Store>) {
     let verdicts = check_store(make);
     assert!(verdicts.len() > 35, "{} rules", verdicts.len());
@@ -82,7 +83,8 @@ pub fn holds_every_rule(what: &str, make: &dyn Fn() -> Arc<dyn Store>) {
     }
 }
 
-/// Whether the store called `name` can only be described, and says so of a URL.
+/// Checks that the store called `name` has no URL scheme and that opening a URL fails with an error that mentions
+/// JSON.
 #[must_use]
 pub fn has_no_url(name: &str) -> bool {
     let plugin = inventory::iter::<StorePlugin>.into_iter().find(|plugin| plugin.name == name);

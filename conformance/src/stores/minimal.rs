@@ -1,4 +1,4 @@
-//! A store of the required methods alone.
+//! A store that implements only the required methods.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarr_spec::store::{Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreError};
 use zarr_spec::{Key, Output, Prefix};
 
-/// Values in memory, behind nothing but the methods that [`Store`] requires: everything else is derived. It reads
-/// whole values and cuts them, says no more than it must, and has only the capabilities it is told to have.
+/// Values in memory, with only the methods that [`Store`] requires; all others use their defaults. The store reads
+/// whole values and cuts them, omits optional information, and has only the given capabilities.
 ///
-/// Tests of what stands on a store or wraps one use it.
+/// It serves tests of code that uses or wraps a store.
 #[derive(Debug)]
 pub struct MinimalStore {
     values: Mutex<BTreeMap<Key, Vec<u8>>>,
@@ -17,17 +17,17 @@ pub struct MinimalStore {
 }
 
 impl MinimalStore {
-    /// Without any value.
+    /// Creates a store without values.
     #[must_use]
     pub fn new(capabilities: Capabilities) -> Self {
         Self { values: Mutex::default(), capabilities }
     }
 
-    /// Holding `values`, which a store that is not writeable gets in no other way.
+    /// Creates a store with `values`. A store that is not writeable can get values only this way.
     ///
     /// # Panics
     ///
-    /// If a key is none.
+    /// If a key is not valid.
     #[must_use]
     #[expect(clippy::expect_used, reason = "the keys are part of a test")]
     pub fn with_values(capabilities: Capabilities, values: &[(&str, &[u8])]) -> Self {
@@ -64,7 +64,7 @@ impl Store for MinimalStore {
         let Some(value) = values.get(key) else { return Ok(None) };
         let size = value.len() as u64;
         let part = options.range.within(size);
-        // Neither end lies behind that of a value in memory.
+        // Both ends are at most the length of the value.
         let [start, end] = [part.start, part.end].map(|at| usize::try_from(at).unwrap_or(value.len()));
         to.put(&value[start..end]).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
         Ok(Some(GetResult::new(Contents::Written, size, None)))

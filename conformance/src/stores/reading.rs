@@ -9,7 +9,7 @@ use crate::suite::Level;
 
 pub(super) const RULES: &[StoreRule] = &[
     (
-        rule("D3-STORE-09", Level::L0, "What a store cannot do, it says."),
+        rule("D3-STORE-09", Level::L0, "A store reports its missing capabilities."),
         Needs::Nothing,
         what_a_store_cannot_do_it_says,
     ),
@@ -24,37 +24,37 @@ pub(super) const RULES: &[StoreRule] = &[
         a_missing_key_is_neither_an_error_nor_an_empty_value,
     ),
     (
-        rule("D3-STORE-12", Level::L4, "Many parts are answered once each."),
+        rule("D3-STORE-12", Level::L4, "Each of several requests is answered exactly once."),
         Needs::Values,
         many_parts_are_answered_once_each,
     ),
     (
-        rule("D3-STORE-13", Level::L1, "A range is a start and a length."),
+        rule("D3-STORE-13", Level::L1, "A byte range is an offset and a size."),
         Needs::Values,
         a_range_is_a_start_and_a_length,
     ),
     (
-        rule("D3-STORE-14", Level::L1, "A range is cut to what exists."),
+        rule("D3-STORE-14", Level::L1, "A byte range is cut at the end of the value."),
         Needs::Values,
         a_range_is_cut_to_what_exists,
     ),
     (
-        rule("D3-STORE-15", Level::L4, "Parts are the same as of the whole value."),
+        rule("D3-STORE-15", Level::L4, "A byte range has the same bytes as that part of the whole value."),
         Needs::Values,
         parts_are_the_same_as_of_the_whole_value,
     ),
     (
-        rule("store-too-large", Level::L2, "More than the output takes is an error."),
+        rule("store-too-large", Level::L2, "A value that exceeds the limit of the output is an error."),
         Needs::Values,
         more_than_the_output_takes_is_an_error,
     ),
     (
-        rule("store-size", Level::L1, "The size is that of the whole value."),
+        rule("store-size", Level::L1, "The size of a byte range's response is the size of the whole value."),
         Needs::Values,
         the_size_is_that_of_the_whole_value,
     ),
     (
-        rule("store-version", Level::L1, "A version tells states of a value apart."),
+        rule("store-version", Level::L1, "Different values of a key have different versions."),
         Needs::Values,
         a_version_tells_states_of_a_value_apart,
     ),
@@ -132,7 +132,7 @@ fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
     .into_iter()
     .map(|(at, range, limit)| request(at, range, limit))
     .collect::<Result<_, String>>()?;
-    // Bytes, and how many the whole value has.
+    // The expected bytes, and the size of the whole value.
     let wanted: &[Option<(&[u8], u64)>] =
         &[Some((&[2, 3, 4], 10)), None, Some((DIGITS, 10)), Some((b"whole", 5)), Some((&[8, 9], 10))];
     for budget in [0, 1, 1 << 20] {
@@ -146,19 +146,19 @@ fn many_parts_are_answered_once_each(trial: &Trial) -> Result<(), String> {
                 }
                 (Some(place @ None), Ok(fetched)) => *place = Some(fetched),
                 (Some(_), Ok(_)) => return Err(format!("request {number} was answered twice")),
-                (None, _) => return Err(format!("there is no request {number}")),
+                (None, _) => return Err(format!("a response to request {number}, which does not exist")),
                 (_, Err(error)) => return Err(format!("request {number}: {error}")),
             }
         }
-        same("answers past the limit", refused, 1)?;
+        same("responses past the limit", refused, 1)?;
         for (number, (answer, wanted)) in answers.iter().zip(wanted).enumerate() {
             let answer = answer.as_ref().ok_or(format!("request {number} was not answered"))?;
             let answer = answer.as_ref().map(|fetched| (&fetched.bytes[..], fetched.size));
             same(&format!("answer {number}"), answer, *wanted)?;
         }
     }
-    same("answers to no request", trial.0.get_many(Vec::new(), 1).count(), 0)?;
-    // Dropping the rest is fine.
+    same("responses without a request", trial.0.get_many(Vec::new(), 1).count(), 0)?;
+    // Dropping the iterator early is allowed.
     same("first answer", trial.0.get_many(requests, 1).take(1).count(), 1)
 }
 
@@ -176,7 +176,7 @@ fn a_range_is_a_start_and_a_length(trial: &Trial) -> Result<(), String> {
     )
 }
 
-/// A negative start or length cannot be asked for: both are unsigned.
+/// Checks ranges that exceed the value. Negative offsets and sizes cannot occur, because both are unsigned.
 fn a_range_is_cut_to_what_exists(trial: &Trial) -> Result<(), String> {
     holds_ranges(
         trial,
@@ -231,8 +231,8 @@ fn more_than_the_output_takes_is_an_error(trial: &Trial) -> Result<(), String> {
     fails("two bytes into one", get(ByteRange::Last(2).into(), &mut [0; 1]), is_too_large)?;
     let range = ByteRange::Range { offset: 9, size: 2 };
     let (there, _) = get(range.into(), &mut [0; 1]).map_err(|error| format!("one byte into one: {error}"))?;
-    same("the last byte is there", there, true)?;
-    // What the output already holds stays, and is followed by the value.
+    same("presence of the last byte", there, true)?;
+    // The output retains its existing bytes, and the value follows them.
     let mut output = Output::at_most(12);
     output.put(b"ab").map_err(|error| error.to_string())?;
     let got = trial.0.get(&key, ByteRange::Full.into(), &mut output).map_err(|error| error.to_string())?;
@@ -257,7 +257,7 @@ fn the_size_is_that_of_the_whole_value(trial: &Trial) -> Result<(), String> {
         same("size", size(&key("d/k")?)?, Some(wanted))?;
         for range in [ByteRange::Full, ByteRange::Last(1), ByteRange::Range { offset: 2, size: 2 }] {
             let got = trial.got("d/k", range)?.map(|(_, got)| got.size);
-            same(&format!("size beside {range:?}"), got, Some(wanted))?;
+            same(&format!("size in the response for {range:?}"), got, Some(wanted))?;
         }
     }
     Ok(())

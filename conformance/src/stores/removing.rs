@@ -8,39 +8,43 @@ use super::{Needs, StoreRule, rule};
 use crate::suite::Level;
 
 pub(super) const RULES: &[StoreRule] = &[
-    (rule("D3-STORE-19", Level::L1, "An erased value is gone."), Needs::Erasing, an_erased_value_is_gone),
+    (
+        rule("D3-STORE-19", Level::L1, "An erased value no longer exists."),
+        Needs::Erasing,
+        an_erased_value_is_gone,
+    ),
     (
         rule("D3-STORE-20", Level::L2, "Erasing a missing key succeeds."),
         Needs::Erasing,
         erasing_a_missing_key_succeeds,
     ),
     (
-        rule("D3-STORE-21", Level::L1, "Values are erased as a set."),
+        rule("D3-STORE-21", Level::L1, "Several values are erased in one call."),
         Needs::Erasing,
         values_are_erased_as_a_set,
     ),
     (
-        rule("D3-STORE-22", Level::L1, "What begins with a prefix is erased."),
+        rule("D3-STORE-22", Level::L1, "Erasing a prefix erases all keys that begin with it."),
         Needs::Erasing,
         what_begins_with_a_prefix_is_erased,
     ),
     (
-        rule("D3-STORE-23", Level::L1, "An erased prefix ends in a slash."),
+        rule("D3-STORE-23", Level::L1, "Erasing a prefix spares keys that lack its trailing slash."),
         Needs::Erasing,
         an_erased_prefix_ends_in_a_slash,
     ),
     (
-        rule("D3-STORE-24", Level::L0, "A store that cannot erase says so and keeps its values."),
+        rule("D3-STORE-24", Level::L0, "A store that cannot erase reports that and retains its values."),
         Needs::Values,
         a_store_that_cannot_erase_says_so_and_keeps_its_values,
     ),
     (
-        rule("D3-STORE-33", Level::L1, "Derived operations do as the basic ones."),
+        rule("D3-STORE-33", Level::L1, "Derived operations agree with the basic ones."),
         Needs::Erasing,
         derived_operations_do_as_the_basic_ones,
     ),
     (
-        rule("store-erase-key-prefix", Level::L1, "A prefix of a key is no key."),
+        rule("store-erase-key-prefix", Level::L1, "A prefix of a key is not a key."),
         Needs::Erasing,
         a_prefix_of_a_key_is_no_key,
     ),
@@ -91,7 +95,7 @@ fn what_begins_with_a_prefix_is_erased(trial: &Trial) -> Result<(), String> {
 }
 
 fn an_erased_prefix_ends_in_a_slash(trial: &Trial) -> Result<(), String> {
-    same("`a` is a prefix", Prefix::new("a").is_err(), true)?;
+    same("`a` is refused as a prefix", Prefix::new("a").is_err(), true)?;
     trial.fill(&["a", "b/c"])?;
     trial.erase_prefix("a/")?;
     trial.erase_prefix("b/")?;
@@ -131,7 +135,7 @@ fn derived_operations_do_as_the_basic_ones(trial: &Trial) -> Result<(), String> 
     trial.lists(&[])
 }
 
-/// A store of folders must not take `a` for the folder of `a/b`.
+/// Checks that a store of folders does not mistake the folder `a` of `a/b` for the value of `a`.
 fn a_prefix_of_a_key_is_no_key(trial: &Trial) -> Result<(), String> {
     trial.fill(&["a/b/c"])?;
     trial.lacks("a")?;

@@ -1,4 +1,4 @@
-//! A store on trial, and the questions it is asked.
+//! The store under test, and the operations of the rules.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ impl Trial {
         self.0.set(&key(at)?, value.into()).map_err(|error| format!("setting `{at}`: {error}"))
     }
 
-    /// Sets every one of `keys` to its own text.
+    /// Sets each of `keys` to its own text.
     pub(super) fn fill(&self, keys: &[&str]) -> Result<(), String> {
         keys.iter().try_for_each(|key| self.set(key, key.as_bytes()))
     }
@@ -26,7 +26,7 @@ impl Trial {
         Ok(self.got(at, range)?.map(|(bytes, _)| bytes))
     }
 
-    /// The bytes of a value and what else the store says about it.
+    /// Returns the bytes of a value, and the metadata in the response of the store.
     pub(super) fn got(&self, at: &str, range: ByteRange) -> Result<Option<(Vec<u8>, GetResult)>, String> {
         let mut output = Output::at_most(usize::MAX);
         let got = self.0.get(&key(at)?, range.into(), &mut output);
@@ -35,7 +35,7 @@ impl Trial {
                 .map(|()| None);
         };
         if matches!(got.contents, Contents::Shared(_)) {
-            same("bytes written beside shared ones", output.written().len(), 0)?;
+            same("bytes written in addition to shared contents", output.written().len(), 0)?;
         }
         Ok(Some((got.clone().into_bytes(output).to_vec(), got)))
     }
@@ -71,7 +71,7 @@ impl Trial {
         let directory =
             self.0.list_dir(&prefix(below)?).map_err(|error| format!("listing `{below}`: {error}"))?;
         same(&format!("keys of list_dir(\"{below}\")"), texts(&directory.keys), owned(keys))?;
-        // Empty folders may be listed, too.
+        // A store may also list empty folders.
         let mut found = Vec::new();
         for listed in &directory.prefixes {
             let key = self.0.any_key(listed).map_err(|error| format!("listing `{listed}`: {error}"))?;
@@ -81,12 +81,16 @@ impl Trial {
     }
 }
 
-/// Refuses what is not as it should be.
+/// Compares a value with the expected one.
 pub(super) fn same<T: Debug + PartialEq>(what: &str, is: T, wanted: T) -> Result<(), String> {
-    if is == wanted { Ok(()) } else { Err(format!("{what}: {}, not {}", short(&is), short(&wanted))) }
+    if is == wanted {
+        Ok(())
+    } else {
+        Err(format!("{what}: found {}, expected {}", short(&is), short(&wanted)))
+    }
 }
 
-/// Refuses what should have failed as `error` says, and did not.
+/// Checks that an operation failed with the expected kind of error.
 pub(super) fn fails<T: Debug>(
     what: &str,
     result: Result<T, StoreError>,
@@ -94,8 +98,8 @@ pub(super) fn fails<T: Debug>(
 ) -> Result<(), String> {
     match result {
         Err(error) if is_right(&error) => Ok(()),
-        Err(error) => Err(format!("{what}: the wrong error, {error:?}")),
-        Ok(result) => Err(format!("{what}: no error but {}", short(&result))),
+        Err(error) => Err(format!("{what}: unexpected error {error:?}")),
+        Ok(result) => Err(format!("{what}: expected an error, got {}", short(&result))),
     }
 }
 
@@ -107,7 +111,7 @@ pub(super) fn prefix(text: &str) -> Result<Prefix, String> {
     Prefix::new(text).map_err(|error| error.to_string())
 }
 
-/// As the debug output shows it, cut where a value of many bytes would fill the screen.
+/// Returns the debug output, truncated if it is long.
 fn short(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     match text.char_indices().nth(300) {

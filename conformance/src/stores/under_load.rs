@@ -1,4 +1,4 @@
-//! Rules about many threads at one store.
+//! Rules about several threads that use one store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,18 +16,22 @@ pub(super) const RULES: &[StoreRule] = &[
         rule(
             "store-whole-values-under-load",
             Level::L2,
-            "Eight threads see the old value or the new one, and nothing between.",
+            "Eight threads see the old value or the new one, never a mixture.",
         ),
         Needs::Erasing,
         readers_see_the_old_value_or_the_new_one,
     ),
     (
-        rule("store-own-values-under-load", Level::L2, "What a thread did, it sees, whatever others do."),
+        rule(
+            "store-own-values-under-load",
+            Level::L2,
+            "A thread sees its own changes, whatever other threads do.",
+        ),
         Needs::Erasing,
         what_a_thread_did_it_sees,
     ),
     (
-        rule("store-listing-while-erasing", Level::L2, "Values are erased while their keys are listed."),
+        rule("store-listing-while-erasing", Level::L2, "Values can be erased while their keys are listed."),
         Needs::Erasing,
         keys_are_listed_while_values_are_erased,
     ),
@@ -36,7 +40,7 @@ pub(super) const RULES: &[StoreRule] = &[
 const THREADS: u8 = 8;
 const ROUNDS: u8 = 60;
 
-/// All threads set, read and erase the same keys.
+/// Sets, reads and erases the same keys on all threads.
 fn readers_see_the_old_value_or_the_new_one(trial: &Trial) -> Result<(), String> {
     let keys = ["a/b/c", "a/b/d", "a/e", "f"];
     on_threads(trial, |trial, thread| {
@@ -59,7 +63,7 @@ fn readers_see_the_old_value_or_the_new_one(trial: &Trial) -> Result<(), String>
     trial.lists(&keys)
 }
 
-/// Every key is listed once, whatever becomes of those before it.
+/// Checks that every key is listed once, although the keys listed before it are erased.
 fn keys_are_listed_while_values_are_erased(trial: &Trial) -> Result<(), String> {
     let keys: Vec<String> = (0..100).map(|number| format!("d/{}/{number}", number % 3)).collect();
     for key in &keys {
@@ -76,7 +80,7 @@ fn keys_are_listed_while_values_are_erased(trial: &Trial) -> Result<(), String> 
     trial.lists(&[])
 }
 
-/// Values of different sizes, each of one byte only.
+/// Returns a value that repeats `byte`; its size depends on the byte.
 fn uniform(byte: u8) -> Vec<u8> {
     vec![byte; 20_000 + usize::from(byte) * 500]
 }
@@ -85,12 +89,12 @@ fn is_uniform(trial: &Trial, key: &str) -> Result<(), String> {
     let Some((value, got)) = trial.got(key, ByteRange::Full)? else { return Ok(()) };
     let byte = value.first().copied().unwrap_or_default();
     if value != uniform(byte) {
-        return Err(format!("`{key}` is a mix of two values: {} bytes, the first {byte}", value.len()));
+        return Err(format!("`{key}` mixes two values: {} bytes, starting with {byte}", value.len()));
     }
-    same("size beside a value", got.size, value.len() as u64)
+    same("size in the response", got.size, value.len() as u64)
 }
 
-/// Each thread has a key of its own, in folders that the others need and empty all the time.
+/// Gives each thread its own key, in folders that the other threads create and empty repeatedly.
 fn what_a_thread_did_it_sees(trial: &Trial) -> Result<(), String> {
     on_threads(trial, |trial, thread| {
         let key = format!("shared/{}/deep/{thread}", thread % 3);
@@ -105,7 +109,7 @@ fn what_a_thread_did_it_sees(trial: &Trial) -> Result<(), String> {
     trial.lists(&[])
 }
 
-/// Runs `work` on all threads at once. They are told their numbers.
+/// Runs `work` in parallel on all threads, each with its number.
 fn on_threads(trial: &Trial, work: impl Fn(&Trial, u8) -> Result<(), String> + Sync) -> Result<(), String> {
     thread::scope(|scope| {
         let start = |number| {

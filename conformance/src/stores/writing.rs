@@ -9,22 +9,22 @@ use crate::suite::Level;
 
 pub(super) const RULES: &[StoreRule] = &[
     (
-        rule("V2-STORE-01", Level::L1, "Text keys have byte values."),
+        rule("V2-STORE-01", Level::L1, "Keys are text and values are bytes."),
         Needs::Erasing,
         text_keys_have_byte_values,
     ),
     (
-        rule("V2-STORE-02", Level::L1, "Keys with blanks and of any script are kept."),
+        rule("V2-STORE-02", Level::L1, "Keys may contain spaces and characters of any script."),
         Needs::Listing,
         keys_with_blanks_and_of_any_script_are_kept,
     ),
     (
-        rule("V2-STORE-03", Level::L1, "Flat and nested keys are the same to the caller."),
+        rule("V2-STORE-03", Level::L1, "Flat and nested keys behave the same."),
         Needs::Listing,
         flat_and_nested_keys_are_the_same_to_the_caller,
     ),
     (
-        rule("V3-STORE-01", Level::L1, "Keys of any script are kept."),
+        rule("V3-STORE-01", Level::L1, "Keys may contain characters of any script."),
         Needs::Listing,
         keys_of_any_script_are_kept,
     ),
@@ -33,9 +33,9 @@ pub(super) const RULES: &[StoreRule] = &[
         Needs::Listing,
         the_root_has_the_empty_prefix,
     ),
-    (rule("D3-STORE-04", Level::L1, "A value is any bytes."), Needs::Values, a_value_is_any_bytes),
+    (rule("D3-STORE-04", Level::L1, "A value may contain any bytes."), Needs::Values, a_value_is_any_bytes),
     (
-        rule("D3-STORE-05", Level::L1, "A value replaces the one before."),
+        rule("D3-STORE-05", Level::L1, "Setting a value replaces the previous one."),
         Needs::Values,
         a_value_replaces_the_one_before,
     ),
@@ -46,16 +46,20 @@ pub(super) const RULES: &[StoreRule] = &[
         the_empty_prefix_is_the_whole_store,
     ),
     (
-        rule("D3-STORE-16", Level::L1, "A value that was set is seen at once."),
+        rule("D3-STORE-16", Level::L1, "A value is visible immediately after it is set."),
         Needs::Listing,
         a_value_that_was_set_is_seen_at_once,
     ),
     (
-        rule("D3-STORE-17", Level::L1, "Parts of values are written."),
+        rule("D3-STORE-17", Level::L1, "Parts of values can be written."),
         Needs::Values,
         parts_of_values_are_written,
     ),
-    (rule("D3-STORE-18", Level::L1, "A value grows with zeros."), Needs::Values, a_value_grows_with_zeros),
+    (
+        rule("D3-STORE-18", Level::L1, "Writing past the end of a value fills the gap with zeros."),
+        Needs::Values,
+        a_value_grows_with_zeros,
+    ),
     (rule("D3-STORE-25", Level::L1, "Every key is listed."), Needs::Listing, every_key_is_listed),
     (
         rule("D3-STORE-26", Level::L1, "Full keys below a prefix are listed."),
@@ -95,7 +99,7 @@ fn text_keys_have_byte_values(trial: &Trial) -> Result<(), String> {
 }
 
 fn keys_with_blanks_and_of_any_script_are_kept(trial: &Trial) -> Result<(), String> {
-    same("`é` in a v2 key that is written", Key::checked("é/.zarray", Format::V2).is_err(), true)?;
+    same("`é` is refused in a written v2 key", Key::checked("é/.zarray", Format::V2).is_err(), true)?;
     keeps(trial, &["a b/.zarray", "é/.zarray"])
 }
 
@@ -104,7 +108,7 @@ fn flat_and_nested_keys_are_the_same_to_the_caller(trial: &Trial) -> Result<(), 
 }
 
 fn keys_of_any_script_are_kept(trial: &Trial) -> Result<(), String> {
-    same("`a/` is a key", Key::new("a/").is_err(), true)?;
+    same("`a/` is refused as a key", Key::new("a/").is_err(), true)?;
     keeps(trial, &[".hidden", "100%/%20", "a+b=c~d", "a..b/...", "measure µ/温度/c/0", "наука/🦀"])
 }
 
@@ -115,8 +119,8 @@ fn keeps(trial: &Trial, keys: &[&str]) -> Result<(), String> {
 }
 
 fn the_root_has_the_empty_prefix(trial: &Trial) -> Result<(), String> {
-    same("`/zarr.json` is a key", Key::new("/zarr.json").is_err(), true)?;
-    same("`/` is a prefix", Prefix::new("/").is_err(), true)?;
+    same("`/zarr.json` is refused as a key", Key::new("/zarr.json").is_err(), true)?;
+    same("`/` is refused as a prefix", Prefix::new("/").is_err(), true)?;
     trial.fill(&["a/zarr.json", "zarr.json"])?;
     trial.has("zarr.json", b"zarr.json")?;
     trial.lists_in("", &["zarr.json"], &["a/"])
@@ -130,7 +134,7 @@ fn a_value_is_any_bytes(trial: &Trial) -> Result<(), String> {
     trial.has("d/noise", &value)
 }
 
-/// The upper bytes of a linear congruential generator.
+/// Returns the upper bytes of a linear congruential generator.
 fn noise(size: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let next = || {
@@ -164,7 +168,7 @@ fn the_empty_prefix_is_the_whole_store(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_value_that_was_set_is_seen_at_once(trial: &Trial) -> Result<(), String> {
-    same("`a/` is a key", Key::new("a/").is_err(), true)?;
+    same("`a/` is refused as a key", Key::new("a/").is_err(), true)?;
     keeps(trial, &["a"])
 }
 
@@ -179,7 +183,7 @@ fn parts_of_values_are_written(trial: &Trial) -> Result<(), String> {
     partial(&[(k.clone(), 0, b"\xaa"), (l.clone(), 0, b"new"), (k.clone(), 2, b"\xbb")])?;
     trial.has("k", b"\xaa\x00\xbb\x00")?;
     trial.has("d/l", b"new")?;
-    // Neighbours do not overlap, in whatever order they come.
+    // Adjacent parts do not overlap, in any order.
     partial(&[(k.clone(), 2, b"\x33\x44"), (k.clone(), 0, b"\x11\x22")])?;
     trial.has("k", b"\x11\x22\x33\x44")?;
     partial(&[])?;
@@ -212,7 +216,7 @@ fn a_value_grows_with_zeros(trial: &Trial) -> Result<(), String> {
 
 fn every_key_is_listed(trial: &Trial) -> Result<(), String> {
     trial.lists(&[])?;
-    // In the order of the keys, where `.` comes before `/` and `0` behind it.
+    // In the order of the keys, `.` precedes `/`, and `0` follows it.
     let keys = ["a.b", "a/b", "a/c/d/e/f", "a0", "z"];
     trial.fill(&["z", "a/c/d/e/f", "a0", "a/b", "a.b"])?;
     trial.lists(&keys)
@@ -226,7 +230,7 @@ fn full_keys_below_a_prefix_are_listed(trial: &Trial) -> Result<(), String> {
 }
 
 fn a_listed_prefix_ends_in_a_slash(trial: &Trial) -> Result<(), String> {
-    same("`a` is a prefix", Prefix::new("a").is_err(), true)?;
+    same("`a` is refused as a prefix", Prefix::new("a").is_err(), true)?;
     trial.fill(&["a/b", "ab"])?;
     trial.lists_below("a/", &["a/b"])
 }
@@ -262,10 +266,10 @@ fn the_listings_agree(trial: &Trial) -> Result<(), String> {
     let mut walked = walk(&*trial.0, &Prefix::root()).map_err(|error| error.to_string())?;
     walked.sort();
     let walked: Vec<&str> = walked.iter().map(Key::as_str).collect();
-    same("what list_dir finds", walked.as_slice(), &keys)
+    same("keys found through list_dir", walked.as_slice(), &keys)
 }
 
-/// Every key below `prefix`, from directories alone.
+/// Returns every key below `prefix`, found only through `list_dir`.
 fn walk(store: &dyn Store, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
     let mut directory = store.list_dir(prefix)?;
     for below in &directory.prefixes {

@@ -1,4 +1,4 @@
-//! JSON, and metadata documents.
+//! Strategies for JSON and metadata documents.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -8,7 +8,7 @@ use zarr_spec::{Format, Number, Object, Value};
 
 use super::arb_shape;
 
-/// JSON of any kind: numbers of any size and precision, texts with any characters, members in any order.
+/// Generates JSON of any kind: numbers of any size and precision, strings with any characters, members in any order.
 pub fn arb_json() -> impl Strategy<Value = Value> + Clone {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -24,7 +24,7 @@ pub fn arb_json() -> impl Strategy<Value = Value> + Clone {
     })
 }
 
-#[expect(clippy::expect_used, reason = "the pattern is that of numbers")]
+#[expect(clippy::expect_used, reason = "the pattern matches only numbers")]
 fn arb_number() -> impl Strategy<Value = Value> + Clone {
     prop_oneof![
         any::<i128>().prop_map(|value| Number::from(value).into()),
@@ -36,14 +36,14 @@ fn arb_number() -> impl Strategy<Value = Value> + Clone {
     ]
 }
 
-/// What users say of a node: a few members of any kind.
+/// Generates user attributes of a node: a few members of any kind.
 pub fn arb_attributes() -> impl Strategy<Value = Object> + Clone {
     vec((".{0,8}", arb_json()), 0..4).prop_map(|members| members.into_iter().collect())
 }
 
-/// Valid documents of arrays: `zarr.json` of v3, `.zarray` of v2, and what the draft has below `meta/`. They name what
-/// the texts of the formats themselves have. Members that may be left out sometimes are, and each that has several forms
-/// comes in all of them.
+/// Generates valid array documents: `zarr.json` of v3, `.zarray` of v2, and the documents below `meta/` of the draft.
+/// They use only names from the specifications themselves. Optional members are sometimes absent, and members with
+/// several forms take all of them.
 pub fn arb_metadata(format: Format) -> BoxedStrategy<Value> {
     match format {
         Format::V2 => arb_v2().boxed(),
@@ -52,7 +52,7 @@ pub fn arb_metadata(format: Format) -> BoxedStrategy<Value> {
     }
 }
 
-/// A shape, and that of chunks; sizes without a `u64` are nowhere.
+/// Generates an array shape and a chunk shape. All sizes fit in a `u64`.
 fn arb_shapes() -> impl Strategy<Value = (Vec<u64>, Vec<u64>)> {
     let shape = prop_oneof![3 => arb_shape(4, 100), 1 => vec(0..=u64::from(u32::MAX), 0..3)];
     shape.prop_flat_map(|shape| {
@@ -73,7 +73,7 @@ fn list(numbers: &[u64]) -> Value {
     numbers.iter().copied().collect()
 }
 
-/// A type as v2, the draft and v3 call it, and a fill value.
+/// Generates the names of a type in v2, the draft and v3, and a fill value.
 fn arb_type() -> impl Strategy<Value = ([&'static str; 3], Value)> + Clone {
     let float = || {
         prop_oneof![
@@ -95,19 +95,19 @@ fn arb_type() -> impl Strategy<Value = ([&'static str; 3], Value)> + Clone {
     ]
 }
 
-/// What documents of all formats are made of.
+/// The parts of a document, for all formats.
 #[derive(Debug, Clone)]
 struct Parts {
     shape: Vec<u64>,
     chunk_shape: Vec<u64>,
-    /// As v2, the draft and v3 call it.
+    /// The names in v2, the draft and v3.
     data_type: [&'static str; 3],
     fill_value: Value,
     separator: &'static str,
     is_column_major: bool,
     gzip_level: Option<u64>,
     attributes: Option<Object>,
-    /// Each leaves out, or puts in, something that a format has a choice about.
+    /// Each choice includes or omits an optional part of a format.
     choices: [bool; 4],
 }
 
@@ -225,7 +225,7 @@ fn arb_v3() -> impl Strategy<Value = Value> {
             document.insert("storage_transformers", Value::Array(Vec::new()));
         }
         if let Some(names) = names {
-            // Two dimensions never have one name.
+            // All names are different.
             let name = |(number, name): (usize, Option<String>)| {
                 name.map_or(Value::Null, |name| format!("{name}{number}").into())
             };

@@ -1,25 +1,25 @@
-//! How much memory a thread allocates: an allocator that counts, for programs that test.
+//! A counting allocator, which measures the memory that a thread allocates in a test program.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
-/// The allocator of the system, and a count for each thread. [`conformance_tests!`](crate::conformance_tests) makes it
-/// that of the test.
+/// The system allocator with a count for each thread. [`conformance_tests!`](crate::conformance_tests) makes it the
+/// global allocator of the test.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountingAllocator;
 
 thread_local! {
-    /// Bytes that this thread has allocated and not freed; what another thread frees is not seen here.
+    /// The bytes that this thread has allocated and not freed. Memory freed by other threads is not subtracted.
     static HELD: Cell<usize> = const { Cell::new(0) };
-    /// The most that there were.
+    /// The maximum of `HELD`.
     static HIGHEST: Cell<usize> = const { Cell::new(0) };
-    /// How often this thread has asked for memory.
+    /// The number of allocations and reallocations by this thread.
     static REQUESTS: Cell<usize> = const { Cell::new(0) };
 }
 
 fn add(size: usize) {
-    // A thread that ends has no counts any more.
+    // The counts of a thread that ends may already be gone.
     let held = HELD.try_with(|held| {
         held.set(held.get().saturating_add(size));
         held.get()
@@ -34,41 +34,41 @@ fn subtract(size: usize) {
     let _ended = HELD.try_with(|held| held.set(held.get().saturating_sub(size)));
 }
 
-#[expect(unsafe_code, reason = "there is no other way to be an allocator")]
-// SAFETY: every call goes to `System` as it came; what is counted is in no memory of the callers, and counting neither
+#[expect(unsafe_code, reason = "an allocator cannot be implemented without it")]
+// SAFETY: every call is forwarded to `System` unchanged. Counting does not touch memory of the callers, and neither
 // allocates nor panics.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        // SAFETY: the caller promises what `System` asks for.
+        // SAFETY: the caller upholds the contract of `System`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         subtract(layout.size());
-        // SAFETY: the caller promises what `System` asks for, and all memory is from there.
+        // SAFETY: the caller upholds the contract of `System`, which allocated all memory.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        // SAFETY: the caller promises what `System` asks for.
+        // SAFETY: the caller upholds the contract of `System`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         add(size);
         subtract(layout.size());
-        // SAFETY: the caller promises what `System` asks for, and all memory is from there.
+        // SAFETY: the caller upholds the contract of `System`, which allocated all memory.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
-/// How often this thread asks for memory, new or more, while `run` runs.
+/// Returns the number of allocations and reallocations by this thread during `run`.
 ///
 /// # Panics
 ///
-/// Where the program has another allocator.
+/// If the program has another allocator.
 pub fn requests(run: impl FnOnce()) -> usize {
     let before = REQUESTS.get();
     drop(black_box(Vec::<u8>::with_capacity(1)));
@@ -78,8 +78,8 @@ pub fn requests(run: impl FnOnce()) -> usize {
     REQUESTS.get() - before
 }
 
-/// The most bytes that this thread held at once while `run` ran, beside those that it held before. `None` where the
-/// program has another allocator.
+/// Returns the peak number of bytes that this thread allocated during `run`, not counting earlier allocations. `None`
+/// if the program has another allocator.
 #[must_use]
 pub fn highest(run: impl FnOnce()) -> Option<usize> {
     let before = HELD.get();

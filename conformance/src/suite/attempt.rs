@@ -1,6 +1,6 @@
-//! The current attempt of a thread: how it places buffers, and a record of what it tries.
+//! The current attempt of a thread: the placement of buffers, and a record of the current operation.
 //!
-//! The record is a file, so that it can be read after a crash of the process.
+//! The record is a file, so that it survives a crash of the process.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -8,20 +8,20 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the buffers of a codec lie.
+/// The placement of a codec's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Placement {
-    /// Wherever the allocator puts them.
+    /// The allocator decides.
     #[default]
     Anywhere,
-    /// The last byte of a buffer is followed by a page that no code may access.
+    /// The page after the last byte of a buffer is inaccessible.
     BeforeGuard,
-    /// The first byte of a buffer follows a page that no code may access.
+    /// The page before the first byte of a buffer is inaccessible.
     AfterGuard,
 }
 
 impl Placement {
-    /// What a failure adds to its case.
+    /// Returns the suffix for the case of a failure.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Anywhere => "",
@@ -30,7 +30,7 @@ impl Placement {
         }
     }
 
-    /// The name that [`Placement::parse`] reads.
+    /// Returns the name that [`Placement::parse`] reads.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Anywhere => "anywhere",
@@ -39,20 +39,20 @@ impl Placement {
         }
     }
 
-    /// Reads what [`Placement::name`] returns.
+    /// Parses a name from [`Placement::name`].
     pub(super) fn parse(name: &str) -> Option<Self> {
         [Self::Anywhere, Self::BeforeGuard, Self::AfterGuard].into_iter().find(|it| it.name() == name)
     }
 }
 
-/// How a thread tries things.
+/// The way in which a thread runs rules.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Attempt {
-    /// Where buffers lie.
+    /// The placement of buffers.
     pub(super) placement: Placement,
-    /// Whether rules also try large chunks of every example, and race for longer.
+    /// Whether rules also test large chunks of every example, and test races for longer.
     pub(super) is_thorough: bool,
-    /// Where the thread records what it tries.
+    /// The record of the current operation.
     pub(super) record: Option<Arc<Record>>,
 }
 
@@ -61,19 +61,19 @@ thread_local! {
 }
 
 impl Attempt {
-    /// The attempt of this thread.
+    /// Returns the attempt of this thread.
     pub(super) fn current() -> Self {
         CURRENT.with_borrow(Self::clone)
     }
 
-    /// Runs `run` as this attempt.
+    /// Runs `run` with this attempt.
     pub(super) fn run<R>(self, run: impl FnOnce() -> R) -> R {
         let _restored = Restore(CURRENT.replace(self));
         run()
     }
 }
 
-/// Restores the attempt of this thread, also after a panic.
+/// Restores the attempt of this thread, even after a panic.
 struct Restore(Attempt);
 
 impl Drop for Restore {
@@ -82,50 +82,50 @@ impl Drop for Restore {
     }
 }
 
-/// Where this thread places buffers now.
+/// Returns the placement of buffers for this thread.
 pub(super) fn placement() -> Placement {
     CURRENT.with_borrow(|attempt| attempt.placement)
 }
 
-/// Whether this thread tries things thoroughly now.
+/// Checks whether this thread tests thoroughly.
 pub(super) fn is_thorough() -> bool {
     CURRENT.with_borrow(|attempt| attempt.is_thorough)
 }
 
-/// Whether this thread records what it tries: then its process checks one rule at a time.
+/// Checks whether this thread has a record. Its process then checks one rule at a time.
 pub(super) fn is_recorded() -> bool {
     CURRENT.with_borrow(|attempt| attempt.record.is_some())
 }
 
-/// Records what this thread is about to try, if there is a record.
+/// Records the next operation of this thread, if there is a record.
 pub(super) fn record(what: impl FnOnce() -> String) {
     if let Some(record) = CURRENT.with_borrow(|attempt| attempt.record.clone()) {
         record.write(&what());
     }
 }
 
-/// The start of the bytes that a codec is tried with.
+/// Formats the start of a codec's input.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const MOST: usize = 48;
     let start: String = bytes.iter().take(MOST).map(|byte| format!("{byte:02x}")).collect();
     match bytes.len() {
         0 => "0 bytes".to_owned(),
         size if size <= MOST => format!("{size} bytes, {start}"),
-        size => format!("{size} bytes that begin with {start}"),
+        size => format!("{size} bytes, starting with {start}"),
     }
 }
 
-/// A file that holds what a process tries, after its size as four bytes.
+/// A file with the current operation of a process: the size of the text in four bytes, then the text.
 #[derive(Debug)]
 pub(super) struct Record(File);
 
 impl Record {
-    /// Opens a record that exists.
+    /// Opens an existing record.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         fs::OpenOptions::new().write(true).open(path).map(Self)
     }
 
-    /// Replaces what is recorded by one call of the system, which a crash does not divide.
+    /// Replaces the record with a single system call, so that a crash leaves no partial record.
     fn write(&self, text: &str) {
         let size = u32::try_from(text.len()).unwrap_or_default().to_le_bytes();
         let bytes = [&size, text.as_bytes()].concat();
@@ -136,11 +136,11 @@ impl Record {
             use std::io::{Seek as _, SeekFrom, Write as _};
             (&self.0).seek(SeekFrom::Start(0)).and_then(|_| (&self.0).write_all(&bytes))
         };
-        // Without it, the report of a crash names the rule and not the input.
+        // If writing fails, the report of a crash names the rule but not the input.
         let _unrecorded = written;
     }
 
-    /// What was recorded last; empty if nothing was.
+    /// Returns the last recorded text, empty if there is none.
     pub(super) fn read(path: &Path) -> io::Result<String> {
         let mut size = [0; 4];
         let mut file = File::open(path)?;
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_holds_the_last_attempt_alone() {
+    fn a_record_holds_only_the_last_text() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert_eq!(Record::read(file.path()).unwrap(), "");
         let attempt =
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_ends_with_a_panic_too() {
+    fn a_panic_ends_the_attempt() {
         let attempt = Attempt { placement: Placement::AfterGuard, ..Attempt::default() };
         let ended = std::panic::catch_unwind(|| attempt.run(|| panic!("on purpose")));
         assert!(ended.is_err());

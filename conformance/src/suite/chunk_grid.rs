@@ -1,4 +1,4 @@
-//! What every chunk grid is held to.
+//! The rules for chunk grids.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,8 +18,8 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-partition",
             level: Level::L1,
-            sentence: "Every element lies in exactly one chunk: ranges follow one another from the first element to the \
-                       last, without a gap, an overlap, or a range of no elements.",
+            sentence: "Every element lies in exactly one chunk: the ranges cover the array from the first element to the \
+                       last, without gaps, overlaps or empty ranges.",
             source: "`ChunkGrid::chunk_range`; \"Chunk grids\" in the Zarr v3 core specification",
             since: "0.1",
         },
@@ -29,7 +29,7 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-chunk-of",
             level: Level::L1,
-            sentence: "The chunk that is said to hold an element has it in its range.",
+            sentence: "The chunk that `chunk_of` returns for an element contains that element.",
             source: "`ChunkGrid::chunk_of`",
             since: "0.1",
         },
@@ -39,7 +39,7 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-keys",
             level: Level::L1,
-            sentence: "Chunks have key indices of their own, which lead back to them, and no other index does.",
+            sentence: "Each chunk has a unique key index that maps back to it, and no other key index maps to a chunk.",
             source: "`ChunkGrid::key_index`, `ChunkGrid::chunk_of_key`",
             since: "0.1",
         },
@@ -49,8 +49,8 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-moved",
             level: Level::L1,
-            sentence: "A grid tells how it is moved with the beginning of the array, if it can be; every element keeps its key \
-                       and its place then.",
+            sentence: "A grid that supports a shift of the array's origin describes the shifted grid, in which every \
+                       element has the same key and the same place in its chunk.",
             source: "`ChunkGrid::moved`",
             since: "0.1",
         },
@@ -60,7 +60,7 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-out-of-bounds",
             level: Level::L2,
-            sentence: "Chunks and elements that there are none of are out of bounds, and never a panic.",
+            sentence: "Chunks and elements that do not exist are reported as out of bounds, never with a panic.",
             source: "`GridError::OutOfBounds`",
             since: "0.1",
         },
@@ -70,8 +70,8 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-huge",
             level: Level::L2,
-            sentence: "Arrays up to 2^64 - 1 elements long are refused or divided to the last element; a chunk that would \
-                       end past 2^64 is out of bounds.",
+            sentence: "Arrays of up to 2^64 - 1 elements per dimension are refused or divided up to the last element; a \
+                       chunk that would end past 2^64 is out of bounds.",
             source: "`zarr_spec::grid::CreateChunkGrid`",
             since: "0.1",
         },
@@ -81,7 +81,7 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
         Rule {
             id: "grid-lengths",
             level: Level::L4,
-            sentence: "The largest chunk is the largest, and where all chunks are said to have one shape, they have it.",
+            sentence: "No chunk exceeds the largest chunk, and if the grid declares a common chunk shape, all chunks have it.",
             source: "`ChunkGrid::largest_chunk`, `ChunkGrid::chunk_shape`",
             since: "0.1",
         },
@@ -89,13 +89,13 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
     ),
 ];
 
-/// So many chunks at either end of a dimension are looked at, and all where there are few.
+/// The number of chunks to check at either end of a dimension.
 const ENDS: u64 = 50;
 
-/// An array of this many elements has no further one: a chunk must end before 2^64.
+/// Array lengths near the limits. An array of `u64::MAX` elements ends at the highest possible position.
 const LENGTHS: [u64; 5] = [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32];
 
-/// One example for an array of one shape.
+/// An example, for one array shape.
 struct Use {
     label: String,
     shape: Vec<u64>,
@@ -132,8 +132,8 @@ impl GridOnTrial {
         (self.plugin.create)(&self.creation(example.format, document, reading), shape)
     }
 
-    /// The grids of all examples: for their arrays, and for those that are a little shorter or longer, or empty along a
-    /// dimension, where the grid takes them.
+    /// Returns the grids of all examples, for their own arrays and for arrays that are slightly shorter or longer, or
+    /// empty along a dimension. Shapes that the plugin refuses are omitted.
     fn uses(&self) -> Vec<Use> {
         let mut uses = Vec::new();
         for example in self.examples() {
@@ -160,7 +160,7 @@ impl GridOnTrial {
 }
 
 impl Use {
-    /// Dimension, its elements and its chunks.
+    /// Iterates over the dimensions with their numbers of elements and chunks.
     fn dimensions(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
         let dimensions = self.shape.iter().zip(self.grid.grid_shape()).enumerate();
         dimensions.map(|(dimension, (&length, &chunks))| (dimension, length, chunks))
@@ -170,8 +170,8 @@ impl Use {
         self.grid.chunk_range(dimension, chunk).map_err(|error| format!("chunk {chunk}: {error}"))
     }
 
-    /// Whether chunks number `first` to `last` follow one another, and begin and end where the array does, if they are
-    /// the first or last.
+    /// Checks that the chunks in `numbers` are contiguous, and that the first and the last chunk begin and end with
+    /// the array.
     fn follow(&self, dimension: usize, length: u64, numbers: Range<u64>, chunks: u64) -> Result<(), String> {
         let mut end = match numbers.start {
             0 => 0,
@@ -181,13 +181,13 @@ impl Use {
             let range = self.range(dimension, chunk)?;
             if range.start != end || range.is_empty() || range.start >= length {
                 return Err(format!(
-                    "chunk {chunk} of dimension {dimension} is {range:?}, and the one before ends at {end}, the array at {length}"
+                    "chunk {chunk} of dimension {dimension} is {range:?}, but the previous one ends at {end} and the array at {length}"
                 ));
             }
             end = range.end;
             if chunk + 1 == chunks && end < length {
                 return Err(format!(
-                    "the last chunk of dimension {dimension} ends at {end}, and the array at {length}"
+                    "the last chunk of dimension {dimension} ends at {end}, before the array ends at {length}"
                 ));
             }
         }
@@ -196,14 +196,14 @@ impl Use {
 }
 
 impl Use {
-    /// Whether a chunk as long as the longest would end past 2^64.
+    /// Checks whether the chunk would end past 2^64 if it had the maximum length.
     fn ends_too_far(&self, dimension: usize, chunk: u64) -> bool {
         let length = self.grid.largest_chunk().get(dimension).copied().unwrap_or_default();
         chunk.checked_add(1).and_then(|chunks| chunks.checked_mul(length)).is_none()
     }
 }
 
-/// The numbers of chunks at both ends, or of all.
+/// Returns the indices of the chunks to check at both ends; all chunks if there are few.
 fn both_ends(chunks: u64) -> [Range<u64>; 2] {
     let middle = chunks.min(ENDS);
     [0..middle, middle.max(chunks.saturating_sub(ENDS))..chunks]
@@ -230,7 +230,7 @@ fn chunk_of(trial: &GridOnTrial, cases: &mut Cases) {
             for chunk in both_ends(chunks).into_iter().flatten() {
                 let Ok(range) = used.grid.chunk_range(dimension, chunk) else { continue };
                 let last = range.end.min(length).saturating_sub(1);
-                // A range outside of the array breaks another rule.
+                // An invalid range breaks another rule.
                 if last < range.start {
                     continue;
                 }
@@ -244,7 +244,9 @@ fn chunk_of(trial: &GridOnTrial, cases: &mut Cases) {
                         {
                             Ok(())
                         }
-                        Ok(found) => Err(format!("it is said to be in chunk {found}")),
+                        Ok(found) => {
+                            Err(format!("`chunk_of` returns chunk {found}, which does not contain it"))
+                        }
                         Err(error) => Err(error.to_string()),
                     };
                     cases
@@ -263,9 +265,9 @@ fn keys(trial: &GridOnTrial, cases: &mut Cases) {
                 let result = (|| {
                     let index = used.grid.key_index(dimension, chunk).map_err(text)?;
                     match used.grid.chunk_of_key(dimension, index).map_err(text)? {
-                        _ if !taken.insert(index) => Err(format!("another chunk has key index {index}, too")),
+                        _ if !taken.insert(index) => Err(format!("another chunk also has key index {index}")),
                         Some(back) if back == chunk => Ok(()),
-                        back => Err(format!("it has key index {index}, and that is chunk {back:?}")),
+                        back => Err(format!("its key index {index} maps back to chunk {back:?}")),
                     }
                 })();
                 cases.check(format!("{}, chunk {chunk} of dimension {dimension}", used.label), result);
@@ -276,7 +278,7 @@ fn keys(trial: &GridOnTrial, cases: &mut Cases) {
                 let key_index = used.grid.key_index(dimension, chunk);
                 let holds = chunk < chunks && key_index.is_ok_and(|key_index| key_index == index);
                 cases.holds(format!("{}, key index {index}", used.label), holds, || {
-                    format!("it is chunk {chunk} of {chunks}, which has another key")
+                    format!("it maps to chunk {chunk} of {chunks}, which has another key index")
                 });
             }
         }
@@ -290,11 +292,11 @@ fn moved(trial: &GridOnTrial, cases: &mut Cases) {
         let reading = Reading::new(Mode::Strict);
         let Ok(grid) = trial.create(example, &document, shape, &reading) else { continue };
         for start in [-9_i64, -1, 0, 1, 3] {
-            let case = format!("{}, {start} elements later", example.document);
+            let case = format!("{}, shifted by {start} elements", example.document);
             let configuration = match grid.moved(&vec![start; shape.len()]) {
                 Ok(Some(configuration)) => configuration,
                 Ok(None) => {
-                    cases.skip("the grid begins where the array does");
+                    cases.skip("the grid always begins at the array's origin");
                     continue;
                 }
                 Err(error) => {
@@ -315,7 +317,7 @@ fn moved(trial: &GridOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Whether elements that both arrays have keep their key and their place in the chunk.
+/// Checks that the elements in both arrays retain their keys and their places in the chunks.
 fn same_places(grid: &dyn ChunkGrid, moved: &dyn ChunkGrid, shape: &[u64], start: i64) -> Result<(), String> {
     let place = |grid: &dyn ChunkGrid, dimension, element: u64| -> Result<(u64, u64), String> {
         let chunk = grid.chunk_of(dimension, element).map_err(text)?;
@@ -330,7 +332,7 @@ fn same_places(grid: &dyn ChunkGrid, moved: &dyn ChunkGrid, shape: &[u64], start
             let is = place(moved, dimension, later)?;
             if was != is {
                 return Err(format!(
-                    "element {element} of dimension {dimension} was at (key index, place) {was:?} and is at {is:?}"
+                    "element {element} of dimension {dimension} moved from (key index, place) {was:?} to {is:?}"
                 ));
             }
         }
@@ -343,8 +345,8 @@ fn out_of_bounds(trial: &GridOnTrial, cases: &mut Cases) {
         let mut refused = |what: String, result: Result<String, GridError>| {
             let result = match result {
                 Err(GridError::OutOfBounds(_)) => Ok(()),
-                Err(error) => Err(format!("the error is {error:?}")),
-                Ok(found) => Err(format!("it is {found}")),
+                Err(error) => Err(format!("unexpected error {error:?}")),
+                Ok(found) => Err(format!("expected an error, got {found}")),
             };
             cases.check(format!("{}, {what}", used.label), result);
         };
@@ -385,7 +387,7 @@ fn huge(trial: &GridOnTrial, cases: &mut Cases) {
                 let result = used.grid.chunk_of(dimension, length - 1).map_err(text).and_then(|last| {
                     match chunks.checked_sub(1) {
                         Some(number) if number == last => match used.grid.chunk_range(dimension, last) {
-                            // Nobody can say where it ends.
+                            // The end of this chunk cannot be represented.
                             Err(GridError::OutOfBounds(_)) if used.ends_too_far(dimension, last) => Ok(()),
                             _ => used.follow(dimension, length, last..chunks, chunks),
                         },
@@ -411,13 +413,13 @@ fn lengths(trial: &GridOnTrial, cases: &mut Cases) {
             let given = largest.get(dimension).copied();
             let holds = given.is_some_and(|given| lengths.iter().all(|&length| length <= given));
             cases.holds(&used.label, holds, || {
-                format!("the largest chunk of dimension {dimension} has {given:?} elements, and there are {lengths:?}")
+                format!("`largest_chunk` returns {given:?} elements along dimension {dimension}, but chunks have {lengths:?}")
             });
             if let Some(shape) = used.grid.chunk_shape() {
                 let given = shape.get(dimension).copied();
                 let holds = lengths.iter().all(|&length| Some(length) == given);
                 cases.holds(&used.label, holds, || {
-                    format!("all chunks have {given:?} elements along dimension {dimension}, and there are {lengths:?}")
+                    format!("`chunk_shape` returns {given:?} elements along dimension {dimension}, but chunks have {lengths:?}")
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! What every chunk key encoding is held to.
+//! The rules for chunk key encodings.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "key-round-trip",
             level: Level::L1,
-            sentence: "The key of a chunk leads back to that chunk, so that different chunks have different keys.",
+            sentence: "The key of a chunk decodes to that chunk, so different chunks have different keys.",
             source: "`zarr_spec::key_encoding::ChunkKeyEncoding`",
             since: "0.1",
         },
@@ -25,7 +25,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "key-appended",
             level: Level::L1,
-            sentence: "What stands before the key of a chunk is left as it is, and both together are a key.",
+            sentence: "Encoding appends to the text before it without changing that text, and the result is a valid key.",
             source: "`ChunkKeyEncoding::encode`; D3-STORE-01",
             since: "0.1",
         },
@@ -35,8 +35,8 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "key-foreign",
             level: Level::L2,
-            sentence: "Text that is not the key of a chunk letter for letter leads to none, which is no failure: no leading \
-                       zeros, no signs, no empty parts, no other number of dimensions.",
+            sentence: "Text that is not exactly the key of a chunk decodes to no chunk, without an error: no leading zeros, no \
+                       signs, no empty parts, no other number of dimensions.",
             source: "`ChunkKeyEncoding::decode`",
             since: "0.1",
         },
@@ -44,10 +44,10 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
     ),
 ];
 
-/// Indices that are written with one digit and with many, up to the last.
+/// Chunk indices with one digit and with many, up to the maximum.
 const INDICES: [u64; 6] = [0, 1, 9, 10, 4_294_967_296, u64::MAX];
 
-/// What stands in keys where numbers should, or between them.
+/// Text to insert in the place of numbers or separators.
 const PARTS: [&str; 17] = [
     "",
     "0",
@@ -93,7 +93,7 @@ impl EncodingOnTrial {
     }
 }
 
-/// Chunks of grids with up to four dimensions.
+/// Returns chunk indices with up to four dimensions.
 fn chunks() -> Vec<Vec<u64>> {
     let mut chunks = vec![vec![]];
     for (number, &index) in INDICES.iter().enumerate() {
@@ -121,8 +121,8 @@ fn round_trip(trial: &EncodingOnTrial, cases: &mut Cases) {
             let key = key_of(&*encoding, &chunk);
             let result = match encoding.decode(&key, chunk.len()) {
                 Ok(again) if again.as_ref() == Some(&chunk) => Ok(()),
-                Ok(again) => Err(format!("its key is {key:?}, and that is chunk {again:?}")),
-                Err(error) => Err(format!("its key is {key:?}, and what that is cannot be told: {error}")),
+                Ok(again) => Err(format!("its key {key:?} decodes to chunk {again:?}")),
+                Err(error) => Err(format!("its key {key:?} cannot be decoded: {error}")),
             };
             cases.check(format!("{}, chunk {chunk:?}", example.document), result);
         }
@@ -137,8 +137,8 @@ fn appended(trial: &EncodingOnTrial, cases: &mut Cases) {
             let is_there = key == format!("array/{}", key_of(&*encoding, &chunk));
             let result = match Key::new(key.as_str()) {
                 Ok(_) if is_there => Ok(()),
-                Ok(_) => Err(format!("after `array/` the key is {key:?}")),
-                Err(error) => Err(format!("{key:?} is no key: {error}")),
+                Ok(_) => Err(format!("appended to `array/`, the key becomes {key:?}")),
+                Err(error) => Err(format!("{key:?} is not a valid key: {error}")),
             };
             cases.check(format!("{}, chunk {chunk:?}", example.document), result);
         }
@@ -153,9 +153,9 @@ fn foreign(trial: &EncodingOnTrial, cases: &mut Cases) {
                     Ok(None) => continue,
                     Ok(Some(chunk)) => match key_of(&*encoding, &chunk) {
                         key if chunk.len() == rank && key == text => Ok(()),
-                        key => Err(format!("it is chunk {chunk:?}, whose key is {key:?}")),
+                        key => Err(format!("it decodes to chunk {chunk:?}, which has the key {key:?}")),
                     },
-                    Err(error) => Err(format!("what it is cannot be told: {error}")),
+                    Err(error) => Err(format!("decoding fails: {error}")),
                 };
                 cases.check(format!("{}, {text:?} with {rank} dimensions", example.document), result);
             }
@@ -164,7 +164,7 @@ fn foreign(trial: &EncodingOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Keys with something put in, taken out or replaced, and text that is made of the same parts.
+/// Returns keys with parts inserted, removed or replaced, and the parts by themselves.
 fn foreign_keys(encoding: &dyn ChunkKeyEncoding) -> Vec<String> {
     let mut texts: Vec<String> = PARTS.iter().map(|part| (*part).to_owned()).collect();
     for chunk in [vec![], vec![7], vec![1, 20], vec![3, 0, 5]] {

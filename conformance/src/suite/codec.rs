@@ -1,4 +1,4 @@
-//! What every codec is held to, of whatever kind.
+//! The rules for codecs of every kind.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,7 +36,7 @@ pub(super) use hostile::Hostile;
 type CodecOnTrial = Tried<Codec>;
 type CodecRule = RuleOf<CodecOnTrial>;
 
-/// One example for an array of one type and shape.
+/// An example, for an array of one data type and shape.
 struct Use<'a> {
     example: &'a Example,
     array: ArrayRepresentation,
@@ -50,7 +50,7 @@ impl fmt::Display for Use<'_> {
     }
 }
 
-/// What a codec did that it is held to account for: its answer, or a panic.
+/// The result of calling a codec: its result, or the message of a panic.
 type Answer = Result<Result<Vec<u8>, CodecError>, String>;
 
 pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
@@ -91,7 +91,7 @@ impl Makes for Codec {
 }
 
 impl CodecOnTrial {
-    /// The codec of a document for an array, or for the bytes of one.
+    /// Creates the codec of a document for an array, or for the bytes of an array.
     fn create(
         &self,
         example: &Example,
@@ -106,7 +106,7 @@ impl CodecOnTrial {
         })
     }
 
-    /// Every use that can be made of the examples. What cannot be created is a failure of another rule.
+    /// Returns all uses of the examples. Failing to create one breaks another rule.
     fn uses(&self, cases: &mut Cases) -> Vec<Use<'static>> {
         let mut uses = Vec::new();
         for example in self.examples() {
@@ -121,13 +121,13 @@ impl CodecOnTrial {
         uses
     }
 
-    /// The uses of codecs that compute something, chains inside of them and checksums included.
+    /// Returns the uses of codecs that compute something, including those with inner chains and checksums.
     fn computing(&self, cases: &mut Cases) -> Vec<Use<'static>> {
         let mut uses = self.uses(cases);
         uses.retain(|used| {
             let computes = Use::computes(&used.codec);
             if !computes {
-                cases.skip("the engine does what this codec says");
+                cases.skip("the engine applies this codec itself");
             }
             computes
         });
@@ -136,7 +136,7 @@ impl CodecOnTrial {
 }
 
 impl Use<'_> {
-    /// Whether the codec has functions that encode and decode.
+    /// Checks whether the codec has functions to encode and decode.
     fn computes(codec: &Codec) -> bool {
         matches!(
             codec,
@@ -148,7 +148,7 @@ impl Use<'_> {
         )
     }
 
-    /// Encodes into a buffer that grows. The error is a panic.
+    /// Encodes into a growing buffer. The error is a panic.
     fn encode(&self, decoded: &[u8]) -> Answer {
         self.record("encoding", decoded);
         answer(|| {
@@ -177,7 +177,7 @@ impl Use<'_> {
         })
     }
 
-    /// Records what is about to be done with `bytes`.
+    /// Records the next operation on `bytes`.
     fn record(&self, action: &str, bytes: &[u8]) {
         record(|| format!("{action} {} with {self}{}", shown(bytes), placement().note()));
     }
@@ -193,7 +193,7 @@ impl Use<'_> {
         }
     }
 
-    /// Encodes elements that the codec has to take.
+    /// Encodes elements that the codec must accept.
     fn encoded(&self, sample: &Sample) -> Result<Vec<u8>, String> {
         match self.encode(&sample.bytes) {
             Ok(Ok(encoded)) => Ok(encoded),
@@ -202,12 +202,12 @@ impl Use<'_> {
         }
     }
 
-    /// Decodes what the codec wrote itself.
+    /// Decodes the codec's own output.
     fn decoded(&self, encoded: &[u8], limit: usize) -> Result<Vec<u8>, String> {
         match self.decode(encoded, limit) {
             Ok(Ok(decoded)) => Ok(decoded),
-            Ok(Err(error)) => Err(format!("decoding what was encoded: {error}")),
-            Err(panic) => Err(format!("decoding what was encoded: {panic}")),
+            Ok(Err(error)) => Err(format!("decoding the encoded bytes: {error}")),
+            Err(panic) => Err(format!("decoding the encoded bytes: {panic}")),
         }
     }
 
@@ -215,7 +215,7 @@ impl Use<'_> {
         self.example.loss == Loss::Nothing
     }
 
-    /// Bytes that the encoded side of the array has, as far as the codec knows beforehand.
+    /// Returns the declared size of the encoded array in bytes.
     fn promised(&self) -> Result<Size, CodecError> {
         match &self.codec {
             Codec::ArrayToArray(codec) => Ok(codec.encoded(&self.array)?.size()),

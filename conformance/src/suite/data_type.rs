@@ -1,4 +1,4 @@
-//! What every data type is held to.
+//! The rules for data types.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
         Rule {
             id: "data-type-document",
             level: Level::L0,
-            sentence: "What a type writes for a format is read again strictly, as the same type in the same byte order, and \
-                       written the same.",
+            sentence: "The document that a type writes for a format is read in strict mode as the same type in the same byte \
+                       order, and written the same again.",
             source: "`DataType::document`",
             since: "0.1",
         },
@@ -32,8 +32,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
         Rule {
             id: "data-type-fallback",
             level: Level::L0,
-            sentence: "Every fallback that a document of the type names has elements of the same size, where both sizes are \
-                       known.",
+            sentence: "Every fallback in a document of the type has elements of the same size, if both sizes are known.",
             source: "`DataTypeDocument::fallback`; a reader that knows both types refuses the document otherwise",
             since: "0.1",
         },
@@ -43,8 +42,8 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
         Rule {
             id: "data-type-elements",
             level: Level::L1,
-            sentence: "Elements have the size that their kind has, units lie inside of them, and the fill value of an array \
-                       without one is an element.",
+            sentence: "Elements have a size that their kind allows, their units lie within them, and the default fill value \
+                       is a valid element.",
             source: "`DataType::elements`, `DataType::kind`, `DataType::default_fill_value`",
             since: "0.1",
         },
@@ -54,8 +53,8 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
         Rule {
             id: "data-type-fill-value",
             level: Level::L1,
-            sentence: "The fill value that is written for an element is read again strictly, bit for bit; the default one is \
-                       written in the format of the example.",
+            sentence: "The fill value written for an element is read in strict mode with the same bits, and the default fill \
+                       value can be written in the format of the example.",
             source: "`DataType::fill_value_json`, `DataType::fill_value`",
             since: "0.1",
         },
@@ -65,7 +64,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
         Rule {
             id: "data-type-settle",
             level: Level::L1,
-            sentence: "Settled bytes are elements, and settled once; a type that settles nothing changes nothing.",
+            sentence: "Settling bytes results in valid elements, settling again has no effect, and a type that does not settle leaves bytes unchanged.",
             source: "`DataType::settle`, `DataType::check`",
             since: "0.1",
         },
@@ -75,7 +74,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
         Rule {
             id: "data-type-print",
             level: Level::L2,
-            sentence: "Every element is printed as text that is not empty, and foreign bytes are no panic.",
+            sentence: "Every element prints as text that is not empty, and foreign bytes never cause a panic.",
             source: "`DataType::print`",
             since: "0.1",
         },
@@ -85,7 +84,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
         Rule {
             id: "data-type-foreign",
             level: Level::L2,
-            sentence: "Bytes and JSON that are no element are an error, and never a panic.",
+            sentence: "Bytes and JSON that do not represent an element are an error, never a panic.",
             source: "`DataType::fill_value`, `DataType::fill_value_json`, `DataTypeError::FillValue`",
             since: "0.1",
         },
@@ -93,7 +92,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
     ),
 ];
 
-/// Fill values that some types have, and no type all of.
+/// Fill values that some types accept, but no type accepts all of.
 const FOREIGN: [&str; 22] = [
     "null",
     "true",
@@ -119,7 +118,7 @@ const FOREIGN: [&str; 22] = [
     "[256, -1, 1.5, \"x\"]",
 ];
 
-/// One example, and the type that it stands for.
+/// An example and its data type.
 struct Use {
     label: String,
     format: Format,
@@ -147,7 +146,7 @@ impl Makes for dyn DataType {
 }
 
 impl TypeOnTrial {
-    /// The type that `entry` stands for. In v2, what follows `O/` in the id is the object codec.
+    /// Creates the data type of `entry`. In v2, the part of the id after `O/` is the object codec.
     fn create(
         &self,
         format: Format,
@@ -157,7 +156,7 @@ impl TypeOnTrial {
         let document = self.type_document(format, entry, reading)?;
         let found = self.registry.data_type_plugin(format, &document, reading).map_err(text)?;
         if found.identifiers != self.plugin.identifiers {
-            return Err(format!("`{}` is another data type", document.identifier));
+            return Err(format!("`{}` names another data type", document.identifier));
         }
         self.registry.data_type(format, &document, reading).map_err(text)
     }
@@ -200,7 +199,7 @@ fn parse(
 }
 
 impl Use {
-    /// Single elements: the unusual ones, and what an array without a fill value has.
+    /// Returns single elements: unusual ones and the default fill value.
     fn elements(&self) -> Vec<Vec<u8>> {
         let fill_value = self.data_type.default_fill_value();
         let array = ArrayRepresentation {
@@ -222,17 +221,17 @@ impl Use {
         elements
     }
 
-    /// Whether documents of `format` can name the type.
+    /// Checks whether documents of `format` can name the type.
     fn is_in(&self, format: Format) -> bool {
         self.data_type.document(format, &self.order).is_ok()
     }
 
-    /// What an element is after it was written to a document of `format` and read again; `None` if the format has no
-    /// form of it.
+    /// Writes an element to a document of `format` and reads it back. Returns `None` if the format cannot represent
+    /// the element.
     fn again(&self, element: &[u8], format: Format) -> Result<Option<Vec<u8>>, String> {
         let written = match self.data_type.fill_value_json(element, format, &self.order) {
             Ok(written) => written,
-            // v2 has no form of some, unless they are what an array has without further ado.
+            // v2 cannot represent some elements, except as the default fill value.
             Err(_) if format != self.format => return Ok(None),
             Err(_) if format == Format::V2 && element != self.data_type.default_fill_value().bytes() => {
                 return Ok(None);
@@ -243,14 +242,14 @@ impl Use {
         let parsed = zarr_json::parse(written.to_string().as_bytes(), &options).map_err(text)?.value;
         let undefined = format != Format::V3 && parsed.is_null();
         if undefined {
-            // Whoever reads that has what an array without a fill value has.
+            // A reader uses the default fill value in this case.
             return Ok(Some(self.data_type.default_fill_value().bytes().to_vec()));
         }
         let reading = Reading::new(Mode::Strict);
         let context = FillContext { format, reading: &reading, byte_order: &self.order };
         let read = self.data_type.fill_value(&parsed, &context);
         read.map(|fill| Some(fill.bytes().to_vec()))
-            .map_err(|error| format!("it is written as {written}: {error}"))
+            .map_err(|error| format!("it is written as {written}, which cannot be read: {error}"))
     }
 }
 
@@ -263,7 +262,7 @@ fn document(trial: &TypeOnTrial, cases: &mut Cases) {
                 let written = match used.data_type.document(format, order) {
                     Ok(written) => written,
                     Err(DataTypeError::NotInFormat { .. }) if format != used.format => {
-                        cases.skip(format!("{format} has no form of some"));
+                        cases.skip(format!("{format} cannot represent some"));
                         continue;
                     }
                     Err(error) => {
@@ -276,27 +275,27 @@ fn document(trial: &TypeOnTrial, cases: &mut Cases) {
                 let parsed = parse(format, &written.json, object_codec, &reading);
                 let is_there = |document| trial.registry.data_type_plugin(format, document, &reading).is_ok();
                 if format != used.format && !parsed.as_ref().is_ok_and(is_there) {
-                    cases.skip(format!("{format} has another type for some, which is not linked"));
+                    cases.skip(format!("in {format}, some belong to another type, which is not linked"));
                     continue;
                 }
                 let result = parsed.and_then(|document| {
                     let (again, declared) =
                         trial.registry.data_type(format, &document, &reading).map_err(text)?;
                     let twice = again.document(format, &declared).map_err(text)?;
-                    // Another format may have one form for two types.
+                    // Another format may have the same form for two types.
                     let is_same = match format == used.format {
                         true => again.name() == name,
                         false => again.elements() == used.data_type.elements(),
                     };
                     match (is_same, twice.json == written.json) {
                         (true, true) => Ok(()),
-                        (false, _) => Err(format!("it is read again as {}", again.name())),
-                        (_, false) => Err(format!("it is written again as {}", twice.json)),
+                        (false, _) => Err(format!("it is read as {}", again.name())),
+                        (_, false) => Err(format!("it is read and then written as {}", twice.json)),
                     }
                 });
                 let result = result.and_then(|()| match reading.take_warnings().first() {
                     None => Ok(()),
-                    Some(warning) => Err(format!("a warning: {warning}")),
+                    Some(warning) => Err(format!("reading it causes a warning: {warning}")),
                 });
                 cases.check(format!("{}, as {} in {format}", used.label, written.json), result);
             }
@@ -307,7 +306,7 @@ fn document(trial: &TypeOnTrial, cases: &mut Cases) {
 fn fallback(trial: &TypeOnTrial, cases: &mut Cases) {
     for used in trial.uses() {
         let Some(size) = used.data_type.elements().size() else {
-            cases.skip("elements of variable size have no size to compare");
+            cases.skip("elements of variable size cannot be compared");
             continue;
         };
         for format in Format::ALL {
@@ -315,20 +314,20 @@ fn fallback(trial: &TypeOnTrial, cases: &mut Cases) {
             let named = written.into_iter().chain((format == used.format).then(|| used.document.clone()));
             for other in named.flat_map(|document| document.fallback) {
                 let Some(other_size) = size_of(&trial.registry, format, &other) else {
-                    cases.skip("a fallback is not known here");
+                    cases.skip("a fallback is of an unknown type");
                     continue;
                 };
                 cases.holds(
                     format!("{}, fallback {} in {format}", used.label, other.json),
                     size == other_size,
-                    || format!("elements have {size} bytes, and those of the fallback {other_size}"),
+                    || format!("elements have {size} bytes, but those of the fallback have {other_size}"),
                 );
             }
         }
     }
 }
 
-/// Bytes of an element of a type that a fallback names: one that is linked, or one of the formats' own, which need not be.
+/// Returns the element size of a type that a fallback names, either a linked type or a core type of the formats.
 fn size_of(registry: &Registry, format: Format, document: &DataTypeDocument) -> Option<usize> {
     if let Ok((data_type, _)) = registry.data_type(format, document, &Reading::new(Mode::Lenient)) {
         return data_type.elements().size();
@@ -354,7 +353,7 @@ fn elements(trial: &TypeOnTrial, cases: &mut Cases) {
         cases.check(&used.label, used.data_type.check(fill.bytes()).map_err(text));
         let Elements::Fixed { size, units } = elements else { continue };
         cases.holds(&used.label, fill.bytes().len() == size, || {
-            format!("the fill value has {} bytes, and elements {size}", fill.bytes().len())
+            format!("the fill value has {} bytes, but elements have {size}", fill.bytes().len())
         });
         let fits = match &units {
             Units::Uniform(unit) => *unit > 0 && size.is_multiple_of(*unit),
@@ -378,7 +377,7 @@ fn wrong_kind(kind: Option<Kind>, sizes: &[usize], size: usize) -> String {
     let (last, others) = sizes.split_last().map_or((0, &[][..]), |(last, others)| (*last, others));
     let others: Vec<String> = others.iter().map(ToString::to_string).collect();
     let sizes = if others.is_empty() { last.to_string() } else { format!("{} or {last}", others.join(", ")) };
-    format!("`kind` says {kind}, which is for elements of {sizes} bytes, and these have {size}; return None")
+    format!("`kind` is {kind}, which requires elements of {sizes} bytes, but they have {size}; return None")
 }
 
 fn fill_value(trial: &TypeOnTrial, cases: &mut Cases) {
@@ -387,11 +386,11 @@ fn fill_value(trial: &TypeOnTrial, cases: &mut Cases) {
             for format in Format::ALL.into_iter().filter(|format| used.is_in(*format)) {
                 let result = match used.again(&element, format) {
                     Ok(None) => {
-                        cases.skip(format!("{format} has no form of some"));
+                        cases.skip(format!("{format} cannot represent some"));
                         continue;
                     }
                     Ok(Some(again)) if again == element => Ok(()),
-                    Ok(Some(again)) => Err(format!("it comes back as {again:02x?}")),
+                    Ok(Some(again)) => Err(format!("it is read back as {again:02x?}")),
                     Err(what) => Err(what),
                 };
                 cases.check(format!("{}, element {element:02x?} in {format}", used.label), result);
@@ -401,7 +400,7 @@ fn fill_value(trial: &TypeOnTrial, cases: &mut Cases) {
 }
 
 impl Use {
-    /// What people read; `None` if that fails.
+    /// Returns the printed form; `None` if printing fails.
     fn printed(&self, element: &[u8]) -> Option<String> {
         let mut text = String::new();
         self.data_type.print(element, &mut text).ok()?;
@@ -412,11 +411,11 @@ impl Use {
 fn settle(trial: &TypeOnTrial, cases: &mut Cases) {
     for used in trial.uses() {
         let Some(size) = used.data_type.elements().size() else {
-            cases.skip("elements of variable size are checked one by one");
+            cases.skip("elements of variable size are checked individually");
             continue;
         };
         if size > 1024 {
-            cases.skip("elements are large");
+            cases.skip("elements are too large");
             continue;
         }
         for byte in 0..=u8::MAX {
@@ -426,9 +425,9 @@ fn settle(trial: &TypeOnTrial, cases: &mut Cases) {
                 let mut twice = once.clone();
                 used.data_type.settle(&mut twice, Mode::Lenient).map_err(text)?;
                 match () {
-                    () if twice != once => Err(format!("{once:02x?} is settled again as {twice:02x?}")),
+                    () if twice != once => Err(format!("settling {once:02x?} again results in {twice:02x?}")),
                     () if once != stored && !used.data_type.settles() => {
-                        Err(format!("it becomes {once:02x?}, and the type says that it settles nothing"))
+                        Err(format!("settling changes them to {once:02x?}, but `settles` returns false"))
                     }
                     () => Ok(()),
                 }
@@ -444,7 +443,7 @@ fn print(trial: &TypeOnTrial, cases: &mut Cases) {
             let is_text = used.data_type.elements().size().is_none() || element.iter().all(|byte| *byte == 0);
             let holds = used.printed(&element).is_some_and(|text| is_text || !text.is_empty());
             cases.holds(format!("{}, element {element:02x?}", used.label), holds, || {
-                "nothing is printed".to_owned()
+                "the printed text is empty".to_owned()
             });
         }
         let size = used.data_type.elements().size().unwrap_or(7);
@@ -466,7 +465,7 @@ fn foreign(trial: &TypeOnTrial, cases: &mut Cases) {
                     continue;
                 }
                 cases.holds(format!("{}, {length} bytes {byte:#04x}", used.label), written.is_err(), || {
-                    format!("they are written as {written:?}")
+                    format!("expected an error, but they are written as {written:?}")
                 });
             }
         }
@@ -478,11 +477,11 @@ fn foreign(trial: &TypeOnTrial, cases: &mut Cases) {
             }
             let result = match used.data_type.fill_value(&json, &context) {
                 Ok(fill) if size.is_some_and(|size| size != fill.bytes().len()) => {
-                    Err(format!("it is {} bytes", fill.bytes().len()))
+                    Err(format!("it has {} bytes", fill.bytes().len()))
                 }
                 Ok(fill) => used.data_type.check(fill.bytes()).map_err(text),
                 Err(DataTypeError::FillValue(_)) => Ok(()),
-                Err(error) => Err(format!("the error is {error:?}")),
+                Err(error) => Err(format!("unexpected error {error:?}")),
             };
             cases.check(format!("{}, fill value {json}", used.label), result);
         }

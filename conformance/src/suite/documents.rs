@@ -1,4 +1,4 @@
-//! What everything with a suite is held to: identifiers, a summary, examples, and documents that it refuses.
+//! The rules about identifiers, summaries, examples and configurations, which apply to plugins of every kind.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::schema::problems;
 static IDENTIFIERS: Rule = Rule {
     id: "identifiers",
     level: Level::L0,
-    sentence: "There is an identifier in one format at least, none has white space, and a URI ends in a version.",
+    sentence: "At least one format has an identifier, no identifier contains white space, and a URI ends with a version.",
     source: "`zarr_spec::Identifiers`",
     since: "0.1",
 };
@@ -20,7 +20,7 @@ static IDENTIFIERS: Rule = Rule {
 static SUMMARY: Rule = Rule {
     id: "summary",
     level: Level::L0,
-    sentence: "A plugin says in one sentence of at most 120 characters what it does.",
+    sentence: "The summary describes the plugin in one sentence of at most 120 characters.",
     source: "`zarr_spec::About`",
     since: "0.1",
 };
@@ -28,8 +28,8 @@ static SUMMARY: Rule = Rule {
 static EXAMPLES: Rule = Rule {
     id: "examples",
     level: Level::L0,
-    sentence: "There is an example for each format that has an identifier, and each is made strictly and without a \
-               warning for all types and shapes that it names (restrict them with `Example::with_data_types` and \
+    sentence: "Each format with an identifier has an example. Each example can be created in strict mode, without \
+               warnings, for all data types and shapes that it names (restrict them with `Example::with_data_types` and \
                `Example::with_shape`).",
     source: "`zarr_spec::Example`",
     since: "0.1",
@@ -38,8 +38,8 @@ static EXAMPLES: Rule = Rule {
 static UNKNOWN_MEMBER: Rule = Rule {
     id: "unknown-member",
     level: Level::L0,
-    sentence: "A member that the plugin does not know is refused by its name, or for want of any configuration; in v2 only \
-               by who reads strictly.",
+    sentence: "An unknown member is refused with an error that names it, or that says the plugin has no configuration; in \
+               v2 only in strict mode.",
     source: "V2-PIPE-07; \"Extension points\" in the Zarr v3 core specification",
     since: "0.1",
 };
@@ -47,13 +47,13 @@ static UNKNOWN_MEMBER: Rule = Rule {
 static SCHEMA: Rule = Rule {
     id: "schema",
     level: Level::L0,
-    sentence: "Where the plugin says the schema of its configuration, examples fit it; what does not, for a member too \
-               many, a required one too few or a value of another kind, is refused.",
+    sentence: "If the plugin declares the schema of its configuration, the examples match it, and the plugin refuses \
+               configurations with an additional member, a missing required member or a value of the wrong kind.",
     source: "`zarr_spec::About::configuration_schema`",
     since: "0.1",
 };
 
-/// The most characters of a summary.
+/// The maximum length of a summary in characters.
 const SUMMARY_LENGTH: usize = 120;
 
 /// A member that no plugin has.
@@ -82,10 +82,10 @@ fn identifiers<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
         let has_version = split_version(uri).is_some() && uri.contains(':');
         cases.holds(uri, has_version, || "it does not end in `/MAJOR.MINOR`".to_owned());
     }
-    // Aliases are what others have written, whatever that is.
+    // Aliases are foreign identifiers and may contain anything.
     for name in identifiers.name.into_iter().chain(identifiers.id) {
         let is_plain = name.chars().all(|character| !character.is_whitespace() && !character.is_control());
-        cases.holds(name, is_plain, || "there is white space in it".to_owned());
+        cases.holds(name, is_plain, || "it contains white space".to_owned());
     }
 }
 
@@ -95,14 +95,14 @@ fn summary<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
 
 fn check_summary(summary: &str) -> Result<(), String> {
     let Some(sentence) = summary.strip_suffix('.') else {
-        return Err(format!("no sentence with a full stop: {summary:?}"));
+        return Err(format!("not a sentence with a full stop: {summary:?}"));
     };
     if sentence.trim().is_empty() || sentence.contains(". ") || sentence.contains('\n') {
         return Err(format!("not one sentence: {summary:?}"));
     }
     match summary.chars().count() {
         0..=SUMMARY_LENGTH => Ok(()),
-        length => Err(format!("{length} characters are more than {SUMMARY_LENGTH}")),
+        length => Err(format!("{length} characters exceed the maximum of {SUMMARY_LENGTH}")),
     }
 }
 
@@ -110,7 +110,7 @@ fn examples<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
     let all = on_trial.about().examples;
     for format in on_trial.formats() {
         let has_one = all.iter().any(|example| example.format == format);
-        cases.holds(format, has_one, || "there is no example".to_owned());
+        cases.holds(format, has_one, || "this format has no example".to_owned());
     }
     for example in all {
         let reading = Reading::new(Mode::Strict);
@@ -126,18 +126,18 @@ fn examples<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
 
 fn unknown_member<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
     for example in on_trial.about().examples {
-        // What cannot be made without the member breaks another rule.
+        // If creation fails without the member, another rule is broken.
         let Ok(entry) = value(example.document) else { continue };
         if on_trial.make(example, &entry, &Reading::new(Mode::Strict), cases).is_err() {
             continue;
         }
         let Some(entry) = with_unknown_member(example.format, &entry) else {
-            cases.skip(format!("what {} says is no object", example.format));
+            cases.skip(format!("in {}, the entry is not an object", example.format));
             continue;
         };
         let mode = if example.format == Format::V2 { Mode::Strict } else { Mode::Lenient };
         let result = match on_trial.make(example, &entry, &Reading::new(mode), cases) {
-            Ok(()) => Err(format!("`{UNKNOWN}` is taken")),
+            Ok(()) => Err(format!("`{UNKNOWN}` is accepted")),
             Err(error)
                 if [UNKNOWN, "no configuration", "`configuration`"].iter().any(|it| error.contains(it)) =>
             {
@@ -156,14 +156,15 @@ fn schema<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
             continue;
         };
         let Ok(entry) = value(example.document) else { continue };
-        // The draft's own grid has its members among others, and a plain name has none: no schema is about those.
+        // The draft's own grid mixes its configuration with other members, and a plain name has no configuration:
+        // schemas do not cover those entries.
         if example.format == Format::V3Draft && !entry.as_object().is_some_and(has_a_member_for_it) {
             continue;
         }
         let Some(configuration) = configuration_of(example.format, &entry) else { continue };
         let found = problems(&schema, &Value::Object(configuration.clone()));
         cases.holds(&entry, found.is_empty(), || found.join("; "));
-        // What cannot be made breaks another rule.
+        // If creation fails with the original configuration, another rule is broken.
         if on_trial.make(example, &entry, &Reading::new(Mode::Strict), cases).is_ok() {
             for wrong in misfits(&schema, &configuration) {
                 let result = check_misfit(on_trial, cases, (example, &entry), &schema, &wrong);
@@ -173,7 +174,8 @@ fn schema<T: OnTrial>(on_trial: &T, cases: &mut Cases) {
     }
 }
 
-/// The same with a member too many, without one that is required, and with values that a member does not have.
+/// Returns variants of the configuration that violate the schema: with an unknown member, without a required member,
+/// or with values of the wrong kind.
 fn misfits(schema: &Value, configuration: &Object) -> Vec<Object> {
     let member = |name: &str| schema.as_object()?.get(name);
     let with = |name: &str, value: Value| {
@@ -206,27 +208,27 @@ fn check_misfit<T: OnTrial>(
 ) -> Result<(), String> {
     let (example, entry) = stated;
     if problems(schema, &Value::Object(wrong.clone())).is_empty() {
-        return Err("the schema lets it pass".to_owned());
+        return Err("the schema allows it".to_owned());
     }
     let Some(entry) = with_configuration(example.format, entry, wrong.clone()) else { return Ok(()) };
     match on_trial.make(example, &entry, &Reading::new(Mode::Strict), cases) {
-        Ok(()) => Err("it is made, against its schema".to_owned()),
+        Ok(()) => Err("the plugin accepts it, although the schema does not".to_owned()),
         Err(_) => Ok(()),
     }
 }
 
-/// The same with a member too many, where there is a place for one.
+/// Returns the entry with an unknown member in its configuration, if it can have one.
 fn with_unknown_member(format: Format, entry: &Value) -> Option<Value> {
     let mut configuration = configuration_of(format, entry)?;
     configuration.insert(UNKNOWN, 1);
     with_configuration(format, entry, configuration)
 }
 
-/// What `entry` configures, where it has a place for that: a member, or in v2 all but the `id`, in the description of a
-/// store all but the `type`.
+/// Returns the configuration of `entry`, if it can have one: the member `configuration`, or all members except the
+/// `id` (in v2) or the `type` (in the description of a store).
 fn configuration_of(format: Format, entry: &Value) -> Option<Object> {
     if entry.as_str().is_some() {
-        // The draft has no configuration of what it calls by a plain name.
+        // In the draft, a plain name cannot have a configuration.
         return (format == Format::V3).then(Object::new);
     }
     let members = entry.as_object()?;
@@ -240,7 +242,7 @@ fn configuration_of(format: Format, entry: &Value) -> Option<Object> {
     }
 }
 
-/// The same with another configuration.
+/// Returns the entry with another configuration.
 fn with_configuration(format: Format, entry: &Value, configuration: Object) -> Option<Value> {
     if let Some(name) = entry.as_str() {
         let configuration = Value::Object(configuration);
@@ -257,7 +259,7 @@ fn with_configuration(format: Format, entry: &Value, configuration: Object) -> O
     Some(Value::Object(named.into_iter().chain(configuration).collect()))
 }
 
-/// The member that says what an entry without a `configuration` is of.
+/// Returns the member that names the plugin in an entry without `configuration`.
 fn name_member(members: &Object) -> &'static str {
     if members.contains("id") { "id" } else { "type" }
 }

@@ -1,19 +1,19 @@
-//! Elements to try things with: what a data type may hold, the unusual ones first.
+//! Test elements for every data type, unusual ones first.
 
 use zarr_spec::data_type::Kind;
 use zarr_spec::{ArrayRepresentation, DataType, Elements, Mode};
 
 use crate::items;
 
-/// Elements of a whole array, in C order and native byte order.
+/// The elements of a whole array, in C order and native byte order.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
-    /// What is special about them.
+    /// The special property of the elements.
     pub(super) label: &'static str,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Several ways to fill an array. None for elements that nobody here knows how to make.
+/// Returns several ways to fill an array; nothing if the suite cannot generate elements of the type.
 pub(super) fn samples(array: &ArrayRepresentation) -> Vec<Sample> {
     let Some(count) = array.element_count() else { return Vec::new() };
     let data_type = &*array.data_type;
@@ -31,7 +31,7 @@ pub(super) fn samples(array: &ArrayRepresentation) -> Vec<Sample> {
     made.into_iter().filter_map(|(label, bytes)| settled(data_type, label, bytes)).collect()
 }
 
-/// Numbers of moderate size, which a lossy codec keeps its promises for.
+/// Returns numbers of moderate size, for which a lossy codec must meet its error bound.
 pub(super) fn moderate(array: &ArrayRepresentation) -> Option<Sample> {
     let count = array.element_count()?;
     let data_type = &*array.data_type;
@@ -40,7 +40,7 @@ pub(super) fn moderate(array: &ArrayRepresentation) -> Option<Sample> {
     settled(data_type, "numbers from 0 to 100", bytes)
 }
 
-/// Elements as the type has them, if the bytes are any.
+/// Settles the bytes, if they are elements of the type.
 fn settled(data_type: &dyn DataType, label: &'static str, mut bytes: Vec<u8>) -> Option<Sample> {
     data_type.settle(&mut bytes, Mode::Lenient).ok()?;
     data_type.check(&bytes).ok()?;
@@ -56,10 +56,10 @@ fn variable(data_type: &dyn DataType, count: usize) -> Vec<Sample> {
     if may_be.is_empty() {
         return Vec::new();
     }
-    vec![of("one element again and again", &|_| 0), of("elements of many lengths", &|number| number)]
+    vec![of("one repeated element", &|_| 0), of("elements of many lengths", &|number| number)]
 }
 
-/// Single elements of several sizes, if the type has any.
+/// Returns single elements of several sizes, if the type allows them.
 pub(crate) fn payloads(data_type: &dyn DataType) -> Vec<Vec<u8>> {
     if let Some(there) = data_type.optional() {
         let there = payloads(&**there).into_iter().map(|element| [&[1][..], &element].concat());
@@ -76,7 +76,7 @@ pub(crate) fn payloads(data_type: &dyn DataType) -> Vec<Vec<u8>> {
     elements.filter(|element| data_type.check(element).is_ok()).collect()
 }
 
-/// The payloads of `count` elements of variable size.
+/// Returns the payloads of `count` elements of variable size.
 pub(super) fn pieces(bytes: &[u8], count: usize) -> Vec<Vec<u8>> {
     let (offsets, payload) = bytes.split_at((count + 1) * 8);
     let ends: Vec<usize> = offsets
@@ -88,7 +88,7 @@ pub(super) fn pieces(bytes: &[u8], count: usize) -> Vec<Vec<u8>> {
     ends.windows(2).map(|pair| payload[pair[0]..pair[1]].to_vec()).collect()
 }
 
-/// `value(0)`, `value(1)` and so on, as numbers of a kind; bits where they are no numbers.
+/// Returns `value(0)`, `value(1)` and so on as numbers of a kind; as plain bits if the elements are not numbers.
 fn numbered(count: usize, size: usize, kind: Option<Kind>, value: impl Fn(u32) -> u32) -> Vec<u8> {
     let numbers = (0..count).map(|number| value(u32::try_from(number).unwrap_or(u32::MAX)));
     numbers.flat_map(|number| element(f64::from(number), u64::from(number), size, kind)).collect()
@@ -97,11 +97,11 @@ fn numbered(count: usize, size: usize, kind: Option<Kind>, value: impl Fn(u32) -
 fn element(float: f64, bits: u64, size: usize, kind: Option<Kind>) -> Vec<u8> {
     match (kind, size) {
         (Some(Kind::Float), 8) => float.to_ne_bytes().to_vec(),
-        #[expect(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+        #[expect(clippy::cast_possible_truncation, reason = "rounding is intended")]
         (Some(Kind::Float), 4) => (float as f32).to_ne_bytes().to_vec(),
         (Some(Kind::Float), 2) => half::f16::from_f64(float).to_ne_bytes().to_vec(),
         // The upper half of a binary32.
-        #[expect(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+        #[expect(clippy::cast_possible_truncation, reason = "rounding is intended")]
         (Some(Kind::BFloat), 2) => upper_half((float as f32).to_bits()),
         (Some(Kind::Complex), _) if size.is_multiple_of(2) => {
             let part = |float| element(float, bits, size / 2, Some(Kind::Float));
@@ -123,7 +123,7 @@ fn upper_half(bits: u32) -> Vec<u8> {
     u16::try_from(bits >> 16).unwrap_or_default().to_ne_bytes().to_vec()
 }
 
-/// The ends of the range and what lies beside them: NaNs with payloads, both zeros, infinities, subnormal numbers.
+/// Returns extreme values and their neighbors: NaNs with payloads, both zeros, infinities, subnormal numbers.
 fn extremes(count: usize, size: usize, kind: Option<Kind>) -> Vec<u8> {
     let patterns: Vec<Vec<u8>> = match (kind, size) {
         (Some(Kind::Float), 8) => [
@@ -171,7 +171,7 @@ fn extremes(count: usize, size: usize, kind: Option<Kind>) -> Vec<u8> {
     patterns.iter().cycle().take(count).flatten().copied().collect()
 }
 
-/// Xorshift: the same bytes in every run.
+/// Returns pseudorandom bytes (xorshift), the same in every run.
 pub(super) fn noise(size: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let words = std::iter::repeat_with(|| {
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(extremes[16..24], (-0.0_f64).to_ne_bytes());
     }
 
-    /// What a codec of booleans is tried with: another byte would come back as 1, through no fault of the codec.
+    /// Codecs of booleans get only these values: another byte would decode as 1, which is not the codec's fault.
     #[test]
     fn samples_of_booleans_are_zero_or_one() {
         let samples = samples(&array(&[10], types::BOOL));

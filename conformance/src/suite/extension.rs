@@ -1,4 +1,4 @@
-//! What every generic extension is held to.
+//! The rules for generic extensions.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ const RULES: &[RuleOf<ExtensionOnTrial>] = &[
         Rule {
             id: "extension-brings",
             level: Level::L1,
-            sentence: "An extension of an array has a name for each dimension or none at all, and an index of nodes has a \
-                       key.",
+            sentence: "An extension of an array provides either a name for each dimension or no names, and an index of nodes \
+                       has a valid key.",
             source: "`zarr_spec::extension::Extension`",
             since: "0.1",
         },
@@ -26,7 +26,7 @@ const RULES: &[RuleOf<ExtensionOnTrial>] = &[
         Rule {
             id: "extension-place",
             level: Level::L2,
-            sentence: "In another place, or an array of another shape, an extension is refused or brings what fits there.",
+            sentence: "In another place, or for an array of another shape, an extension is refused or provides only what fits there.",
             source: "`zarr_spec::extension::ExtensionPlace`",
             since: "0.1",
         },
@@ -52,7 +52,7 @@ impl Makes for dyn Extension {
     }
 }
 
-/// Where an example stands: what fits any shape is not about an array.
+/// Returns the place of an example. An example without a shape is not about an array.
 fn place_of(example: &Example) -> ExtensionPlace<'static> {
     match example.shape {
         [] => ExtensionPlace::EntryPoint,
@@ -77,7 +77,7 @@ impl ExtensionOnTrial {
     }
 }
 
-/// Whether what an extension brings fits where it stands.
+/// Checks that the parts of an extension fit its place.
 pub(super) fn fits(extension: &dyn Extension, place: ExtensionPlace<'_>) -> Result<(), String> {
     match (extension.dimension_names(), place) {
         (Some(names), ExtensionPlace::Array(shape)) if names.len() != shape.len() => {

@@ -1,4 +1,4 @@
-//! Plugins of all kinds and any bytes at all: see [`crate::fuzz`].
+//! Fuzz targets for plugins of all kinds; see [`crate::fuzz`].
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use super::{codec, data_type, extension};
 use crate::fuzz::{Aspect, Target, within};
 use crate::types::{COMPLEX128, UINT8, UINT16};
 
-/// Bytes that making something of a document may take.
+/// The memory limit for creating something from a document, in bytes.
 const MEMORY: usize = 64 << 20;
 
-/// The most bytes of a document.
+/// The maximum size of a document in bytes.
 const DOCUMENT_SIZE: usize = 1 << 16;
 
-/// All that is tried of the plugins in `registry`, or of those from `package`.
+/// Returns the targets of all plugins in `registry`, or of those from `package`.
 pub(crate) fn fuzz_targets(linked: &Registry, package: Option<&str>) -> Vec<Target> {
     let registry = with_stand_ins(linked);
     let mut targets = Vec::new();
@@ -95,24 +95,24 @@ fn extensions(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec
     }
 }
 
-/// Whether a plugin is wanted.
+/// Checks whether the plugin is from `package`.
 pub(super) fn is_of<K: Kind + ?Sized>(plugin: Plugin<K>, package: Option<&str>) -> bool {
     package.is_none_or(|package| plugin.origin.package == package)
 }
 
-/// One of `all`, as a byte of the input says.
+/// Returns the element of `all` that a byte of the input selects.
 pub(super) fn chosen<T>(all: &[T], byte: u8) -> Option<&T> {
     all.get(usize::from(byte).checked_rem(all.len())?)
 }
 
-/// The JSON that an input holds.
+/// Parses the JSON of an input.
 pub(super) fn document(text: &[u8]) -> Option<Value> {
     let limits = zarr_json::Limits { bytes: DOCUMENT_SIZE, ..zarr_json::Limits::default() };
     let options = zarr_json::ParseOptions { limits, ..zarr_json::ParseOptions::default() };
     zarr_json::parse(text, &options).ok().map(|parsed| parsed.value)
 }
 
-/// What the plugin is called first, whatever the format.
+/// Returns the main identifier of the plugin, for any format.
 pub(super) fn name_of<K: Kind + ?Sized>(plugin: &Plugin<K>) -> &'static str {
     plugin.identifiers.any()
 }
@@ -126,12 +126,12 @@ fn all<'p, K: Kind + ?Sized>(
     wanted.map(|plugin| Arc::new(Tried { plugin: *plugin, registry: Arc::clone(registry) })).collect()
 }
 
-/// The example itself.
+/// Returns the document of the example.
 fn own(example: &Example) -> String {
     example.document.to_owned()
 }
 
-/// JSON in the place of each example.
+/// Adds targets that replace the document of each example with the JSON of the input.
 pub(super) fn configurations<K: Kind + ?Sized>(
     plugin: &Arc<Tried<K>>,
     targets: &mut Vec<Target>,
@@ -158,7 +158,7 @@ fn label<K: Kind + ?Sized>(what: &str, plugin: &Plugin<K>, example: &Example) ->
     format!("{what} {} `{}`: {} in {}", K::POINT, name_of(plugin), example.document, example.format)
 }
 
-/// Layouts that compute something are codecs; any may be refused its configuration.
+/// Layouts that compute something are tested as codecs. The plugin may refuse any configuration.
 fn layout(plugin: &Arc<Tried<MemoryLayout>>, targets: &mut Vec<Target>) {
     configurations(plugin, targets, own, |plugin, example, entry| {
         let reading = Reading::new(Mode::Lenient);
@@ -168,7 +168,7 @@ fn layout(plugin: &Arc<Tried<MemoryLayout>>, targets: &mut Vec<Target>) {
         if let Ok(Codec::Permutation(order)) = made {
             let mut sorted = order.clone();
             sorted.sort_unstable();
-            assert!(sorted.into_iter().eq(0..rank), "{entry}: {order:?} is no permutation");
+            assert!(sorted.into_iter().eq(0..rank), "{entry}: {order:?} is not a permutation");
         }
     });
     for example in plugin.examples() {
@@ -207,16 +207,16 @@ fn grid(
     }
 }
 
-/// Whether chunks at both ends of a dimension follow one another, hold their elements, and have keys of their own.
+/// Checks that chunks at both ends of a dimension are contiguous, contain their elements and have unique keys.
 fn check_dimension(grid: &dyn ChunkGrid, dimension: usize, length: u64, entry: &Value) {
     let chunks = grid.grid_shape()[dimension];
     let longest = grid.largest_chunk()[dimension];
     assert_eq!(chunks == 0, length == 0, "{entry}: {chunks} chunks of {length} elements");
-    assert!(grid.chunk_range(dimension, chunks).is_err(), "{entry}: chunk {chunks} of as many");
-    assert!(grid.chunk_of(dimension, length).is_err(), "{entry}: element {length} of as many");
+    assert!(grid.chunk_range(dimension, chunks).is_err(), "{entry}: chunk {chunks} should be out of bounds");
+    assert!(grid.chunk_of(dimension, length).is_err(), "{entry}: element {length} should be out of bounds");
     let numbers = [0, 1, chunks / 2, chunks.saturating_sub(2), chunks.saturating_sub(1)];
     for chunk in numbers.into_iter().filter(|chunk| *chunk < chunks) {
-        // The last chunk may end where numbers do.
+        // The last chunk may end past the maximum of `u64`.
         let Ok(range) = grid.chunk_range(dimension, chunk) else { continue };
         let whole = (range.end - range.start).checked_add(grid.before_array(dimension, chunk));
         assert!(range.start < range.end && range.start < length, "{entry}: chunk {chunk} is {range:?}");
@@ -229,17 +229,20 @@ fn check_dimension(grid: &dyn ChunkGrid, dimension: usize, length: u64, entry: &
         if let Some(before) = chunk.checked_sub(1)
             && let Ok(before) = grid.chunk_range(dimension, before)
         {
-            assert_eq!(before.end, range.start, "{entry}: chunk {chunk} and the one before");
+            assert_eq!(
+                before.end, range.start,
+                "{entry}: chunk {chunk} does not start at the end of the previous one"
+            );
         }
         let back = grid.key_index(dimension, chunk).and_then(|index| grid.chunk_of_key(dimension, index));
         assert!(
             matches!(back, Ok(Some(back)) if back == chunk),
-            "{entry}: chunk {chunk} by its key is {back:?}"
+            "{entry}: the key index of chunk {chunk} maps to {back:?}"
         );
     }
 }
 
-/// Text in the place of keys: a byte says how many dimensions there are.
+/// Adds targets that decode text as keys. The first byte selects the number of dimensions.
 fn chunk_keys(plugin: &Arc<Tried<dyn zarr_spec::key_encoding::ChunkKeyEncoding>>, targets: &mut Vec<Target>) {
     for (example, encoding) in plugin.made(|creation| (plugin.plugin.create)(creation)) {
         let seeds = Arc::clone(&encoding);
@@ -254,7 +257,11 @@ fn chunk_keys(plugin: &Arc<Tried<dyn zarr_spec::key_encoding::ChunkKeyEncoding>>
                 if let Some(chunk) = decoded.unwrap_or_else(|error| panic!("{encoding:?}: {text:?}: {error}"))
                 {
                     assert_eq!(chunk.len(), rank, "{encoding:?}: {text:?}");
-                    assert_eq!(chunk_and_back(&*encoding, &chunk), text, "{encoding:?}: another key");
+                    assert_eq!(
+                        chunk_and_back(&*encoding, &chunk),
+                        text,
+                        "{encoding:?}: the chunk has another key"
+                    );
                 }
             }),
             seeds: Box::new(move || {
@@ -270,20 +277,20 @@ fn chunk_keys(plugin: &Arc<Tried<dyn zarr_spec::key_encoding::ChunkKeyEncoding>>
     }
 }
 
-/// The key of a chunk, which stands for it and nothing else.
+/// Returns the key of a chunk, and checks that it decodes to that chunk.
 fn chunk_and_back(encoding: &dyn ChunkKeyEncoding, chunk: &[u64]) -> String {
     let mut key = String::new();
     encoding.encode(chunk, &mut key);
-    assert!(Key::new(format!("array/{key}")).is_ok(), "{encoding:?}: {key:?} is no key");
+    assert!(Key::new(format!("array/{key}")).is_ok(), "{encoding:?}: {key:?} is not a valid key");
     let again = encoding.decode(&key, chunk.len());
     assert!(
         matches!(&again, Ok(Some(again)) if again == chunk),
-        "{encoding:?}: {key:?} of {chunk:?} is {again:?}"
+        "{encoding:?}: the key {key:?} of {chunk:?} decodes to {again:?}"
     );
     key
 }
 
-/// Documents as bytes.
+/// Adds targets that decode bytes as documents.
 fn metadata(
     plugin: &Arc<Tried<dyn zarr_spec::metadata_encoding::MetadataEncoding>>,
     targets: &mut Vec<Target>,
@@ -304,19 +311,21 @@ fn metadata(
     }
 }
 
-/// What is read is written and read again, and the same.
+/// Checks that a decoded document can be encoded, and decodes to the same document again.
 fn document_and_back(encoding: &dyn MetadataEncoding, bytes: &[u8]) {
     let reading = || Reading::new(Mode::Lenient).with_document_size(DOCUMENT_SIZE);
     let Ok(document) = encoding.decode(bytes, &reading()) else { return };
     let written = match encoding.encode(&document) {
         Ok(written) => written,
-        // Bare `NaN` is read where it may stand, and never written.
+        // Bare `NaN` may be readable, but is never written.
         Err(_) if document.find_non_finite().is_some() => return,
         Err(error) => panic!("{document} cannot be written: {error}"),
     };
     let again = encoding.decode(&written, &Reading::new(Mode::Strict));
     match again {
-        Ok(again) => assert_eq!(again.to_string(), document.to_string(), "another document came back"),
-        Err(error) => panic!("{document} is written, and not read again: {error}"),
+        Ok(again) => {
+            assert_eq!(again.to_string(), document.to_string(), "the encoded document decodes differently")
+        }
+        Err(error) => panic!("{document} cannot be decoded after encoding: {error}"),
     }
 }

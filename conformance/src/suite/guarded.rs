@@ -1,4 +1,4 @@
-//! Buffers next to a page that no code may access, so that a byte too many is a crash and not luck.
+//! Buffers next to an inaccessible page, so that every access past the end causes a crash.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,14 +7,14 @@ use zarr_spec::{CodecError, Output};
 
 use super::attempt::{Placement, placement};
 
-/// Bytes that a codec reads, placed as the current attempt asks for.
+/// The input of a codec, placed as the current attempt requires.
 pub(super) enum Input<'a> {
     Borrowed(&'a [u8]),
     Guarded(Guarded),
 }
 
 impl<'a> Input<'a> {
-    /// A copy of `bytes` next to a guard page, or `bytes`.
+    /// Returns a copy of `bytes` next to a guard page, or `bytes` itself.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         match Guarded::new(bytes.len(), placement()) {
             Some(mut guarded) => {
@@ -37,14 +37,14 @@ impl Deref for Input<'_> {
     }
 }
 
-/// Memory that a codec writes to, filled with `0xa5` and placed as the current attempt asks for.
+/// Memory for the output of a codec, filled with `0xa5` and placed as the current attempt requires.
 pub(super) enum Memory {
     Allocated(Vec<u8>),
     Guarded(Guarded),
 }
 
 impl Memory {
-    /// `size` bytes, and `more` after them where no guard page follows.
+    /// Returns `size` bytes, followed by `more` bytes unless there is a guard page.
     pub(super) fn of(size: usize, more: usize) -> Self {
         let Some(mut guarded) = Guarded::new(size, placement()) else {
             return Self::Allocated(vec![0xa5; size + more]);
@@ -74,7 +74,8 @@ impl DerefMut for Memory {
     }
 }
 
-/// Runs `write` with an output for at most `limit` bytes, placed as the current attempt asks for; returns what it wrote.
+/// Runs `write` with an output of at most `limit` bytes, placed as the current attempt requires, and returns the
+/// written bytes.
 pub(super) fn written(
     limit: usize,
     write: impl FnOnce(&mut Output<'_>) -> Result<(), CodecError>,
@@ -90,7 +91,7 @@ pub(super) fn written(
     Ok(output.written().to_vec())
 }
 
-/// Memory that grows by just the bytes that a codec asks for.
+/// Memory that grows to the exact size that a codec asks for, or doubles.
 #[derive(Debug)]
 struct Growing {
     memory: Guarded,
@@ -107,7 +108,7 @@ impl LentMemory for Growing {
     }
 
     fn grow(&mut self, size: usize) -> bool {
-        // Doubled, as a buffer of the engine is, so that small pieces stay cheap.
+        // As in a buffer of the engine, doubling keeps small pieces cheap.
         let size = size.max((self.bytes().len() * 2).min(self.limit));
         let Some(mut larger) = Guarded::new(size, self.memory.placement) else { return false };
         let old = self.memory.bytes();
@@ -120,27 +121,28 @@ impl LentMemory for Growing {
 pub(super) use pages::Guarded;
 
 #[cfg(unix)]
-#[expect(unsafe_code, reason = "pages are mapped and protected by calls of the system")]
+#[expect(unsafe_code, reason = "system calls map and protect the pages")]
 mod pages {
     use std::ptr;
     use std::slice;
 
     use super::Placement;
 
-    /// Zeroed bytes with a page before and a page after them that no code may access.
+    /// Zeroed bytes between two inaccessible pages.
     #[derive(Debug)]
     pub(in crate::suite) struct Guarded {
-        /// The first page that no code may access.
+        /// The start of the mapping, which is the first inaccessible page.
         mapping: *mut u8,
         mapping_size: usize,
-        /// Where the bytes begin in the mapping.
+        /// The offset of the bytes in the mapping.
         start: usize,
         size: usize,
         pub(super) placement: Placement,
     }
 
     impl Guarded {
-        /// `size` bytes at that place; `None` if no guard is asked for, or the system has no memory.
+        /// Allocates `size` bytes with this placement. Returns `None` if the placement has no guard page or the
+        /// system has no memory.
         pub(in crate::suite) fn new(size: usize, placement: Placement) -> Option<Self> {
             if placement == Placement::Anywhere {
                 return None;
@@ -179,7 +181,7 @@ mod pages {
             .filter(|size| size.is_power_of_two())
     }
 
-    /// Maps `size` bytes; those from `page` on, `inner` of them, can be read and written.
+    /// Maps `size` bytes, of which the `inner` bytes from `page` on can be read and written.
     fn mapped(size: usize, page: usize, inner: usize) -> Option<*mut u8> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping at a place that the system chooses touches no other memory.
@@ -200,7 +202,7 @@ mod pages {
     }
 }
 
-/// Systems without these calls have no guard pages.
+/// A replacement for systems without these calls, which have no guard pages.
 #[cfg(not(unix))]
 mod pages {
     use super::Placement;
@@ -232,7 +234,7 @@ mod tests {
     use crate::suite::attempt::Attempt;
 
     #[test]
-    fn guarded_bytes_lie_at_the_page_that_is_asked_for() {
+    fn guarded_bytes_touch_the_requested_page() {
         for size in [0, 1, 4095, 4096, 4097, 1 << 20] {
             for placement in [Placement::BeforeGuard, Placement::AfterGuard] {
                 let mut guarded = Guarded::new(size, placement).unwrap();
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_next_to_a_guard_page_holds_what_is_written_piece_by_piece() {
+    fn an_output_next_to_a_guard_page_holds_all_written_pieces() {
         for placement in [Placement::Anywhere, Placement::BeforeGuard, Placement::AfterGuard] {
             let attempt = Attempt { placement, ..Attempt::default() };
             let all = attempt.run(|| {

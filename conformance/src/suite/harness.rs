@@ -1,4 +1,4 @@
-//! Suites as tests of a crate: one trial per rule, which `cargo test` and other runners list and choose from.
+//! Suites as tests of a crate: one trial per rule, which `cargo test` and other runners can list and select.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use super::worker::{is_worker, serve};
 use super::workers::{Listed, WorkerOptions, Workers};
 use super::{Again, Level, Outcome, Report, Subject, Suite, VERSION, Verdict, suites_of};
 
-/// Holds the plugins of the crates that are named to their suites. This is all that a test file has to say:
+/// Tests the plugins of the given crates with their suites. A test file needs only this line:
 ///
 /// ```text
 /// zarr_conformance::conformance_tests!(zarr_codec_gzip);
@@ -31,27 +31,27 @@ use super::{Again, Level, Outcome, Report, Subject, Suite, VERSION, Verdict, sui
 /// harness = false
 /// ```
 ///
-/// A crate that brings the plugins of others along says `conformance_tests!(all of my_collection)`: then every linked plugin
-/// is held to its suite, whatever crate it comes from.
+/// A crate that collects the plugins of other crates uses `conformance_tests!(all of my_collection)`, which tests
+/// every linked plugin, from any crate.
 ///
-/// Bytes from elsewhere that a codec has to read are a list of [`Fixture`]s: `conformance_tests!(my_codec; fixtures: FIXTURES)`.
-/// Codecs that other programs have under the same name are held to bytes of those in any case.
+/// A list of [`Fixture`]s adds bytes that a codec must decode: `conformance_tests!(my_codec; fixtures: FIXTURES)`.
+/// The suite always includes its own fixtures for codecs with names that other programs also use.
 ///
 /// [`Fixture`]: crate::suite::Fixture
 ///
-/// Where the environment variable `ZARR_CONFORMANCE_REPORT` names a file, a report is written to it: a page (`.html`), JSON
-/// (`.json`), JUnit's XML (`.xml`), or text. A relative path begins in the folder of the crate.
+/// If the environment variable `ZARR_CONFORMANCE_REPORT` names a file, a report is written to it: an HTML page
+/// (`.html`), JSON (`.json`), JUnit XML (`.xml`), or text. A relative path is relative to the folder of the crate.
 ///
-/// Rules are checked in other processes of the same program, so that an abort, a stack overflow or an endless loop fails the
-/// rule that it happens in, and the other rules are still checked. These environment variables change that:
+/// Rules run in other processes of the same program. An abort, a stack overflow or an endless loop therefore fails
+/// only the rule that causes it. These environment variables change the behavior:
 ///
 /// | variable | effect |
 /// |---|---|
-/// | `ZARR_CONFORMANCE_TIME_LIMIT` | seconds that one rule may take; 240 if it is not set |
+/// | `ZARR_CONFORMANCE_TIME_LIMIT` | maximum seconds per rule; 240 by default |
 /// | `ZARR_CONFORMANCE_THOROUGH` | if set, codecs are checked twice, with buffers that end at a guard page and that start after one, and with large chunks of every example |
-/// | `ZARR_CONFORMANCE_IN_PROCESS` | if set, rules are checked in the process of the test, for a debugger |
+/// | `ZARR_CONFORMANCE_IN_PROCESS` | if set, rules run in the process of the test, for a debugger |
 ///
-/// Tests with `#[test]` belong in another file: in this one nobody would run them, so that they are refused.
+/// Functions with `#[test]` belong in another file. In this file they would never run, so they are refused.
 #[macro_export]
 macro_rules! conformance_tests {
     (all of $($plugin:ident),+ $(,)?) => {
@@ -73,15 +73,16 @@ macro_rules! conformance_tests {
             $crate::suite::run_linked($package, $fixtures, env!("CARGO_MANIFEST_DIR"), file!())
         }
 
-        /// Only built where the manifest lacks `harness = false`, and then nothing else is run.
+        /// Built only if the manifest lacks `harness = false`; nothing else runs in that case.
         #[test]
         fn the_manifest_says_that_this_test_has_no_harness() {
-            panic!("the conformance tests have not run: `[[test]]` of this file needs `harness = false`");
+            panic!("the conformance tests did not run: `[[test]]` of this file needs `harness = false`");
         }
     };
 }
 
-/// The suites of the linked plugins that come from `package`, or of all, as tests. [`conformance_tests!`] calls it.
+/// Runs the suites of the linked plugins from `package`, or of all plugins, as tests. [`conformance_tests!`] calls
+/// it.
 ///
 /// [`conformance_tests!`]: crate::conformance_tests
 pub fn run_linked(
@@ -100,7 +101,7 @@ pub fn run_linked(
     let arguments = Arguments::from_args();
     let collected = Collected::default();
     let mut subjects = Vec::new();
-    let mut tests = vec![Test::test("every test of this file is run", {
+    let mut tests = vec![Test::test("every test in this file runs", {
         let file =
             Path::new(manifest_folder).join("tests").join(Path::new(file).file_name().unwrap_or_default());
         move || no_other_tests(&file)
@@ -128,7 +129,7 @@ pub fn run_linked(
         }
         Err(error) => {
             let what = error.to_string();
-            tests.push(Test::test("identifiers are not taken", move || Err(Failed::from(what))));
+            tests.push(Test::test("identifiers are unique", move || Err(Failed::from(what))));
         }
     }
     let status = libtest_mimic::run(&arguments, tests).exit_code();
@@ -140,7 +141,7 @@ pub fn run_linked(
     status
 }
 
-/// What this process does if it was started to check rules.
+/// Runs this process as a worker that checks rules.
 fn work(package: Option<&str>, fixtures: &'static [Fixture]) -> ExitCode {
     let suites = linked(package, fixtures).map_err(|error| error.to_string()).map(|mut suites| {
         isolate(&mut suites);
@@ -161,7 +162,7 @@ fn isolate(suites: &mut [Suite]) {
     }
 }
 
-/// Processes that check rules; none if the environment or the system asks for this one.
+/// Returns the worker processes, or none if the environment or the system requires checking rules in this process.
 fn workers() -> Result<Option<Arc<Workers>>, String> {
     if !cfg!(unix) || env::var_os(IN_PROCESS).is_some() {
         return Ok(None);
@@ -169,26 +170,26 @@ fn workers() -> Result<Option<Arc<Workers>>, String> {
     let mut options = WorkerOptions { is_thorough: env::var_os(THOROUGH).is_some(), ..Default::default() };
     if let Some(seconds) = env::var_os(TIME_LIMIT) {
         let parsed = seconds.to_str().and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
-        let what = || format!("{TIME_LIMIT} is {seconds:?}; expected a number of seconds from 1 on");
+        let what = || format!("{TIME_LIMIT} is {seconds:?}; expected a number of seconds, at least 1");
         options.time = Duration::from_secs(parsed.ok_or_else(what)?);
     }
     let again = Again::with(&[]).map_err(|error| error.to_string())?;
     Ok(Some(Arc::new(Workers::new(again, options))))
 }
 
-/// Set to check all rules in the process of the test, for a debugger.
+/// If set, all rules are checked in the process of the test, for a debugger.
 const IN_PROCESS: &str = "ZARR_CONFORMANCE_IN_PROCESS";
 
-/// Set to check codecs next to guard pages and with more large chunks.
+/// If set, codecs are checked with guard pages and more large chunks.
 const THOROUGH: &str = "ZARR_CONFORMANCE_THOROUGH";
 
-/// How many seconds a rule may take.
+/// The maximum number of seconds per rule.
 const TIME_LIMIT: &str = "ZARR_CONFORMANCE_TIME_LIMIT";
 
-/// Names the file that a report is written to.
+/// The file for the report.
 const REPORT: &str = "ZARR_CONFORMANCE_REPORT";
 
-/// What became of the rules that were looked at, by the place of their suite and their own place in that.
+/// The outcomes of the rules that ran, by the index of the suite and the index of the rule in it.
 #[derive(Debug, Clone, Default)]
 struct Collected(Arc<Mutex<BTreeMap<(usize, usize), Outcome>>>);
 
@@ -198,7 +199,7 @@ impl Collected {
         all.insert((suite, trial), outcome);
     }
 
-    /// Of those subjects that were looked at: the command line may choose.
+    /// Returns the report about the subjects that ran, since the command line may select some.
     fn report(&self, subjects: &[Subject]) -> Report {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let outcomes = |suite: usize| -> Vec<Outcome> {
@@ -225,11 +226,11 @@ fn write_to(file: &Path, report: &Report) -> io::Result<()> {
     fs::write(file, text)
 }
 
-/// What the plugins that are linked from `package`, or all, come to, up to `level`.
+/// Returns the report about the plugins linked from `package`, or about all plugins, up to `level`.
 ///
 /// # Errors
 ///
-/// Two plugins with one identifier.
+/// If two plugins have the same identifier.
 pub fn report_of_linked(package: Option<&str>, level: Level) -> Result<Report, DuplicateIdentifier> {
     Ok(Report::of(&linked(package, &[])?, level))
 }
@@ -279,14 +280,13 @@ fn tests_of(
     })
 }
 
-/// A `#[test]` in a file without a harness is compiled to nothing.
+/// Checks that the file has no `#[test]` functions, which are compiled to nothing in a file without a harness.
 fn no_other_tests(file: &Path) -> Result<(), Failed> {
     let source = fs::read_to_string(file)
         .map_err(|error| Failed::from(format!("`{}` cannot be read: {error}", file.display())))?;
     let Some(line) = source.lines().position(|line| line.trim_start().starts_with("#[test]")) else {
         return Ok(());
     };
-    let what =
-        format!("{}:{}: this test is never run; it belongs in a file of its own", file.display(), line + 1);
+    let what = format!("{}:{}: this test never runs; move it to another file", file.display(), line + 1);
     Err(what.into())
 }

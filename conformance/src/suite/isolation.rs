@@ -1,17 +1,22 @@
-//! Hostile input in a process of its own, whose address space is limited.
+//! Hostile input in a separate process with limited address space.
 //!
-//! [`CountingAllocator`](super::CountingAllocator) sees what Rust code asks for on the thread that decodes. Libraries in other
-//! languages have allocators of their own, and other threads have other counts. So the program is started once more for each
-//! codec; that process creates the codec, decodes what is valid once (so that whatever a library sets up is there), and has
-//! its address space limited to what it has then, what a chunk may take, and [`ROOM`]. Under that limit it decodes hostile
-//! input: a codec that trusts a size and gets no memory ends the process, or says that there is none. The latter looks like
-//! any error; so it all is decoded again under a limit that is [`FURTHER`] away, and the address space must not have grown
-//! past the first one. Both are needed: the first keeps the machine safe from what is touched, the second sees what was only
-//! asked for.
+//! [`CountingAllocator`](super::CountingAllocator) counts only the allocations of Rust code on the decoding thread.
+//! Libraries in other languages have their own allocators, and other threads have other counts. Therefore the program
+//! starts another process of itself for each codec.
 //!
-//! Addresses are not memory: a thread of a library takes 8 MiB of them for its stack, and glibc's allocator 64 MiB for each
-//! thread that allocates. The latter is turned off in that process (`MALLOC_ARENA_MAX`), the former is [`STACK`]. A process of
-//! ours begins with 26 to 46 MB of addresses, and hostile input takes none of our codecs past what valid input took.
+//! That process creates the codec and decodes valid input once, so that libraries complete their setup. It then
+//! limits its address space to the current size, plus the size that a chunk may need, plus [`ROOM`]. Under that limit
+//! it decodes hostile input. A codec that trusts a size and gets no memory either ends the process or returns an
+//! error.
+//!
+//! Such an error looks like any other. Therefore the process decodes all input again under a limit that is larger by
+//! [`FURTHER`], and the address space must not grow past the first limit. Both passes are necessary: the first
+//! protects the machine from memory that is used, the second detects memory that is only reserved.
+//!
+//! Address space is not memory: a library's thread reserves 8 MiB for its stack, and glibc's allocator 64 MiB for
+//! each thread that allocates. The process disables the latter (`MALLOC_ARENA_MAX`), and [`STACK`] accounts for the
+//! former. Our processes start with 26 to 46 MB of address space, and with our codecs hostile input never needs more
+//! than valid input does.
 
 use std::env;
 use std::fs;
@@ -29,27 +34,28 @@ use super::tried::{Tried, with_stand_ins};
 use super::{Cases, Subject, Suite};
 use crate::child::{Ended, ended, is_out_of_memory};
 
-/// The rule that input in a process of its own belongs to.
+/// The rule that includes hostile input in a separate process.
 const RULE: &str = "codec-allocation";
 
-/// Names the codec that a process is started for.
+/// The name of the codec that a process is started for.
 const VARIABLE: &str = "ZARR_CONFORMANCE_HOSTILE_INPUT_FOR";
 
-/// Address space beside what is allocated: what an allocator asks for ahead, code that is loaded at its first use.
+/// The address space in addition to allocated memory, in bytes: for memory that allocators request in advance, and
+/// for code that is loaded at its first use.
 const ROOM: u64 = 64 << 20;
 
-/// The stack of a thread that a library starts: one for each processor.
+/// The stack of a library's thread, in bytes; one thread per processor is allowed.
 const STACK: u64 = 8 << 20;
 
-/// How far away the second limit is: sizes that have four bytes.
+/// The distance of the second limit in bytes, which covers all sizes of four bytes.
 const FURTHER: u64 = 5 << 30;
 
-/// For all hostile input of one codec. It takes a second at most.
+/// The time limit for all hostile input of one codec, which takes at most a second.
 const TIME: Duration = Duration::from_secs(120);
 
-/// How this program is started again with the same plugins, for what may end a process.
+/// The command that starts this program again with the same plugins, for operations that may end the process.
 ///
-/// A program that uses it calls [`Again::serve`] before anything else, if [`Again::is_asked_for`].
+/// A program that uses it must call [`Again::serve`] before anything else if [`Again::is_asked_for`] returns true.
 #[derive(Debug, Clone)]
 pub struct Again {
     program: PathBuf,
@@ -57,40 +63,41 @@ pub struct Again {
 }
 
 impl Again {
-    /// This program with other arguments: those that make it come to [`Again::serve`].
+    /// Returns this program with other arguments, which must make it call [`Again::serve`].
     ///
     /// # Errors
     ///
-    /// Where the system does not say what program this is.
+    /// If the system does not report the path of this program.
     pub fn with(arguments: &[&str]) -> io::Result<Self> {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Ok(Self { program: env::current_exe()?, arguments })
     }
 
-    /// Starts this program with those arguments.
+    /// Returns the command that starts the program with those arguments.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         command
     }
 
-    /// Whether this process was started to decode hostile input.
+    /// Checks whether this process was started to decode hostile input.
     #[must_use]
     pub fn is_asked_for() -> bool {
         env::var_os(VARIABLE).is_some()
     }
 
-    /// Decodes hostile input with the codec from `registry` that this process was started for. The program then ends.
+    /// Decodes hostile input with the codec from `registry` that this process was started for. The program ends after
+    /// that.
     ///
     /// # Errors
     ///
-    /// Why that cannot be done. The process that started this one has been told.
+    /// The reason for which this is not possible. The parent process has also received it.
     pub fn serve(registry: &Registry) -> Result<(), String> {
         let name = env::var(VARIABLE).unwrap_or_default();
         decode_all(registry, &name).inspect_err(|reason| tell(&Line::Not(reason.clone())))
     }
 
-    /// Also lets the codecs among `suites` decode hostile input in processes of their own.
+    /// Adds hostile input in separate processes to the suites of codecs.
     pub fn isolate(&self, suites: &mut [Suite]) {
         for suite in suites.iter_mut().filter(|suite| suite.subject.point == ExtensionPoint::Codec) {
             let again = self.clone();
@@ -103,19 +110,19 @@ impl Again {
         }
     }
 
-    /// Starts the process and notes what came of it.
+    /// Runs the process and records the results.
     fn hold(&self, name: &str, cases: &mut Cases) {
         if let Err(reason) = self.held(name, cases) {
             cases.lack(reason);
         }
     }
 
-    /// The error is why the rule cannot be looked at here.
+    /// Returns an error if the rule cannot be checked on this machine.
     fn held(&self, name: &str, cases: &mut Cases) -> Result<(), String> {
         if !cfg!(target_os = "linux") {
-            return Err("address space is limited on Linux alone".to_owned());
+            return Err("address space can be limited only on Linux".to_owned());
         }
-        let failed = |error: io::Error| format!("a process of its own: {error}");
+        let failed = |error: io::Error| format!("a separate process: {error}");
         let folder = tempfile::tempdir().map_err(failed)?;
         let said = folder.path().join("said");
         let complaints = folder.path().join("complaints");
@@ -132,18 +139,18 @@ impl Again {
     }
 }
 
-/// What such a process says, a line each, behind a mark that tells it from what a library may print.
+/// A line that the process prints, after a mark that distinguishes it from the output of libraries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Line {
-    /// What is decoded now.
+    /// The current operation.
     At(String),
-    /// A use of the codec that went well.
+    /// A use of the codec that passed.
     Well(String),
-    /// A use that did not, and what happened.
+    /// A use that failed, and the problem.
     Bad(String, String),
-    /// Why nothing is decoded.
+    /// The reason for which nothing is decoded.
     Not(String),
-    /// The end of it all.
+    /// The end of the output.
     End,
 }
 
@@ -151,7 +158,7 @@ const MARK: &str = "zarr-conformance\t";
 
 impl Line {
     fn parse(line: &str) -> Option<Self> {
-        // A library may print without a line end before it.
+        // A library may print before it without ending the line.
         let (_, line) = line.split_once(MARK)?;
         let mut parts = line.split('\t');
         let mut next = || parts.next().unwrap_or_default().to_owned();
@@ -175,35 +182,35 @@ fn tell(line: &Line) {
         Line::Not(reason) => format!("not\t{}", one_line(reason)),
         Line::End => "end".to_owned(),
     };
-    // Nobody is left to tell where this fails; that the end is missing is noticed.
+    // A failed write cannot be reported, but the parent process notices that the end is missing.
     let mut out = io::stdout().lock();
     let _told = writeln!(out, "{MARK}{text}").and_then(|()| out.flush());
 }
 
-/// What a process said and how it ended, as cases of the rule.
+/// Converts the output and the end of a process to cases of the rule.
 fn note(said: &str, complaints: &str, ended: Ended, cases: &mut Cases) -> Result<(), String> {
-    let mut at = "before anything was decoded".to_owned();
+    let mut at = "before the first input".to_owned();
     let mut has_ended = false;
     for line in said.lines().filter_map(Line::parse) {
         match line {
             Line::At(case) => at = case,
-            Line::Well(case) => cases.check(format!("{case}, in a process of its own"), Ok(())),
-            Line::Bad(case, what) => cases.check(format!("{case}, in a process of its own"), Err(what)),
+            Line::Well(case) => cases.check(format!("{case}, in a separate process"), Ok(())),
+            Line::Bad(case, what) => cases.check(format!("{case}, in a separate process"), Err(what)),
             Line::Not(reason) => return Err(reason),
             Line::End => has_ended = true,
         }
     }
     let why = complaints.lines().find(|line| is_out_of_memory(line));
     let last = || complaints.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let why = why.or_else(last).unwrap_or("it said nothing");
+    let why = why.or_else(last).unwrap_or("it printed no error");
     let what = match ended {
-        Ended::Late => format!("the process did not end in {} seconds", TIME.as_secs()),
+        Ended::Late => format!("the process did not end within {} seconds", TIME.as_secs()),
         Ended::Signal(signal) => format!("signal {signal} ended the process: {why}"),
         Ended::Status(status) => format!("the process ended with status {status}: {why}"),
         Ended::Well if has_ended => return Ok(()),
         Ended::Well => format!("the process ended early: {why}"),
     };
-    cases.check(format!("{at}, in a process of its own"), Err(what));
+    cases.check(format!("{at}, in a separate process"), Err(what));
     Ok(())
 }
 
@@ -212,7 +219,7 @@ fn decode_all(registry: &Registry, name: &str) -> Result<(), String> {
     let plugin: CodecPlugin = *all
         .iter()
         .find(|&plugin| Subject::of(plugin).name == name)
-        .ok_or_else(|| format!("the process that was started has no codec `{name}`"))?;
+        .ok_or_else(|| format!("the separate process does not have codec `{name}`"))?;
     let tried = Tried { plugin, registry: with_stand_ins(registry) };
     let threads = available_parallelism().map_or(1, |count| count.get() as u64);
     let room = ROOM + STACK * threads;
@@ -243,7 +250,7 @@ fn decode(hostile: &Hostile<'_>) {
     }
 }
 
-/// Decodes all again; the first input for which the address space grew by more than is allowed.
+/// Decodes all inputs again. Returns the first input for which the address space grows by more than is allowed.
 fn grown(hostile: &Hostile<'_>, allowed: u64) -> Result<Option<String>, String> {
     for input in hostile.inputs() {
         let (_, before) = address_space()?;
@@ -252,31 +259,31 @@ fn grown(hostile: &Hostile<'_>, allowed: u64) -> Result<Option<String>, String> 
         let (_, after) = address_space()?;
         let more = after.saturating_sub(before);
         if more > allowed {
-            return Ok(Some(format!("{more} bytes of address space for {input}, and {allowed} are allowed")));
+            return Ok(Some(format!("{input} needs {more} bytes of address space, the limit is {allowed}")));
         }
     }
     Ok(None)
 }
 
-/// As [`grown`], behind a limit that nothing declares.
+/// Decodes all inputs as [`grown`] does, but without a declared size.
 fn grown_undeclared(hostile: &Hostile<'_>, room: u64) -> Result<Option<String>, String> {
     for input in hostile.undeclared_inputs() {
         let (_, before) = address_space()?;
-        tell(&Line::At(format!("{hostile}, {input}, where nothing declares a size")));
+        tell(&Line::At(format!("{hostile}, {input}, without a declared size")));
         let written = hostile.decode_undeclared(input);
         let (_, after) = address_space()?;
         let more = after.saturating_sub(before);
         let allowed = room.saturating_add(hostile.allowed_undeclared(input, written) as u64);
         if more > allowed {
             return Ok(Some(format!(
-                "{more} bytes of address space for {input} where nothing declares a size, and {allowed} are allowed"
+                "{input} without a declared size needs {more} bytes of address space, the limit is {allowed}"
             )));
         }
     }
     Ok(None)
 }
 
-/// Bytes of address space that this process has, and the most that it ever had.
+/// Returns the current and the maximum address space of this process in bytes.
 pub(super) fn address_space() -> Result<(u64, u64), String> {
     let status =
         fs::read_to_string("/proc/self/status").map_err(|error| format!("/proc/self/status: {error}"))?;
@@ -286,15 +293,15 @@ pub(super) fn address_space() -> Result<(u64, u64), String> {
         kib.checked_mul(1024)
     };
     let both = bytes("VmSize:").zip(bytes("VmPeak:"));
-    both.ok_or_else(|| "/proc/self/status says nothing of the address space".to_owned())
+    both.ok_or_else(|| "/proc/self/status does not contain the address space".to_owned())
 }
 
-/// Limits the address space of this process, so that it can be moved further away later.
+/// Limits the address space of this process. The limit can be raised later.
 fn limit(bytes: u64) -> Result<(), String> {
     let process = std::process::id().to_string();
     let limit = format!("--as={bytes}:");
     let mut command = Command::new("prlimit");
-    // What ends by a signal leaves no file.
+    // Prevents core dumps of processes that a signal ends.
     let run = command.args(["--pid", &process, &limit, "--core=0"]).stdin(Stdio::null()).output();
     match run {
         Ok(output) if output.status.success() => Ok(()),

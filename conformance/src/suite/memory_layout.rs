@@ -1,4 +1,4 @@
-//! What every chunk memory layout is held to.
+//! The rules for chunk memory layouts.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const RULES: &[RuleOf<LayoutOnTrial>] = &[
         Rule {
             id: "layout-bijection",
             level: Level::L1,
-            sentence: "Every element of a chunk has one place and every place one element.",
+            sentence: "Every element of a chunk has exactly one place, and every place exactly one element.",
             source: "`zarr_spec::layout::CreateMemoryLayout`; D3-LAYOUT-01",
             since: "0.1",
         },
@@ -27,7 +27,7 @@ const RULES: &[RuleOf<LayoutOnTrial>] = &[
         Rule {
             id: "layout-inverse",
             level: Level::L1,
-            sentence: "What was laid out comes back in C order.",
+            sentence: "Decoding restores the elements in C order.",
             source: "`zarr_spec::layout::CreateMemoryLayout`",
             since: "0.1",
         },
@@ -37,7 +37,7 @@ const RULES: &[RuleOf<LayoutOnTrial>] = &[
         Rule {
             id: "layout-all-types",
             level: Level::L1,
-            sentence: "An element has the same place whatever its data type is.",
+            sentence: "The place of an element does not depend on its data type.",
             source: "`zarr_spec::layout::CreateMemoryLayout`",
             since: "0.1",
         },
@@ -47,7 +47,7 @@ const RULES: &[RuleOf<LayoutOnTrial>] = &[
         Rule {
             id: "layout-damaged",
             level: Level::L2,
-            sentence: "A chunk with bytes missing or too many is corrupt or too large, and never a panic.",
+            sentence: "A chunk with too few or too many bytes is corrupt or too large, and never causes a panic.",
             source: "`ArrayToArrayCodec::decode`",
             since: "0.1",
         },
@@ -57,7 +57,7 @@ const RULES: &[RuleOf<LayoutOnTrial>] = &[
 
 const SHAPES: [&[u64]; 8] = [&[], &[1], &[5], &[0, 4], &[4, 6], &[8, 8], &[3, 1, 5], &[2, 3, 4, 5]];
 
-/// One size of elements each, from 1 to 16 bytes.
+/// Numbers of every element size from 1 to 16 bytes.
 const NUMBERS: [types::Number; 5] =
     [types::UINT8, types::UINT16, types::UINT32, types::UINT64, types::COMPLEX128];
 
@@ -105,12 +105,12 @@ impl LayoutOnTrial {
         uses
     }
 
-    /// The uses that compute something.
+    /// Returns the uses that compute something.
     fn computing(&self, cases: &mut Cases) -> Vec<Use> {
         let mut uses = self.uses();
         uses.retain(|used| !matches!(used.layout, Codec::Permutation(_)));
         if uses.is_empty() {
-            cases.skip("the engine permutes the dimensions");
+            cases.skip("the engine permutes the dimensions itself");
         }
         uses
     }
@@ -121,7 +121,7 @@ impl Use {
         crate::array(&self.shape, number)
     }
 
-    /// The numbers of the elements, place by place, where each element is its number: the lowest byte decides.
+    /// Returns the element numbers in the order of their places. Every byte of an element is its number.
     fn places(&self, number: types::Number) -> Result<Vec<u8>, String> {
         let array = self.array(number);
         let count = array.element_count().unwrap_or_default();
@@ -133,20 +133,22 @@ impl Use {
         let elements: Vec<u8> = elements.collect();
         let encoded = codecs::encode(&self.layout, &array, &elements).map_err(text)?;
         if encoded.len() != elements.len() {
-            return Err(format!("{} bytes became {}", elements.len(), encoded.len()));
+            return Err(format!("{} bytes were encoded to {}", elements.len(), encoded.len()));
         }
         let whole = |element: &[u8]| element.iter().all(|byte| *byte == element[0]).then(|| element[0]);
         let places: Option<Vec<u8>> = encoded.chunks(number.size()).map(whole).collect();
-        places.ok_or_else(|| "elements were torn apart".to_owned())
+        places.ok_or_else(|| "the bytes of an element were separated".to_owned())
     }
 
-    /// Whether each element has one place.
+    /// Checks that each element has exactly one place.
     fn is_bijection(&self, number: types::Number) -> Result<(), String> {
         if let Codec::Permutation(order) = &self.layout {
             let mut sorted = order.clone();
             sorted.sort_unstable();
             let is_one = sorted.into_iter().eq(0..self.shape.len());
-            return is_one.then_some(()).ok_or_else(|| format!("{order:?} is no permutation of dimensions"));
+            return is_one
+                .then_some(())
+                .ok_or_else(|| format!("{order:?} is not a permutation of the dimensions"));
         }
         let mut places = self.places(number)?;
         places.sort_unstable();
@@ -177,7 +179,7 @@ fn inverse(trial: &LayoutOnTrial, cases: &mut Cases) {
                     .and_then(|laid_out| codecs::decode(&used.layout, &array, &laid_out, sample.bytes.len()));
                 let result = match again {
                     Ok(again) if again == sample.bytes => Ok(()),
-                    Ok(_) => Err("it comes back otherwise".to_owned()),
+                    Ok(_) => Err("the decoded elements differ".to_owned()),
                     Err(error) => Err(error.to_string()),
                 };
                 cases
@@ -195,7 +197,7 @@ fn all_types(trial: &LayoutOnTrial, cases: &mut Cases) {
                 if places == wanted {
                     Ok(())
                 } else {
-                    Err("the places are others than those of single bytes".to_owned())
+                    Err("the places differ from those of single bytes".to_owned())
                 }
             });
             cases.check(format!("{}, {} bytes each", used.label, number.size()), result);
@@ -213,17 +215,17 @@ fn damaged(trial: &LayoutOnTrial, cases: &mut Cases) {
             }
             let result = match codecs::decode(&used.layout, &array, &vec![7; wrong], size) {
                 Err(CodecError::Corrupt(_) | CodecError::TooLarge(_)) => Ok(()),
-                Err(error) => Err(format!("the error is {error:?}")),
-                Ok(_) => Err("no error".to_owned()),
+                Err(error) => Err(format!("unexpected error {error:?}")),
+                Ok(_) => Err("expected an error".to_owned()),
             };
-            cases.check(format!("{}, {wrong} bytes in place of {size}", used.label), result);
+            cases.check(format!("{}, {wrong} bytes instead of {size}", used.label), result);
         }
         if let (Codec::ArrayToArray(layout), Some(short)) = (&used.layout, size.checked_sub(1)) {
             let result = match layout.decode(&array, &vec![7; size], &mut Output::at_most(short)) {
                 Err(CodecError::TooLarge(_)) => Ok(()),
-                other => Err(format!("it is {other:?}")),
+                other => Err(format!("expected a `TooLarge` error, got {other:?}")),
             };
-            cases.check(format!("{}, room for {short} of {size} bytes", used.label), result);
+            cases.check(format!("{}, an output for {short} of {size} bytes", used.label), result);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What every metadata encoding is held to.
+//! The rules for metadata encodings.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "metadata-suffix",
             level: Level::L0,
-            sentence: "Keys of documents end in a suffix that keys can have, and the same document has it again.",
+            sentence: "The key suffix of documents is valid in a key and does not contain a slash.",
             source: "`MetadataEncoding::key_suffix`",
             since: "0.1",
         },
@@ -26,8 +26,8 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "metadata-round-trip",
             level: Level::L1,
-            sentence: "Every document comes back as it was: the text of numbers, the order of members, all strings, and as \
-                       deep as documents may be.",
+            sentence: "Every document decodes exactly as it was encoded: the text of numbers, the order of members, all \
+                       strings, and nesting up to the maximum depth.",
             source: "`zarr_spec::metadata_encoding::MetadataEncoding`",
             since: "0.1",
         },
@@ -37,7 +37,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "metadata-truncated",
             level: Level::L2,
-            sentence: "A document that is cut off anywhere is an error.",
+            sentence: "A document that is truncated anywhere is an error.",
             source: "`MetadataEncoding::decode`",
             since: "0.1",
         },
@@ -47,7 +47,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "metadata-damaged",
             level: Level::L2,
-            sentence: "Bytes that are no document are an error or another document, and never a panic.",
+            sentence: "Damaged bytes are an error or another document, and never cause a panic.",
             source: "`MetadataEncoding::decode`",
             since: "0.1",
         },
@@ -57,7 +57,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "metadata-bounded",
             level: Level::L2,
-            sentence: "A document with more bytes than the reader takes is an error, and so is one that nests without end.",
+            sentence: "A document larger than the reader's limit is an error, and so is one that nests too deeply.",
             source: "`Reading::document_size`, `zarr_json::MAX_DEPTH`",
             since: "0.1",
         },
@@ -77,7 +77,7 @@ pub(super) const DOCUMENTS: [&str; 9] = [
     "null",
 ];
 
-/// How deep documents are nested to no good: in each form that begins one more list of one item.
+/// The depth of hostile documents, which repeat each form of opening a nested list or map.
 const HOSTILE_DEPTH: usize = 200_000;
 
 pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
@@ -105,12 +105,13 @@ impl EncodingOnTrial {
     }
 }
 
-/// The documents above, one with many members, and one that is as deep as any may be with some room for who holds it.
+/// Returns the documents above, a document with many members, a long string, and a deep document that leaves some
+/// depth for its container.
 fn documents() -> Vec<Value> {
     let many: Value = (0..300).map(|number| (format!("member {number}"), Value::from(number))).collect();
     let long = Value::from("long ".repeat(20_000));
     let deep = (0..50).fold(Value::from("deep"), |inside, _| [inside].into_iter().collect());
-    // Texts that are part of this file are JSON.
+    // The texts in this file are valid JSON.
     DOCUMENTS.iter().flat_map(|text| value(text)).chain([many, long, deep]).collect()
 }
 
@@ -118,7 +119,7 @@ fn suffix(trial: &EncodingOnTrial, cases: &mut Cases) {
     for (example, encoding) in trial.uses() {
         let key = format!("zarr{}", encoding.key_suffix());
         let result = match Key::new(key.as_str()) {
-            Ok(_) if key.contains('/') => Err(format!("`{key}` is in a folder of its own")),
+            Ok(_) if key.contains('/') => Err(format!("`{key}` contains a slash")),
             Ok(_) => Ok(()),
             Err(error) => Err(format!("`{key}`: {error}")),
         };
@@ -132,13 +133,13 @@ fn round_trip(trial: &EncodingOnTrial, cases: &mut Cases) {
             let result = encoding.encode(&document).and_then(|bytes| {
                 let reading = Reading::new(Mode::Strict);
                 let again = encoding.decode(&bytes, &reading)?;
-                // Members are the same in any order: their text is not.
+                // Equality ignores the order of members; the text does not.
                 let was = document.to_string();
                 let is = again.to_string();
                 if was == is {
                     Ok(())
                 } else {
-                    Err(format!("{} comes back as {}", short(&was), short(&is)).into())
+                    Err(format!("{} is decoded as {}", short(&was), short(&is)).into())
                 }
             });
             let case = format!("{}, {}", example.document, short(&document.to_string()));
@@ -160,7 +161,7 @@ fn truncated(trial: &EncodingOnTrial, cases: &mut Cases) {
                 match encoding.decode(&bytes[..size], &Reading::new(Mode::Lenient)) {
                     Err(_) => Ok(()),
                     Ok(found) => Err(format!(
-                        "cut to {size} of {} bytes it is {}",
+                        "truncated to {size} of {} bytes, it is read as {}",
                         bytes.len(),
                         short(&found.to_string())
                     )),
@@ -179,7 +180,7 @@ fn damaged(trial: &EncodingOnTrial, cases: &mut Cases) {
             for round in 0..60 {
                 let mut damaged = bytes.clone();
                 (0..=round % 3).for_each(|_| random.damage(&mut damaged));
-                // Whatever is read is a document, which is written and read again.
+                // A document that can be decoded must also be encodable.
                 let Ok(found) = encoding.decode(&damaged, &Reading::new(Mode::Lenient)) else {
                     cases.check("refused", Ok(()));
                     continue;
@@ -189,8 +190,8 @@ fn damaged(trial: &EncodingOnTrial, cases: &mut Cases) {
                     .and_then(|bytes| encoding.decode(&bytes, &Reading::new(Mode::Lenient)));
                 let result = match again {
                     Ok(again) if again == found => Ok(()),
-                    Ok(again) => Err(format!("it is {found}, and then {again}")),
-                    Err(error) => Err(format!("it is {found}, and cannot be written: {error}")),
+                    Ok(again) => Err(format!("it is read as {found}, but then as {again}")),
+                    Err(error) => Err(format!("it is read as {found}, which cannot be written: {error}")),
                 };
                 cases.check(format!("round {round} of {}", short(&document.to_string())), result);
             }
@@ -206,27 +207,27 @@ fn bounded(trial: &EncodingOnTrial, cases: &mut Cases) {
                 |limit| encoding.decode(&bytes, &Reading::new(Mode::Lenient).with_document_size(limit));
             match (decode(bytes.len()), decode(bytes.len() - 1)) {
                 (Ok(_), Err(_)) => Ok(()),
-                (Err(error), _) => Err(format!("a document of just the size is refused: {error}")),
-                (_, Ok(_)) => Err("a document of a byte more is read".to_owned()),
+                (Err(error), _) => Err(format!("a document of exactly the maximum size is refused: {error}")),
+                (_, Ok(_)) => Err("a document one byte over the maximum size is accepted".to_owned()),
             }
         });
         cases.check(example.document, result);
-        // A list of one item, and a map with one member, in JSON, CBOR and MessagePack.
+        // A list of one item or a map of one member, in JSON, CBOR and MessagePack.
         for opening in
             [&b"["[..], b"{\"a\":", b"\x81", b"\x9f", b"\xa1\x61\x61", b"\x91", b"\xdd\x00\x00\x00\x01"]
         {
             let bytes = opening.repeat(HOSTILE_DEPTH);
             let refused = encoding.decode(&bytes, &Reading::new(Mode::Lenient)).is_err();
-            cases.holds(format!("{}, {opening:02x?} again and again", example.document), refused, || {
-                "it is read".to_owned()
+            cases.holds(format!("{}, {opening:02x?} repeated", example.document), refused, || {
+                "it is accepted".to_owned()
             });
         }
-        // Lists, maps, text and bytes of 2^32 - 1 or 2^64 - 1 items that are not there.
+        // Lists, maps, strings and byte strings with a length of 2^32 - 1 or 2^64 - 1, but no content.
         for first in [0x9a, 0xba, 0x7a, 0x5a, 0xdd, 0xdf, 0xdb, 0xc6, 0x9b, 0xbb, 0x7b, 0x5b] {
             let bytes = [&[first][..], &[0xff; 9]].concat();
             let refused = encoding.decode(&bytes, &Reading::new(Mode::Lenient)).is_err();
-            cases.holds(format!("{}, {first:#04x} and a great number", example.document), refused, || {
-                "it is read".to_owned()
+            cases.holds(format!("{}, {first:#04x} with a huge length", example.document), refused, || {
+                "it is accepted".to_owned()
             });
         }
     }

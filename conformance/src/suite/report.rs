@@ -1,4 +1,4 @@
-//! What suites came to: for people, and as JSON for programs.
+//! Reports about suites, for people and as JSON for programs.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use super::{Level, Outcome, Subject, Suite, VERSION, Verdict};
 /// The version of the JSON form of a report.
 const FORM: u64 = 1;
 
-/// What suites came to.
+/// The results of suites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The version of the rules.
     pub version: &'static str,
-    /// Rules above it were not looked at.
+    /// The level of the rules that were checked; higher ones were not.
     pub up_to: Level,
-    /// Each subject, and what became of its rules.
+    /// The subjects and the outcomes of their rules.
     pub subjects: Vec<(Subject, Vec<Outcome>)>,
 }
 
 impl Report {
-    /// Goes through all trials up to `level`, one after the other.
+    /// Runs all trials up to `level`, one after the other.
     #[must_use]
     pub fn of(suites: &[Suite], level: Level) -> Self {
         let outcomes = |suite: &Suite| {
@@ -35,11 +35,11 @@ impl Report {
         Self { version: VERSION, up_to: level, subjects: suites.iter().map(outcomes).collect() }
     }
 
-    /// The highest level that a subject has reached: all rules of it and of those below hold or do not apply, and one
-    /// of its own holds. `None` if there is no such level.
+    /// Returns the highest level that a subject reached. All rules of that level and of those below must hold or not
+    /// apply, and at least one rule of the level must hold. `None` if there is no such level.
     ///
-    /// A subject with rules of level L3 needs bytes from elsewhere for L3 and L4: round trips do not show that other
-    /// programs read what it writes.
+    /// A subject with rules of level L3 needs bytes written by other programs to reach L3 and L4: round trips do not
+    /// show that other programs can read its output.
     #[must_use]
     pub fn level(outcomes: &[Outcome]) -> Option<Level> {
         let mut reached = None;
@@ -66,7 +66,8 @@ impl Report {
         reached
     }
 
-    /// Why a subject without broken rules does not reach the level of bytes from elsewhere, if it does not.
+    /// Returns the reason for which a subject without broken rules does not reach L3, if it lacks bytes written by
+    /// other programs.
     fn lacks_bytes_from_elsewhere(outcomes: &[Outcome]) -> Option<&str> {
         let is_broken = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Failed(_));
         let mut own = outcomes.iter().filter(|outcome| outcome.rule.level == Level::L3);
@@ -79,14 +80,14 @@ impl Report {
         }
     }
 
-    /// Every rule that was broken.
+    /// Returns every broken rule.
     pub fn failures(&self) -> impl Iterator<Item = (&Subject, &Outcome)> {
         let all =
             self.subjects.iter().flat_map(|(subject, outcomes)| outcomes.iter().map(move |it| (subject, it)));
         all.filter(|(_, outcome)| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
-    /// What goes against `expected`: rules that are broken and should hold, and rules that hold and should be broken.
+    /// Returns the deviations from `expected`: rules that are unexpectedly broken, and rules that unexpectedly hold.
     #[must_use]
     pub fn surprises(&self, expected: &Expectations) -> Vec<String> {
         let mut surprises = Vec::new();
@@ -98,8 +99,10 @@ impl Report {
                         surprises.push(format!("{subject}: {} is broken", outcome.rule.id));
                     }
                     (Verdict::Passed { .. }, true) => {
-                        surprises
-                            .push(format!("{subject}: {} holds, and was expected not to", outcome.rule.id));
+                        surprises.push(format!(
+                            "{subject}: {} holds, but was expected to be broken",
+                            outcome.rule.id
+                        ));
                     }
                     _ => {}
                 }
@@ -108,7 +111,7 @@ impl Report {
         surprises
     }
 
-    /// A badge with the level that a subject has reached, as JSON that shields.io draws.
+    /// Returns a badge with the level that a subject reached, as JSON for shields.io.
     #[must_use]
     pub fn badge(outcomes: &[Outcome]) -> Value {
         let broken = outcomes.iter().any(|outcome| matches!(outcome.verdict, Verdict::Failed(_)));
@@ -125,7 +128,8 @@ impl Report {
         ])
     }
 
-    /// As JSON. `report` is the version of this form; members are added and never change their meaning in one version.
+    /// Returns the report as JSON. The member `report` is the version of the form: new members may be added, but
+    /// existing ones do not change their meaning within a version.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let subjects = self.subjects.iter().map(|(subject, outcomes)| {
@@ -147,8 +151,7 @@ impl Report {
     }
 }
 
-/// Text as it stands in XML and HTML, also in attributes. Control characters, which neither can hold, become signs that
-/// stand for them.
+/// Escapes text for XML and HTML, including attributes. Replaces control characters, which neither can contain.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -197,7 +200,7 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Object>())
 }
 
-/// Subjects with their levels; then what is broken, and why; then what was skipped.
+/// Prints the subjects with their levels, then the broken rules with their failures.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (subject, outcomes) in &self.subjects {
@@ -226,26 +229,26 @@ impl fmt::Display for Report {
     }
 }
 
-/// Rules that are known to be broken.
+/// The rules that are expected to be broken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expectations(Vec<(String, String)>);
 
-/// A list of expectations that cannot be read.
+/// An error from parsing a list of expectations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct ReportError {
-    /// Counted from one.
+    /// The number of the line, starting at 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub what: String,
 }
 
 impl Expectations {
-    /// Reads a list: on each line the name of a subject and the id of a rule; `#` begins a comment.
+    /// Parses a list. Each line has the name of a subject and the id of a rule; `#` starts a comment.
     ///
     /// # Errors
     ///
-    /// [`ReportError`] for a line that is none of this.
+    /// [`ReportError`] for a malformed line.
     pub fn parse(text: &str) -> Result<Self, ReportError> {
         let mut expected = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -254,7 +257,7 @@ impl Expectations {
                 [] => {}
                 [subject, rule] => expected.push((subject.to_owned(), rule.to_owned())),
                 _ => {
-                    let what = "not the name of a subject and the id of a rule".to_owned();
+                    let what = "expected the name of a subject and the id of a rule".to_owned();
                     return Err(ReportError { line: number + 1, what });
                 }
             }
@@ -283,7 +286,8 @@ mod tests {
     static ELSEWHERE: Rule = rule("elsewhere", Level::L3);
     static HIGH: Rule = rule("high", Level::L4);
 
-    /// A suite whose rules come to what is said: `Ok` holds, `Err` with a text is broken, without one is skipped.
+    /// Returns the report on a suite with these results: `Ok` for a rule that holds, `Err` with a message for a
+    /// broken rule, and `Err("")` for a rule that does not apply.
     fn report(rules: &[(&'static Rule, Result<(), &'static str>)], level: Level) -> Report {
         let subject = Subject {
             point: ExtensionPoint::Codec,
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_reached_when_no_rule_up_to_it_is_broken_and_one_of_its_own_holds() {
+    fn a_level_needs_no_broken_rule_below_it_and_a_rule_that_holds() {
         assert_eq!(reached(&[]), None);
         assert_eq!(reached(&[(&LOW, Ok(()))]), Some(Level::L0));
         assert_eq!(reached(&[(&LOW, Ok(())), (&HIGH, Ok(()))]), Some(Level::L4));
@@ -316,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn level_four_needs_bytes_from_elsewhere() {
+    fn level_four_needs_bytes_of_other_programs() {
         assert_eq!(reached(&[(&LOW, Ok(())), (&ELSEWHERE, Ok(())), (&HIGH, Ok(()))]), Some(Level::L4));
         let without = [(&LOW, Ok(())), (&MIDDLE, Ok(())), (&ELSEWHERE, Err("")), (&HIGH, Ok(()))];
         assert_eq!(reached(&without), Some(Level::L1));
@@ -325,28 +329,31 @@ mod tests {
     }
 
     #[test]
-    fn rules_above_the_level_that_is_asked_for_are_not_looked_at() {
+    fn rules_above_the_requested_level_are_not_checked() {
         let report = report(&[(&LOW, Ok(())), (&HIGH, Err("no"))], Level::L1);
         assert_eq!(report.subjects[0].1.len(), 1);
         assert_eq!(report.failures().count(), 0);
     }
 
     #[test]
-    fn a_rule_that_is_expected_to_be_broken_and_holds_is_a_surprise_too() {
+    fn unexpected_failures_and_unexpected_passes_are_surprises() {
         let report = report(&[(&LOW, Ok(())), (&MIDDLE, Err("no")), (&HIGH, Err(""))], Level::L4);
         let surprises = |text| report.surprises(&Expectations::parse(text).unwrap());
         assert_eq!(surprises(""), ["codec `subject`: middle is broken"]);
         assert_eq!(surprises("subject middle # known\n\n# all"), Vec::<String>::new());
         assert_eq!(
             surprises("subject low\nother middle"),
-            ["codec `subject`: low holds, and was expected not to", "codec `subject`: middle is broken"]
+            [
+                "codec `subject`: low holds, but was expected to be broken",
+                "codec `subject`: middle is broken"
+            ]
         );
         let error = Expectations::parse("subject middle\nsubject").unwrap_err();
-        assert_eq!(error.to_string(), "line 2: not the name of a subject and the id of a rule");
+        assert_eq!(error.to_string(), "line 2: expected the name of a subject and the id of a rule");
     }
 
     #[test]
-    fn a_report_is_read_as_text_and_as_json() {
+    fn a_report_has_a_text_form_and_a_json_form() {
         let report = report(&[(&LOW, Ok(())), (&MIDDLE, Err("it does not")), (&HIGH, Err(""))], Level::L4);
         assert_eq!(
             report.to_string(),
@@ -363,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn text_from_elsewhere_cannot_break_out_of_a_page() {
+    fn foreign_text_is_escaped_in_pages() {
         let report = report(&[(&LOW, Err("<script>\"&\u{1}"))], Level::L4);
         for page in [report.to_html("a < b", "run {subject}"), report.to_junit()] {
             assert!(page.contains("&lt;script&gt;&quot;&amp;\u{fffd}"), "{page}");
@@ -375,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_badge_shows_the_level_and_whether_anything_is_broken() {
+    fn a_badge_shows_the_level_and_whether_a_rule_is_broken() {
         let badge = |rules: &[_]| Report::badge(&report(rules, Level::L4).subjects[0].1).to_string();
         assert!(
             badge(&[(&LOW, Ok(())), (&HIGH, Ok(()))]).contains(r#""message":"L4","color":"brightgreen""#)
@@ -385,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_a_failure_that_says_what_it_was() {
+    fn a_panic_is_a_failure_with_its_message() {
         let outcome = Trial::new(&LOW, |_| panic!("too {}", "bad")).run();
         let Verdict::Failed(failures) = outcome.verdict else { panic!("{outcome:?}") };
         assert_eq!(failures[0].what, "a panic: too bad");

@@ -1,4 +1,4 @@
-//! What every storage transformer is held to.
+//! The rules for storage transformers.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const RULES: &[RuleOf<TransformerOnTrial>] = &[
         Rule {
             id: "transformer-store",
             level: Level::L1,
-            sentence: "What is wrapped around a store is a store: it holds to every rule that stores are held to.",
+            sentence: "A wrapped store is itself a store that follows every rule for stores.",
             source: "`zarr_spec::store::Store`",
             since: "0.1",
         },
@@ -38,7 +38,7 @@ const RULES: &[RuleOf<TransformerOnTrial>] = &[
         Rule {
             id: "transformer-outside",
             level: Level::L1,
-            sentence: "Keys outside of the array pass untouched, in both directions.",
+            sentence: "Keys outside the array are unaffected, for reads and writes.",
             source: "`zarr_spec::transformer::WrappingTransformer`",
             since: "0.1",
         },
@@ -48,7 +48,7 @@ const RULES: &[RuleOf<TransformerOnTrial>] = &[
         Rule {
             id: "transformer-no-state",
             level: Level::L1,
-            sentence: "A second transformer around the same store sees all that went through the first.",
+            sentence: "Two transformers around the same store see each other's changes.",
             source: "`zarr_spec::transformer::WrappingTransformer`",
             since: "0.1",
         },
@@ -58,7 +58,7 @@ const RULES: &[RuleOf<TransformerOnTrial>] = &[
         Rule {
             id: "transformer-shape",
             level: Level::L2,
-            sentence: "Arrays with more or fewer dimensions than the document speaks of are refused, and never a panic.",
+            sentence: "Arrays with another number of dimensions than the document are refused, without a panic.",
             source: "`zarr_spec::transformer::CreateStorageTransformer`",
             since: "0.1",
         },
@@ -69,7 +69,7 @@ const RULES: &[RuleOf<TransformerOnTrial>] = &[
 /// Keys of chunks and other values in the array `a/`.
 const INSIDE: [&str; 4] = ["a/c/0/0", "a/c/1/17", "a/0.1", "a/zarr.json"];
 
-/// Keys beside it.
+/// Keys outside the array.
 const OUTSIDE: [&str; 4] = ["zarr.json", "ab/c/0", "b/a/c/0/0", "meta/a.array.json"];
 
 pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
@@ -117,7 +117,7 @@ impl TransformerOnTrial {
         for (example, made) in self.uses() {
             match made {
                 StorageTransformer::Wrap(transformer) => wrapping.push((example, transformer)),
-                StorageTransformer::Shard(_) => cases.skip("the engine reads and writes shards"),
+                StorageTransformer::Shard(_) => cases.skip("the engine reads and writes the shards itself"),
             }
         }
         wrapping
@@ -138,7 +138,7 @@ fn shard(trial: &TransformerOnTrial, cases: &mut Cases) {
             StorageTransformer::Shard(shard) => {
                 cases.check(example.document, is_shard(&shard, shape_of(example).len()))
             }
-            StorageTransformer::Wrap(_) => cases.skip("it makes no shards"),
+            StorageTransformer::Wrap(_) => cases.skip("it does not use shards"),
         }
     }
 }
@@ -146,12 +146,12 @@ fn shard(trial: &TransformerOnTrial, cases: &mut Cases) {
 fn is_shard(shard: &ShardingTransformer, rank: usize) -> Result<(), String> {
     let chunks = &shard.chunks_per_shard;
     if chunks.len() != rank || chunks.contains(&0) {
-        return Err(format!("there are {chunks:?} chunks in a shard of {rank} dimensions"));
+        return Err(format!("a shard has {chunks:?} chunks along {rank} dimensions"));
     }
     let index = crate::array(&[chunks.as_slice(), &[2]].concat(), types::UINT64);
     match shard.index_codecs.resolve(&index).map_err(text)?.encoded_size {
         Size::Exact(_) => Ok(()),
-        other => Err(format!("the size of the index is {other:?}")),
+        other => Err(format!("the size of the index is {other:?}, expected a fixed size")),
     }
 }
 
@@ -178,7 +178,7 @@ fn outside(trial: &TransformerOnTrial, cases: &mut Cases) {
                 wrapped.list().map_err(|error| error.to_string())?.iter().map(ToString::to_string).collect();
             let mut wanted = OUTSIDE.map(str::to_owned);
             wanted.sort_unstable();
-            if listed == wanted { Ok(()) } else { Err(format!("the keys {listed:?} are listed")) }
+            if listed == wanted { Ok(()) } else { Err(format!("the listed keys are {listed:?}")) }
         };
         cases.check(example.document, pass());
     }
@@ -193,11 +193,11 @@ fn no_state(trial: &TransformerOnTrial, cases: &mut Cases) {
             INSIDE.into_iter().try_for_each(|text| set(&*first, text))?;
             let second = transformer.wrap(next, &array);
             INSIDE.into_iter().try_for_each(|text| has(&*second, text))?;
-            // What the second changes, the first sees.
+            // The first transformer sees changes by the second.
             second.erase(&key(INSIDE[0])?).map_err(text)?;
             match get_value(&*first, &key(INSIDE[0])?, 100).map_err(text)? {
                 None => Ok(()),
-                Some(_) => Err(format!("`{}` was erased and is still there", INSIDE[0])),
+                Some(_) => Err(format!("`{}` was erased but still exists", INSIDE[0])),
             }
         };
         cases.check(example.document, sees());
@@ -229,7 +229,10 @@ fn shape(trial: &TransformerOnTrial, cases: &mut Cases) {
             let made = trial.create(example, &entry, shape, &Reading::new(Mode::Strict));
             let result = match made {
                 Ok(StorageTransformer::Shard(shard)) if shard.chunks_per_shard.len() != shape.len() => {
-                    Err(format!("a shard has {:?} chunks", shard.chunks_per_shard))
+                    Err(format!(
+                        "a shard has {:?} chunks, which is another number of dimensions",
+                        shard.chunks_per_shard
+                    ))
                 }
                 _ => Ok(()),
             };

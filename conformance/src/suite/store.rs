@@ -1,4 +1,4 @@
-//! What every store is held to, opened from its examples.
+//! The rules for stores, which are opened from their examples.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,23 +18,22 @@ const RULES: &[RuleOf<StoreOnTrial>] = &[(
     Rule {
         id: "store-locations",
         level: Level::L2,
-        sentence: "A URL that says nothing, or what no store means, is opened or refused, and never a panic.",
+        sentence: "Empty and malformed URLs are opened or refused, and never cause a panic.",
         source: "`zarr_spec::store::OpenStore`",
         since: "0.1",
     },
     locations,
 )];
 
-/// What examples find where their relative paths lead, if they are of stores that read what others have written: an
-/// archive without entries.
+/// Files that relative paths in examples can refer to, for read-only stores: an archive without entries.
 const THERE: &[(&str, &[u8])] = &[("data.zip", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")];
 
-/// A store on trial, and where its examples may put what they hold.
+/// A store under test, and the folder for the data of its examples.
 struct StoreOnTrial {
     plugin: StorePlugin,
     registry: Arc<Registry>,
     folder: Option<TempDir>,
-    /// How many folders there are in that.
+    /// The number of folders created in `folder`.
     count: AtomicU64,
 }
 
@@ -76,7 +75,7 @@ impl OnTrial for StoreOnTrial {
         &self.plugin.about
     }
 
-    /// Descriptions are the same in all formats; examples stand under v3.
+    /// Descriptions are the same in all formats; examples use v3.
     fn formats(&self) -> Vec<Format> {
         vec![Format::V3]
     }
@@ -90,19 +89,19 @@ impl OnTrial for StoreOnTrial {
     ) -> Result<(), String> {
         let name = entry.as_object().and_then(|members| members.get("type")).and_then(Value::as_str);
         if name != Some(self.plugin.name) {
-            return Err(format!("it describes a store of type {name:?}"));
+            return Err(format!("it describes a store of another type, {name:?}"));
         }
         self.open(entry).map(drop)
     }
 }
 
 impl StoreOnTrial {
-    /// Opens what is described, in a folder of its own.
+    /// Opens a described store in a new folder.
     fn open(&self, description: &Value) -> Result<Arc<dyn Store>, String> {
-        let folder = self.folder.as_ref().ok_or("there is no folder for temporary files")?;
+        let folder = self.folder.as_ref().ok_or("a folder for temporary files could not be created")?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let folder = folder.path().join(number.to_string());
-        // A store of one file need not make the folder that it lies in.
+        // A store in one file need not create its parent folder.
         fs::create_dir(&folder).map_err(text)?;
         for (name, contents) in THERE {
             fs::write(folder.join(name), contents).map_err(text)?;
@@ -115,7 +114,7 @@ impl StoreOnTrial {
         for example in self.plugin.about.examples {
             let Ok(store) = value(example.document).and_then(|entry| self.open(&entry)) else { continue };
             match rule.1.lacking(&*store) {
-                // Its crate holds it to the rules, with a server of its own.
+                // The crate of the store tests it with its own server.
                 _ if is_elsewhere(&store.location()) => cases.skip("a store on another machine"),
                 Some(quality) => cases.skip(format!("a store that is not {quality}")),
                 None => cases.check(example.document, hold(store, rule)),
@@ -124,12 +123,12 @@ impl StoreOnTrial {
     }
 }
 
-/// Whether a URL names a host, or a bucket of one: examples are no reason to ask for anything there.
+/// Checks whether a URL names a host or bucket. Examples must not cause requests to other machines.
 fn is_elsewhere(location: &str) -> bool {
     location.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.starts_with('/'))
 }
 
-/// The same description, with its relative paths in `folder`.
+/// Returns the description with its relative paths moved to `folder`.
 fn within(folder: &PathBuf, description: &Value) -> Value {
     match description {
         Value::Object(members) => {
@@ -156,6 +155,6 @@ fn locations(on_trial: &StoreOnTrial, cases: &mut Cases) {
     }
     if on_trial.plugin.schemes.is_empty() {
         let refused = (on_trial.plugin.open)(&format!("{name}:x")).is_err();
-        cases.holds(format!("{name}:x"), refused, || "it has no URL, and one is opened".to_owned());
+        cases.holds(format!("{name}:x"), refused, || "it has no URL scheme, but a URL was opened".to_owned());
     }
 }

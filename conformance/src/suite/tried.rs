@@ -1,4 +1,4 @@
-//! A plugin on trial: what it says of itself, and how its examples become what they stand for.
+//! A plugin under test, with its examples and the objects that they create.
 
 use std::sync::Arc;
 
@@ -15,22 +15,23 @@ use zarr_spec::{
 use super::attempt::record;
 use super::{Cases, Rule, Subject, Suite, Trial, documents};
 
-/// How `T` is held to a rule.
+/// A function that checks `T` against a rule.
 pub(super) type CheckOf<T> = fn(&T, &mut Cases);
 
-/// A rule, and how `T` is held to it.
+/// A rule and its check for `T`.
 pub(super) type RuleOf<T> = (Rule, CheckOf<T>);
 
-/// Types that a plugin is tried with which says of an example that it takes any.
+/// The data types for examples that do not restrict them.
 const ANY_TYPES: [&str; 7] = ["uint8", "int16", "uint32", "int64", "float32", "float64", "complex128"];
 
-/// Shapes of chunks for examples that fit any: without dimensions, one element, odd and even, more than one vector.
+/// The chunk shapes for examples that do not restrict them: no dimensions, one element, odd and even sizes, more than
+/// a vector register holds.
 const ANY_SHAPES: [&[u64]; 6] = [&[], &[1], &[7], &[4, 6], &[3, 1, 5], &[33, 65]];
 
-/// The shape of arrays for examples that fit any.
+/// The array shape for examples that do not restrict it.
 const ANY_SHAPE: &[u64] = &[4, 6];
 
-/// What has a suite: plugins that documents name, and stores.
+/// A subject of a suite: a plugin that documents name, or a store.
 pub(super) trait OnTrial: Send + Sync + Sized + 'static {
     fn subject(&self) -> Subject;
 
@@ -38,10 +39,11 @@ pub(super) trait OnTrial: Send + Sync + Sized + 'static {
 
     fn about(&self) -> &About;
 
-    /// The formats that there have to be examples for.
+    /// Returns the formats that need an example.
     fn formats(&self) -> Vec<Format>;
 
-    /// Makes whatever `entry` stands for in the place of the document of `example`, for all that the example is for.
+    /// Creates the object that `entry` describes, in place of the document of `example`, for all data types and
+    /// shapes of the example.
     fn make(
         &self,
         example: &Example,
@@ -53,7 +55,7 @@ pub(super) trait OnTrial: Send + Sync + Sized + 'static {
 
 /// A kind of plugin that documents name.
 pub(super) trait Makes: Kind {
-    /// As [`OnTrial::make`].
+    /// Creates an object; see [`OnTrial::make`].
     fn make(
         tried: &Tried<Self>,
         example: &Example,
@@ -69,7 +71,7 @@ pub(super) struct Tried<K: Kind + ?Sized> {
     pub(super) registry: Arc<Registry>,
 }
 
-/// The suite of one subject: the rules that all are held to, and its own.
+/// Returns the suite of a subject: the common rules, followed by the rules of its kind.
 pub(super) fn suite<T: OnTrial>(on_trial: T, groups: &[&'static [RuleOf<T>]]) -> Suite {
     let on_trial = Arc::new(on_trial);
     let mut trials = documents::trials(&on_trial);
@@ -80,12 +82,12 @@ pub(super) fn suite<T: OnTrial>(on_trial: T, groups: &[&'static [RuleOf<T>]]) ->
     Suite { subject: on_trial.subject(), trials }
 }
 
-/// The registry, and plain numbers in place of the types that no linked crate has.
+/// Returns the registry with plain numbers added for the types that no linked crate provides.
 pub(super) fn with_stand_ins(registry: &Registry) -> Arc<Registry> {
     let mut registry = registry.clone();
     let reading = Reading::new(Mode::Strict);
     for &plugin in crate::types::PLUGINS {
-        // What a linked crate has is better than what stands in for it.
+        // A linked type takes precedence over its stand-in.
         let document = DataTypeDocument::named(plugin.identifiers.name.unwrap_or_default());
         if registry.data_type_plugin(Format::V3, &document, &reading).is_err() {
             let (Ok(()) | Err(DuplicateIdentifier { .. })) = registry.register(plugin);
@@ -94,7 +96,7 @@ pub(super) fn with_stand_ins(registry: &Registry) -> Arc<Registry> {
     Arc::new(registry)
 }
 
-/// The JSON of a document, if that is all right.
+/// Parses the JSON of a document. Remarks of the parser are errors.
 pub(super) fn value(document: &str) -> Result<Value, String> {
     let parsed = zarr_json::parse(document.as_bytes(), &zarr_json::ParseOptions::default()).map_err(text)?;
     match parsed.remarks.first() {
@@ -103,12 +105,12 @@ pub(super) fn value(document: &str) -> Result<Value, String> {
     }
 }
 
-/// The message of an error.
+/// Returns the message of an error.
 pub(super) fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// The shape of the array that an example is for.
+/// Returns the array shape for an example.
 pub(super) fn shape_of(example: &Example) -> &'static [u64] {
     if example.shape.is_empty() { ANY_SHAPE } else { example.shape }
 }
@@ -149,12 +151,12 @@ impl<K: Kind + ?Sized> Tried<K> {
         self.plugin.about.examples
     }
 
-    /// What the document of an example says, read strictly.
+    /// Parses the document of an example in strict mode.
     pub(super) fn document(&self, example: &Example) -> Result<ExtensionDocument, String> {
         self.parse(example, &value(example.document)?, &Reading::new(Mode::Strict))
     }
 
-    /// What `entry` says in the place of an example's document, by the name that is written for the plugin.
+    /// Parses `entry` in place of an example's document. It must name the plugin as the format does.
     pub(super) fn parse(
         &self,
         example: &Example,
@@ -166,15 +168,15 @@ impl<K: Kind + ?Sized> Tried<K> {
         let identifiers = self.plugin.identifiers;
         let name = document.identifier.as_str();
         let written = [identifiers.in_format(format), identifiers.name];
-        // A codec may have two names in v3: the registered one, and that of numcodecs.
+        // A codec may have two names in v3: its registered name and the name in numcodecs.
         let is_other_name = !name.contains(':') && identifiers.aliases.contains(&name);
         if !written.contains(&Some(name)) && !is_other_name {
-            return Err(format!("`{}` is not what {format} calls it", document.identifier));
+            return Err(format!("`{}` is not its identifier in {format}", document.identifier));
         }
         Ok(document)
     }
 
-    /// The examples that something can be made of, and what.
+    /// Returns the examples from which `create` succeeds, with the created objects.
     pub(super) fn made<T, E>(
         &self,
         create: impl Fn(&Creation<'_>) -> Result<T, E>,
@@ -204,8 +206,8 @@ impl<K: Kind + ?Sized> Tried<K> {
         }
     }
 
-    /// The arrays that an example is for: its types, or some, in its shape, or in some. What has a type that is not
-    /// linked is skipped.
+    /// Returns the arrays for an example, with all its data types and shapes. Data types that are not linked are
+    /// skipped.
     pub(super) fn arrays(&self, example: &Example, cases: &mut Cases) -> Vec<ArrayRepresentation> {
         let one = [example.shape];
         let shapes = if example.shape.is_empty() { &ANY_SHAPES[..] } else { &one };
@@ -215,7 +217,8 @@ impl<K: Kind + ?Sized> Tried<K> {
         self.elements(example, cases).into_iter().flat_map(of_type).collect()
     }
 
-    /// Arrays without dimensions of each type that an example is for. A type that is not linked is skipped.
+    /// Returns arrays without dimensions for each data type of an example. Data types that are not linked are
+    /// skipped.
     pub(super) fn elements(&self, example: &Example, cases: &mut Cases) -> Vec<ArrayRepresentation> {
         let types = if example.data_types.is_empty() { &ANY_TYPES[..] } else { example.data_types };
         let mut arrays = Vec::new();
@@ -228,8 +231,7 @@ impl<K: Kind + ?Sized> Tried<K> {
         arrays
     }
 
-    /// An array of `shape` whose elements are of the type that v3 calls `name`; what has no name without a configuration
-    /// is an object.
+    /// Returns an array of `shape` with the v3 data type `name`, which is a name or a JSON object.
     pub(super) fn array(&self, shape: &[u64], name: &str) -> Result<ArrayRepresentation, String> {
         let reading = Reading::new(Mode::Strict);
         let json = if name.starts_with('{') { value(name)? } else { Value::from(name) };

@@ -1,7 +1,7 @@
-//! A worker: a process that checks rules when it is asked to, so that a crash ends it and not the program that asks.
+//! A worker: a process that checks rules on request, so that a crash does not end the requesting program.
 //!
-//! The worker is the same program, started again. Its standard input is a socket: one line asks for a list of subjects
-//! and rules or for one rule, and one line of JSON answers.
+//! A worker is another process of the same program. Its standard input is a socket. A request is one line, for the
+//! list of subjects and rules or for the verdict on one rule. The response is one line of JSON.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,21 +12,22 @@ use serde::{Deserialize, Serialize};
 use super::attempt::{Attempt, Placement, Record};
 use super::{Rule, Suite, Verdict, note_panic};
 
-/// Names the file that a worker records its attempts in.
+/// The file in which a worker records its attempts.
 pub(super) const VARIABLE: &str = "ZARR_CONFORMANCE_WORKER";
 
-/// Whether this process was started as a worker. Then the program calls [`serve`] with the suites that its parent knows.
+/// Checks whether this process was started as a worker. The program must then call [`serve`] with the same suites as
+/// its parent.
 #[must_use]
 pub fn is_worker() -> bool {
     env::var_os(VARIABLE).is_some()
 }
 
-/// What a worker is asked for.
+/// A request to a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Request {
-    /// All subjects and their rules.
+    /// Return all subjects and their rules.
     List,
-    /// What one rule comes to.
+    /// Check one rule.
     Rule { suite: usize, trial: usize, placement: Placement, is_thorough: bool },
 }
 
@@ -55,16 +56,16 @@ impl Request {
     }
 }
 
-/// The answer to [`Request::List`].
+/// The response to [`Request::List`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum List {
     /// All suites.
     Suites(Vec<SentSuite>),
-    /// Why there are no suites.
+    /// The reason for which there are no suites.
     Refused(String),
 }
 
-/// A subject and its rules, as they are sent.
+/// A subject and its rules, in serialized form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct SentSuite {
     pub(super) point: String,
@@ -74,7 +75,7 @@ pub(super) struct SentSuite {
     pub(super) rules: Vec<SentRule>,
 }
 
-/// A rule, as it is sent.
+/// A rule in serialized form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct SentRule {
     pub(super) id: String,
@@ -108,12 +109,12 @@ impl SentRule {
     }
 }
 
-/// Answers one request after the other until the program that started this worker ends or hangs up. If there are no
-/// suites, the answer is why.
+/// Answers requests until the parent process ends or closes the connection. If there are no suites, each list request
+/// is answered with the reason.
 ///
 /// # Errors
 ///
-/// What cannot be read, sent or recorded.
+/// A failure to read, send or record.
 #[cfg(unix)]
 pub fn serve(suites: Result<Vec<Suite>, String>) -> Result<(), String> {
     use std::io::Write as _;
@@ -131,7 +132,7 @@ pub fn serve(suites: Result<Vec<Suite>, String>) -> Result<(), String> {
     Ok(())
 }
 
-/// Other systems start no workers.
+/// Fails, because workers exist only on Unix.
 ///
 /// # Errors
 ///
@@ -141,7 +142,7 @@ pub fn serve(_suites: Result<Vec<Suite>, String>) -> Result<(), String> {
     Err("workers are started on Unix only".to_owned())
 }
 
-/// Standard input, which is one end of a pair of sockets.
+/// Returns standard input, which is one end of a pair of sockets.
 #[cfg(unix)]
 fn stdin_socket() -> std::io::Result<std::os::unix::net::UnixStream> {
     use std::os::fd::AsFd as _;
@@ -149,7 +150,7 @@ fn stdin_socket() -> std::io::Result<std::os::unix::net::UnixStream> {
     Ok(std::io::stdin().as_fd().try_clone_to_owned()?.into())
 }
 
-/// The requests, as they come. The process ends with the one that sends them, even while a plugin hangs.
+/// Receives requests. The process exits when the parent process does, even while a plugin hangs.
 #[cfg(unix)]
 fn requests(socket: std::os::unix::net::UnixStream) -> std::sync::mpsc::Receiver<Request> {
     use std::io::{BufRead as _, BufReader};
@@ -189,7 +190,7 @@ fn answer(
 fn verdict(suites: &[Suite], suite: usize, trial: usize, attempt: Attempt) -> Verdict {
     let found = suites.get(suite).and_then(|suite| suite.trials.get(trial));
     let Some(trial) = found else {
-        return Verdict::Skipped("the process that was started has no such rule".to_owned());
+        return Verdict::Skipped("the worker process does not have this rule".to_owned());
     };
     attempt.run(|| {
         super::attempt::record(String::new);
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_read_as_they_are_written() {
+    fn requests_are_parsed_as_they_are_written() {
         let one = Request::Rule { suite: 3, trial: 14, placement: Placement::AfterGuard, is_thorough: true };
         for request in [Request::List, one] {
             assert_eq!(Request::parse(&request.line()), Some(request));

@@ -1,4 +1,4 @@
-//! Workers, as the program that starts them sees them: rules are checked in other processes, and a crash is a failure.
+//! The parent's side of workers: rules are checked in other processes, and a crash is a failure.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,17 +18,17 @@ use super::worker::{List, Request, SentSuite, VARIABLE};
 use super::{Again, Failure, Level, Outcome, Report, Rule, Subject, Suite, VERSION, Verdict};
 use crate::child::Ended;
 
-/// How rules are checked in other processes.
+/// Options for checking rules in other processes.
 #[derive(Debug, Clone)]
 pub struct WorkerOptions {
-    /// How long one rule may take.
+    /// The time limit for one rule.
     pub time: Duration,
-    /// When all rules must be done.
+    /// The deadline for all rules.
     pub deadline: Option<Instant>,
-    /// KiB of address space that a worker may have.
+    /// The address space of a worker in KiB.
     pub memory: Option<u64>,
-    /// Whether codecs are also tried with large chunks of every example, and with all buffers next to guard pages: each
-    /// rule is then checked twice, with the guard page after the buffers and before them.
+    /// Whether to test codecs also with large chunks of every example, and with all buffers next to guard pages. Each
+    /// codec rule is then checked twice, with guard pages after the buffers and before them.
     pub is_thorough: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for WorkerOptions {
     }
 }
 
-/// Processes that check rules. One of them checks many rules; another one replaces it after a crash.
+/// Processes that check rules. Each process checks many rules, and is replaced after a crash.
 #[derive(Debug)]
 pub struct Workers {
     again: Again,
@@ -46,17 +46,17 @@ pub struct Workers {
     idle: Mutex<Vec<Worker>>,
 }
 
-/// A subject, and the rules that it is held to.
+/// A subject and its rules.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// What is tested.
+    /// The plugin under test.
     pub subject: Subject,
     /// The rules, in the order of their trials.
     pub rules: Vec<&'static Rule>,
 }
 
 impl Listed {
-    /// The subject and the rules of a suite of this process.
+    /// Returns the subject and the rules of a suite in this process.
     #[must_use]
     pub fn of(suite: &Suite) -> Self {
         let rules = suite.trials.iter().map(super::Trial::rule).collect();
@@ -65,17 +65,17 @@ impl Listed {
 }
 
 impl Workers {
-    /// Workers are this program, started as `again` says; they come to [`serve`](super::serve).
+    /// Creates a pool of workers. They are started with `again`, and must call [`serve`](super::serve).
     #[must_use]
     pub fn new(again: Again, options: WorkerOptions) -> Self {
         Self { again, options, idle: Mutex::default() }
     }
 
-    /// The suites that a worker has.
+    /// Returns the suites of a worker.
     ///
     /// # Errors
     ///
-    /// [`Crash`] if the worker does not get that far.
+    /// [`Crash`] if the worker crashes or cannot return them.
     pub fn list(&self) -> Result<Vec<Listed>, Crash> {
         let line = self.ask(Request::List)?;
         let all: Option<Vec<Listed>> = match parsed(&line) {
@@ -83,14 +83,14 @@ impl Workers {
             Some(List::Refused(why)) => return Err(Crash::before(End::Refused(why))),
             None => None,
         };
-        all.ok_or_else(|| Crash::not_started(format!("the list of rules cannot be read: {line}")))
+        all.ok_or_else(|| Crash::not_started(format!("the list of rules cannot be parsed: {line}")))
     }
 
-    /// Checks one rule of one of the suites that [`Workers::list`] returns, or that this process has as well.
+    /// Checks one rule of a suite from [`Workers::list`], or of a suite that this process also has.
     ///
     /// # Errors
     ///
-    /// [`Crash`] if the worker crashes or exceeds the limit of time.
+    /// [`Crash`] if the worker crashes or exceeds the time limit.
     pub fn check(&self, suite: usize, trial: usize, point: ExtensionPoint) -> Result<Verdict, Crash> {
         let is_thorough = self.options.is_thorough;
         let placements: &[Placement] = match point {
@@ -104,14 +104,14 @@ impl Workers {
             let line = self.ask(Request::Rule { suite, trial, placement, is_thorough })?;
             let verdict = parsed(&line);
             verdicts.push(verdict.ok_or_else(|| {
-                Crash::not_started(format!("the answer of the process cannot be read: {line}"))
+                Crash::not_started(format!("the response of the process cannot be parsed: {line}"))
             })?);
         }
         let verdict = verdicts.into_iter().reduce(merged);
-        Ok(verdict.unwrap_or_else(|| Verdict::Skipped("nothing was tried".to_owned())))
+        Ok(verdict.unwrap_or_else(|| Verdict::Skipped("no case ran".to_owned())))
     }
 
-    /// Checks one rule; a crash is a failure of it.
+    /// Checks one rule. A crash is a failure of the rule.
     #[must_use]
     pub fn outcome(&self, suite: usize, trial: usize, listed: &Listed) -> Outcome {
         let start = Instant::now();
@@ -152,7 +152,7 @@ fn parsed<T: serde::de::DeserializeOwned>(line: &str) -> Option<T> {
     zarr_json::from_value(&value).ok()
 }
 
-/// What is sent once is part of the program from then on: there are few rules.
+/// Converts a received suite. It leaks the texts of the rules, which are few.
 fn listed(sent: SentSuite) -> Option<Listed> {
     let point = ExtensionPoint::ALL.into_iter().find(|point| point.to_string() == sent.point)?;
     let rules = sent.rules.into_iter().map(|rule| {
@@ -170,7 +170,7 @@ fn listed(sent: SentSuite) -> Option<Listed> {
     Some(Listed { subject, rules })
 }
 
-/// What a rule comes to that was checked twice.
+/// Merges the verdicts on a rule that was checked twice.
 fn merged(first: Verdict, second: Verdict) -> Verdict {
     match (first, second) {
         (Verdict::Failed(mut all), Verdict::Failed(more)) => {
@@ -187,29 +187,29 @@ fn merged(first: Verdict, second: Verdict) -> Verdict {
     }
 }
 
-/// A process that did not answer.
+/// A worker that ended without a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crash {
-    /// How it ended.
+    /// The way it ended.
     pub end: End,
-    /// What it was trying; empty before the first attempt.
+    /// The current operation; empty before the first one.
     pub attempt: String,
-    /// The line of its standard error that explains the end best; may be empty.
+    /// The line of its standard error that best explains the end; may be empty.
     pub said: String,
 }
 
-/// How a process ended that did not answer.
+/// The end of a process that did not respond.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// By a signal.
+    /// A signal ended it.
     Signal(i32),
-    /// It ended itself.
+    /// It exited with this status.
     Status(i32),
     /// It was killed after this time.
     Late(Duration),
-    /// It could not be started, or understood.
+    /// It could not be started, or its response could not be parsed.
     NotStarted(String),
-    /// It did not end, but has no rules to check, and says why.
+    /// It is running, but has no rules to check, for this reason.
     Refused(String),
 }
 
@@ -222,7 +222,7 @@ impl Crash {
         Self { end, attempt: String::new(), said: String::new() }
     }
 
-    /// A failure of the rule that was checked.
+    /// Returns the crash as a failure of the rule that was checked.
     #[must_use]
     pub fn failure(&self) -> Failure {
         let what = match self.said.as_str() {
@@ -232,11 +232,11 @@ impl Crash {
         Failure { case: self.tried(), what }
     }
 
-    /// What the process was trying.
+    /// Returns the operation during which the process crashed.
     #[must_use]
     pub fn tried(&self) -> String {
         match self.attempt.as_str() {
-            "" => "before anything was tried".to_owned(),
+            "" => "before the first operation".to_owned(),
             attempt => attempt.to_owned(),
         }
     }
@@ -246,16 +246,18 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Signal(4) => {
-                f.write_str("it ran into an instruction that this machine does not have (signal 4)")
+                f.write_str("it executed an instruction that this machine does not support (signal 4)")
             }
-            Self::Signal(6) => f.write_str("it ended the whole program with an abort (signal 6)"),
-            Self::Signal(7 | 11) => f.write_str("it touched memory that is not its own (segmentation fault)"),
-            Self::Signal(8) => f.write_str("it divided by zero or the like (signal 8)"),
-            Self::Signal(9) => f.write_str("it was killed (signal 9), perhaps since memory ran out"),
-            Self::Signal(signal) => write!(f, "it ended the whole program with signal {signal}"),
-            Self::Status(status) => write!(f, "it ended the whole program itself, with status {status}"),
-            Self::Late(time) => write!(f, "it did not come to an end within {} s", time.as_secs_f64().ceil()),
-            Self::NotStarted(why) => write!(f, "no process checks it: {why}"),
+            Self::Signal(6) => f.write_str("it aborted the process (signal 6)"),
+            Self::Signal(7 | 11) => f.write_str("it accessed invalid memory (segmentation fault)"),
+            Self::Signal(8) => {
+                f.write_str("it caused an arithmetic error such as division by zero (signal 8)")
+            }
+            Self::Signal(9) => f.write_str("it was killed (signal 9), possibly because memory ran out"),
+            Self::Signal(signal) => write!(f, "it ended the process with signal {signal}"),
+            Self::Status(status) => write!(f, "it exited the process with status {status}"),
+            Self::Late(time) => write!(f, "it did not finish within {} s", time.as_secs_f64().ceil()),
+            Self::NotStarted(why) => write!(f, "the worker process failed: {why}"),
             Self::Refused(why) => f.write_str(why),
         }
     }
@@ -286,7 +288,7 @@ impl Worker {
         let mut command = command(again, memory);
         command.env(VARIABLE, PathBuf::from(&*record)).env_remove("RUST_BACKTRACE");
         let mut child = command.stdin(OwnedFd::from(other)).stderr(Stdio::piped()).spawn()?;
-        // The command has the other end of the socket.
+        // The command holds the other end of the socket.
         drop(command);
         let complaints = Complaints::of(child.stderr.take());
         let answers = answers(socket.try_clone()?);
@@ -295,17 +297,17 @@ impl Worker {
 
     #[cfg(not(unix))]
     fn start(_again: &Again, _memory: Option<u64>) -> io::Result<Self> {
-        Err(io::Error::other("processes for single rules are started on Unix only"))
+        Err(io::Error::other("worker processes are supported only on Unix"))
     }
 
     fn ask(&mut self, request: Request, time: Duration) -> Result<String, Crash> {
         let end = Instant::now() + time;
-        // A process that has ended is noticed below.
+        // The code below notices a process that has ended.
         let _unsent = self.socket.write_all(request.line().as_bytes());
         loop {
             match self.answers.recv_timeout(Duration::from_millis(50)) {
                 Ok(line) => return Ok(line),
-                // Something that a plugin started may still hold the socket.
+                // A process that the plugin started may still hold the socket.
                 Err(RecvTimeoutError::Timeout) if !self.has_ended() && Instant::now() < end => {}
                 Err(RecvTimeoutError::Timeout) if !self.has_ended() => return Err(self.crash(Some(time))),
                 Err(_) => return Err(self.crash(None)),
@@ -317,7 +319,7 @@ impl Worker {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Why there is no answer. The process is killed if it exceeded the limit of time.
+    /// Returns the reason for the missing response. Kills the process if it exceeded the time limit.
     fn crash(&mut self, late: Option<Duration>) -> Crash {
         if late.is_some() {
             let _ended_meanwhile = self.child.kill();
@@ -336,13 +338,13 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The process may have ended.
+        // The process may already have ended.
         let _ended = self.child.kill();
         let _unknown = self.child.wait();
     }
 }
 
-/// The program, started again; with a limit of memory, by a shell that it replaces.
+/// Returns the command that starts the program again; with a memory limit, through a shell that the program replaces.
 #[cfg(unix)]
 fn command(again: &Again, memory: Option<u64>) -> Command {
     let Some(memory) = memory else { return again.command() };
@@ -353,7 +355,7 @@ fn command(again: &Again, memory: Option<u64>) -> Command {
     shell
 }
 
-/// The lines that a worker sends.
+/// Receives the lines that a worker sends.
 #[cfg(unix)]
 fn answers(socket: Socket) -> Receiver<String> {
     use std::io::{BufRead as _, BufReader};
@@ -369,7 +371,7 @@ fn answers(socket: Socket) -> Receiver<String> {
     receive
 }
 
-/// The standard error of a worker: passed on, and its last lines retained.
+/// The standard error of a worker, which is passed on. The last bytes are retained.
 #[derive(Debug, Clone, Default)]
 struct Complaints {
     last: Arc<Mutex<VecDeque<u8>>>,
@@ -377,7 +379,7 @@ struct Complaints {
 }
 
 impl Complaints {
-    /// Bytes of the end that are retained.
+    /// The number of bytes to retain.
     const RETAINED: usize = 4096;
 
     fn of(stderr: Option<impl Read + Send + 'static>) -> Self {
@@ -388,7 +390,7 @@ impl Complaints {
         thread::spawn(move || {
             let mut buffer = [0; 1024];
             while let Ok(size @ 1..) = stderr.read(&mut buffer) {
-                // Where nobody reads it, the report has to do.
+                // If standard error is closed, the report has to suffice.
                 let _unread = io::stderr().write_all(&buffer[..size]);
                 let mut last = retained.lock().unwrap_or_else(PoisonError::into_inner);
                 last.extend(&buffer[..size]);
@@ -400,10 +402,10 @@ impl Complaints {
         Self { last, done: Some(Arc::new(Mutex::new(done))) }
     }
 
-    /// The line that explains the end of the process best: the last one, without what follows the reason of an abort.
+    /// Returns the line that best explains the end of the process: the reason of an abort, or else the last line.
     fn explanation(&self) -> String {
         if let Some(done) = &self.done {
-            // What the plugin started may hold it open.
+            // A process that the plugin started may hold the stream open.
             let done = done.lock().unwrap_or_else(PoisonError::into_inner);
             let _is_open = done.recv_timeout(Duration::from_millis(500));
         }
@@ -426,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_fails_in_one_of_two_runs_has_failed() {
+    fn a_rule_that_fails_in_one_of_two_runs_fails() {
         let passed = Verdict::Passed { cases: 2, skipped: Vec::new() };
         let skipped = Verdict::Skipped("no".to_owned());
         assert_eq!(merged(passed.clone(), failed("a")), failed("a"));
@@ -439,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_of_an_abort_is_told_rather_than_the_last_line() {
+    fn the_reason_of_an_abort_takes_precedence_over_the_last_line() {
         let text = "first\nthread 'main' has overflowed its stack\nfatal runtime error: stack overflow\n";
         let complaints = Complaints::of(Some(text.as_bytes()));
         assert_eq!(complaints.explanation(), "thread 'main' has overflowed its stack");

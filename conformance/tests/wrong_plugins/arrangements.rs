@@ -1,4 +1,4 @@
-//! Chunk grids, chunk key encodings and memory layouts that do one thing wrong.
+//! Chunk grids, chunk key encodings and memory layouts with one fault each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ const LAYOUTS: &[Wrong] = &[
 ];
 
 #[test]
-fn chunk_grids_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn chunk_grids_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(GRIDS, |registry, name| {
         let plugin = ChunkGridPlugin::new(named(name), &create_grid);
         let example = example(name).with_shape(&[10, 8]);
@@ -58,7 +58,7 @@ fn chunk_grids_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 }
 
 #[test]
-fn chunk_key_encodings_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn chunk_key_encodings_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(ENCODINGS, |registry, name| {
         let plugin = ChunkKeyEncodingPlugin::new(named(name), &|creation| {
             creation.parse::<Nothing>()?;
@@ -69,7 +69,7 @@ fn chunk_key_encodings_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 }
 
 #[test]
-fn memory_layouts_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn memory_layouts_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(LAYOUTS, |registry, name| {
         let uri = leaked(format!("https://example.com/{name}/1.0"));
         let identifiers = Identifiers { uri: Some(uri), ..named(name) };
@@ -82,7 +82,7 @@ fn memory_layouts_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 #[derive(Deserialize)]
 struct Nothing {}
 
-/// Chunks of four elements.
+/// A grid with chunks of four elements along every dimension.
 #[derive(Debug)]
 struct Grid {
     wrong: String,
@@ -159,13 +159,13 @@ impl ChunkGrid for Grid {
     fn moved(&self, _start: &[i64]) -> Result<Option<Value>, GridError> {
         match self.wrong.as_str() {
             "moves-chunks" => Ok(Some(Value::Object(Object::new()))),
-            "cannot-tell" => Err(GridError::OutOfBounds("it lies somewhere".to_owned())),
+            "cannot-tell" => Err(GridError::OutOfBounds("unknown".to_owned())),
             _ => Ok(None),
         }
     }
 }
 
-/// `c` and then the numbers, each after a point.
+/// Keys with `c` followed by the numbers, each after a dot.
 #[derive(Debug)]
 struct Encoding(String);
 
@@ -184,7 +184,7 @@ impl ChunkKeyEncoding for Encoding {
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
         match (self.0.as_str(), self.chunk(key, rank)) {
             ("fails-on-foreign-keys", None) | ("fails-on-its-own-keys", Some(_)) => {
-                Err(format!("what could {key:?} be").into())
+                Err(format!("cannot decode {key:?}").into())
             }
             (_, chunk) => Ok(chunk),
         }
@@ -222,7 +222,7 @@ fn create_layout(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecErr
     }
 }
 
-/// The last element first.
+/// A layout that reverses the elements.
 #[derive(Debug)]
 struct Backwards(String);
 
@@ -264,7 +264,7 @@ impl ArrayToArrayCodec for Backwards {
         let size = array.data_type.elements().size().unwrap_or(1);
         let whole = size * array.element_count().unwrap_or_default();
         if self.0 != "counts-on-all-bytes" && encoded.len() != whole {
-            return Err(CodecError::corrupt("another number of bytes"));
+            return Err(CodecError::corrupt("wrong number of bytes"));
         }
         let turned = match self.0.as_str() {
             "does-not-come-back" => encoded.to_vec(),

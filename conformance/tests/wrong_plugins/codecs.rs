@@ -1,4 +1,4 @@
-//! Codecs that do one thing wrong.
+//! Codecs with one fault each.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ const WRONG: &[Wrong] = &[
     ("trusts-sizes-that-nothing-declares", &["codec-allocation", "codec-claims"]),
     #[cfg(not(target_os = "linux"))]
     ("trusts-sizes-that-nothing-declares", &["codec-claims"]),
-    // Found by a process with little address space.
+    // Detected by a process with little address space.
     #[cfg(target_os = "linux")]
     ("trusts-sizes-elsewhere", &["codec-allocation"]),
     #[cfg(target_os = "linux")]
@@ -60,16 +60,16 @@ const WRONG: &[Wrong] = &[
 ];
 
 #[test]
-fn codecs_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn codecs_with_one_fault_break_the_matching_rule() {
     let broken: Vec<&str> = WRONG.iter().flat_map(|(_, rules)| *rules).copied().collect();
     assert!(COMMON.iter().all(|rule| broken.contains(rule)));
     each_breaks_its_rules(WRONG, register());
 }
 
-/// Processes that are started for hostile input come here.
+/// The processes for hostile input run this test.
 #[cfg(target_os = "linux")]
 #[test]
-fn hostile_input_is_decoded_in_a_process_of_its_own() {
+fn hostile_input_is_decoded_in_a_separate_process() {
     let mut registry = Registry::empty();
     WRONG.iter().for_each(|(name, _)| register()(&mut registry, name));
     if Again::is_asked_for() {
@@ -84,22 +84,22 @@ fn hostile_input_is_decoded_in_a_process_of_its_own() {
         outcome.verdict
     };
     let Verdict::Passed { cases, skipped } = of("nothing") else { panic!("{:?}", of("nothing")) };
-    // As many cases as there are examples, in this process and in the other.
+    // One case per example in this process, and one in the other.
     assert_eq!((cases, skipped), (2, Vec::new()));
 
     let what = |name: &str| {
-        let Verdict::Failed(failures) = of(name) else { panic!("{name} is not refused") };
+        let Verdict::Failed(failures) = of(name) else { panic!("{name} passes") };
         let [Failure { case, what }] = &failures[..] else { panic!("{failures:?}") };
-        assert!(case.ends_with(", in a process of its own"), "{case}");
+        assert!(case.ends_with(", in a separate process"), "{case}");
         what.clone()
     };
     let killed = what("trusts-sizes-elsewhere");
     assert!(killed.starts_with("signal 6 ended the process: memory allocation of "), "{killed}");
     let grown = what("asks-first-elsewhere");
-    assert!(grown.contains("bytes of address space for"), "{grown}");
+    assert!(grown.contains("bytes of address space, the limit is"), "{grown}");
 }
 
-/// Registers the plugin that is wrong in the way of its name.
+/// Returns a function that registers the plugin with the fault that its name describes.
 fn register() -> impl Fn(&mut Registry, &'static str) {
     |registry, name| {
         let summary = if name == "says-nothing" { "" } else { "Does one thing wrong." };
@@ -138,14 +138,14 @@ struct Configuration {
     level: Option<u64>,
 }
 
-/// Examples have a number.
+/// The schema requires a boolean, but the examples have a number.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only its schema is of interest")]
 struct AnotherKind {
     level: Option<bool>,
 }
 
-/// The codec is made without the member too.
+/// The schema requires a member that the codec does not need.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only its schema is of interest")]
 struct Required {
@@ -193,7 +193,7 @@ impl Checksum for Xor {
     }
 }
 
-/// Zeros without their signs.
+/// A codec that drops the signs of zeros.
 #[derive(Debug)]
 struct Positive;
 
@@ -226,7 +226,7 @@ impl ArrayToBytesCodec for Positive {
     }
 }
 
-/// What the default chain of v2 makes of the elements.
+/// A codec that applies the default chain of v2 to the elements.
 #[derive(Debug)]
 struct Around(CodecChain);
 
@@ -269,7 +269,7 @@ impl CompositeCodec for Around {
     }
 }
 
-/// The number of bytes as eight bytes, a byte that says nothing, and the bytes.
+/// A codec that writes the number of bytes in eight bytes, a byte without meaning, and the bytes.
 #[derive(Debug)]
 struct Framed {
     wrong: String,
@@ -282,7 +282,8 @@ impl Framed {
         self.wrong == wrong
     }
 
-    /// Where nobody counts: on another thread. What a library in another language allocates is not counted either.
+    /// Allocates on another thread, which is not counted. Allocations of libraries in other languages are not counted
+    /// either.
     fn allocate_elsewhere(&self, size: usize) {
         let asks_first = self.is("asks-first-elsewhere");
         let allocate = || {
@@ -343,7 +344,7 @@ impl BytesToBytesCodec for Framed {
         let Some((size, rest)) = encoded.split_first_chunk::<8>() else { return Err(self.refused()) };
         let size = u64::from_le_bytes(*size);
         if self.is("trusts-sizes") {
-            // Never touched, so that nothing is lost but addresses.
+            // The memory is never used, so this consumes only address space.
             drop(std::hint::black_box(Vec::<u8>::with_capacity((size % (1 << 30)) as usize)));
         }
         if self.is("trusts-sizes-that-nothing-declares")

@@ -1,4 +1,4 @@
-//! Codecs that end the process, or never return.
+//! Codecs that end the process or never return.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +12,7 @@ use zarr_spec::{Codec, CodecError, CodecPlugin, Output, Registry, Size};
 
 use crate::{example, named};
 
-/// Each has its way to fail when it decodes three bytes, except one that leaks when it is created.
+/// Each codec fails in its own way when it decodes three bytes, except the one that leaks when it is created.
 const NAMES: [&str; 6] = ["aborts", "exits", "leaks", "never-returns", "overflows-its-stack", "panics"];
 
 #[derive(Debug)]
@@ -73,9 +73,9 @@ fn suites() -> Vec<Suite> {
     suites
 }
 
-/// This program, coming to the test below.
+/// Returns workers of this program, which run the test below.
 fn workers(time: Duration) -> Workers {
-    let test = "crashes::a_crash_fails_the_rule_that_it_happens_in_and_names_the_input";
+    let test = "crashes::a_crash_fails_the_current_rule_and_names_the_input";
     let again = Again::with(&[test, "--exact", "--nocapture"]).unwrap();
     Workers::new(again, WorkerOptions { time, ..WorkerOptions::default() })
 }
@@ -86,7 +86,7 @@ fn place(suites: &[Suite], name: &str, rule: &str) -> (usize, usize) {
 }
 
 #[test]
-fn a_crash_fails_the_rule_that_it_happens_in_and_names_the_input() {
+fn a_crash_fails_the_current_rule_and_names_the_input() {
     if is_worker() {
         return serve(Ok(suites())).unwrap();
     }
@@ -99,8 +99,8 @@ fn a_crash_fails_the_rule_that_it_happens_in_and_names_the_input() {
         failures[0].clone()
     };
     for (name, what) in [
-        ("aborts", "it ended the whole program with an abort (signal 6)"),
-        ("exits", "it ended the whole program itself, with status 3"),
+        ("aborts", "it aborted the process (signal 6)"),
+        ("exits", "it exited the process with status 3"),
         ("overflows-its-stack", "has overflowed its stack"),
     ] {
         let failure = foreign(name);
@@ -113,21 +113,18 @@ fn a_crash_fails_the_rule_that_it_happens_in_and_names_the_input() {
         let (suite, trial) = place(&suites, "leaks", "codec-leaks");
         let outcome = workers.outcome(suite, trial, &Listed::of(&suites[suite]));
         let Verdict::Failed(failures) = outcome.verdict else { panic!("{outcome:?}") };
-        assert!(
-            failures[0].what.starts_with("64 codecs that were created and dropped left "),
-            "{failures:?}"
-        );
+        assert!(failures[0].what.starts_with("creating and dropping 64 codecs leaked "), "{failures:?}");
         let (suite, trial) = place(&suites, "panics", "codec-leaks");
         let outcome = workers.outcome(suite, trial, &Listed::of(&suites[suite]));
         assert!(matches!(outcome.verdict, Verdict::Passed { .. }), "{outcome:?}");
     }
     let panic = foreign("panics");
-    assert!(panic.what.starts_with("3 bytes that begin with "), "{panic:?}");
+    assert!(panic.what.starts_with("3 bytes starting with "), "{panic:?}");
     assert!(panic.what.contains("a panic at conformance/tests/wrong_plugins/crashes.rs:"), "{panic:?}");
 }
 
 #[test]
-fn a_rule_that_never_ends_is_stopped_and_names_the_input() {
+fn an_endless_rule_is_stopped_and_names_the_input() {
     let suites = suites();
     let (suite, trial) = place(&suites, "never-returns", "codec-foreign");
     let point = suites[suite].subject.point;
@@ -137,11 +134,11 @@ fn a_rule_that_never_ends_is_stopped_and_names_the_input() {
 }
 
 #[test]
-fn all_rules_are_in_the_report_although_some_crash() {
+fn the_report_contains_all_rules_although_some_crash() {
     let suites = suites();
     let workers = workers(Duration::from_secs(100));
     let number = suites.iter().position(|suite| suite.subject.name == "aborts").unwrap();
-    // Only the one before it and itself: the others would hang or take their time.
+    // Only this subject and the one before it: the others would hang or take too long.
     let listed: Vec<Listed> = suites.iter().map(Listed::of).take(number + 1).collect();
     let report = workers.report(&listed, Level::L4);
     let (_, outcomes) = report.subjects.last().unwrap();
@@ -156,7 +153,7 @@ fn all_rules_are_in_the_report_although_some_crash() {
 }
 
 #[test]
-fn the_rules_of_a_worker_are_those_of_this_process() {
+fn a_worker_has_the_same_rules_as_this_process() {
     let listed = workers(Duration::from_secs(100)).list().unwrap();
     let own: Vec<Listed> = suites().iter().map(Listed::of).collect();
     assert_eq!(format!("{listed:?}"), format!("{own:?}"));

@@ -1,4 +1,4 @@
-//! Data types that do one thing wrong.
+//! Data types with one fault each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +27,7 @@ const WRONG: &[Wrong] = &[
 ];
 
 #[test]
-fn data_types_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn data_types_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(WRONG, |registry, name| {
         let plugin = DataTypePlugin::new(named(name), &|creation| {
             if !creation.configuration.is_null() {
@@ -39,7 +39,7 @@ fn data_types_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
     });
 }
 
-/// Eight bytes, in documents as a list of numbers.
+/// A number of eight bytes, which documents represent as a list of bytes.
 #[derive(Debug)]
 struct Float(String);
 

@@ -1,4 +1,4 @@
-//! Metadata encodings and generic extensions that do one thing wrong.
+//! Metadata encodings and generic extensions with one fault each.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ const EXTENSIONS: &[Wrong] = &[
     ("counts-on-a-dimension", &["extension-place"]),
 ];
 
-/// A URI of the draft that ends in a name.
+/// Returns a URI of the draft that contains the name, and the identifiers.
 fn identifiers(name: &'static str) -> (&'static str, Identifiers) {
     let uri = leaked(format!("https://example.com/{name}/1.0"));
     (uri, Identifiers { uri: Some(uri), ..named(name) })
 }
 
 #[test]
-fn metadata_encodings_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn metadata_encodings_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(ENCODINGS, |registry, name| {
         let (uri, identifiers) = identifiers(name);
         let plugin = MetadataEncodingPlugin::new(identifiers, &|creation| {
@@ -49,7 +49,7 @@ fn metadata_encodings_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 }
 
 #[test]
-fn extensions_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn extensions_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(EXTENSIONS, |registry, name| {
         let (uri, identifiers) = identifiers(name);
         let plugin = ExtensionPlugin::new(identifiers, &|creation, place| {
@@ -83,7 +83,7 @@ struct Suffix {
 #[derive(Deserialize)]
 struct Nothing {}
 
-/// JSON.
+/// A metadata encoding as JSON.
 #[derive(Debug)]
 struct Json(String);
 
@@ -118,7 +118,7 @@ impl MetadataEncoding for Json {
     }
 }
 
-/// A name for each dimension: none.
+/// An extension that sets the names of all dimensions to none.
 #[derive(Debug)]
 struct Names {
     wrong: String,

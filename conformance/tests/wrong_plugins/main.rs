@@ -1,5 +1,5 @@
-//! Plugins that do one thing wrong each: the suites notice, and blame nothing else.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Plugins with one fault each. The suites must detect exactly that fault.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeSet;
 
@@ -18,19 +18,20 @@ mod stores;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// The name of a plugin, which says what is wrong with it, and the rules that it breaks.
+/// The name of a plugin, which describes its fault, and the rules that it breaks.
 type Wrong = (&'static str, &'static [&'static str]);
 
-/// Rules that all kinds of plugins are held to, of which codecs stand for all.
+/// The rules for plugins of every kind. They are tested only with codecs.
 const COMMON: &[&str] = &["identifiers", "summary", "examples", "unknown-member", "schema"];
 
-/// What codecs of certain names are held to; its own tests break it.
+/// A rule for codecs with certain names, which its own tests break.
 const FIXTURES: &str = "codec-fixtures";
 
-/// What is only checked in processes that check one rule at a time; `crashes` has a plugin that breaks it.
+/// A rule that needs a process for a single rule. A plugin in `crashes` breaks it.
 const LEAKS: &str = "codec-leaks";
 
-/// Registers one plugin of each name, and looks whether it breaks just its rules; and whether each rule is broken by one.
+/// Registers a plugin for each name and checks that it breaks exactly its rules. Also checks that each rule is broken
+/// by some plugin.
 fn each_breaks_its_rules(wrong: &[Wrong], register: impl Fn(&mut Registry, &'static str)) {
     let mut all: BTreeSet<&str> = BTreeSet::new();
     for &(name, rules) in wrong {
@@ -56,18 +57,18 @@ fn each_breaks_its_rules(wrong: &[Wrong], register: impl Fn(&mut Registry, &'sta
     assert_eq!(all.difference(&broken).collect::<Vec<_>>(), [&""; 0], "no plugin breaks these");
 }
 
-/// This program, coming to what decodes hostile input.
+/// Returns this program, started to decode hostile input.
 fn again() -> Again {
-    Again::with(&["codecs::hostile_input_is_decoded_in_a_process_of_its_own", "--exact", "--nocapture"])
+    Again::with(&["codecs::hostile_input_is_decoded_in_a_separate_process", "--exact", "--nocapture"])
         .unwrap()
 }
 
-/// The name in v3 alone.
+/// Returns the identifiers of a plugin that only v3 names.
 fn named(name: &'static str) -> Identifiers {
     Identifiers::name(name)
 }
 
-/// The name without a configuration, as an example of v3. What a test leaks, nobody misses.
+/// Returns a v3 example without a configuration. The test leaks the text.
 fn example(name: &str) -> Example {
     Example::v3(leaked(format!("{{\"name\": \"{name}\"}}")))
 }

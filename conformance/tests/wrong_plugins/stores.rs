@@ -1,4 +1,4 @@
-//! Storage transformers and stores that do one thing wrong.
+//! Storage transformers and stores with one fault each.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ const STORES: &[Wrong] = &[
 ];
 
 #[test]
-fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
+fn storage_transformers_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(TRANSFORMERS, |registry, name| {
         let plugin = StorageTransformerPlugin::new(named(name), &|creation, shape| {
             creation.parse::<Nothing>()?;
@@ -64,11 +64,11 @@ fn storage_transformers_that_do_one_thing_wrong_break_the_rule_of_that_thing() {
 }
 
 #[test]
-fn stores_that_do_one_thing_wrong_break_the_rules_of_that_thing() {
+fn stores_with_one_fault_break_the_matching_rules() {
     each_breaks_its_rules(STORES, |registry, name| {
         let open: &OpenStore = match name {
             "panics-on-urls" => &|url| panic!("{url}"),
-            _ => &|_| Err(Invalid::new("only JSON describes it").into()),
+            _ => &|_| Err(Invalid::new("this store can only be described with JSON").into()),
         };
         let example = Example::v3(leaked(format!("{{\"type\": \"{name}\"}}")));
         let plugin = StorePlugin::new(name, &[], open).about("Does one thing wrong.", examples([example]));
@@ -119,7 +119,7 @@ impl WrappingTransformer for Transformer {
     }
 }
 
-/// Another store, with one thing wrong.
+/// A wrapped store with one fault.
 #[derive(Debug)]
 struct Wrapped {
     wrong: String,
@@ -133,7 +133,7 @@ impl Wrapped {
         self.wrong == wrong
     }
 
-    /// Where the value of a key is.
+    /// Returns the store that has the value of a key.
     fn store(&self, key: &Key) -> &dyn Store {
         let is_inside = self.array.strip(key.as_str()).is_some();
         if self.is("keeps-values-aside") && is_inside { &*self.aside } else { &*self.next }

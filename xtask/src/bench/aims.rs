@@ -193,7 +193,7 @@ pub(crate) fn beyond_output<'r>(
 fn whole_reads(report: &Report) -> Option<General> {
     let (case, most) = beyond_output(report, report.ours()).max_by_key(|(_, bytes)| *bytes)?;
     Some(General {
-        what: "memory of a whole read beyond its output".to_owned(),
+        what: "memory of a whole read without its output".to_owned(),
         aim: format!("{} MiB", BEYOND_OUTPUT >> 20),
         found: format!("{} MiB at most (`{}`)", most.div_ceil(1 << 20), case.name),
         is_met: most <= BEYOND_OUTPUT,

@@ -30,6 +30,11 @@ pub(crate) fn all(report: &Report) -> String {
     text.trim_end().to_owned()
 }
 
+/// Returns the machine, the programs, and the comparison with each peer.
+pub(crate) fn summary(report: &Report) -> String {
+    format!("{}\n{}", heading(report), means(report)).trim_end().to_owned()
+}
+
 /// Seconds with three digits and a unit.
 pub(crate) fn time(seconds: f64) -> String {
     let (number, unit) = match seconds {
@@ -58,7 +63,7 @@ fn heading(report: &Report) -> String {
         programs.join("; ")
     );
     if report.is_quick {
-        text.push_str("\n**The data were small (`--quick`): these figures say nothing.**\n");
+        text.push_str("\n**Measured with small data (`--quick`): the figures are meaningless.**\n");
     }
     text
 }
@@ -102,9 +107,9 @@ fn means(report: &Report) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let header = ["peer", "cases", "geometric mean", "cases it is ahead in", "its best case"];
+    let header = ["peer", "cases", "geometric mean", "cases in which it is faster", "its best case"];
     let header: Vec<String> = header.iter().map(|&word| word.to_owned()).collect();
-    format!("How often as long as {ours} each peer takes:\n\n{}", table(&header, &rows))
+    format!("Time of each peer relative to {ours}:\n\n{}", table(&header, &rows))
 }
 
 /// Returns the table of medians with quartiles and ratios.
@@ -141,7 +146,7 @@ fn times(report: &Report) -> String {
     let last = ["best peer ÷ ours", "floor", "floor ÷ ours", "aim", "met"];
     let rows: Vec<_> = report.cases.iter().map(row).collect();
     let table = table(&header(&["case", "threads"], report, &last), &rows);
-    format!("Medians, and the quartiles below them:\n\n{table}")
+    format!("Medians, with quartiles below:\n\n{table}")
 }
 
 /// Returns the target of a row, and whether it is met.
@@ -165,8 +170,8 @@ fn general(report: &Report) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let header = ["over many rows", "aim", "found", "met"].map(str::to_owned);
-    format!("What is aimed at over many rows:\n\n{}", table(&header, &rows))
+    let header = ["measure", "aim", "found", "met"].map(str::to_owned);
+    format!("Aims over many rows:\n\n{}", table(&header, &rows))
 }
 
 /// Returns the number of targets that are met, and the rows in which a peer is faster.
@@ -211,7 +216,7 @@ fn beyond_output(report: &Report) -> String {
         return String::new();
     }
     let header = header(&["case", "output"], report, &[]);
-    format!("Memory of reading a whole array beyond its output, in MiB:\n\n{}", table(&header, &rows))
+    format!("Memory of reading a whole array, without its output, in MiB:\n\n{}", table(&header, &rows))
 }
 
 fn mebibytes(bytes: Option<u64>) -> String {
@@ -239,14 +244,14 @@ fn numbers(report: &Report, title: &str, number: impl Fn(&Outcome) -> Option<u64
 }
 
 fn memory(report: &Report) -> String {
-    numbers(report, "Memory at the peak beyond what there was before the run", |outcome| match outcome {
+    numbers(report, "Peak memory added by the run", |outcome| match outcome {
         Outcome::Measured { peak, .. } => *peak,
         Outcome::Failed { .. } => None,
     })
 }
 
 fn stored(report: &Report) -> String {
-    numbers(report, "Bytes of all files that were written", |outcome| match outcome {
+    numbers(report, "Size of all written files", |outcome| match outcome {
         Outcome::Measured { stored, .. } => *stored,
         Outcome::Failed { .. } => None,
     })
@@ -258,7 +263,7 @@ fn requests(report: &Report) -> String {
         let Some(Outcome::Measured { traffic: Some(traffic), .. }) = outcome else { return "–".to_owned() };
         let requests = traffic.requests;
         let bytes = mebibytes(Some(traffic.bytes));
-        format!("{requests}<br><sub>{} at once, {bytes} MiB</sub>", traffic.most_at_once)
+        format!("{requests}<br><sub>{} in flight, {bytes} MiB</sub>", traffic.most_at_once)
     };
     let row = |case: &CaseReport| {
         let cells = report.programs.iter().map(|program| cell(case.results.get(&program.name)));
@@ -270,7 +275,7 @@ fn requests(report: &Report) -> String {
     let rows: Vec<_> = report.cases.iter().map(row).collect();
     let header = header(&["case"], report, &[]);
     format!(
-        "Requests of one run, the most at the same time, and bytes of all bodies:\n\n{}",
+        "Requests of one run, the most in flight, and the size of all bodies:\n\n{}",
         table(&header, &rows)
     )
 }
@@ -287,7 +292,7 @@ fn failures(report: &Report) -> String {
             }
         }
     }
-    if text.is_empty() { text } else { format!("What was not done:\n\n{text}") }
+    if text.is_empty() { text } else { format!("Failed cases:\n\n{text}") }
 }
 
 #[cfg(test)]
@@ -306,22 +311,22 @@ mod tests {
         let wanted = "\
 Measured on a machine, in 3 rounds. Programs: zarr-kit 0.1.0; zarrs 0.23; tensorstore 0.1.
 
-How often as long as zarr-kit each peer takes:
+Time of each peer relative to zarr-kit:
 
-| peer | cases | geometric mean | cases it is ahead in | its best case |
+| peer | cases | geometric mean | cases in which it is faster | its best case |
 | --- | ---: | ---: | ---: | ---: |
 | zarrs | 2 | 1.00× | 1 | 0.50× (delta/write) |
 | tensorstore | 1 | 4.00× | 0 | 4.00× (zstd/read) |
 
-What is aimed at over many rows:
+Aims over many rows:
 
-| over many rows | aim | found | met |
+| measure | aim | found | met |
 | --- | ---: | ---: | ---: |
 | geometric mean of zarrs ÷ ours over 2 rows | 1.50× | 1.00× | **no** |
 | geometric mean of tensorstore ÷ ours over 1 rows | 1.50× | 4.00× | yes |
-| memory of a whole read beyond its output | 64 MiB | 0 MiB at most (`zstd/read`) | yes |
+| memory of a whole read without its output | 64 MiB | 0 MiB at most (`zstd/read`) | yes |
 
-Medians, and the quartiles below them:
+Medians, with quartiles below:
 
 | case | threads | zarr-kit | zarrs | tensorstore | best peer ÷ ours | floor | floor ÷ ours | aim | met |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -333,26 +338,26 @@ Medians, and the quartiles below them:
 
 Aims met: 0 of 2 rows. A peer is faster in 1: `delta/write` 0.50× (zarrs).
 
-Memory of reading a whole array beyond its output, in MiB:
+Memory of reading a whole array, without its output, in MiB:
 
 | case | output | zarr-kit | zarrs | tensorstore |
 | --- | ---: | ---: | ---: | ---: |
 | `zstd/read` | 256 | 0.00 | 256 | 512 |
 
-Memory at the peak beyond what there was before the run, in MiB:
+Peak memory added by the run, in MiB:
 
 | case | zarr-kit | zarrs | tensorstore |
 | --- | ---: | ---: | ---: |
 | `zstd/read` | 256 | 512 | 768 |
 | `delta/write` | 1.00 | 0.00 | – |
 
-Bytes of all files that were written, in MiB:
+Size of all written files, in MiB:
 
 | case | zarr-kit | zarrs | tensorstore |
 | --- | ---: | ---: | ---: |
 | `delta/write` | 1.43 | 1.34 | – |
 
-What was not done:
+Failed cases:
 
 - `delta/write`, tensorstore: `no such <filter>`";
         assert_eq!(all(&made_up()), wanted);
@@ -361,7 +366,7 @@ What was not done:
     #[test]
     fn results_of_small_data_have_a_warning() {
         let report = Report { is_quick: true, ..made_up() };
-        assert!(all(&report).contains("these figures say nothing"));
+        assert!(all(&report).contains("the figures are meaningless"));
     }
 
     #[test]
@@ -371,7 +376,7 @@ What was not done:
         if let Some(Outcome::Measured { traffic: place, .. }) = report.cases[0].results.get_mut("zarrs") {
             *place = Some(traffic);
         }
-        let wanted = "| `zstd/read` | – | 130<br><sub>64 at once, 1.50 MiB</sub> | – |";
+        let wanted = "| `zstd/read` | – | 130<br><sub>64 in flight, 1.50 MiB</sub> | – |";
         assert!(requests(&report).contains(wanted), "{}", requests(&report));
         assert_eq!(requests(&made_up()), "");
     }

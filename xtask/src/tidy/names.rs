@@ -1,4 +1,4 @@
-//! One name per plugin: its folder, its package, its feature of the umbrella, its row in the README.
+//! One name per plugin: its folder, its package, its feature in the umbrella crate, its row in the plugin table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -97,27 +97,27 @@ fn umbrella_code(workspace: &Workspace) -> Result<String, String> {
     Ok(code)
 }
 
-/// Each plugin has a row in the README's table, and each row a plugin.
-pub(super) fn readme(workspace: &Workspace) -> Result<Vec<Finding>, String> {
-    let Ok(readme) = workspace.read(Path::new("README.md")) else {
-        return Ok(vec![Finding::error("README.md", "there is none")]);
+/// The document that has the plugin table.
+const TABLE: &str = "docs/extensions.md";
+
+/// Checks that each plugin has one row in the plugin table, and that each row names a plugin.
+pub(super) fn plugin_table(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let Ok(page) = workspace.read(Path::new(TABLE)) else {
+        return Ok(vec![Finding::error(TABLE, "there is none")]);
     };
-    let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with('|')).filter_map(plugin_in).collect();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).filter_map(plugin_in).collect();
     let plugins = workspace.members.iter().filter(|member| member.plugin().is_some());
     let plugins: BTreeSet<&str> = plugins.map(|member| member.name.as_str()).collect();
     let mut findings = Vec::new();
     for plugin in &plugins {
         let count = rows.iter().filter(|row| row == &plugin).count();
         if count != 1 {
-            findings.push(Finding::error(
-                "README.md",
-                format!("`{plugin}` has {count} rows in the plugin table"),
-            ));
+            findings.push(Finding::error(TABLE, format!("`{plugin}` has {count} rows in the plugin table")));
         }
     }
     for row in rows.iter().filter(|row| !plugins.contains(*row)) {
         findings
-            .push(Finding::error("README.md", format!("the plugin table names `{row}`, which is no crate")));
+            .push(Finding::error(TABLE, format!("the plugin table names `{row}`, which is not a plugin")));
     }
     Ok(findings)
 }
@@ -195,17 +195,17 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_one_row_for_each_plugin_and_no_other() {
+    fn the_plugin_table_has_one_row_per_plugin() {
         let row = "| gzip | `zarr-codec-gzip` | `codec-gzip` |\n";
-        let found = |text: &str| messages(readme(&Tree::new(&[GZIP, ("README.md", text)]).load()).unwrap());
+        let found = |text: &str| messages(plugin_table(&Tree::new(&[GZIP, (TABLE, text)]).load()).unwrap());
         assert_eq!(found(row), [""; 0]);
         assert_eq!(found("see `zarr-codec-gzip`\n"), ["`zarr-codec-gzip` has 0 rows in the plugin table"]);
         assert_eq!(found(&row.repeat(2)), ["`zarr-codec-gzip` has 2 rows in the plugin table"]);
         assert_eq!(
             found(&format!("{row}| `zarr-store-zip` |\n| `zarr-kit` |\n")),
-            ["the plugin table names `zarr-store-zip`, which is no crate"]
+            ["the plugin table names `zarr-store-zip`, which is not a plugin"]
         );
-        assert_eq!(messages(readme(&Tree::new(&[GZIP]).load()).unwrap()), ["there is none"]);
+        assert_eq!(messages(plugin_table(&Tree::new(&[GZIP]).load()).unwrap()), ["there is none"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The chunks of an array: the public methods of [`Array`].
+//! Access to single chunks: public methods of [`Array`].
 
 use bytes::Bytes;
 use zarr_spec::{ArraySubset, Key};
@@ -10,42 +10,42 @@ use crate::shape::for_each_index;
 use crate::stored::erase_values;
 
 impl Array {
-    /// The key of the chunk at `index`.
+    /// Returns the key of the chunk at `index`.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk.
+    /// If the grid does not have this chunk.
     pub fn chunk_key(&self, index: &[u64]) -> Result<Key, Error> {
         self.stored.chunk(index)?;
         self.stored.key(index)
     }
 
-    /// Returns the elements of the array in the chunk at `index`, one half-open range per dimension. The ranges are
-    /// clipped to the array; [`zarr_spec::grid::chunk_subset`] also counts elements that a chunk has past the end.
+    /// Returns the array subset that the chunk at `index` covers, in elements. The ranges are clipped to the array;
+    /// [`zarr_spec::grid::chunk_subset`] also includes elements of the chunk past the end of the array.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk.
+    /// If the grid does not have this chunk.
     pub fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, Error> {
         let chunk = self.stored.resolved.grid.chunk_subset(index)?;
         Ok(chunk.intersection(&ArraySubset::whole(self.shape())))
     }
 
-    /// The stored bytes of the chunk at `index`; `None` if it is not stored.
+    /// Returns the stored bytes of the chunk at `index`; `None` if it is not stored.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, or the store fails.
+    /// If the grid does not have this chunk, or the store fails.
     pub fn encoded_chunk(&self, index: &[u64]) -> Result<Option<Bytes>, Error> {
         self.stored.chunk(index)?;
         self.stored.value_below(index, self.stored.value_limit(None))
     }
 
-    /// Stores bytes as the chunk at `index`: they are not looked at.
+    /// Stores `bytes` as the value of the chunk at `index`, without decoding or checking them.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, nothing can be written here, or the store fails.
+    /// If the grid does not have this chunk, the array is read only, or the store fails.
     pub fn write_encoded_chunk(&self, index: &[u64], bytes: &[u8]) -> Result<(), Error> {
         let stored = &self.stored;
         stored.check_writable()?;
@@ -55,11 +55,11 @@ impl Array {
         Ok(stored.resolved.store.set(&stored.key(index)?, bytes.into())?)
     }
 
-    /// Removes the chunk at `index`: its elements hold the fill value then.
+    /// Erases the chunk at `index`. Its elements then read as the fill value.
     ///
     /// # Errors
     ///
-    /// As [`Array::write_encoded_chunk`].
+    /// Same as [`Array::write_encoded_chunk`].
     pub fn erase_chunk(&self, index: &[u64]) -> Result<(), Error> {
         let stored = &self.stored;
         stored.check_writable()?;
@@ -69,11 +69,11 @@ impl Array {
         stored.erase(index)
     }
 
-    /// Removes many chunks: in bulk where the store can, with as many requests in flight as pay.
+    /// Erases many chunks, with bulk or concurrent requests if the store supports them.
     ///
     /// # Errors
     ///
-    /// As [`Array::erase_chunk`]. When the store fails, others of them may be gone.
+    /// Same as [`Array::erase_chunk`]. If the store fails, some of the chunks may have been erased.
     pub fn erase_chunks(&self, indices: &[Vec<u64>]) -> Result<(), Error> {
         let stored = &self.stored;
         stored.check_writable()?;
@@ -87,15 +87,17 @@ impl Array {
         Ok(erase_values(&*stored.resolved.store, &keys)?)
     }
 
-    /// Stores the chunks at `indices` as they are stored in `source`, where their bytes have to mean the same: they are
-    /// not looked at. Chunks that are not stored there stay as they are here. `copied` hears of each when it is done.
+    /// Copies the stored values of the chunks at `indices` from `source`, without decoding or checking them. Both
+    /// arrays must use the same encoding. Chunks that are missing in `source` are not changed here. Calls `copied`
+    /// after each chunk.
     ///
-    /// Where requests in flight pay for one of the stores, as many chunks are on their way at once, as long as they have
-    /// no more than 64 MiB, and the memory budget of `source` has as many.
+    /// If one of the stores is remote, chunks are copied concurrently. At any time, the values in flight take at most
+    /// 64 MiB, and at most half of the memory budget of `source`, unless a single value is larger.
     ///
     /// # Errors
     ///
-    /// As [`Array::encoded_chunk`] and [`Array::write_encoded_chunk`]. When a store fails, some may be copied.
+    /// Same as [`Array::encoded_chunk`] and [`Array::write_encoded_chunk`]. If a store fails, some chunks may have been
+    /// copied.
     pub fn copy_encoded_chunks(
         &self,
         source: &Self,
@@ -118,20 +120,20 @@ impl Array {
         })
     }
 
-    /// Whether the chunk at `index` is stored.
+    /// Returns whether the chunk at `index` is stored.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, or the store fails.
+    /// If the grid does not have this chunk, or the store fails.
     pub fn chunk_exists(&self, index: &[u64]) -> Result<bool, Error> {
         Ok(self.chunk_size(index)?.is_some())
     }
 
-    /// Bytes of the stored chunk at `index`; `None` if it is not stored.
+    /// Returns the size of the stored value of the chunk at `index` in bytes; `None` if it is not stored.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, or the store fails.
+    /// If the grid does not have this chunk, or the store fails.
     pub fn chunk_size(&self, index: &[u64]) -> Result<Option<u64>, Error> {
         self.stored.chunk(index)?;
         for key in self.stored.keys(index)? {
@@ -142,11 +144,11 @@ impl Array {
         Ok(None)
     }
 
-    /// The indices of all chunks that are stored, from a listing of the store.
+    /// Returns the indices of all chunks that are stored, from a listing of the store.
     ///
     /// # Errors
     ///
-    /// If the store cannot list, or fails; [`Error::ChunkKey`] if it cannot be told which chunk a key is of.
+    /// If the store cannot list, or fails; [`Error::ChunkKey`] if the chunk index of a key cannot be determined.
     pub fn stored_chunks(&self) -> Result<Vec<Vec<u64>>, Error> {
         let stored = &self.stored;
         let mut indices = Vec::new();
@@ -164,8 +166,9 @@ impl Array {
         Ok(indices)
     }
 
-    /// Erases all stored values whose keys are chunk keys of this array, also those outside of its chunk grid. For an
-    /// array that is prepared and not published: an earlier array at the same path may have left chunks.
+    /// Erases all stored values whose keys are chunk keys of this array, including those outside of its chunk grid.
+    /// Call this for an array from [`Hierarchy::prepare_array`](crate::Hierarchy::prepare_array) before its chunks are
+    /// written, because an earlier array at the same path may have left chunks.
     ///
     /// # Errors
     ///
@@ -174,13 +177,14 @@ impl Array {
         self.stored.erase_all()
     }
 
-    /// The inner chunks that are stored in the chunk at `index`, a shard: their positions in it, in order. None if the
-    /// shard is not stored.
+    /// Returns the positions of the inner chunks that are stored in the shard at `index`, sorted. The list is empty if
+    /// the shard is not stored.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, chunks are no shards or not shards alone (a codec other than a permutation comes
-    /// before or behind), the index of the shard cannot be read, or the store fails.
+    /// If the grid does not have this chunk, the store fails, or the shard index cannot be read;
+    /// [`Error::NotSupported`] if the chunks are not shards, or if a codec other than a permutation comes before or
+    /// after the sharding codec.
     pub fn stored_inner_chunks(&self, index: &[u64]) -> Result<Vec<Vec<u64>>, Error> {
         let array = &self.stored;
         let pipeline = array.pipeline(index, &array.chunk(index)?.shape)?;

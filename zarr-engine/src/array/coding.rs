@@ -1,4 +1,4 @@
-//! Decodes and encodes chunks without the store: the public methods of [`Array`].
+//! Decoding and encoding chunks without the store: public methods of [`Array`].
 
 use super::Array;
 use super::read::whole_chunk;
@@ -9,17 +9,17 @@ use crate::memory::OutOfMemory;
 impl Array {
     /// Decodes a chunk, given the bytes of its value, for programs that fetch values themselves. The store is not used.
     ///
-    /// `encoded` is the value of [`Array::chunk_key`], or `None` if the key is missing: then all elements are the fill
+    /// `encoded` is the value of [`Array::chunk_key`], or `None` if the key is missing; then all elements are the fill
     /// value. The result has the shape of the chunk, including elements outside of the array.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, or the bytes cannot be decoded.
+    /// If the grid does not have this chunk, or the bytes cannot be decoded.
     pub fn decode_chunk(&self, index: &[u64], encoded: Option<&[u8]>) -> Result<ElementArray, Error> {
         self.whole_chunk(index, |shape, region| self.stored.decode_value(index, shape, encoded, region))
     }
 
-    /// Encodes a chunk, for programs that store values themselves. The store is not used, and no lock is taken.
+    /// Encodes a chunk, for programs that store values themselves. The store is not used, and no lock is acquired.
     ///
     /// `elements` are all elements of the chunk, including those outside of the array, as [`Array::write`] takes them.
     /// Returns the value to store at [`Array::chunk_key`], or `None` if the chunk holds only fill values and the key
@@ -27,7 +27,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, `elements` does not have its size, or they cannot be encoded;
+    /// If the grid does not have this chunk, `elements` does not have its size, or they cannot be encoded;
     /// [`Error::NotSupported`] if the data type is a fallback that must not be written.
     pub fn encode_chunk(&self, index: &[u64], elements: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         self.stored.check_fallback()?;

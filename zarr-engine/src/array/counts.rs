@@ -1,27 +1,27 @@
-//! Numbers of dimensions, elements and chunks.
+//! The numbers of dimensions, elements and chunks of an array.
 
 use super::Array;
 
 impl Array {
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     #[must_use]
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
 
-    /// Number of elements; [`u64::MAX`] if there are more. An array without dimensions has one.
+    /// Returns the number of elements; [`u64::MAX`] if there are more. A zero-dimensional array has one element.
     #[must_use]
     pub fn len(&self) -> u64 {
         product(self.shape())
     }
 
-    /// Whether the array has no elements, because a dimension has the length 0.
+    /// Returns whether the array has no elements, because a dimension has the length 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape().contains(&0)
     }
 
-    /// Number of chunks in the chunk grid, stored or not; [`u64::MAX`] if there are more.
+    /// Returns the number of chunks in the chunk grid, stored or not; [`u64::MAX`] if there are more.
     #[must_use]
     pub fn chunk_count(&self) -> u64 {
         product(self.chunk_grid().grid_shape())

@@ -1,4 +1,4 @@
-//! Reading elements: the public methods of [`Array`].
+//! Reading elements: public methods of [`Array`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,11 +15,11 @@ use crate::selection::{ElementSelection, LocatedSelection, Selection};
 use crate::variable::Assembly;
 
 impl Array {
-    /// Reads a selection into memory of its own.
+    /// Reads a selection. The result uses memory from the buffer pool of the context.
     ///
     /// # Errors
     ///
-    /// When the selection is not in the array, a chunk cannot be decoded, the store fails, or memory runs out.
+    /// If the selection is outside of the array, a chunk cannot be decoded, the store fails, or memory runs out.
     pub fn read(&self, selection: impl Into<Selection>) -> Result<ElementArray, Error> {
         self.read_selection(&selection.into())
     }
@@ -43,13 +43,14 @@ impl Array {
         }
     }
 
-    /// Reads a selection into `destination`, in C order and native byte order. [`Memory`](crate::Memory) is fastest: where
-    /// rows begin inside of a cache line, as those of a large `Vec` mostly do, large reads take up to half as long again.
+    /// Reads a selection into `destination`, in C order and native byte order. [`Memory`](crate::Memory) is the fastest
+    /// destination: its rows start at cache lines. In a large `Vec` they usually do not, and large reads take up to 50
+    /// % longer.
     ///
     /// # Errors
     ///
-    /// As [`Array::read`]; [`Error::Elements`] if `destination` has not the size of the selection, or elements have no
-    /// fixed size.
+    /// Same as [`Array::read`]; [`Error::Elements`] if the size of `destination` differs from the size of the selection
+    /// in bytes, or if the elements have a variable size.
     pub fn read_into(&self, selection: impl Into<Selection>, destination: &mut [u8]) -> Result<(), Error> {
         self.read_selection_into(&selection.into(), destination)
     }
@@ -58,13 +59,17 @@ impl Array {
         let located = selection.located(self.shape())?;
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
             let name = self.data_type().name();
-            return Err(Error::Elements(format!("elements of type {name} have no fixed size to read into")));
+            return Err(Error::Elements(format!(
+                "elements of type {name} have a variable size: read them as values"
+            )));
         };
         let wanted = located.count()?.checked_mul(size);
         if wanted != Some(destination.len()) {
             let given = destination.len();
             let wanted = wanted.unwrap_or(usize::MAX);
-            return Err(Error::Elements(format!("{given} bytes of memory for a selection of {wanted}")));
+            return Err(Error::Elements(format!(
+                "the destination has {given} bytes, but the selection has {wanted}"
+            )));
         }
         self.read_fixed(&located, size, destination, false)
     }
@@ -73,7 +78,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`Array::read_into`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::read_into`]; [`Error::Elements`] if the array holds another type.
     pub fn read_values_into<T: Element>(
         &self,
         selection: impl Into<Selection>,
@@ -83,25 +88,25 @@ impl Array {
         self.read_into(selection, as_bytes_mut(values))
     }
 
-    /// Reads a selection as values of a Rust type, in C order: numbers, [`bool`], [`String`], `Vec<u8>`, or an [`Option`]
-    /// of these where elements may be missing. Numbers are returned as [`Values`](crate::Values), a slice that owns its
-    /// memory: nothing is copied, so this takes as long as [`Array::read`]. Other types are returned as a `Vec`.
+    /// Reads a selection as values of a Rust type, in C order: numbers, [`bool`], [`String`], `Vec<u8>`, or an
+    /// [`Option`] of these if elements may be missing. Numbers are returned as [`Values`](crate::Values), a slice that
+    /// owns its memory, without a copy: this takes as long as [`Array::read`]. Other types are returned as a `Vec`.
     ///
     /// # Errors
     ///
-    /// As [`Array::read`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::read`]; [`Error::Elements`] if the array holds another type.
     pub fn read_values<T: ReadElement>(&self, selection: impl Into<Selection>) -> Result<T::Values, Error> {
         T::check(&**self.data_type())?;
         T::collect(self.read(selection)?)
     }
 
-    /// Reads a selection as an `ndarray`. Chunks are decoded to its memory, which is new: if that matters,
-    /// [`Array::read_values`] and [`Values::view`](crate::Values::view) are faster. A large array begins at a cache line of
-    /// its allocation, so that [`ndarray::ArrayBase::into_raw_vec_and_offset`] returns an offset.
+    /// Reads a selection as an `ndarray`, decoding into newly allocated memory. [`Array::read_values`] with
+    /// [`Values::view`](crate::Values::view) is faster, because it reuses pooled memory. A large array starts at a
+    /// cache line of its allocation, so that [`ndarray::ArrayBase::into_raw_vec_and_offset`] returns an offset.
     ///
     /// # Errors
     ///
-    /// As [`Array::read_values`].
+    /// Same as [`Array::read_values`].
     #[cfg(feature = "ndarray")]
     pub fn read_ndarray<T: Element>(
         &self,
@@ -114,11 +119,11 @@ impl Array {
         values.into_ndarray(&located.shape)
     }
 
-    /// Reads many selections. A chunk, or inner chunk, that several of them want is fetched and decoded once.
+    /// Reads many selections. A chunk or inner chunk that several of them need is fetched and decoded only once.
     ///
     /// # Errors
     ///
-    /// As [`Array::read`].
+    /// Same as [`Array::read`].
     pub fn read_many(&self, selections: &[Selection]) -> Result<Vec<ElementArray>, Error> {
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
             return selections.iter().map(|selection| self.read_selection(selection)).collect();
@@ -146,17 +151,17 @@ impl Array {
         arrays.collect()
     }
 
-    /// Decodes the whole chunk at `index`, elements outside of the array included; a chunk that is not stored is all
-    /// fill values.
+    /// Reads the whole chunk at `index`, including elements outside of the array. A missing chunk reads as the fill
+    /// value.
     ///
     /// # Errors
     ///
-    /// If the grid has no such chunk, or it cannot be decoded, or the store fails.
+    /// If the grid does not have this chunk, the chunk cannot be decoded, or the store fails.
     pub fn decoded_chunk(&self, index: &[u64]) -> Result<ElementArray, Error> {
         self.whole_chunk(index, |shape, region| self.stored.read_chunk(index, shape, region))
     }
 
-    /// The elements of a whole chunk, which `read` places, given the shape of the chunk.
+    /// Returns the elements of a whole chunk. `read` gets the shape of the chunk and places the elements in the output.
     pub(super) fn whole_chunk(
         &self,
         index: &[u64],
@@ -202,7 +207,7 @@ impl Array {
         Ok(())
     }
 
-    /// Memory for `count` elements, and whether it is zero.
+    /// Returns memory for `count` elements, and whether it is zeroed.
     fn memory(&self, count: usize, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         self.stored
             .context()
@@ -210,7 +215,7 @@ impl Array {
             .get(count.checked_mul(size).ok_or(OutOfMemory { size: usize::MAX })?)
     }
 
-    /// Converts stored bytes to elements, for data types where they differ.
+    /// Converts stored bytes to elements, for data types whose elements differ in memory.
     fn settle(&self, stored: &mut [u8]) -> Result<(), Error> {
         let settled = self.data_type().settle(stored, self.stored.context().mode());
         settled.map_err(|invalid| Error::Elements(format!("{}: {invalid}", self.path())))
@@ -221,21 +226,21 @@ impl Array {
         let assembly = self.assembly(count)?;
         if count > 0 {
             let rank = self.shape().len();
-            // The size of the elements is not known.
+            // The total size of the elements is unknown.
             self.stored
                 .read_regions(&[OutputRegion::variable(&located.what, rank, &assembly)?], usize::MAX)?;
         }
         finish(assembly)
     }
 
-    /// An assembly for elements of variable size. Initially, all elements hold the fill value.
+    /// Returns an output for `count` elements of variable size, which all hold the fill value.
     fn assembly(&self, count: usize) -> Result<Mutex<Assembly>, Error> {
         let assembly = Assembly::with_count(count, self.fill_value().bytes());
         assembly.map(Mutex::new).map_err(no_elements)
     }
 }
 
-/// All elements of a chunk of this shape.
+/// Returns the selection of all elements of a chunk of this shape.
 pub(super) fn whole_chunk(shape: &[u64]) -> Result<ElementSelection, Error> {
     let counts: Result<Vec<usize>, _> = shape.iter().map(|&length| usize::try_from(length)).collect();
     let counts = counts.map_err(|_| OutOfMemory { size: usize::MAX })?;
@@ -247,7 +252,7 @@ fn finish(assembly: Mutex<Assembly>) -> Result<Vec<u8>, Error> {
     assembly.into_inner().unwrap_or_else(PoisonError::into_inner).finish().map_err(no_elements)
 }
 
-/// The error for elements of variable size for which there is no memory.
+/// Returns the error for elements of variable size for which there is no memory.
 fn no_elements(error: CodecError) -> Error {
     Error::Elements(error.to_string())
 }

@@ -1,8 +1,9 @@
-//! What an array that grows does about elements that are stored outside of its old shape.
+//! Resizing arrays.
 //!
-//! A shrink that was interrupted leaves chunks there, and so does an append. A chunk at the border keeps the elements
-//! that a shrink cut off. None of them may come back: before the new shape is published, chunks in the added region are
-//! erased, and those at the border get the fill value where the array did not reach.
+//! An array that grows must not expose values that are stored outside of its old shape. Interrupted shrinks and appends
+//! leave chunks there, and chunks at the border still hold elements that a shrink cut off. Therefore, before the new
+//! shape is published, chunks in the added region are erased, and chunks at the border get the fill value outside of
+//! the old shape.
 
 use std::ops::Range;
 
@@ -16,19 +17,19 @@ use crate::flight;
 use crate::selection::Selection;
 use crate::stored::{ChunkBox, StoredArray, boxes_between, erase_values};
 
-/// Chunks that are looked for by their names rather than in a listing of the array.
+/// Maximum number of chunks that are erased by key. For more chunks, the array is listed.
 const NAMED: u64 = 1024;
 
-/// Chunks that one thread looks at before others take part.
+/// Number of chunks below which a single thread does the work.
 const ALONE: usize = 8;
 
-/// The old array in a larger one, which begins elsewhere perhaps.
+/// The position of the old array in the resized array, whose first element may differ.
 struct Old {
-    /// The elements that it had, as they are counted now.
+    /// The elements of the old array, in coordinates of the new one.
     elements: Vec<Range<u64>>,
-    /// The chunks that have some of these.
+    /// The chunks that contain any of these elements.
     chunks: Vec<Range<u64>>,
-    /// The chunks that have no others inside of the new array.
+    /// The chunks whose elements inside of the new array are all old.
     whole: Vec<Range<u64>>,
 }
 
@@ -40,30 +41,31 @@ struct Outside {
 }
 
 impl Array {
-    /// Changes the shape. The rest of the stored document does not change.
+    /// Changes the shape and nothing else in the stored document.
     ///
-    /// Chunks that are outside of the new shape are erased, if the store supports erasing; chunks that are partly inside
-    /// keep their bytes. If the store cannot list, each chunk is erased by its key; if there are more than a million, none
-    /// is erased.
+    /// Chunks outside of the new shape are erased, if the store supports erasing. Chunks that are partly inside are not
+    /// changed. If the store cannot list, each chunk is erased by its key; for more than a million chunks, none is
+    /// erased.
     ///
-    /// New elements hold the fill value, whatever is stored there: before the new shape is published, chunks in the added
-    /// region are erased, and chunks at its border get the fill value outside of the old shape. This does not hold for
-    /// more than a million chunks in a store that cannot list, or for whole chunks in a store that cannot erase.
+    /// New elements hold the fill value, even if values are stored there: before the new shape is published, chunks in
+    /// the added region are erased, and chunks at its border get the fill value outside of the old shape. This does not
+    /// hold for more than a million chunks in a store that cannot list, or for whole chunks in a store that cannot
+    /// erase.
     ///
     /// # Errors
     ///
-    /// If the number of dimensions differs, the array cannot be written, a chunk at the border cannot be decoded, or the
+    /// If the number of dimensions differs, the array is read only, a chunk at the border cannot be decoded, or the
     /// store fails.
     pub fn resize(&mut self, shape: &[u64]) -> Result<(), Error> {
         self.resize_at(&vec![0; self.shape().len()], shape)
     }
 
-    /// Changes the first element and the shape: the array begins `start` elements later per dimension, or earlier where
-    /// `start` is negative. No chunk moves. Otherwise the same as [`Array::resize`].
+    /// Changes the origin and the shape: per dimension, the array starts `start` elements later, or earlier if `start`
+    /// is negative. No chunk moves. Otherwise the same as [`Array::resize`].
     ///
     /// # Errors
     ///
-    /// As [`Array::resize`]; [`Error::NotSupported`] if the chunk grid cannot begin elsewhere.
+    /// Same as [`Array::resize`]; [`Error::NotSupported`] if the chunk grid does not support another origin.
     pub fn resize_at(&mut self, start: &[i64], shape: &[u64]) -> Result<(), Error> {
         self.stored.check_writable()?;
         let hierarchy = self.hierarchy.clone();
@@ -73,7 +75,8 @@ impl Array {
         let resized = before.changed(before.resized(start, shape)?)?;
         let overlap = Overlap::new(before.shape(), shape, start);
         if overlap.loses_some {
-            // Consolidated metadata must never have more elements than the array: its readers would miss erased chunks.
+            // Consolidated metadata must never describe more elements than the array, because its readers would miss
+            // erased chunks.
             let metadata = before.resized(&overlap.start, &overlap.shape)?;
             hierarchy.write_array_copies(&path, &metadata)?;
         }
@@ -88,7 +91,7 @@ impl Array {
         erased
     }
 
-    /// The metadata with another first element and shape.
+    /// Returns the metadata with another origin and shape.
     fn resized(&self, start: &[i64], shape: &[u64]) -> Result<ArrayMetadata, Error> {
         let rank = self.shape().len();
         for given in [start.len(), shape.len()] {
@@ -106,7 +109,7 @@ impl Array {
         let Some(moved) = named.moved(start)? else {
             let has_origin = named.moved(&vec![0; rank])?.is_some();
             return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
-                (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
+                (true, grid) => format!("chunk grid `{grid}` cannot move its origin by {start:?} elements"),
                 (false, grid) => format!(
                     "chunk grid `{grid}` has no origin: {} can only be resized at its end",
                     self.path()
@@ -117,8 +120,8 @@ impl Array {
         Ok(metadata)
     }
 
-    /// Removes what is stored outside of `old`, the same array before it was resized, from where this one gains elements.
-    /// The caller has the lock of the node.
+    /// Clears stored values outside of `old`, the array before the resize, where this array gains elements. The caller
+    /// holds the lock of the node.
     pub(super) fn clear_added(&self, old: &Self, start: &[i64]) -> Result<(), Error> {
         let elements = kept(old.shape(), self.shape(), start);
         let grows = elements.iter().zip(self.shape()).any(|(kept, &length)| kept.end - kept.start < length);
@@ -142,7 +145,7 @@ impl Array {
         self.trim(&border.iter().flat_map(ChunkBox::chunks).collect::<Vec<_>>(), &old)
     }
 
-    /// The same for chunks that a listing has.
+    /// Like [`Self::clear_added`], for the chunks in a listing of the store.
     fn clear_listed(&self, old: &Old) -> Result<(), Error> {
         let stored = &self.stored;
         let mut added = Vec::new();
@@ -162,7 +165,7 @@ impl Array {
         self.trim(&border, old)
     }
 
-    /// Writes the fill value to chunks where `old` did not reach, if they hold anything else there.
+    /// Writes the fill value to the parts of `chunks` that are outside of `old`, unless they already hold it.
     fn trim(&self, chunks: &[Vec<u64>], old: &Old) -> Result<(), Error> {
         let threads = match self.stored.resolved.store.read_hints().max_concurrency {
             0 if chunks.len() < ALONE => 1,
@@ -177,7 +180,7 @@ impl Array {
 
     fn trim_part(&self, chunk: &[u64], part: &Selection) -> Result<(), Error> {
         let elements = match self.read(part) {
-            // No value, or none of an inner chunk: the former holds nothing to be trimmed.
+            // The chunk or an inner chunk is missing. A missing chunk needs no trimming.
             Err(Error::UndefinedFillValue { .. }) if !self.chunk_exists(chunk)? => return Ok(()),
             Err(Error::UndefinedFillValue { .. }) => None,
             elements => Some(elements?),
@@ -201,7 +204,7 @@ impl Array {
         }
     }
 
-    /// The elements of a chunk that are inside of this array and were not in `old`, as boxes that share none.
+    /// Returns the elements of a chunk that are inside of this array but not in `old`, as disjoint boxes.
     fn boxes_to_trim(&self, chunk: &[u64], old: &Old) -> Result<Vec<Selection>, Error> {
         let extents = self.stored.resolved.grid.extents(chunk)?;
         let inside = extents.iter().zip(self.shape());
@@ -226,7 +229,7 @@ impl Array {
 }
 
 impl StoredArray {
-    /// Where the old array is, which had `elements`, in this one.
+    /// Returns the position in this array of the old one, which had `elements`.
     fn old(&self, elements: Vec<Range<u64>>) -> Result<Old, Error> {
         let grid = &self.resolved.grid;
         let mut chunks = Vec::new();
@@ -249,7 +252,7 @@ impl StoredArray {
     }
 }
 
-/// What an array keeps when it is resized.
+/// The part of an array that remains after a resize.
 struct Overlap {
     start: Vec<i64>,
     shape: Vec<u64>,
@@ -257,7 +260,7 @@ struct Overlap {
 }
 
 impl Overlap {
-    /// Of an array of the shape `old` that gets the shape `new`, and begins `start` elements later.
+    /// Returns the overlap of an array of shape `old` with its new shape `new`, which starts `start` elements later.
     fn new(old: &[u64], new: &[u64], start: &[i64]) -> Self {
         let kept = old.iter().zip(new).zip(start).map(|((&old, &new), &start)| {
             let end = (i128::from(start) + i128::from(new)).min(i128::from(old));
@@ -275,7 +278,8 @@ impl Outside {
     }
 }
 
-/// The elements of an array of the shape `old` that one of the shape `new` has, which begins `start` elements later.
+/// Returns the elements of an array of shape `old` that remain in shape `new`, which starts `start` elements later, in
+/// coordinates of the new array.
 fn kept(old: &[u64], new: &[u64], start: &[i64]) -> Vec<Range<u64>> {
     let lengths = old.iter().zip(new).zip(start);
     let kept = lengths.map(|((&old, &new), &start)| {
@@ -298,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_array_keeps_is_counted_from_its_new_beginning() {
+    fn remaining_elements_are_counted_from_the_new_origin() {
         assert_eq!(kept(&[5, 5, 5, 5], &[8, 3, 9, 2], &[0, 0, -2, 4]), [0..5, 0..3, 2..7, 0..1]);
         assert_eq!(kept(&[5], &[2], &[7]), [Range { start: 0, end: 0 }]);
         assert_eq!(kept(&[5], &[2], &[-7]), [Range { start: 2, end: 2 }]);

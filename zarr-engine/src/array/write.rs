@@ -1,4 +1,4 @@
-//! Writing elements: the public methods of [`Array`].
+//! Writing elements: public methods of [`Array`].
 
 use std::borrow::Cow;
 
@@ -15,13 +15,13 @@ use crate::variable::Variable;
 use crate::writer::{FixedElements, Source};
 
 impl Array {
-    /// Writes a selection from `bytes`: elements in C order and native byte order, or for elements of variable size
-    /// `n + 1` native `u64` offsets and the payload. Chunks that hold nothing but the fill value are not stored.
+    /// Writes a selection from `bytes`: elements in C order and native byte order, or for elements of variable size `n
+    /// + 1` native `u64` offsets followed by the payload. Chunks that hold only the fill value are not stored.
     ///
     /// # Errors
     ///
-    /// When the selection is not in the array, `bytes` has not its size, nothing can be written here, a chunk that is
-    /// partly covered cannot be decoded, one cannot be encoded, or the store fails.
+    /// If the selection is outside of the array, `bytes` does not have its size, the array is read only, a chunk that
+    /// is partly covered cannot be decoded, a chunk cannot be encoded, or the store fails.
     pub fn write(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<(), Error> {
         self.write_selection(&selection.into(), bytes)
     }
@@ -37,17 +37,17 @@ impl Array {
         self.stored.write_elements(&located.what, source)
     }
 
-    /// The elements in `bytes`, if they are as many, and are elements.
+    /// Returns the elements in `bytes`, if there are `count` of them and they are valid.
     pub(super) fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         let source = self.source(bytes, count)?;
-        // Codecs for elements of variable size look themselves.
+        // Codecs for elements of variable size check them themselves.
         if count > 0 && matches!(source, Source::Fixed(_)) {
             self.data_type().check(bytes).map_err(|invalid| Error::Elements(invalid.to_string()))?;
         }
         Ok(source)
     }
 
-    /// The elements in `bytes`, if they are as many.
+    /// Returns the elements in `bytes`, if there are `count` of them.
     fn source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         match self.data_type().elements() {
             Elements::Fixed { size, .. } if count.checked_mul(size) == Some(bytes.len()) => {
@@ -67,12 +67,12 @@ impl Array {
         }
     }
 
-    /// Writes a selection from values of a Rust type, in C order: numbers, [`bool`], text, bytes, or an [`Option`] of
-    /// these where elements may be missing.
+    /// Writes a selection from values of a Rust type, in C order: numbers, [`bool`], strings, bytes, or an [`Option`]
+    /// of these if elements may be missing.
     ///
     /// # Errors
     ///
-    /// As [`Array::write`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::write`]; [`Error::Elements`] if the array holds another type.
     pub fn write_values<T: WriteElement>(
         &self,
         selection: impl Into<Selection>,
@@ -81,7 +81,7 @@ impl Array {
         self.write(selection, &self.bytes_of(values)?)
     }
 
-    /// The bytes of values, or offsets and payload where elements have a variable size.
+    /// Returns the bytes of values; for elements of variable size, the offsets and payload.
     fn bytes_of<'v, T: WriteElement>(&self, values: &'v [T]) -> Result<Cow<'v, [u8]>, Error> {
         T::check(&**self.data_type())?;
         if let Some(bytes) = T::as_bytes(values) {
@@ -90,11 +90,11 @@ impl Array {
         joined(values).map(Cow::Owned).map_err(|error| Error::Elements(error.to_string()))
     }
 
-    /// Writes a selection from an `ndarray` of the shape of the selection.
+    /// Writes a selection from an `ndarray` of the same shape.
     ///
     /// # Errors
     ///
-    /// As [`Array::write_values`]; [`Error::Elements`] for another shape.
+    /// Same as [`Array::write_values`]; [`Error::Elements`] if the shapes differ.
     #[cfg(feature = "ndarray")]
     pub fn write_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
@@ -106,7 +106,7 @@ impl Array {
         let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
         if wanted != given {
             return Err(Error::Elements(format!(
-                "an array of shape {given:?} for a selection of shape {wanted:?}"
+                "the values have shape {given:?}, but the selection has shape {wanted:?}"
             )));
         }
         match values.as_slice() {
@@ -115,22 +115,23 @@ impl Array {
         }
     }
 
-    /// Makes the array longer along `dimension` and writes `bytes` there, as [`Array::write`] takes them. Their
-    /// number says by how much; the array is as long as its document says now, whoever changed it last.
+    /// Extends the array along `dimension` and writes `bytes` there, in the form that [`Array::write`] takes. The
+    /// number of elements determines the new length. The append starts at the current length in the stored document,
+    /// which another handle may have changed.
     ///
-    /// The rows are written first, and the new length afterwards: a reader never finds rows that are not written, and
-    /// an append that is interrupted leaves the array as it was. Appends to one array through handles of one context
-    /// take turns, so that each adds its own rows.
+    /// The rows are written before the new length, so that readers never see rows that are not written, and an
+    /// interrupted append leaves the array unchanged. Appends to one array through handles of one context are
+    /// serialized, so that each adds its own rows.
     ///
     /// # Errors
     ///
-    /// As [`Array::resize`] and [`Array::write`]. For bytes that are no whole number of rows, or no elements, nothing
-    /// is changed. When writing fails, the array keeps its shape.
+    /// Same as [`Array::resize`] and [`Array::write`]. If `bytes` is not a whole number of rows or holds invalid
+    /// elements, nothing is changed. If writing fails, the array keeps its shape.
     pub fn append(&mut self, dimension: usize, bytes: &[u8]) -> Result<(), Error> {
         self.append_if(dimension, bytes, |_| Ok(()))
     }
 
-    /// As [`Array::append`], if `check` accepts the shape that the array has now.
+    /// Like [`Array::append`], if `check` accepts the current shape.
     fn append_if(
         &mut self,
         dimension: usize,
@@ -162,21 +163,21 @@ impl Array {
         written
     }
 
-    /// As [`Array::append`], from values that [`Array::write_values`] takes.
+    /// Like [`Array::append`], from values as for [`Array::write_values`].
     ///
     /// # Errors
     ///
-    /// As [`Array::append`]; [`Error::Elements`] if the array holds another type.
+    /// Same as [`Array::append`]; [`Error::Elements`] if the array holds another type.
     pub fn append_values<T: WriteElement>(&mut self, dimension: usize, values: &[T]) -> Result<(), Error> {
         let bytes = self.bytes_of(values)?;
         self.append(dimension, &bytes)
     }
 
-    /// As [`Array::append`], from an `ndarray` that has the lengths of the array along all other dimensions.
+    /// Like [`Array::append`], from an `ndarray` whose shape equals that of the array except along `dimension`.
     ///
     /// # Errors
     ///
-    /// As [`Array::append_values`]; [`Error::Elements`] for another shape.
+    /// Same as [`Array::append_values`]; [`Error::Elements`] if the shapes differ.
     #[cfg(feature = "ndarray")]
     pub fn append_ndarray<T: Element, D: ndarray::Dimension>(
         &mut self,
@@ -192,7 +193,7 @@ impl Array {
                 return Ok(());
             }
             Err(Error::Elements(format!(
-                "an array of shape {given:?} to append along dimension {dimension} of one of shape {shape:?}"
+                "cannot append shape {given:?} along dimension {dimension} of an array of shape {shape:?}"
             )))
         };
         match values.as_slice() {
@@ -204,7 +205,7 @@ impl Array {
         }
     }
 
-    /// How many elements there are in `bytes`.
+    /// Returns the number of elements in `bytes`.
     fn count_in(&self, bytes: &[u8]) -> Result<usize, Error> {
         let size = bytes.len();
         let name = self.data_type().name();
@@ -219,13 +220,15 @@ impl Array {
         })
     }
 
-    /// The length along `dimension` as it is, and as it is with `count` more elements.
+    /// Returns the current length along `dimension`, and the length after `count` elements are appended.
     fn rows_to_append(&self, dimension: usize, count: usize) -> Result<(u64, u64), Error> {
         let shape = self.shape();
         let count = count as u64;
         let Some(&length) = shape.get(dimension) else {
             let rank = shape.len();
-            return Err(Error::Selection(format!("dimension {dimension} of an array of {rank} dimensions")));
+            return Err(Error::Selection(format!(
+                "dimension {dimension} does not exist in an array of {rank} dimensions"
+            )));
         };
         let mut others = shape.iter().enumerate().filter(|&(other, _)| other != dimension);
         let row = others.try_fold(1u64, |row, (_, &length)| row.checked_mul(length));

@@ -1,6 +1,6 @@
-//! Scratch buffers that threads take from a budget with the memory for them, and leave to the next thread.
+//! Scratch buffers that are counted in a budget and reused by the next thread.
 //!
-//! Idle buffers stay counted. They are freed when a thread waits for memory.
+//! Idle buffers stay counted, and are freed when a thread waits for memory.
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -9,17 +9,17 @@ use std::thread;
 use super::{Holding, MemoryBudget, Permit};
 use crate::scratch::Scratch;
 
-/// Threads that have their own scratch buffers: more threads share places.
+/// Number of places for idle scratch buffers. More threads share places.
 const PLACES: usize = 8;
 
-/// A scratch buffer set is counted with up to this many bytes more than its buffers have, so that small chunks need no atomic
+/// Scratch buffers may be counted with up to this many bytes more than they have, so that small chunks need no atomic
 /// operation.
 const SLACK: u64 = 1 << 20;
 
-/// Bytes of scratch buffers that are left to the next thread. Larger ones are freed.
+/// Maximum size in bytes of scratch buffers that are reused. Larger ones are freed.
 const MOST_IDLE: u64 = 64 << 20;
 
-/// Workers that no thread uses, near the threads that used them last.
+/// Scratch buffers that are not in use, placed near the threads that used them last.
 #[derive(Debug, Default)]
 pub(super) struct IdleScratch([Place; PLACES]);
 
@@ -28,7 +28,7 @@ pub(super) struct IdleScratch([Place; PLACES]);
 #[repr(align(64))]
 struct Place(Mutex<Vec<Counted>>);
 
-/// Scratch buffers, and the bytes of the budget that are taken for them.
+/// Scratch buffers and the number of bytes that the budget counts for them.
 #[derive(Debug, Default)]
 struct Counted {
     scratch: Scratch,
@@ -43,13 +43,14 @@ struct InUse<'b> {
 }
 
 impl MemoryBudget {
-    /// Runs `work` with scratch buffers for `need` bytes in all, and waits until there are so many. The caller has
-    /// checked that the budget is as large.
+    /// Runs `work` with scratch buffers for `need` bytes in total, and waits until they are free. The caller has
+    /// checked that `need` does not exceed the budget.
     pub(crate) fn with_scratch<R>(&self, need: u64, work: impl FnOnce(&mut Scratch) -> R) -> R {
         self.with_scratch_and_permit(need, 0, work).0
     }
 
-    /// The same, and a permit for `more` bytes that lasts longer; both are taken in one step.
+    /// Like [`Self::with_scratch`], with a permit for `more` bytes that outlives `work`. All memory is acquired in one
+    /// step.
     pub(crate) fn with_scratch_and_permit<R>(
         &self,
         need: u64,
@@ -63,7 +64,7 @@ impl MemoryBudget {
         (work(&mut self.in_use(counted).counted.scratch), permit)
     }
 
-    /// As [`Self::with_scratch`] if the memory is free; `None` if it is not.
+    /// Like [`Self::with_scratch`] if the memory is free; otherwise returns `None`.
     pub(crate) fn try_with_scratch<R>(&self, need: u64, work: impl FnOnce(&mut Scratch) -> R) -> Option<R> {
         let mut counted = self.idle.take();
         let more = need.saturating_sub(counted.size);
@@ -75,7 +76,7 @@ impl MemoryBudget {
         Some(work(&mut self.in_use(counted).counted.scratch))
     }
 
-    /// As [`Self::with_scratch`], of a thread whose memory is counted elsewhere.
+    /// Like [`Self::with_scratch`], for a thread whose memory is already counted.
     pub(crate) fn with_paid_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
         work(&mut self.in_use(self.idle.take()).counted.scratch)
     }
@@ -89,7 +90,7 @@ impl MemoryBudget {
             counted.size = need;
             return counted;
         }
-        // A thread that waits holds nothing.
+        // A waiting thread holds no memory.
         let Counted { scratch, size } = counted;
         drop(scratch);
         self.release(size);
@@ -101,7 +102,7 @@ impl MemoryBudget {
         InUse { budget: self, counted, _holding: Holding::new() }
     }
 
-    /// Leaves scratch buffers to the next thread, or frees them for a thread that waits.
+    /// Returns scratch buffers for reuse, or frees them if a thread waits for memory.
     fn check_in(&self, counted: Counted) {
         self.idle.place().push(counted);
         if self.waiting.load(std::sync::atomic::Ordering::SeqCst) > 0 {
@@ -142,7 +143,7 @@ impl IdleScratch {
         own.or_else(|| self.0.iter().find_map(Place::try_take)).unwrap_or_default()
     }
 
-    /// Frees all, and returns the bytes that were counted for them.
+    /// Frees all idle buffers, and returns the number of bytes that were counted for them.
     pub(super) fn free(&self) -> u64 {
         let all = self.0.iter().map(|place| mem::take(&mut *place.lock()));
         all.flatten()
@@ -163,7 +164,7 @@ impl Place {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Scratch buffers, unless another thread holds the lock.
+    /// Takes scratch buffers, unless another thread holds the lock.
     fn try_take(&self) -> Option<Counted> {
         match self.0.try_lock() {
             Ok(mut workers) => workers.pop(),
@@ -173,9 +174,10 @@ impl Place {
     }
 }
 
-/// The place of this thread. Stacks lie apart, usually one after another. Only speed depends on it.
+/// Returns the place of this thread, derived from the address of its stack. Stacks are usually contiguous. Only speed
+/// depends on it.
 fn place_of_thread() -> usize {
-    /// Bytes of a stack, as the standard library asks for them.
+    /// The default stack size of the standard library in bytes.
     const STACK: usize = 2 << 20;
     let on_the_stack = 0u8;
     std::ptr::from_ref(&on_the_stack).addr() / STACK % PLACES

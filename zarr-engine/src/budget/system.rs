@@ -1,18 +1,18 @@
-//! How much memory this process may use.
+//! The amount of memory that this process may use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that a system is taken to have where it does not tell.
+/// Assumed memory in bytes if the system does not report it.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Bytes that this process may use: the smallest of physical memory, the limit of its address space, and the limits of
-/// its control groups. Only Linux tells; elsewhere 4 GiB.
+/// Returns the number of bytes that this process may use: the smallest of physical memory, the limit of its address
+/// space, and the limits of its control groups. Only Linux reports these; on other systems it is 4 GiB.
 pub(crate) fn usable_memory() -> u64 {
     usable_below(Path::new("/")).unwrap_or(UNKNOWN)
 }
 
-/// The same, of a system whose files are below `root`.
+/// Like [`usable_memory`], for a system whose files are below `root`; `None` if it reports nothing.
 fn usable_below(root: &Path) -> Option<u64> {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let physical = physical_memory(&read("proc/meminfo"));
@@ -22,23 +22,23 @@ fn usable_below(root: &Path) -> Option<u64> {
     limits.chain(physical).chain(address_space).min()
 }
 
-/// `MemTotal` of `/proc/meminfo`.
+/// Returns `MemTotal` of `/proc/meminfo` in bytes.
 fn physical_memory(text: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let number: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
     number.checked_mul(1024)
 }
 
-/// The soft limit of the address space in `/proc/self/limits`; `None` if it is unlimited.
+/// Returns the soft limit of the address space in `/proc/self/limits`; `None` if it is unlimited.
 fn address_space(text: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// A control group that limits memory, with those above it.
+/// A control group that limits memory. The groups above it limit it, too.
 #[derive(Debug, PartialEq, Eq)]
 struct ControlGroup {
-    /// Where the file system of the groups is mounted.
+    /// The mount point of the file system of the groups.
     mount: PathBuf,
     /// The folder of the group below the mount.
     folder: PathBuf,
@@ -47,20 +47,20 @@ struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// The smallest limit of the group and those above it.
+    /// Returns the smallest limit of the group and the groups above it.
     fn limit(&self, root: &Path) -> Option<u64> {
         let mount = root.join(self.mount.strip_prefix("/").unwrap_or(&self.mount));
         let folders = self.folder.ancestors().map(|folder| mount.join(folder).join(self.file));
-        // No limit is `max` in version 2, and a number beyond all memory in version 1.
+        // Without a limit, the file contains `max` in version 2, and a number larger than any memory in version 1.
         folders.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).min()
     }
 }
 
-/// The groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`.
+/// Returns the groups of this process, from `/proc/self/cgroup` and `/proc/self/mountinfo`.
 fn control_groups(groups: &str, mounts: &str) -> Vec<ControlGroup> {
     let mut found = Vec::new();
     for line in groups.lines() {
-        // hierarchy-ID:controllers:path, as cgroups(7) describes it.
+        // The format is hierarchy-ID:controllers:path: see cgroups(7).
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
             continue;
@@ -73,7 +73,7 @@ fn control_groups(groups: &str, mounts: &str) -> Vec<ControlGroup> {
             _ => continue,
         };
         if let Some(mount) = mounts.lines().filter_map(Mount::parse).find(|mount| mount.is_of(option)) {
-            // In a container, the mount shows the groups from some group downwards.
+            // In a container, the root of the mount may be a group of the host.
             let folder = Path::new(path).strip_prefix(&mount.root).unwrap_or(Path::new(""));
             found.push(ControlGroup { mount: mount.place, folder: folder.to_owned(), file });
         }
@@ -81,7 +81,7 @@ fn control_groups(groups: &str, mounts: &str) -> Vec<ControlGroup> {
     found
 }
 
-/// A line of `/proc/self/mountinfo`, as proc(5) describes it.
+/// A line of `/proc/self/mountinfo`: see proc(5).
 struct Mount<'m> {
     root: PathBuf,
     place: PathBuf,
@@ -100,7 +100,7 @@ impl<'m> Mount<'m> {
         Some(Self { root, place, kind, options: after.nth(1)? })
     }
 
-    /// Whether it shows the groups of version 2, or of version 1 those of this controller.
+    /// Returns whether this is a mount of the groups of version 2, or of this controller in version 1.
     fn is_of(&self, controller: Option<&str>) -> bool {
         match controller {
             None => self.kind == "cgroup2",
@@ -119,7 +119,7 @@ mod tests {
         35 31 0:32 /docker/1f /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
         41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:4 - cgroup2 cgroup2 rw\n";
 
-    /// A folder that looks like the root of a system.
+    /// Returns a folder that looks like the root of a system.
     fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_soft_limit_of_the_address_space_counts() {
+    fn reads_the_soft_limit_of_the_address_space() {
         let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
                     Max address space         134217728            unlimited            bytes     \n";
         assert_eq!(address_space(text), Some(128 << 20));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_limit_of_a_group_and_those_above_it_counts() {
+    fn finds_the_smallest_limit_of_a_group_and_the_groups_above_it() {
         let root = system(&[
             ("proc/meminfo", "MemTotal: 1000000 kB\n"),
             ("proc/self/cgroup", "0::/user/job\n"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_with_groups_of_version_1_sees_its_group_at_the_mount() {
+    fn finds_the_group_of_a_container_in_version_1() {
         let root = system(&[
             ("proc/self/cgroup", "5:memory:/docker/1f/inner\n3:cpuset:/\n"),
             ("proc/self/mountinfo", MOUNTS),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_tells_nothing_has_no_known_limit() {
+    fn a_system_without_these_files_has_no_known_limit() {
         assert_eq!(usable_below(system(&[("proc/self/cgroup", "nonsense\n::\n")]).path()), None);
         assert!(usable_memory() > 0);
     }

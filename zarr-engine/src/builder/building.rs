@@ -1,4 +1,4 @@
-//! Member by member, from a description to metadata.
+//! Translates a description to metadata, member by member.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ use crate::convert::{
 use crate::creation::{creation, stored_order};
 use crate::error::Error;
 
-/// Bytes of a chunk when nobody says how large it shall be.
+/// Target size of a chunk in bytes, if no chunk shape is given.
 const CHUNK_SIZE: u64 = 1 << 20;
-/// Bytes that an element of variable size is taken to have, when a chunk shape is guessed.
+/// Assumed size in bytes of an element of variable size, when a chunk shape is chosen.
 const VARIABLE_SIZE: u64 = 16;
 
-/// One use of a builder.
+/// The translation of one description to one format.
 pub(super) struct Building<'a> {
     pub(super) builder: &'a ArrayBuilder,
     pub(super) format: Format,
@@ -91,27 +91,23 @@ impl Building<'_> {
         })
     }
 
-    /// What is given and the format has no place for.
+    /// Returns errors for given members that the format does not have.
     pub(super) fn misplaced(&self) -> Vec<Error> {
         let is_draft = self.format == Format::V3Draft;
         let is_v3 = self.format == Format::V3;
         let given = [
-            (self.builder.shards.is_some(), is_v3, "shards: v3 has them"),
-            (
-                self.builder.chunk_key_encoding.is_some(),
-                is_v3,
-                "a chunk key encoding: there is only a separator",
-            ),
-            (self.builder.memory_layout.is_some(), is_draft, "a chunk memory layout: the draft has it"),
-            (!self.builder.extensions.is_empty(), is_draft, "extensions: the draft has them"),
-            (!self.builder.fallback.is_empty(), is_draft, "fallbacks of data types: the draft has them"),
+            (self.builder.shards.is_some(), is_v3, "shards (v3 does)"),
+            (self.builder.chunk_key_encoding.is_some(), is_v3, "a chunk key encoding, only a separator"),
+            (self.builder.memory_layout.is_some(), is_draft, "a chunk memory layout (the draft does)"),
+            (!self.builder.extensions.is_empty(), is_draft, "extensions (the draft does)"),
+            (!self.builder.fallback.is_empty(), is_draft, "fallbacks of data types (the draft does)"),
             (!self.builder.storage_transformers.is_empty(), is_draft || is_v3, "storage transformers"),
         ];
         let misplaced = given.into_iter().filter(|(is_given, has_place, _)| *is_given && !has_place);
         misplaced.map(|(.., what)| not_in_format(self.format, what)).collect()
     }
 
-    /// What is given for another number of dimensions.
+    /// Returns errors for members with the wrong number of dimensions.
     pub(super) fn wrong_ranks(&self) -> Vec<Error> {
         let ArrayBuilder { shape, dimension_names, .. } = self.builder;
         let ranks = [
@@ -123,7 +119,7 @@ impl Building<'_> {
         let wrong = |(member, rank): (&str, Option<usize>)| {
             let rank = rank.filter(|&rank| rank != shape_rank)?;
             let reason = format!(
-                "has {rank} {}, and the array has {shape_rank} {}",
+                "has {rank} {}, but the array has {shape_rank} {}",
                 if rank == 1 { "entry" } else { "entries" },
                 if shape_rank == 1 { "dimension" } else { "dimensions" }
             );
@@ -132,7 +128,7 @@ impl Building<'_> {
         ranks.into_iter().filter_map(wrong).collect()
     }
 
-    /// The formats in the order in which something given is tried to be understood.
+    /// Returns the formats in the order in which they are tried for parsing a given value.
     pub(super) fn formats(&self) -> impl Iterator<Item = Format> {
         let others = [Format::V3, Format::V2, Format::V3Draft];
         let first = self.format;
@@ -198,14 +194,14 @@ impl Building<'_> {
         }
         let mut json = document.json.clone();
         let Some(members) = json.as_object_mut() else {
-            let reason = format!("a fallback of data type {}, which is no extension", data_type.name());
+            let reason = format!("a fallback of data type {}, which is not an extension", data_type.name());
             return Err(not_in_format(self.format, reason));
         };
         members.insert("fallback", fallback.iter().map(|one| one.json.clone()).collect::<Value>());
         Ok(DataTypeDocument { json, fallback, ..document })
     }
 
-    /// None if it shall be undefined.
+    /// Returns the fill value; `None` if it is undefined.
     pub(super) fn fill_value(
         &self,
         data_type: &dyn DataType,
@@ -217,13 +213,13 @@ impl Building<'_> {
             Some(Value::Null) if self.format == Format::V3Draft => {
                 return Err(not_in_format(
                     self.format,
-                    "`fill_value` null: an undefined fill value, which v2 has",
+                    "an undefined fill value (`fill_value` null); v2 does",
                 ));
             }
             Some(json) => json,
         };
         let mut refused = None;
-        // Null is no value of a data type but in v3.
+        // Null is a fill value only in v3.
         for format in self.formats().filter(|format| !json.is_null() || *format == Format::V3) {
             let context = FillContext { format, reading: self.reading, byte_order };
             match data_type.fill_value(json, &context) {
@@ -237,7 +233,8 @@ impl Building<'_> {
         }
     }
 
-    /// The grid, the shape of what codecs see as a chunk, and the separator that is part of the draft's grid.
+    /// Returns the grid, the shape of the chunks that the codecs encode, and the separator if the draft's grid contains
+    /// it.
     pub(super) fn grid(
         &self,
         data_type: &dyn DataType,
@@ -269,7 +266,7 @@ impl Building<'_> {
             (None, None) => return Ok(guess(&builder.shape, element_size(data_type))),
         };
         if given.contains(&0) {
-            return Err(invalid(member, format!("{given:?} has a zero")));
+            return Err(invalid(member, format!("{given:?} contains a zero")));
         }
         Ok(given.clone())
     }
@@ -286,7 +283,7 @@ impl Building<'_> {
         Err(invalid("shards", format!("{shards:?} are not multiples of the chunks {chunks:?}")))
     }
 
-    /// What codecs see as a chunk.
+    /// Returns the representation of the chunks that the codecs encode.
     pub(super) fn chunk(
         &self,
         shape: Vec<u64>,
@@ -298,7 +295,7 @@ impl Building<'_> {
         ArrayRepresentation { shape, data_type, fill_value, byte_order }
     }
 
-    /// How chunks are encoded, and everything about that which is refused.
+    /// Returns the recipe for encoding chunks, and the errors for invalid parts of it.
     pub(super) fn recipe(&self, array: ArrayRepresentation) -> (Recipe, Vec<Error>) {
         let rank = array.shape.len();
         let mut steps = Vec::new();
@@ -345,7 +342,7 @@ impl Building<'_> {
     }
 }
 
-/// The error for an identifier that no plugin of `table` has, with similar identifiers.
+/// Returns the error for an identifier that no plugin of `table` has, with similar identifiers.
 pub(super) fn unknown<K: Kind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
@@ -362,7 +359,7 @@ fn element_size(data_type: &dyn DataType) -> u64 {
     data_type.elements().size().map_or(VARIABLE_SIZE, |size| size as u64).max(1)
 }
 
-/// Halves the longest dimension until a chunk has the usual size.
+/// Returns a chunk shape: halves the longest dimension until a chunk has the target size.
 fn guess(shape: &[u64], element_size: u64) -> Vec<u64> {
     let mut chunks: Vec<u64> = shape.iter().map(|&length| length.max(1)).collect();
     let size =
@@ -376,7 +373,7 @@ fn guess(shape: &[u64], element_size: u64) -> Vec<u64> {
     chunks
 }
 
-/// The largest divisor of `shard` that is not above `wanted`, which is at least 1.
+/// Returns the largest divisor of `shard` that is at most `wanted`, and at least 1.
 fn divisor(shard: u64, wanted: u64) -> u64 {
     (1..=wanted.min(shard)).rev().find(|&length| shard.is_multiple_of(length)).unwrap_or(1)
 }

@@ -1,4 +1,4 @@
-//! From the codecs that a user names to a chain.
+//! Builds the codec chain from the codecs that a user names.
 
 use zarr_spec::codec::{CodecEntry, CodecPlugin};
 use zarr_spec::extension::ExtensionDocument;
@@ -12,20 +12,19 @@ use crate::convert::{
 };
 use crate::error::Error;
 
-/// Where the chain is while it is put together.
+/// A codec chain under construction.
 struct Growing<'s> {
     steps: &'s mut Vec<Step>,
     now: Representation,
-    /// The array whose elements the bytes are, directly behind them: codecs may want to know.
+    /// The array whose elements the bytes hold, if the preceding step produced them. Codecs may need it.
     elements: Option<ArrayRepresentation>,
-    /// What the format has no words for; the chain goes on behind it.
+    /// Errors for codecs that the format does not support. The chain continues after them.
     refused: Vec<Error>,
 }
 
 impl Building<'_> {
-    /// Adds the codecs that were asked for, or else those that are the default, and what turns the array
-    /// into bytes. Returns everything that is refused: up to a codec that is not understood, since nobody knows what that
-    /// leaves.
+    /// Adds the given codecs or the default ones, and the array-to-bytes codec. Returns the errors, up to the first
+    /// unknown codec, because its output is unknown.
     pub(super) fn add_codecs(&self, array: &ArrayRepresentation, steps: &mut Vec<Step>) -> Vec<Error> {
         let now = Representation::Array(array.clone());
         let mut growing = Growing { steps, now, elements: None, refused: Vec::new() };
@@ -55,8 +54,9 @@ impl Building<'_> {
         }
     }
 
-    /// The draft has `gzip` in its text; elsewhere `zstd` is better and known everywhere. What is stored does not depend
-    /// on the other codecs of a program: without this one, the caller has to choose.
+    /// Returns the default compression: `gzip` in the draft, whose specification defines it, otherwise `zstd`, which is
+    /// better and widely supported. It does not depend on the other codecs of a program: in a build without it, the
+    /// caller must choose.
     fn default_compression(&self) -> Result<CodecEntry, Error> {
         let (identifier, level) = if self.format == Format::V3Draft { ("gzip", 5) } else { ("zstd", 3) };
         if let Err(unknown) = self.registry.codecs().find(Format::V2, identifier, self.reading) {
@@ -106,8 +106,8 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// Whether a request names what turns elements into bytes and does not say their order: then it is that of
-    /// the data type, little endian where that has none.
+    /// Returns whether a request names the `bytes` codec without a byte order. Then the data type determines the order;
+    /// the default is little endian.
     fn is_plain_bytes(&self, request: &CodecEntry) -> bool {
         let is_silent = match &request.configuration {
             Value::Null => true,
@@ -122,7 +122,8 @@ impl Building<'_> {
                 .is_some_and(|plugin| plugin.identifiers.name == Some(BYTES))
     }
 
-    /// The codec that a request means: in the words of the format itself, or of another one.
+    /// Creates the requested codec. The configuration may be in the notation of any format; the target format is tried
+    /// first.
     fn understand(
         &self,
         member: &str,
@@ -173,7 +174,7 @@ impl Building<'_> {
         (plugin.create)(&creation, decoded)
     }
 
-    /// Why the format has no words for a codec, with its position.
+    /// Returns an error, with the position of the codec, if the format does not support it.
     fn untranslatable(&self, member: &str, source: &SourceCodec) -> Option<Error> {
         if matches!(source.codec, Codec::Permutation(_) | Codec::Binary(_)) {
             return None;
@@ -184,14 +185,14 @@ impl Building<'_> {
         })
     }
 
-    /// Turns the array into bytes, if it is one still.
+    /// Adds the array-to-bytes codec, unless the chain already produces bytes.
     fn finish(&self, growing: &mut Growing<'_>, array: &ArrayRepresentation) -> Result<(), Error> {
         let Representation::Array(now) = growing.now.clone() else { return Ok(()) };
         if matches!(now.data_type.elements(), Elements::Variable) {
             let request = object_codec(array)?;
             return self.add(growing, "codecs", &request);
         }
-        // After a codec that computes, elements are of another type, which has the usual order.
+        // An array-to-array codec may change the data type, so the default order is used after it.
         let is_computed = growing.steps.iter().any(|step| matches!(step, Step::Codec(_)));
         let order =
             if is_computed && self.format != Format::V2 { ByteOrder::Little } else { now.byte_order.clone() };
@@ -207,22 +208,19 @@ fn wants_an_array(member: &str, request: &CodecEntry) -> Error {
     invalid(member, format!("codec `{name}` expects an array, but the preceding codec produces bytes"))
 }
 
-/// The codec for elements of variable size, which the data type of v2 names.
+/// Returns the codec for elements of variable size that the v2 data type names.
 fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
     let document = array.data_type.document(Format::V2, &ByteOrder::Little);
     let identifier =
         document.ok().and_then(|document| Some(document.identifier.strip_prefix("O/")?.to_owned()));
     let identifier = identifier.ok_or_else(|| {
         let name = array.data_type.name().into_owned();
-        invalid(
-            "codecs",
-            format!("elements of data type {name} have no fixed size: a codec for them is needed"),
-        )
+        invalid("codecs", format!("elements of data type {name} have a variable size and need a codec"))
     })?;
     Ok(identifier.into())
 }
 
-/// The chain of v3 that puts inner chunks into shards.
+/// Returns the v3 codec that stores inner chunks in shards.
 pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {
     let index_codecs = [convert::little_endian(), ExtensionDocument::new("crc32c", Value::Null)];
     convert::sharding(chunk_shape, inner, &index_codecs)

@@ -1,4 +1,4 @@
-//! Entries of documents that a user gives as JSON.
+//! Parses extension entries that a user gives as JSON.
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{Format, Object, Value};
@@ -6,8 +6,8 @@ use zarr_spec::{Format, Object, Value};
 use crate::convert::invalid;
 use crate::error::Error;
 
-/// An entry as a document of `format` has it: a name, an object with `name` in v3, one with `extension` and
-/// `type` in the draft.
+/// Parses an entry in the notation of `format`: a name, or an object with `name` in v3, or with `extension` and `type`
+/// in the draft.
 pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<ExtensionDocument, Error> {
     let members = match json {
         Value::String(name) if !name.is_empty() => return Ok(ExtensionDocument::new(name, Value::Null)),
@@ -22,7 +22,7 @@ pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<Extens
         return Err(invalid(member, format!("unknown member `{unknown}` (expected {})", known.join(", "))));
     }
     let Some(name) = members.get(identifier).and_then(Value::as_str).filter(|name| !name.is_empty()) else {
-        return Err(invalid(member, format!("`{identifier}` is missing or no string")));
+        return Err(invalid(member, format!("`{identifier}` is missing or not a string")));
     };
     let must_understand = match members.get("must_understand") {
         None => true,
@@ -42,14 +42,15 @@ pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<Extens
     })
 }
 
-/// A chunk grid. The regular one of the draft has no configuration of its own, and the separator in it.
+/// Parses a chunk grid. In the draft, the regular grid has no `configuration` member and contains the separator, which
+/// is returned separately.
 pub(super) fn chunk_grid(json: &Value, format: Format) -> Result<(ExtensionDocument, Option<String>), Error> {
     const MEMBER: &str = "chunk_grid";
     let members =
         json.as_object().filter(|members| format == Format::V3Draft && !members.contains("extension"));
     let Some(members) = members else { return Ok((entry(MEMBER, json, format)?, None)) };
     let Some(name) = members.get("type").and_then(Value::as_str) else {
-        return Err(invalid(MEMBER, "`type` is missing or no string"));
+        return Err(invalid(MEMBER, "`type` is missing or not a string"));
     };
     let separator = match members.get("separator") {
         None => None,
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_read_as_their_format_has_them() {
+    fn parses_entries_in_the_notation_of_their_format() {
         let read = |text: &str, format| entry("x", &json(text), format);
         let of_v3 =
             read(r#"{"name":"a","configuration":{"b":1},"must_understand":false}"#, Format::V3).unwrap();
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_of_the_draft_has_the_separator_in_it() {
+    fn reads_the_separator_from_a_grid_of_the_draft() {
         let text = r#"{"type":"regular","chunk_shape":[2],"separator":"."}"#;
         let (grid, separator) = chunk_grid(&json(text), Format::V3Draft).unwrap();
         assert_eq!(grid, ExtensionDocument::new("regular", json(r#"{"chunk_shape":[2]}"#)));

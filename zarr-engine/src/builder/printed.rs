@@ -1,24 +1,24 @@
-//! Data types by the names that messages use, such as `numpy.datetime64[10us]` or `struct{"a": int32}`.
+//! Parses data type names as printed in messages, such as `numpy.datetime64[10us]` or `struct{"a": int32}`.
 
 use zarr_spec::Value;
 
-/// Structures inside of structures.
+/// Maximum nesting depth of structures.
 const MAX_DEPTH: usize = 16;
 
-/// The document of v3 for a name that messages use, if it is not a document by itself.
+/// Returns the v3 document for a printed name; `None` if the name has no parameters.
 pub(super) fn printed_document(text: &str) -> Option<Value> {
     if text.starts_with(STRUCTURE) { structure(text, MAX_DEPTH) } else { with_parameter(text) }
 }
 
-/// How the name of a structure begins.
+/// The beginning of the name of a structure.
 const STRUCTURE: &str = "struct{";
 
-/// A name and a size or a unit: `raw_bytes[3]`.
+/// Parses a name with a size or a unit, such as `raw_bytes[3]`.
 fn with_parameter(text: &str) -> Option<Value> {
     let (name, parameter) = text.strip_suffix(']')?.split_once('[')?;
     let digits = parameter.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = parameter.split_at(digits);
-    // A unit without a number counts one of it.
+    // A unit without a number has the scale factor 1.
     let number = if number.is_empty() && !unit.is_empty() { 1 } else { number.parse::<u64>().ok()? };
     let configuration: Value = match unit {
         "" => [("length_bytes", Value::from(number))].into_iter().collect(),
@@ -27,7 +27,7 @@ fn with_parameter(text: &str) -> Option<Value> {
     Some(document(name, configuration))
 }
 
-/// `struct{"a": int32, "b": float64}`. v3 has no fields that are arrays.
+/// Parses a structure, such as `struct{"a": int32, "b": float64}`. v3 does not support array fields.
 fn structure(text: &str, depth: usize) -> Option<Value> {
     let depth = depth.checked_sub(1)?;
     let mut rest = text.strip_prefix(STRUCTURE)?.strip_suffix('}')?;
@@ -54,7 +54,7 @@ fn document(name: &str, configuration: Value) -> Value {
     [("name", Value::from(name)), ("configuration", configuration)].into_iter().collect()
 }
 
-/// The text between quotes that `text` begins with, and what follows.
+/// Parses a quoted string at the start of `text`. Returns its content and the rest of `text`.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut characters = text.strip_prefix('"')?.chars();
@@ -67,7 +67,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// What stands before the first comma that is not inside of a structure or of quotes, and what follows it.
+/// Splits `text` at the first comma outside of structures and quotes.
 fn until_comma(text: &str) -> (&str, &str) {
     let mut depth = 0_usize;
     let mut is_quoted = false;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_messages_use_have_documents() {
+    fn parses_printed_names_with_parameters() {
         let unit = r#"{"name":"numpy.datetime64","configuration":{"unit":"us","scale_factor":10}}"#;
         assert_eq!(printed("numpy.datetime64[10us]").as_deref(), Some(unit));
         let size = r#"{"name":"raw_bytes","configuration":{"length_bytes":3}}"#;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn structures_have_documents_by_their_names() {
+    fn parses_printed_structures() {
         let flat = r#"{"name":"struct","configuration":{"fields":[{"name":"a","data_type":"int32"},{"name":"b, \"c\"","data_type":{"name":"raw_bytes","configuration":{"length_bytes":3}}}]}}"#;
         assert_eq!(printed(r#"struct{"a": int32, "b, \"c\"": raw_bytes[3]}"#).as_deref(), Some(flat));
         let nested = printed(r#"struct{"a": struct{"x": int8, "y": int8}, "b": bool}"#).unwrap();

@@ -1,4 +1,4 @@
-//! Everything that keeps an array from being created as it is described.
+//! Collects all reasons why an array cannot be created as described.
 
 use super::building::Building;
 use crate::convert::untranslatable_steps;

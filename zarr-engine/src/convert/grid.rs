@@ -1,4 +1,4 @@
-//! Chunk grids, in the words of another format.
+//! Conversion of chunk grids between formats.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::creation::creation;
 use crate::error::Error;
 
 impl Conversion<'_> {
-    /// The grid of the source.
+    /// Creates the chunk grid of the source.
     pub(super) fn grid(&self) -> Result<Arc<dyn ChunkGrid>, Error> {
         let document = &self.source.chunk_grid;
         let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
@@ -22,13 +22,14 @@ impl Conversion<'_> {
         grid.map_err(|error| invalid("chunk_grid", error))
     }
 
-    /// Elements per dimension of a chunk, or of the largest where they differ.
+    /// Returns the shape of the largest chunk, in elements per dimension.
     pub(super) fn largest_chunk(&self) -> Result<Vec<u64>, Error> {
-        // The draft lets a chunk have no length where the array has none.
+        // In the draft, a chunk may have length 0 along a dimension of length 0.
         Ok(self.grid()?.largest_chunk().iter().map(|&length| length.max(1)).collect())
     }
 
-    /// The same grid in the words of the target, if it has any. Every format has the regular one.
+    /// Returns the document of the same grid in the target format, if that supports the grid. Every format supports the
+    /// regular grid.
     pub(super) fn kept_grid(&self) -> Option<ExtensionDocument> {
         let Self { source, target, registry, reading } = *self;
         let document = &source.chunk_grid;
@@ -37,7 +38,7 @@ impl Conversion<'_> {
         if identifiers.id.is_some() || target == Format::V2 {
             return None;
         }
-        // v3 takes a URI for a name.
+        // v3 allows a URI as a name.
         let identifier = identifiers.in_format(target).or(identifiers.uri)?;
         let type_name = (target == Format::V3Draft)
             .then(|| type_name(document, identifiers.name.unwrap_or_default(), identifier));
@@ -51,15 +52,15 @@ impl Conversion<'_> {
         is_same.then_some(kept)
     }
 
-    /// Why a grid whose chunks have several shapes is not converted.
+    /// Returns the error for a grid with several chunk shapes that cannot be converted.
     pub(super) fn no_such_grid(&self) -> Error {
         let name = &self.source.chunk_grid.identifier;
-        not_in_format(self.target, format!("chunk grid `{name}`, whose chunks are of several shapes"))
+        not_in_format(self.target, format!("chunk grid `{name}`, whose chunks have different shapes"))
     }
 }
 
-/// What the draft calls the grid of an extension beside its URI: as the document has it, else as the plugin is called,
-/// else as the URI ends.
+/// Returns the `type` of an extension grid in the draft: the type in the document, else the name of the plugin, else
+/// the last part of the URI.
 fn type_name(document: &ExtensionDocument, name: &str, uri: &str) -> Value {
     let last = split_version(uri).and_then(|(path, _)| path.rsplit('/').next()).unwrap_or_default();
     let own = Value::from(if name.is_empty() { last } else { name });

@@ -1,4 +1,4 @@
-//! Single members of a document, as each format has them.
+//! Single members of a document in each format.
 
 use std::fmt::Display;
 
@@ -11,33 +11,33 @@ use zarr_spec::{
 
 use crate::error::Error;
 
-/// Where users of v2 look for names of dimensions.
+/// The attribute in which v2 users store dimension names.
 pub(super) const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
 
-/// The extension of the draft that has names of dimensions.
+/// The extension of the draft for dimension names.
 const NAMES_EXTENSION: &str = "https://zarr-kit.example/spec/extensions/dimension-names/1.0";
 
-/// A member that makes no sense.
+/// Returns the error for an invalid member.
 pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
     Invalid::new(format!("`{member}`: {reason}")).into()
 }
 
-/// A member that names plugins that this program does not have.
+/// Returns the error for a member that names plugins missing from this program.
 pub(crate) fn missing_plugins(member: &str, missing: Vec<Unknown>, reason: impl Display) -> Error {
     Error::MissingPlugins { message: format!("`{member}`: {reason}"), missing }
 }
 
-/// A member that names one plugin that this program does not have.
+/// Returns the error for a member that names one plugin missing from this program.
 pub(crate) fn unknown(member: &str, unknown: Unknown) -> Error {
     missing_plugins(member, vec![unknown.clone()], unknown)
 }
 
-/// Something that a format has no form of.
+/// Returns the error for something that a format does not support.
 pub(crate) fn not_in_format(format: Format, reason: impl Into<String>) -> Error {
     Error::NotInFormat { format, reason: reason.into() }
 }
 
-/// What `format` calls a data type.
+/// Returns the document of a data type in `format`.
 pub(crate) fn data_type_document(
     data_type: &dyn DataType,
     format: Format,
@@ -51,13 +51,13 @@ pub(crate) fn data_type_document(
     })
 }
 
-/// The grid that every format has.
+/// Returns the document of the regular grid, which every format supports.
 pub(crate) fn regular_grid(chunk_shape: &[u64]) -> ExtensionDocument {
     let chunk_shape: Value = chunk_shape.iter().copied().collect();
     ExtensionDocument::new("regular", [("chunk_shape", chunk_shape)].into_iter().collect())
 }
 
-/// The usual chunk keys of a format, with this separator or its own.
+/// Returns the standard chunk key encoding of a format, with this separator or the default one.
 pub(crate) fn key_encoding(format: Format, separator: Option<&str>) -> ExtensionDocument {
     let (identifier, default) = match format {
         Format::V2 => ("v2", "."),
@@ -67,7 +67,7 @@ pub(crate) fn key_encoding(format: Format, separator: Option<&str>) -> Extension
     ExtensionDocument::new(identifier, configuration)
 }
 
-/// Names of dimensions where a format has them.
+/// The dimension names of an array, in the members where a format stores them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PlacedNames {
     /// The member of v3.
@@ -76,8 +76,8 @@ pub(crate) struct PlacedNames {
     pub(crate) extension: Option<ExtensionDocument>,
 }
 
-/// Names of dimensions for the member of v3, for the extension of the draft if there is a plugin for it, or else among
-/// the attributes.
+/// Assigns dimension names to the member of v3, to the extension of the draft if there is a plugin for it, or else to
+/// an attribute.
 pub(crate) fn place_dimension_names(
     format: Format,
     registry: &Registry,
@@ -98,7 +98,7 @@ pub(crate) fn place_dimension_names(
     let reading = Reading::new(Mode::Lenient);
     if format == Format::V3Draft && registry.extensions().find(format, NAMES_EXTENSION, &reading).is_ok() {
         let configuration = [("names", names)].into_iter().collect();
-        // Elements do not depend on it.
+        // Readers may ignore the names, because elements do not depend on them.
         let extension = ExtensionDocument {
             must_understand: false,
             ..ExtensionDocument::new(NAMES_EXTENSION, configuration)
@@ -130,12 +130,12 @@ mod tests {
         attributes: &mut Object,
     ) -> Option<Vec<Option<String>>> {
         let placed = place_dimension_names(format, &Registry::empty(), rank, names, attributes);
-        assert_eq!(placed.extension, None, "nobody has the extension");
+        assert_eq!(placed.extension, None, "no plugin for the extension");
         placed.member
     }
 
     #[test]
-    fn dimension_names_go_to_an_attribute_and_back() {
+    fn converts_dimension_names_to_an_attribute_and_back() {
         let names = Some(vec![Some("x".to_owned()), None]);
         let mut attributes = Object::new();
         assert_eq!(place(Format::V2, 2, names.clone(), &mut attributes), None);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_that_is_no_list_of_names_stays_what_it_is() {
+    fn keeps_an_attribute_that_is_not_a_list_of_names() {
         let mut attributes = Object::new();
         attributes.insert(NAMES_ATTRIBUTE, "x");
         assert_eq!(place(Format::V3, 1, None, &mut attributes), None);

@@ -1,4 +1,4 @@
-//! Missing elements as xarray finds them: by the fill value in v2, by the attribute `_FillValue` in v3.
+//! Missing elements as xarray defines them: by the fill value in v2, and by the attribute `_FillValue` in v3.
 //!
 //! Source: `FillValueCoder` and `ZarrStore.open_store_variable` in `xarray/backends/zarr.py` of xarray 2026.9.
 
@@ -13,20 +13,20 @@ use zarr_spec::{ByteOrder, DataType, FillValue, Format, Mode, Reading, Registry,
 use super::ConversionLoss;
 use super::members::NAMES_ATTRIBUTE;
 
-/// The value of missing elements in v3.
+/// The attribute with the value of missing elements in v3.
 const MISSING_ATTRIBUTE: &str = "_FillValue";
 
 /// Changes the metadata of a copy between v2 and v3 so that xarray finds the same missing elements as in `source`.
 ///
-/// This concerns arrays with names of dimensions, and arrays without dimensions. Elements do not change.
-/// `stores_every_chunk` returns whether all chunks of the source are stored: only then may the fill value of the copy be
-/// another one. It is called only where that decides.
+/// This applies to arrays with dimension names and to zero-dimensional arrays. Elements do not change.
+/// `stores_every_chunk` returns whether all chunks of the source are stored: only then may the copy get a different
+/// fill value. It is called only if the result matters.
 ///
-/// Returns what xarray will read in another way.
+/// Returns a loss if xarray will interpret elements of the copy differently.
 ///
 /// # Errors
 ///
-/// Those of `stores_every_chunk`.
+/// The errors of `stores_every_chunk`.
 pub fn keep_missing_elements<E>(
     source: &ArrayMetadata,
     copy: &mut ArrayMetadata,
@@ -46,7 +46,7 @@ pub fn keep_missing_elements<E>(
     }
 }
 
-/// From v2, where elements that equal the fill value are missing, to v3.
+/// Converts from v2, where elements equal to the fill value are missing, to v3.
 fn to_attribute(source: &ArrayMetadata, copy: &mut ArrayMetadata) -> Option<ConversionLoss> {
     let is_null = source.fill_value.is_null();
     let missing = if is_null { source.attributes.get(MISSING_ATTRIBUTE)? } else { &copy.fill_value };
@@ -62,7 +62,7 @@ fn to_attribute(source: &ArrayMetadata, copy: &mut ArrayMetadata) -> Option<Conv
     })
 }
 
-/// From v3, where elements that equal the attribute are missing, to v2.
+/// Converts from v3, where elements equal to the attribute are missing, to v2.
 fn to_fill_value<E>(
     source: &ArrayMetadata,
     copy: &mut ArrayMetadata,
@@ -71,7 +71,7 @@ fn to_fill_value<E>(
 ) -> Result<Option<ConversionLoss>, E> {
     let Some(elements) = Elements::of(source, registry) else { return Ok(None) };
     let Some(fill) = elements.parse(&source.fill_value) else { return Ok(None) };
-    // Readers take null for the default of the data type.
+    // Readers use the default of the data type for null.
     let is_default = fill == elements.data_type.default_fill_value();
     let attribute = source.attributes.get(MISSING_ATTRIBUTE);
     let Some(missing) = attribute.and_then(|attribute| decoded(type_name(source), attribute)) else {
@@ -85,7 +85,7 @@ fn to_fill_value<E>(
         copy.attributes.remove(MISSING_ATTRIBUTE);
         return Ok(None);
     }
-    // With null as fill value, xarray takes the attribute of v2 as it is.
+    // If the fill value is null, xarray uses the attribute of v2 unchanged.
     let has_plain_form = missing.as_number().is_some() || missing.as_bool().is_some();
     if is_default && (has_plain_form || is_missing_itself(&missing)) {
         copy.fill_value = Value::Null;
@@ -101,7 +101,8 @@ fn to_fill_value<E>(
     ))))
 }
 
-/// No element is missing: the copy must not have a fill value that xarray takes for one.
+/// Converts an array without missing elements. The copy must not have a fill value that xarray would interpret as
+/// missing.
 fn without_missing<E>(
     source: &ArrayMetadata,
     copy: &mut ArrayMetadata,
@@ -117,7 +118,7 @@ fn without_missing<E>(
     }
     let after = &copy.fill_value;
     Ok(Some(changed(format!(
-        "xarray will read elements that equal {after} as missing, because it takes fill values of v2 for that"
+        "xarray will read elements that equal {after} as missing, because it interprets fill values of v2 as missing"
     ))))
 }
 
@@ -125,7 +126,7 @@ fn changed(reason: String) -> ConversionLoss {
     ConversionLoss { member: "fill_value".to_owned(), reason }
 }
 
-/// Whether elements of this value are missing in any case.
+/// Returns whether elements with this value are always missing.
 fn is_missing_itself(value: &Value) -> bool {
     matches!(value.as_str(), Some("NaN" | "NaT"))
 }
@@ -154,12 +155,12 @@ impl Elements {
     }
 }
 
-/// The name of a data type of v3.
+/// Returns the name of the data type in v3.
 fn type_name(array: &ArrayMetadata) -> &str {
     &array.data_type.identifier
 }
 
-/// The attribute of v3 for a value that stands in a document; `None` if xarray has no form of it.
+/// Returns the v3 attribute for a fill value of a document; `None` if xarray cannot represent it.
 fn encoded(data_type: &str, value: &Value) -> Option<Value> {
     match data_type {
         "bool" => value.as_bool().map(Value::from),
@@ -171,7 +172,7 @@ fn encoded(data_type: &str, value: &Value) -> Option<Value> {
     }
 }
 
-/// The value that an attribute of v3 stands for, as documents have it.
+/// Returns the fill value, as in a document, that a v3 attribute represents.
 fn decoded(data_type: &str, attribute: &Value) -> Option<Value> {
     match data_type {
         "bool" => attribute.as_bool().map(Value::from),
@@ -195,7 +196,7 @@ fn parts(value: &Value, part: impl Fn(&Value) -> Option<Value>) -> Option<Value>
     }
 }
 
-/// The nearest float of its type, as `float64` in little endian.
+/// Encodes the nearest float of `data_type` as a little-endian `float64` in base64.
 fn float_in_base64(data_type: &str, value: &Value) -> Option<Value> {
     let float = match value {
         Value::Number(number) => match data_type {
@@ -225,7 +226,7 @@ mod tests {
 
     /// Written by `FillValueCoder.encode` of xarray 2026.9.
     #[test]
-    fn floats_have_the_form_that_xarray_writes() {
+    fn encodes_floats_as_xarray_does() {
         for (data_type, value, attribute) in [
             ("float32", Value::from("NaN"), "AAAAAAAA+H8="),
             ("float64", Value::from(-999.5), "AAAAAAA8j8A="),
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_and_booleans_stay_what_they_are() {
+    fn integers_and_booleans_are_unchanged() {
         assert_eq!(encoded("int16", &Value::from(-32768)), Some(Value::from(-32768)));
         assert_eq!(encoded("bool", &Value::from(false)), Some(Value::from(false)));
         assert_eq!(encoded("uint64", &Value::from(u64::MAX)), Some(Value::from(u64::MAX)));

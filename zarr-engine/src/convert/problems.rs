@@ -1,4 +1,4 @@
-//! Why an array cannot be converted.
+//! Collects the reasons why an array cannot be converted.
 
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::{Format, Mode, Reading, Registry};
@@ -8,7 +8,7 @@ use super::{Conversion, convert_metadata, data_type_document};
 use crate::creation::stored_order;
 use crate::error::Error;
 
-/// Returns every reason why `source` cannot be converted to `target`. [`convert_metadata`] returns the first one only.
+/// Returns every reason why `source` cannot be converted to `target`. [`convert_metadata`] returns only the first one.
 #[must_use]
 pub fn conversion_problems(source: &ArrayMetadata, target: Format, registry: &Registry) -> Vec<Error> {
     let Err(first) = convert_metadata(source, target, registry) else { return Vec::new() };
@@ -16,7 +16,7 @@ pub fn conversion_problems(source: &ArrayMetadata, target: Format, registry: &Re
     with_each_once(first, conversion.problems())
 }
 
-/// The first problem that was found and all the others, those that say the same once.
+/// Returns the first problem and all others, without duplicate messages.
 pub(crate) fn with_each_once(first: Error, all: Vec<Error>) -> Vec<Error> {
     let mut problems = vec![first];
     for problem in all {

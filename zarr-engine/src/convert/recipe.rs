@@ -1,4 +1,4 @@
-//! How the elements of a chunk become bytes, apart from how a format says it.
+//! The encoding of chunks, independent of the format that describes it.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use super::members::{invalid, not_in_format, unknown};
 use crate::creation::creation;
 use crate::error::Error;
 
-/// Names, in v3, of the codecs that say what other members say in other formats.
+/// The v3 names of codecs that correspond to other members in other formats.
 pub(crate) const BYTES: &str = "bytes";
 const TRANSPOSE: &str = "transpose";
 
-/// What is done with a chunk.
+/// The encoding of a chunk.
 #[derive(Debug)]
 pub(crate) struct Recipe {
     /// The chunk.
     pub(crate) array: ArrayRepresentation,
-    /// In the order in which they encode.
+    /// The steps, in the order of encoding.
     pub(crate) steps: Vec<Step>,
 }
 
-/// One of the things that are done.
+/// One step of the encoding.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Encoded dimension `i` is decoded dimension `order[i]`.
+    /// A permutation of dimensions: encoded dimension `i` is decoded dimension `order[i]`.
     Permutation(Vec<usize>),
-    /// Elements one after another, numbers in this order.
+    /// The elements in sequence, with numbers in this byte order.
     Binary(ByteOrder),
-    /// Whatever else.
+    /// Any other codec.
     Codec(Box<SourceCodec>),
 }
 
-/// A codec, and the document that it was created from.
+/// A codec with the document from which it was created.
 #[derive(Debug)]
 pub(crate) struct SourceCodec {
     pub(crate) codec: Codec,
@@ -49,18 +49,18 @@ pub(crate) struct SourceCodec {
     pub(crate) decoded: Representation,
 }
 
-/// A recipe in the terms of one format.
+/// A recipe, translated to one format.
 #[derive(Debug)]
 pub(crate) struct Translated {
     pub(crate) memory_layout: Option<ExtensionDocument>,
     pub(crate) codecs: Vec<ExtensionDocument>,
     pub(crate) has_compressor: bool,
-    /// The byte order that the data type declares, in formats where it does.
+    /// The byte order in the data type, for formats that declare it there.
     pub(crate) byte_order: ByteOrder,
 }
 
 impl Recipe {
-    /// Where the format has no shards, inner chunks become the chunks.
+    /// Replaces shards by their inner chunks, if `target` is not v3.
     pub(crate) fn take_shards_apart(&mut self, registry: &Registry, target: Format) -> Result<(), Error> {
         if target == Format::V3 {
             return Ok(());
@@ -72,7 +72,7 @@ impl Recipe {
                     let Step::Permutation(order) = step else {
                         return Err(not_in_format(
                             target,
-                            "a shard behind a codec that computes with the whole chunk",
+                            "a shard after a codec that changes the whole chunk",
                         ));
                     };
                     dimension = order[dimension];
@@ -85,7 +85,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// v2 has two orders of dimensions; another one makes way for the usual one, which changes no element.
+    /// Replaces an order of dimensions other than C and F, which v2 does not support, with C. Elements do not change.
     pub(crate) fn use_an_order_of_v2(&mut self) {
         let rank = self.array.shape.len();
         let is_reversed = permutation_of(rank, &self.steps) == reversal(rank);
@@ -106,7 +106,7 @@ impl Recipe {
     }
 }
 
-/// What a chain that was created from documents of `format` does.
+/// Returns the steps of a chain that was created from documents of `format`.
 pub(crate) fn steps_of(format: Format, registry: &Registry, chain: &CodecChain) -> Result<Vec<Step>, Error> {
     let step = |(position, link): (usize, &zarr_spec::host::chain::Link)| match (&link.codec, &link.document)
     {
@@ -147,7 +147,7 @@ pub(crate) fn rewritten_codecs(
                 translate_codec(registry, &source_codec(format, registry, chain, position, document)?, format)
                     .map(Some)
             }
-            // Documents of early 2023 do not name what writes elements one after another.
+            // Documents of early 2023 do not name the `bytes` codec.
             (None, Codec::Binary(order)) if format == Format::V3 => {
                 let concerns = match &link.decoded {
                     Representation::Array(array) => concerns(&*array.data_type),
@@ -160,7 +160,7 @@ pub(crate) fn rewritten_codecs(
     chain.links().iter().enumerate().map(rewrite).filter_map(Result::transpose).collect()
 }
 
-/// What a codec leaves of what it is given, as far as codecs behind it want to know.
+/// Returns the representation that a codec produces, as far as the codecs after it need it.
 pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
     let wants_array =
         || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".to_owned());
@@ -175,7 +175,7 @@ pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Represent
                 order.iter().map(|&dimension| array.shape.get(dimension).copied()).collect();
             let shape = shape.filter(|shape| shape.len() == array.shape.len());
             let shape = shape.ok_or_else(|| {
-                CodecError::configuration("its number of dimensions is not that of the array")
+                CodecError::configuration("its number of dimensions differs from that of the array")
             })?;
             Representation::Array(ArrayRepresentation { shape, ..array.clone() })
         }
@@ -204,7 +204,7 @@ pub(crate) fn translate_recipe(
     translated.codecs.extend(match target {
         Format::V3 => transposition(target, registry, &order)?,
         Format::V2 | Format::V3Draft => {
-            // The draft's `F` is for elements of fixed size (D3-LAYOUT-04).
+            // The layout `F` of the draft requires elements of fixed size (D3-LAYOUT-04).
             let has_letter = target == Format::V2 || recipe.array.data_type.elements().size().is_some();
             let is_reversed = has_letter && !is_identity(&order) && order == reversal(order.len());
             let letter = if is_reversed { "F" } else { "C" };
@@ -216,7 +216,7 @@ pub(crate) fn translate_recipe(
     for step in steps {
         match step {
             Step::Permutation(order) => translated.codecs.extend(transposition(target, registry, order)?),
-            // A codec that computes says itself what it leaves, and was told the order of the array.
+            // An array-to-array codec determines its own output type, and was created with the byte order of the array.
             Step::Binary(order) if target == Format::V2 => {
                 translated.byte_order =
                     if is_computed { recipe.array.byte_order.clone() } else { order.clone() };
@@ -237,7 +237,7 @@ pub(crate) fn translate_recipe(
     Ok(translated)
 }
 
-/// Returns an error for each step that `target` cannot represent. [`translate_recipe`] returns the first one only.
+/// Returns an error for each step that `target` cannot represent. [`translate_recipe`] returns only the first one.
 pub(crate) fn untranslatable_steps(target: Format, registry: &Registry, recipe: &Recipe) -> Vec<Error> {
     let behind = &recipe.steps[leading(&recipe.steps)..];
     let failure = |step: &Step| match step {
@@ -257,7 +257,7 @@ pub(crate) fn translate_codec(
     let SourceCodec { plugin, format, document, decoded, .. } = codec;
     let name = &document.identifier;
     if plugin.identifiers.in_format(target).is_none() {
-        return Err(not_in_format(target, format!("codec `{name}`, which has no identifier there")));
+        return Err(not_in_format(target, format!("codec `{name}`")));
     }
     let reading = &Reading::new(Mode::Lenient);
     let creation = creation(*format, document, registry, reading);
@@ -270,22 +270,22 @@ pub(crate) fn translate_codec(
     Ok(translated)
 }
 
-/// Every dimension in the place of its opposite.
+/// Returns the permutation that reverses the dimensions.
 pub(crate) fn reversal(rank: usize) -> Vec<usize> {
     (0..rank).rev().collect()
 }
 
-/// How many permutations come first.
+/// Returns the number of leading permutations.
 fn leading(steps: &[Step]) -> usize {
     steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count()
 }
 
-/// The order in which `rank` dimensions of a chunk lie: one permutation for all that come first.
+/// Returns the combination of all leading permutations, for `rank` dimensions.
 pub(crate) fn permutation_of(rank: usize, steps: &[Step]) -> Vec<usize> {
     combined(rank, &steps[..leading(steps)])
 }
 
-/// One permutation that does what several do.
+/// Combines several permutations into one.
 fn combined(rank: usize, permutations: &[Step]) -> Vec<usize> {
     let mut combined: Vec<usize> = (0..rank).collect();
     for step in permutations {
@@ -309,9 +309,7 @@ fn transposition(
         return Ok(None);
     }
     if target == Format::V2 {
-        let reason = format!(
-            "the order of dimensions {order:?}; it has C and F for the chunk as a whole, and no codec"
-        );
+        let reason = format!("the order of dimensions {order:?}, only C and F");
         return Err(not_in_format(target, reason));
     }
     let order: Value = order.iter().copied().collect();
@@ -319,7 +317,7 @@ fn transposition(
     Ok(Some(ExtensionDocument::new(identifier(target, registry, TRANSPOSE)?, configuration)))
 }
 
-/// The codec for a byte order; the draft needs none for its default.
+/// Returns the codec for a byte order; `None` for the default order in the draft.
 fn binary(
     target: Format,
     registry: &Registry,
@@ -335,7 +333,7 @@ fn binary(
     Ok(Some(ExtensionDocument::new(identifier(target, registry, BYTES)?, configuration)))
 }
 
-/// What `target` calls a codec of v3.
+/// Returns the identifier in `target` of a codec with this v3 name.
 fn identifier(target: Format, registry: &Registry, name: &str) -> Result<String, Error> {
     if target == Format::V3 {
         return Ok(name.to_owned());
@@ -347,7 +345,7 @@ fn identifier(target: Format, registry: &Registry, name: &str) -> Result<String,
     Ok(identifier.to_owned())
 }
 
-/// Whether byte order makes a difference to elements.
+/// Returns whether elements depend on the byte order.
 fn concerns(data_type: &dyn DataType) -> bool {
     match data_type.elements() {
         Elements::Fixed { units, .. } => has_byte_order(&units),
@@ -360,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permutations_in_a_row_are_one() {
+    fn combines_consecutive_permutations() {
         let steps = [Step::Permutation(vec![1, 2, 0]), Step::Permutation(vec![0, 2, 1])];
         // Shape (a, b, c) becomes (b, c, a), then (b, a, c).
         assert_eq!(combined(3, &steps), [1, 0, 2]);
@@ -369,11 +367,11 @@ mod tests {
     }
 
     #[test]
-    fn v2_has_no_order_of_dimensions_but_two() {
+    fn v2_supports_only_c_and_f_order() {
         let registry = Registry::empty();
         assert_eq!(transposition(Format::V2, &registry, &[0, 1, 2]).unwrap(), None);
         let error = transposition(Format::V2, &registry, &[1, 0, 2]).unwrap_err().to_string();
-        assert!(error.starts_with("v2 does not support this: the order of dimensions [1, 0, 2]"), "{error}");
+        assert!(error.starts_with("v2 does not support the order of dimensions [1, 0, 2]"), "{error}");
         let transpose = transposition(Format::V3, &registry, &[1, 0]).unwrap().unwrap();
         assert_eq!(transpose.configuration.to_string(), r#"{"order":[1,0]}"#);
     }

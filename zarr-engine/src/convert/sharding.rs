@@ -1,4 +1,4 @@
-//! Shards, which the draft has by a storage transformer and v3 by a codec: the bytes are the same.
+//! Conversion of shards. The draft uses a storage transformer and v3 a codec; the stored bytes are the same.
 
 use zarr_spec::codec::Shard;
 use zarr_spec::extension::ExtensionDocument;
@@ -9,13 +9,13 @@ use super::recipe::{BYTES, Recipe, Step};
 use super::{Conversion, invalid};
 use crate::error::Error;
 
-/// The draft's transformer.
+/// The sharding transformer of the draft.
 const TRANSFORMER: &str = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
 
-/// The codec of v3.
+/// The sharding codec of v3.
 const CODEC: &str = "sharding_indexed";
 
-/// The entry of v3 that puts inner chunks into shards, with the index at the end.
+/// Returns the v3 sharding codec, with the index at the end.
 pub(crate) fn sharding(
     chunk_shape: &[u64],
     codecs: &[ExtensionDocument],
@@ -27,7 +27,7 @@ pub(crate) fn sharding(
         if !entry.configuration.is_null() {
             members.insert("configuration", entry.configuration.clone());
         } else if entry.identifier.starts_with("numcodecs.") {
-            // zarr-python wants one of these codecs where they are in shards.
+            // Inside of shards, zarr-python requires a configuration for these codecs.
             members.insert("configuration", Object::new());
         }
         Value::Object(members)
@@ -40,12 +40,12 @@ pub(crate) fn sharding(
     ExtensionDocument::new(CODEC, Value::Object(configuration))
 }
 
-/// The codec that writes numbers in little endian.
+/// Returns the `bytes` codec with little-endian order.
 pub(crate) fn little_endian() -> ExtensionDocument {
     ExtensionDocument::new(BYTES, [("endian", "little")].into_iter().collect())
 }
 
-/// The draft's transformer with so many chunks in a shard.
+/// Returns the sharding transformer of the draft, with `chunks_per_shard` per dimension.
 pub(super) fn transformer(chunks_per_shard: &[u64]) -> ExtensionDocument {
     let counts: Value = chunks_per_shard.iter().copied().collect();
     let configuration = [("chunks_per_shard", counts)].into_iter().collect();
@@ -76,7 +76,7 @@ fn has_plain_index(shard: &Shard) -> bool {
 }
 
 impl Conversion<'_> {
-    /// Chunks per dimension of a shard, if a transformer makes shards of the source's chunks.
+    /// Returns the number of chunks per shard and dimension, if the source has a sharding transformer.
     pub(super) fn chunks_per_shard(&self) -> Result<Option<Vec<u64>>, Error> {
         let table = self.registry.storage_transformers();
         for (position, document) in self.source.storage_transformers.iter().enumerate() {
@@ -93,7 +93,7 @@ impl Conversion<'_> {
         Ok(None)
     }
 
-    /// Whether a transformer of the source makes shards.
+    /// Returns whether `document` is a sharding transformer.
     pub(super) fn shards_by(&self, document: &ExtensionDocument) -> bool {
         let table = self.registry.storage_transformers();
         let found = table.find(self.source.format, &document.identifier, self.reading);

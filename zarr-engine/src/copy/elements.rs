@@ -1,14 +1,14 @@
-//! Element by element, for the sizes that fit a register.
+//! Copying element by element, for sizes that fit into a register.
 
 use super::Dimension;
 use super::swap::Swap;
 
-/// Copies a rectangle of elements, `inner` fastest.
+/// Copies a rectangle of elements. `inner` varies fastest.
 ///
 /// Safety: all elements are valid for reads from the source and writes to the destination.
 pub(super) type Elements = unsafe fn(*const u8, *mut u8, inner: Dimension, outer: Dimension);
 
-/// The kernel for elements of `element_size` bytes; `None` if there is none of that size and swap.
+/// Returns the kernel for elements of `element_size` bytes; `None` if there is none of that size and swap.
 pub(super) fn kernel(element_size: usize, swap: Swap<'_>) -> Option<Elements> {
     Some(match (element_size, swap) {
         (1, Swap::None) => elements::<u8, 0>,
@@ -27,11 +27,11 @@ pub(super) fn kernel(element_size: usize, swap: Swap<'_>) -> Option<Elements> {
     })
 }
 
-/// An element as one number.
+/// An element as an unsigned integer.
 trait Element: Copy {
-    /// All bytes reversed.
+    /// Reverses all bytes.
     fn reversed(self) -> Self;
-    /// Each half reversed, as for a complex number.
+    /// Reverses the bytes of each half, as for a complex number.
     fn halves_reversed(self) -> Self;
 }
 
@@ -51,7 +51,7 @@ macro_rules! element {
 }
 element!(u8, u16, u32, u64, u128);
 
-/// Elements with `UNITS` units reversed; 0: none.
+/// Copies elements and reverses the bytes of each of `UNITS` units; 0 for no change.
 unsafe fn elements<E: Element, const UNITS: usize>(
     source: *const u8,
     destination: *mut u8,

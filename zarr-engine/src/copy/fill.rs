@@ -1,4 +1,4 @@
-//! One element, many times over: writing it and recognising it.
+//! Filling memory with one element, and recognizing such memory.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -13,23 +13,23 @@ use crate::per_dimension::PerDimension;
 /// One dimension of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FillDimension {
-    /// Elements along this dimension; 0 makes the whole fill empty.
+    /// The number of elements along this dimension. With 0, the whole fill is empty.
     pub(crate) count: usize,
-    /// Bytes from one element to the next; may be negative.
+    /// The stride in bytes; may be negative.
     pub(crate) stride: isize,
 }
 
-/// Bytes of the block of elements that longer rows are filled from.
+/// The size in bytes of the block of elements from which longer rows are filled.
 const BLOCK: usize = 4096;
 
-/// Rows of one repeated byte are set at once from this size on.
+/// Minimum size in bytes of rows of one repeated byte that are set with `memset`.
 const SET_ROW: usize = 256;
 
 /// Fills a box of `destination` with `element`; its first element is at `destination_offset` bytes.
 ///
 /// # Errors
 ///
-/// [`OutOfBounds`] if any element of the box is not wholly inside of `destination`.
+/// [`OutOfBounds`] if any element of the box is not completely inside of `destination`.
 pub(crate) fn fill(
     element: &[u8],
     dimensions: &[FillDimension],
@@ -40,15 +40,15 @@ pub(crate) fn fill(
     unsafe { fill_shared(element, dimensions, Shared::new(destination), destination_offset) }
 }
 
-/// [`fill`] in memory that other threads write to as well.
+/// Like [`fill`], for memory to which other threads write, too.
 ///
 /// # Errors
 ///
-/// [`OutOfBounds`] as for [`fill`].
+/// Same as [`fill`].
 ///
 /// # Safety
 ///
-/// Until it returns, nothing else touches the elements that it writes. (Bytes between them are never touched.)
+/// Until it returns, nothing else accesses the elements that it writes. (Bytes between them are never accessed.)
 pub(crate) unsafe fn fill_shared(
     element: &[u8],
     dimensions: &[FillDimension],
@@ -67,11 +67,11 @@ pub(crate) unsafe fn fill_shared(
     })
 }
 
-/// Fills all elements of `geometry`, whose source is `element` alone.
+/// Fills all elements of `geometry`, whose only source element is `element`.
 ///
 /// # Safety
 ///
-/// They are inside of the memory that `destination` points to, and nobody else touches them.
+/// The elements are inside of the memory that `destination` points to, and nothing else accesses them.
 pub(super) unsafe fn fill_geometry(level: Level, element: &[u8], geometry: &Geometry, destination: *mut u8) {
     let (inner, outer) = geometry.split();
     let size = element.len();
@@ -97,7 +97,7 @@ pub(super) unsafe fn fill_geometry(level: Level, element: &[u8], geometry: &Geom
 ///
 /// All rows are valid for writes.
 unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimension], destination: *mut u8) {
-    // No more of it is written than a row takes, and nothing else is read.
+    // Only as much of the block is written as a row needs, and only that part is read.
     let mut block = MaybeUninit::<[u8; BLOCK]>::uninit();
     let block = block.as_mut_ptr().cast::<u8>();
     let size = element.len();
@@ -114,7 +114,7 @@ unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimensi
     let ends = kernels::rows(level, size, Swap::None, rest, false);
     walk(outer, |_, to| {
         let to = destination.wrapping_offset(to);
-        // SAFETY: as many bytes as one row has, from a block that has as many.
+        // SAFETY: the number of bytes of one row, from a block that has at least that number.
         unsafe {
             rows.copy(block, to, blocks);
             if rest > 0 {
@@ -124,10 +124,10 @@ unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimensi
     });
 }
 
-/// Whether `bytes` is `element` over and over, bit for bit; true when there are no bytes.
+/// Returns whether `bytes` consists of repetitions of `element`, bit for bit. Returns true if there are no bytes.
 ///
-/// NaNs with other bits and zeros with another sign are other elements. Runs at the speed of memory, and
-/// ends at the first difference.
+/// NaNs with different bits and zeros with different signs are different elements. The comparison runs at memory speed
+/// and stops at the first difference.
 pub(crate) fn all_equal(element: &[u8], bytes: &[u8]) -> bool {
     let size = element.len();
     if bytes.is_empty() {

@@ -1,18 +1,18 @@
-//! The shape of a copy: checked against both sides, put in order, and as few dimensions as possible.
+//! The shape of a copy: checked against both sides, sorted, and with as few dimensions as possible.
 
 use super::{Dimension, MAX_RANK, OutOfBounds};
 use crate::per_dimension::PerDimension;
 
-/// A copy of at least one element, all of them in bounds, in its simplest form.
+/// A simplified copy of at least one element. All elements are in bounds.
 ///
-/// Dimensions stand innermost first, by the stride of the destination, which is never negative.
+/// The dimensions are sorted by the stride of the destination, which is never negative, innermost first.
 #[derive(Debug)]
 pub(super) struct Geometry {
-    /// Bytes of an element, at least 1.
+    /// The size of an element in bytes, at least 1.
     pub(super) element_size: usize,
-    /// Where the first element lies, in bytes from the start of the source.
+    /// The offset of the first element in the source, in bytes.
     pub(super) source_start: usize,
-    /// Where the first element lies, in bytes from the start of the destination.
+    /// The offset of the first element in the destination, in bytes.
     pub(super) destination_start: usize,
     dimensions: PerDimension<Dimension>,
     rank: usize,
@@ -21,9 +21,9 @@ pub(super) struct Geometry {
 /// The memory of one side of a copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
-    /// Bytes of the memory.
+    /// The size of the memory in bytes.
     pub(super) size: usize,
-    /// Bytes before the first element.
+    /// The offset of the first element in bytes.
     pub(super) offset: usize,
 }
 
@@ -31,7 +31,7 @@ impl Geometry {
     /// Checks and simplifies a copy between `source` and `destination`, and calls `run` with it if there is anything
     /// to copy.
     ///
-    /// It is handed on and not returned: moving it took longer than copying one element.
+    /// It is passed to `run` instead of being returned, because moving it takes longer than copying one element.
     pub(super) fn with(
         element_size: usize,
         dimensions: &[Dimension],
@@ -62,7 +62,8 @@ impl Geometry {
         Ok(())
     }
 
-    /// The innermost dimension, and the others from the inside out. A single element is a row of one.
+    /// Returns the innermost dimension, and the others from the innermost to the outermost. A single element is a row
+    /// of one.
     pub(super) fn split(&self) -> (Dimension, &[Dimension]) {
         if let Some((inner, outer)) = self.dimensions[..self.rank].split_first() {
             return (*inner, outer);
@@ -71,14 +72,14 @@ impl Geometry {
         (Dimension { count: 1, source_stride: stride, destination_stride: stride }, &[])
     }
 
-    /// Puts `dimension` in its place by the stride of the destination, turned so that this is not negative.
+    /// Inserts `dimension`, sorted by the stride of the destination. If this is negative, the dimension is reversed.
     fn insert(&mut self, mut dimension: Dimension) {
         let still = dimension.source_stride == 0 && dimension.destination_stride == 0;
         if dimension.count == 1 || still {
             return;
         }
         if dimension.destination_stride < 0 {
-            // The last element lies in bounds, so these products and sums do not overflow.
+            // The last element is in bounds, so these products and sums do not overflow.
             let last = (dimension.count - 1).cast_signed();
             self.source_start =
                 self.source_start.wrapping_add_signed(dimension.source_stride.wrapping_mul(last));
@@ -94,7 +95,7 @@ impl Geometry {
         self.rank += 1;
     }
 
-    /// Joins each dimension to the one inside of it that it continues on both sides.
+    /// Merges each dimension with the next inner one, if it continues that one on both sides.
     fn join(&mut self) {
         let mut joined = 0;
         for at in 1..self.rank {
@@ -118,7 +119,8 @@ impl Geometry {
     }
 }
 
-/// Calls `run` with the byte offsets, from and to, of each position of `dimensions`, the first one fastest.
+/// Calls `run` with the source and destination offsets in bytes of each position of `dimensions`. The first dimension
+/// varies fastest.
 pub(super) fn walk(dimensions: &[Dimension], mut run: impl FnMut(isize, isize)) {
     let mut index = [0; MAX_RANK];
     let mut source = 0_isize;
@@ -143,7 +145,7 @@ pub(super) fn walk(dimensions: &[Dimension], mut run: impl FnMut(isize, isize)) 
     }
 }
 
-/// Finds all elements of one side inside of its memory. No count is zero.
+/// Checks that all elements of one side are inside of its memory. No count may be zero.
 fn check(
     element_size: usize,
     side: Extent,

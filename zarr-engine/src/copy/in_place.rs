@@ -1,4 +1,4 @@
-//! Reverses bytes of elements where they are.
+//! Reversing the bytes of elements in place.
 
 use super::kernels;
 use super::level::Level;
@@ -9,7 +9,7 @@ use super::{Dimension, OutOfBounds};
 ///
 /// # Errors
 ///
-/// [`OutOfBounds`] if `bytes` is not a whole number of elements, or a unit reaches out of its element.
+/// [`OutOfBounds`] if `bytes` is not a whole number of elements, or a unit exceeds its element.
 pub(crate) fn swap_in_place(
     swap: Swap<'_>,
     element_size: usize,
@@ -18,7 +18,7 @@ pub(crate) fn swap_in_place(
     swap_in_place_at(Level::detect(), swap, element_size, bytes)
 }
 
-/// [`swap_in_place`] with the instructions of `level`.
+/// Like [`swap_in_place`], with the instructions of `level`.
 pub(super) fn swap_in_place_at(
     level: Level,
     swap: Swap<'_>,

@@ -1,10 +1,11 @@
-//! Chooses the kernels that this machine runs fastest.
+//! Selection of the fastest kernels for this machine.
 
 use super::level::Level;
 use super::rows::{self, Kernel, LINE, Purpose, Rows, Transpose};
 use super::swap::Swap;
 
-/// Rows of `bytes` bytes; `swap` was checked against the element. Rows that are streamed are written past the caches.
+/// Returns the kernel for rows of `bytes` bytes. `swap` was checked against the element. With `streaming`, rows are
+/// written with non-temporal stores.
 pub(super) fn rows(
     level: Level,
     element_size: usize,
@@ -34,19 +35,19 @@ fn vector_rows(_: Level, _: Purpose) -> Option<Kernel> {
     None
 }
 
-/// The kernel that transposes a whole tile of elements of `element_size` bytes. `None` leaves it to portable code.
+/// Returns the kernel that transposes a whole tile of elements of `element_size` bytes; `None` to use portable code.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> {
     super::x86::transpose(level, element_size)
 }
 
-/// The kernel that transposes a whole tile. `None` leaves it to portable code.
+/// Returns the kernel that transposes a whole tile; `None` to use portable code.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn transpose(_: Level, _: usize) -> Option<Transpose> {
     None
 }
 
-/// Orders streamed stores before everything that follows.
+/// Orders non-temporal stores before everything that follows.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn fence(level: Level) {
     if level != Level::Portable {
@@ -54,6 +55,6 @@ pub(super) fn fence(level: Level) {
     }
 }
 
-/// Orders streamed stores before everything that follows. Portable code has none.
+/// Orders non-temporal stores before everything that follows. Portable code does not use such stores.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn fence(_: Level) {}

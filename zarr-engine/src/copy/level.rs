@@ -1,6 +1,6 @@
-//! Which instructions the machine has.
+//! Detection of the instruction sets of this machine.
 
-/// A set of instructions that kernels are written for. `Portable` runs everywhere.
+/// An instruction set for which there are kernels. `Portable` runs everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// Plain Rust.
@@ -18,10 +18,10 @@ pub(super) enum Level {
 
 #[cfg(target_arch = "x86_64")]
 impl Level {
-    /// The best this machine has. The standard library remembers what it found.
+    /// Returns the best level of this machine. The standard library caches the detected features.
     pub(super) fn detect() -> Self {
         if cfg!(miri) {
-            Level::Portable // Miri has no streaming stores.
+            Level::Portable // Miri does not support non-temporal stores.
         } else if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
             Level::Avx512
         } else if is_x86_feature_detected!("avx2") {
@@ -33,7 +33,7 @@ impl Level {
         }
     }
 
-    /// All that this machine has, for the tests to compare.
+    /// Returns all levels that this machine supports, for tests.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
         let all = [Level::Portable, Level::Ssse3, Level::Avx2, Level::Avx512];
@@ -44,12 +44,12 @@ impl Level {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Level {
-    /// The best this machine has.
+    /// Returns the best level of this machine.
     pub(super) fn detect() -> Self {
         Level::Portable
     }
 
-    /// All that this machine has, for the tests to compare.
+    /// Returns all levels that this machine supports, for tests.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
         vec![Level::Portable]

@@ -1,67 +1,68 @@
-//! Rows: elements that lie together on both sides.
+//! Rows: elements that are contiguous on both sides.
 
 use std::ptr;
 
 use super::Dimension;
 use super::swap::{Pattern, Swap};
 
-/// Bytes of a cache line, as far as copies are concerned; shorter rows are not streamed.
+/// The size of a cache line in bytes, for copies. Shorter rows are not streamed.
 pub(super) const LINE: usize = 64;
 
-/// Bytes of the destination that are written in one run: some lines, so that memory sees neighbours together.
+/// Number of bytes of the destination that are written in one run: several lines, so that neighbouring lines are
+/// written together.
 pub(super) const RUN: usize = 4 * LINE;
 
-/// Rows of `bytes` bytes each, and how they are copied.
+/// Rows of `bytes` bytes each, with the kernel that copies them.
 #[derive(Debug)]
 pub(super) struct Rows<'a> {
-    /// Bytes in a row, a whole number of elements.
+    /// The size of a row in bytes, a whole number of elements.
     pub(super) bytes: usize,
-    /// The swap as a permutation of 16 bytes, if it is one.
+    /// The swap as a permutation of 16 bytes, if it can be represented in this way.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "vector kernels use it"))]
     pub(super) pattern: Option<Pattern>,
     pub(super) element_size: usize,
-    /// Was checked against the element.
+    /// The byte order change, which was checked against the element.
     pub(super) swap: Swap<'a>,
     pub(super) kernel: Kernel,
 }
 
-/// Copies as many rows as the dimension counts.
+/// Copies as many rows as the dimension has.
 ///
 /// Safety: as for [`Rows::copy`].
 pub(super) type Kernel = unsafe fn(&Rows<'_>, *const u8, *mut u8, Dimension);
 
-/// Transposes a tile one cache line wide each way: lines of the source, the given number of bytes apart, become columns of a buffer
-/// whose rows have [`RUN`] bytes.
+/// Transposes a square tile of one cache line: lines of the source, the given number of bytes apart, become columns of
+/// a buffer whose rows have [`RUN`] bytes.
 ///
 /// Safety: `LINE / element_size` lines are valid for reads, and the same number of rows of the buffer for writes.
 pub(super) type Transpose = unsafe fn(*const u8, isize, *mut u8);
 
-/// What a vector kernel for rows is wanted for.
+/// The purpose of a vector kernel for rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Whole cache lines go past the caches.
+    /// Writes complete cache lines with non-temporal stores.
     Stream,
-    /// Bytes change places by [`Rows::pattern`].
+    /// Permutes bytes by [`Rows::pattern`].
     Shuffle,
-    /// Both.
+    /// Does both.
     ShuffleAndStream,
 }
 
 impl Rows<'_> {
-    /// Copies `rows.count` rows; its strides are bytes from row to row.
+    /// Copies `rows.count` rows. The strides are the distances between rows in bytes.
     ///
     /// # Safety
     ///
-    /// All bytes of all rows are valid for reads from `source` and for writes to `destination`. The two do
-    /// not overlap, but where bytes are swapped each row may lie exactly on its source.
+    /// All bytes of all rows are valid for reads from `source` and for writes to `destination`. The two do not overlap;
+    /// but if bytes are swapped, each row may be exactly at its source.
     #[inline]
     pub(super) unsafe fn copy(&self, source: *const u8, destination: *mut u8, rows: Dimension) {
-        // SAFETY: the caller's promise is the kernel's. `kernels` chose one that this machine can run.
+        // SAFETY: the caller's promise is that of the kernel. `kernels` chose one that this machine can run.
         unsafe { (self.kernel)(self, source, destination, rows) };
     }
 }
 
-/// The kernel in plain Rust.
+/// Returns the kernel in portable Rust.
 pub(super) fn portable(swap: Swap<'_>, bytes: usize) -> Kernel {
     match (swap, bytes) {
         (Swap::None, 1) => fixed::<1>,
@@ -81,7 +82,7 @@ pub(super) fn portable(swap: Swap<'_>, bytes: usize) -> Kernel {
     }
 }
 
-/// Calls `row` with source and destination of each row.
+/// Calls `row` with the source and destination of each row.
 #[inline(always)]
 pub(super) fn each_row(
     mut source: *const u8,
@@ -96,7 +97,7 @@ pub(super) fn each_row(
     }
 }
 
-/// Rows of `N` bytes.
+/// Copies rows of `N` bytes.
 unsafe fn fixed<const N: usize>(_: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     each_row(source, destination, rows, |from, to| {
         // SAFETY: a row of `N` bytes, in bounds by the contract of `Rows::copy`.
@@ -104,7 +105,7 @@ unsafe fn fixed<const N: usize>(_: &Rows<'_>, source: *const u8, destination: *m
     });
 }
 
-/// Rows of fewer bytes than a cache line.
+/// Copies rows that are shorter than a cache line.
 unsafe fn short(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     let bytes = this.bytes;
     each_row(source, destination, rows, |from, to| {
@@ -113,7 +114,7 @@ unsafe fn short(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: 
     });
 }
 
-/// Rows of any length.
+/// Copies rows of any length.
 unsafe fn long(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     each_row(source, destination, rows, |from, to| {
         // SAFETY: a row of `bytes` bytes, in bounds by the contract of `Rows::copy`.
@@ -121,7 +122,7 @@ unsafe fn long(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: D
     });
 }
 
-/// Copies less than a cache line without a call: its first and its last part, which may overlap.
+/// Copies less than a cache line without a function call, as a first and a last part that may overlap.
 ///
 /// # Safety
 ///
@@ -154,7 +155,7 @@ pub(super) unsafe fn copy_short(source: *const u8, destination: *mut u8, bytes: 
     }
 }
 
-/// Rows of units of `N` bytes, each reversed.
+/// Copies rows and reverses each unit of `N` bytes.
 unsafe fn swapped<const N: usize>(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     each_row(source, destination, rows, |from, to| {
         for at in (0..this.bytes / N * N).step_by(N) {
@@ -168,12 +169,12 @@ unsafe fn swapped<const N: usize>(this: &Rows<'_>, source: *const u8, destinatio
     });
 }
 
-/// Rows of elements with any swap.
+/// Copies rows of elements with any swap.
 unsafe fn reversed(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     each_row(source, destination, rows, |from, to| {
         // SAFETY: a row of `bytes` bytes, in bounds by the contract of `Rows::copy`; it may lie on its source.
         unsafe { ptr::copy(from, to, this.bytes) };
-        // SAFETY: the row was just written, and nobody else writes it.
+        // SAFETY: the row was just written, and no other thread writes it.
         let row = unsafe { std::slice::from_raw_parts_mut(to, this.bytes) };
         row.chunks_exact_mut(this.element_size).for_each(|element| this.swap.reverse(element));
     });

@@ -1,18 +1,18 @@
-//! Byte order: which bytes of an element change places.
+//! Changes of byte order.
 
 use zarr_spec::Unit;
 use zarr_spec::host::pipeline;
 
 use super::OutOfBounds;
 
-/// Which units of an element have their bytes reversed while it is copied.
+/// The units of an element whose bytes are reversed by a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Swap<'a> {
-    /// None: elements keep their bytes.
+    /// No units: elements are copied unchanged.
     None,
-    /// All: an element is a whole number of units of so many bytes. 0 and 1 change nothing.
+    /// All units: an element is a whole number of units of this size in bytes. 0 and 1 change nothing.
     Uniform(usize),
-    /// Those listed, as offset in the element and size, both in bytes.
+    /// The listed units.
     Units(&'a [Unit]),
 }
 
@@ -27,7 +27,7 @@ impl<'a> From<&'a pipeline::Swap> for Swap<'a> {
 }
 
 impl<'a> Swap<'a> {
-    /// The same in its simplest form. An error if a unit reaches out of the element.
+    /// Simplifies the swap. Returns an error if a unit exceeds the element.
     pub(super) fn checked(self, element_size: usize) -> Result<Self, OutOfBounds> {
         match self {
             Swap::Uniform(unit) if unit > 1 && !element_size.is_multiple_of(unit) => Err(OutOfBounds),
@@ -62,7 +62,7 @@ impl<'a> Swap<'a> {
         }
     }
 
-    /// The swap as a permutation of 16 bytes, if it repeats that often.
+    /// Returns the swap as a permutation of 16 bytes; `None` if its period does not divide 16.
     pub(super) fn pattern(self, element_size: usize) -> Option<Pattern> {
         let period = match self {
             Swap::None => return None,
@@ -82,8 +82,8 @@ impl<'a> Swap<'a> {
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "vector kernels use it"))]
 pub(super) struct Pattern {
-    /// Where each byte comes from.
+    /// The source position of each byte.
     pub(super) from: [u8; 16],
-    /// Bytes after which it repeats; divides 16.
+    /// The number of bytes after which the permutation repeats; divides 16.
     pub(super) period: usize,
 }

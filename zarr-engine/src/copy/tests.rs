@@ -1,21 +1,21 @@
-//! All kernels against nested loops, over random shapes, strides, sizes and byte orders.
+//! Compares all kernels with nested loops, for random shapes, strides, sizes and byte orders.
 
 use super::fill::fill_geometry;
 use super::in_place::swap_in_place_at;
 use super::*;
 use zarr_spec::Unit;
 
-/// Cases per test: what takes a few seconds, which is less where code is interpreted or not optimised.
+/// Number of cases per test, for a run time of a few seconds. Interpreted or unoptimized code runs fewer cases.
 const CASES: u64 = match () {
     () if cfg!(miri) => 24,
     () if cfg!(debug_assertions) => 800,
     () => 8000,
 };
 
-/// Element sizes, with and without kernels of their own.
+/// Element sizes, with and without a specialized kernel.
 const SIZES: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 100];
 
-/// A small generator of numbers (xorshift), the same on each run.
+/// A small deterministic random number generator (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -49,7 +49,7 @@ impl Random {
     }
 }
 
-/// One side of a random copy: strides per dimension, the offset of the first element, the size of it all.
+/// One side of a random copy: strides per dimension, the offset of the first element, and the total size.
 #[derive(Debug)]
 struct Side {
     strides: Vec<isize>,
@@ -58,7 +58,8 @@ struct Side {
 }
 
 impl Side {
-    /// Dimensions in any order, some reversed, with gaps or without; with `repeats`, some strides are zero.
+    /// Returns dimensions in any order, some of them reversed, with or without gaps. With `repeats`, some strides are
+    /// zero.
     fn random(random: &mut Random, counts: &[usize], element_size: usize, repeats: bool) -> Self {
         let mut order: Vec<usize> = (0..counts.len()).collect();
         match random.below(3) {
@@ -95,7 +96,7 @@ impl Side {
     }
 }
 
-/// Few elements, but in some dimensions enough for tiles and streams.
+/// Returns small counts, but enough elements in some dimensions for tiles and streaming.
 fn random_counts(random: &mut Random) -> Vec<usize> {
     let mut left = if cfg!(miri) { 250 } else { 20_000 };
     let rank = random.below(6);
@@ -136,7 +137,7 @@ fn random_swap<'a>(random: &mut Random, element_size: usize, units: &'a [Unit]) 
     }
 }
 
-/// The same, one byte after the other.
+/// Reverses units byte by byte.
 fn reverse_reference(swap: Swap<'_>, element: &mut [u8]) {
     let units: Vec<(usize, usize)> = match swap {
         Swap::None | Swap::Uniform(0) => Vec::new(),
@@ -175,7 +176,7 @@ fn copy_reference(
     }
 }
 
-/// [`copy`] with the instructions of `level`.
+/// Like [`copy`], with the instructions of `level`.
 fn copy_at(
     level: Level,
     element_size: usize,
@@ -207,7 +208,7 @@ fn dimensions(counts: &[usize], from: &Side, to: &Side) -> Vec<Dimension> {
 }
 
 #[test]
-fn every_kernel_copies_what_nested_loops_copy() {
+fn every_kernel_copies_like_nested_loops() {
     for seed in 0..CASES {
         let random = &mut Random::new(seed);
         let counts = random_counts(random);
@@ -242,7 +243,7 @@ fn every_kernel_copies_what_nested_loops_copy() {
 }
 
 #[test]
-fn every_kernel_fills_what_nested_loops_fill() {
+fn every_kernel_fills_like_nested_loops() {
     for seed in 0..CASES / 2 {
         let random = &mut Random::new(seed);
         let counts = random_counts(random);
@@ -384,7 +385,7 @@ fn counts_and_strides_that_overflow_are_out_of_bounds() {
 }
 
 #[test]
-fn an_empty_copy_touches_nothing_wherever_it_points() {
+fn an_empty_copy_accesses_nothing_at_any_address() {
     let mut bytes = [3; 4];
     let none = Dimension { count: 0, source_stride: isize::MIN, destination_stride: isize::MAX };
     assert_eq!(copy(8, Swap::None, &[none], &[], 99, &mut bytes, 99, true), Ok(()));
@@ -394,7 +395,7 @@ fn an_empty_copy_touches_nothing_wherever_it_points() {
 }
 
 #[test]
-fn endless_repetitions_of_one_element_end() {
+fn huge_counts_without_strides_finish() {
     let mut bytes = [0; 2];
     let still = Dimension { count: usize::MAX, source_stride: 0, destination_stride: 0 };
     assert_eq!(copy(2, Swap::Uniform(2), &[still; 3], &[1, 2], 0, &mut bytes, 0, false), Ok(()));
@@ -404,7 +405,7 @@ fn endless_repetitions_of_one_element_end() {
 }
 
 #[test]
-fn more_dimensions_than_the_limit_are_refused() {
+fn rejects_more_dimensions_than_the_limit() {
     let one = Dimension { count: 1, source_stride: 1, destination_stride: 1 };
     let mut bytes = [0];
     assert_eq!(copy(1, Swap::None, &[one; MAX_RANK], &[5], 0, &mut bytes, 0, false), Ok(()));
@@ -416,8 +417,8 @@ fn more_dimensions_than_the_limit_are_refused() {
 }
 
 #[test]
-fn sixteen_dimensions_that_do_not_join_are_walked() {
-    // Alternate strides keep neighbours from joining: 2^16 bytes in reversed order of their dimensions.
+fn copies_sixteen_dimensions_that_cannot_be_merged() {
+    // Alternating strides prevent merging: 2^16 bytes with their dimensions in reversed order.
     let dimensions: Vec<Dimension> = (0..16)
         .map(|at| Dimension { count: 2, source_stride: 1 << at, destination_stride: 1 << (15 - at) })
         .chain([Dimension { count: 1, source_stride: -9, destination_stride: 9 }; 16])
@@ -431,7 +432,7 @@ fn sixteen_dimensions_that_do_not_join_are_walked() {
 }
 
 #[test]
-fn units_that_reach_out_of_their_element_are_refused() {
+fn rejects_units_that_exceed_their_element() {
     let mut bytes = [1, 2, 3, 4];
     for units in
         [&[unit(0, 5)][..], &[unit(4, 1)], &[unit(0, 2), unit(3, 2)], &[unit(usize::MAX, usize::MAX)]]
@@ -450,7 +451,7 @@ fn units_that_reach_out_of_their_element_are_refused() {
 }
 
 #[test]
-fn equal_elements_are_equal_bit_for_bit() {
+fn all_equal_compares_bit_for_bit() {
     let zero = 0.0_f64.to_le_bytes();
     let negative = (-0.0_f64).to_le_bytes();
     let nan = f64::NAN.to_bits();
@@ -468,7 +469,7 @@ fn equal_elements_are_equal_bit_for_bit() {
 }
 
 #[test]
-fn one_other_byte_anywhere_is_found() {
+fn all_equal_finds_a_single_different_byte() {
     for size in [1, 2, 3, 8, 16, 100] {
         let element = Random::new(5).bytes(size);
         let mut bytes = element.repeat(37);
@@ -515,7 +516,7 @@ fn threads_write_disjoint_parts_of_shared_memory() {
 }
 
 #[test]
-fn a_slice_outside_of_shared_memory_is_refused() {
+fn rejects_a_slice_outside_of_shared_memory() {
     let mut bytes = [0; 8];
     let shared = Shared::new(&mut bytes);
     // SAFETY: one slice at a time.

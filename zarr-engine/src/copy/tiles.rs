@@ -1,4 +1,4 @@
-//! Elements that do not lie together on both sides: tiles where a permutation turns rows into columns.
+//! Copying elements that are not contiguous on both sides. A transposition is done in tiles.
 
 use std::mem::MaybeUninit;
 
@@ -10,14 +10,14 @@ use super::rows::{LINE, RUN, Rows, Transpose};
 use super::swap::Swap;
 use super::{Dimension, MAX_RANK};
 
-/// Tiles on their way: each row is one run of the destination.
+/// A buffer for tiles. Each row is one run of the destination.
 #[repr(align(64))]
 struct Buffer(#[expect(dead_code, reason = "only its address is used")] [u8; RUN * LINE]);
 
-/// Fewest bytes along the destination for which tiles pay.
+/// Minimum number of bytes along the destination for which tiles are faster.
 const TILED: usize = 32;
 
-/// Copies elements of `inner` and `outer`, which do not form rows.
+/// Copies the elements of `inner` and `outer`, which do not form rows.
 ///
 /// # Safety
 ///
@@ -42,8 +42,8 @@ pub(super) unsafe fn copy(
     });
 }
 
-/// The outer dimension along which the source is nearest to contiguous, if it is nearer than `inner`
-/// (else simply the next one), and the others.
+/// Returns the outer dimension with the smallest source stride, if it is smaller than that of `inner`, otherwise the
+/// next dimension; and the remaining dimensions.
 fn take_shortest(inner: Dimension, outer: &[Dimension]) -> (Dimension, [Dimension; MAX_RANK], usize) {
     let mut others = [Dimension::ONE; MAX_RANK];
     let Some((&next, _)) = outer.split_first() else { return (Dimension::ONE, others, 0) };
@@ -57,7 +57,7 @@ fn take_shortest(inner: Dimension, outer: &[Dimension]) -> (Dimension, [Dimensio
     (across, others, outer.len() - 1)
 }
 
-/// How one plane of elements is copied: `along` the destination and `across` it.
+/// The copy of a plane of elements: `along` the destination and `across` it.
 struct Plane<'a> {
     level: Level,
     element_size: usize,
@@ -66,17 +66,17 @@ struct Plane<'a> {
     along: Dimension,
     across: Dimension,
     elements: Option<Elements>,
-    /// For elements that have no kernel: each one is a row.
+    /// The kernel for rows of one element, for element sizes without an elements kernel.
     single: Rows<'a>,
     way: Way,
 }
 
 enum Way {
-    /// Nothing to gain from blocks.
+    /// Copies the plane as a whole, because blocks would not be faster.
     Whole,
-    /// Blocks of so many elements, copied directly.
+    /// Copies blocks of this number of elements directly.
     Blocks { along: usize, across: usize },
-    /// Through a buffer in the first-level cache.
+    /// Copies tiles through a buffer in the first-level cache.
     Tiles { gather: Elements, transpose: Option<Transpose> },
 }
 
@@ -122,14 +122,14 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// The first elements of the plane, element by element.
+    /// Copies the first elements of the plane, element by element.
     ///
-    /// Safety: they are in bounds.
+    /// Safety: these elements are in bounds.
     #[inline]
     unsafe fn block(&self, source: *const u8, destination: *mut u8, along: usize, across: usize) {
         let along = Dimension { count: along, ..self.along };
         let across = Dimension { count: across, ..self.across };
-        // A very short innermost loop costs more than its neighbours in cache are worth.
+        // A very short innermost loop costs more than better cache locality gains.
         let short = along.count < 8 && along.count < across.count;
         let (inner, outer) = if short { (across, along) } else { (along, across) };
         if let Some(elements) = self.elements {
@@ -143,7 +143,7 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// Block by block, `across` fastest.
+    /// Copies block by block. `across` varies fastest.
     ///
     /// Safety: all elements of the plane are in bounds.
     unsafe fn blocks(&self, source: *const u8, destination: *mut u8, along: usize, across: usize) {
@@ -158,7 +158,7 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// Tile by tile through a buffer: the lines of the source become runs of the destination.
+    /// Copies tile by tile through a buffer. The lines of the source become runs of the destination.
     ///
     /// Safety: all elements of the plane are in bounds.
     unsafe fn tiles(
@@ -168,7 +168,7 @@ impl<'a> Plane<'a> {
         gather: Elements,
         transpose: Option<Transpose>,
     ) {
-        // What is read from it was written before: the same rows, as far as the run reaches.
+        // Only parts that were written before are read: the same rows, up to the length of the run.
         let mut buffer = MaybeUninit::<Buffer>::uninit();
         let buffer = buffer.as_mut_ptr().cast::<u8>();
         let wide = LINE / self.element_size;
@@ -200,9 +200,9 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// Brings a tile to the buffer, transposed.
+    /// Copies a tile to the buffer, transposed.
     ///
-    /// Safety: its elements are in bounds of the source and of the buffer.
+    /// Safety: the elements of the tile are in bounds of the source and of the buffer.
     unsafe fn gather(&self, gather: Elements, from: *const u8, place: *mut u8, along: usize, across: usize) {
         let size = self.element_size.cast_signed();
         let inner = Dimension { count: along, destination_stride: size, ..self.along };
@@ -211,14 +211,15 @@ impl<'a> Plane<'a> {
         unsafe { gather(from, place, inner, outer) };
     }
 
-    /// How many elements from `first` on make a run that ends with a cache line of the destination, if any do.
+    /// Returns the number of elements, starting at `first`, of a run that ends at the end of a cache line of the
+    /// destination if possible.
     fn run_elements(&self, destination: *mut u8, first: usize) -> usize {
         let over = destination.wrapping_add(first * self.element_size).addr() % LINE;
         let over = if over.is_multiple_of(self.element_size) { over } else { 0 };
         (RUN - over) / self.element_size
     }
 
-    /// Where the element at a position of the plane lies on both sides.
+    /// Returns the source and destination addresses of an element of the plane.
     #[inline]
     fn at(
         &self,

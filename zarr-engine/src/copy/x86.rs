@@ -8,10 +8,10 @@ use super::level::Level;
 use super::rows::{Kernel, LINE, Purpose, RUN, Rows, Transpose, copy_short, each_row};
 use super::swap::Pattern;
 
-/// How many rows before they are written to their first and last lines are asked for.
+/// The number of rows by which the first and last cache lines of a row are prefetched ahead.
 const AHEAD: isize = 4;
 
-/// The row kernel for `purpose` with the instructions of `level`.
+/// Returns the row kernel for `purpose` with the instructions of `level`.
 pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
     Some(match (level, purpose) {
         (Level::Portable, _) => return None,
@@ -27,7 +27,7 @@ pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
     })
 }
 
-/// The kernel for whole tiles with the instructions of `level`.
+/// Returns the kernel for whole tiles with the instructions of `level`.
 pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> {
     match element_size {
         _ if level == Level::Portable => None,
@@ -39,23 +39,24 @@ pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> 
     }
 }
 
-/// Orders streamed stores before all that follows.
+/// Orders non-temporal stores before everything that follows.
 pub(super) fn fence() {
     // SAFETY: an instruction that every x86-64 has.
     unsafe { _mm_sfence() };
 }
 
-/// A vector register. Its functions need the instructions of its level, and are inlined where those are on.
+/// A vector register. Its functions require the instructions of its level, and are inlined into functions that enable
+/// them.
 trait Vector: Copy {
-    /// Bytes it holds.
+    /// The size of the register in bytes.
     const SIZE: usize;
-    /// `pattern`, repeated over the register.
+    /// Returns `pattern`, repeated over the register.
     unsafe fn repeated(pattern: &[u8; 16]) -> Self;
     unsafe fn load(from: *const u8) -> Self;
     unsafe fn store(self, to: *mut u8);
-    /// Stores past the caches; `to` is a multiple of `SIZE`.
+    /// Writes with a non-temporal store; `to` is a multiple of `SIZE`.
     unsafe fn stream(self, to: *mut u8);
-    /// Byte `i` of each 16 becomes byte `pattern[i]` of them.
+    /// Permutes each group of 16 bytes: byte `i` becomes byte `pattern[i]` of the group.
     unsafe fn shuffle(self, pattern: Self) -> Self;
 }
 
@@ -150,7 +151,7 @@ unsafe fn copy_rows<V: Vector, const SHUFFLE: bool, const STREAM: bool>(
         if STREAM {
             fetch_ends(to.wrapping_offset(ahead), this.bytes);
             let head = to.addr().wrapping_neg() % LINE;
-            // A swapped row can only be cut between elements.
+            // A swapped row can be divided only between elements.
             if this.bytes >= head + LINE && (!SHUFFLE || head.is_multiple_of(pattern.period)) {
                 // SAFETY: the row's first bytes, then whole lines of it.
                 unsafe {
@@ -164,27 +165,27 @@ unsafe fn copy_rows<V: Vector, const SHUFFLE: bool, const STREAM: bool>(
     });
 }
 
-/// Asks for the lines that a row of `bytes` bytes fills in part: unlike those that are streamed, they are read before they
-/// are written. In memory that does not start at a line, that is most of what copying short rows takes.
+/// Prefetches the cache lines that a row of `bytes` bytes fills partially: unlike streamed lines, they are read before
+/// they are written. If memory is not aligned to cache lines, these reads take most of the time of copying short rows.
 #[inline(always)]
 fn fetch_ends(row: *const u8, bytes: usize) {
     let end = row.wrapping_add(bytes);
     for place in [row, end] {
         if !place.addr().is_multiple_of(LINE) {
-            // SAFETY: a hint, which no address makes wrong.
+            // SAFETY: this is a hint, which is valid for any address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
         }
     }
 }
 
-/// What happens to bytes on their way.
+/// The permutation of the bytes of a row.
 struct Step<V, const SHUFFLE: bool> {
     vector: V,
     short: __m128i,
 }
 
 impl<V: Vector, const SHUFFLE: bool> Step<V, SHUFFLE> {
-    /// Streams whole lines from `start` on and returns where they end.
+    /// Streams complete cache lines from `start` and returns the end of the last one.
     #[inline(always)]
     unsafe fn stream(&self, source: *const u8, destination: *mut u8, start: usize, bytes: usize) -> usize {
         let mut at = start;
@@ -220,7 +221,7 @@ impl<V: Vector, const SHUFFLE: bool> Step<V, SHUFFLE> {
         }
     }
 
-    /// Copies fewer than 16 bytes, by way of a vector of their own.
+    /// Copies fewer than 16 bytes through a separate vector.
     #[inline(always)]
     unsafe fn rest(&self, source: *const u8, destination: *mut u8, bytes: usize) {
         if bytes > 0 {
@@ -245,8 +246,8 @@ impl<V: Vector, const SHUFFLE: bool> Step<V, SHUFFLE> {
     }
 }
 
-/// Transposes a tile block by block of 16 bytes each way: a vector from each of `$count` lines, then the two
-/// halves of the vectors interleaved until rows and columns have changed places.
+/// Transposes a tile in blocks of 16 by 16 bytes: loads a vector from each of `$count` lines, then interleaves the two
+/// halves of the vectors until rows and columns are exchanged.
 macro_rules! transpose {
     ($name:ident, $count:literal, $low:ident, $high:ident) => {
         /// Safety: as for [`Transpose`]. Only instructions that every x86-64 has.

@@ -1,4 +1,4 @@
-//! Rust types that elements are read as and written from.
+//! Rust types for reading and writing elements.
 
 use zarr_spec::{CodecError, DataType, Elements};
 
@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::values::Values;
 use crate::variable::with_offsets;
 
-/// A Rust type that elements are written from: numbers and other types that implement [`Element`], [`bool`], text, bytes,
-/// and an [`Option`] of any of them where elements may be missing.
+/// A Rust type from which elements can be written: numbers and other types that implement [`Element`], [`bool`],
+/// strings, bytes, and an [`Option`] of any of these if elements may be missing.
 pub trait WriteElement: Sized {
     /// Checks that values of this type are elements of `data_type`.
     ///
@@ -18,37 +18,37 @@ pub trait WriteElement: Sized {
     /// [`Error::Elements`] if they are not.
     fn check(data_type: &dyn DataType) -> Result<(), Error>;
 
-    /// Bytes of the element.
+    /// Returns the size of the element in bytes.
     fn size(&self) -> usize;
 
     /// Appends the bytes of the element.
     fn append_to(&self, bytes: &mut Vec<u8>);
 
-    /// Returns the bytes of all values, if these are elements of a fixed size one after another.
+    /// Returns the bytes of all values, if they are contiguous elements of a fixed size.
     fn as_bytes(values: &[Self]) -> Option<&[u8]> {
         let _have_their_own_sizes = values;
         None
     }
 }
 
-/// A Rust type that elements are read as: numbers and other types that implement [`Element`], [`bool`], [`String`],
-/// `Vec<u8>`, and an [`Option`] of any of them where elements may be missing.
+/// A Rust type as which elements can be read: numbers and other types that implement [`Element`], [`bool`], [`String`],
+/// `Vec<u8>`, and an [`Option`] of any of these if elements may be missing.
 pub trait ReadElement: WriteElement {
-    /// What a read returns: [`Values`] for an [`Element`], a `Vec` for any other type.
+    /// The result of a read: [`Values`] for an [`Element`], a `Vec` for any other type.
     type Values;
 
-    /// Returns the value of one element.
+    /// Converts the bytes of one element.
     ///
     /// # Errors
     ///
     /// [`Error::Elements`] for bytes that are not a value of this type.
     fn from_bytes(element: &[u8]) -> Result<Self, Error>;
 
-    /// Returns the values of elements that [`WriteElement::check`] accepts, in C order.
+    /// Converts elements whose data type [`WriteElement::check`] accepts, in C order.
     ///
     /// # Errors
     ///
-    /// As [`ReadElement::from_bytes`].
+    /// Same as [`ReadElement::from_bytes`].
     fn collect(elements: ElementArray) -> Result<Self::Values, Error>;
 }
 
@@ -103,7 +103,7 @@ impl WriteElement for bool {
     }
 }
 
-/// A stored byte other than 0 is true.
+/// Every stored byte other than 0 is `true`.
 impl ReadElement for bool {
     type Values = Vec<Self>;
 
@@ -116,7 +116,7 @@ impl ReadElement for bool {
     }
 }
 
-/// Types that are slices of bytes or text.
+/// Implements [`WriteElement`] for bytes and strings.
 macro_rules! variable {
     ($($type:ty $(, $length:ident)?: $check:ident;)*) => {$(
         impl$(<const $length: usize>)? WriteElement for $type {
@@ -214,14 +214,14 @@ fn is_text(data_type: &dyn DataType) -> Result<(), Error> {
         return Ok(());
     }
     let name = data_type.name();
-    Err(Error::Elements(format!("elements of type {name} may be missing: read and write options of text")))
+    Err(Error::Elements(format!("elements of type {name} may be missing: use options of strings")))
 }
 
-/// Returns the offsets and the payload of elements of variable size.
+/// Concatenates elements of variable size: the offsets, followed by the payload.
 ///
 /// # Errors
 ///
-/// If the machine does not have the memory for them.
+/// If there is not enough memory.
 pub(crate) fn joined<T: WriteElement>(elements: &[T]) -> Result<Vec<u8>, CodecError> {
     let mut bytes = with_offsets(elements.len(), elements.iter().map(T::size))?;
     elements.iter().for_each(|element| element.append_to(&mut bytes));

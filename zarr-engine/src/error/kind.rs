@@ -1,4 +1,4 @@
-//! Errors as programs handle them.
+//! Categories of errors.
 
 use zarr_spec::host::registry::Unknown;
 use zarr_spec::store::{IoKind, StoreError};
@@ -6,25 +6,25 @@ use zarr_spec::{CodecError, DataTypeError};
 
 use super::Error;
 
-/// What a program can do about an [`Error`].
+/// The category of an [`Error`], by which a program can decide how to handle it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no such hierarchy or node, or a chunk without a fill value is not stored.
+    /// The hierarchy or node does not exist, or a chunk is missing and the fill value is undefined.
     NotFound,
-    /// Another node is in the way.
+    /// The node exists, or another node is in the way.
     AlreadyExists,
-    /// The node is an array where a group was expected, or a group where an array was.
+    /// The node is an array where a group was expected, or the reverse.
     WrongKind,
-    /// The metadata uses something that this program does not know. [`Error::missing_plugins`] lists plugins.
+    /// The metadata uses something unknown to this program. [`Error::missing_plugins`] lists missing plugins.
     NotUnderstood,
-    /// The caller passed something that is not valid, such as a selection outside of the array.
+    /// An argument is invalid, such as a selection outside of the array.
     InvalidInput,
-    /// The store, the format or the codec does not have this operation.
+    /// The store, the format or the codec does not support the operation.
     NotSupported,
-    /// Stored bytes are not what the format requires.
+    /// Stored bytes are corrupt or do not conform to the format.
     Damaged,
-    /// More memory is needed than the limits allow, or than the machine has.
+    /// The operation needs more memory than the limits allow or the system has.
     Memory,
     /// The file system, the network or the service failed.
     Store(IoKind),
@@ -56,8 +56,8 @@ impl Error {
         }
     }
 
-    /// Returns the plugins that the metadata, the description of a new array or the location of a store names and this
-    /// program does not have.
+    /// Returns the plugins that are missing from this program but named in the metadata, the description of a new array
+    /// or the location of a store.
     pub fn missing_plugins(&self) -> impl Iterator<Item = &Unknown> {
         let (problems, missing) = match self {
             Self::NotUnderstood { problems, .. } => (problems.as_slice(), [].as_slice()),
@@ -85,7 +85,7 @@ fn of_codec(error: &CodecError) -> ErrorKind {
         CodecError::OutOfMemory { .. } => ErrorKind::Memory,
         CodecError::Inner(_) => ErrorKind::NotUnderstood,
         CodecError::Plugin { .. } => ErrorKind::Plugin,
-        // More bytes than the chunk has elements for are damage, too.
+        // A chunk with too many bytes is damaged, too.
         _ => ErrorKind::Damaged,
     }
 }

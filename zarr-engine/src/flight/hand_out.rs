@@ -1,4 +1,4 @@
-//! Answers that one thread waits for and others work on.
+//! Distributes responses of a store, which one thread waits for, to other threads.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,20 +8,20 @@ use std::time::Duration;
 use crate::budget::MemoryBudget;
 use crate::context::{Context, Threads};
 
-/// How often this thread looks whether others wait for memory rather than take what is queued.
+/// The interval at which the waiting thread checks whether other threads wait for memory.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Hands each of `items` to `work` on the threads of `context`, while this thread alone waits for them: one that computes
-/// waits for no store, so that others who read and write have their turn. Where this is a thread of a pool itself, it
-/// takes part in the work. At most `at_once` items are out of the hands of `items` at a time. A panic goes on here.
+/// Calls `work` for each of `items` on the threads of `context`, while only this thread waits for `items`. Threads that
+/// compute never wait for a store, so that other reads and writes make progress. If this thread belongs to a rayon
+/// pool, it takes part in the work. At most `at_once` items are taken ahead of the work. Panics are propagated.
 ///
-/// The caller may hold memory that other threads wait for, and gives it back in `done`, which runs on this thread after
-/// the last item. So that no thread waits permanently, this thread does queued work itself while others wait for memory,
-/// and waits for rayon only after `done`.
+/// The caller may hold memory that other threads wait for, and releases it in `done`, which runs on this thread after
+/// the last item. To avoid a deadlock, this thread works on queued items while others wait for memory, and waits for
+/// rayon only after `done`.
 ///
 /// # Errors
 ///
-/// The first one that came up. No item is taken after it.
+/// The first error. No item is taken after it.
 pub(crate) fn hand_out<T: Send, E: Send>(
     context: &Context,
     at_once: usize,
@@ -49,14 +49,14 @@ pub(crate) fn hand_out<T: Send, E: Send>(
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// Begins `work` on each item when it is its turn, and waits until all is done.
+/// Starts `work` on each item in order, and waits until all items are done.
 fn spawn_all<'s, T: Send + 's>(
     scope: &rayon::Scope<'s>,
     mut items: impl Iterator<Item = T>,
     pending: &'s PendingItems<'s, T>,
     work: &'s (impl Fn(T) + Sync),
 ) {
-    // What is not asked for yet takes no memory.
+    // An item takes no memory before it is requested.
     while pending.wait_below(pending.most, work) {
         let Some(item) = items.next() else { break };
         pending.queue(item);
@@ -65,26 +65,26 @@ fn spawn_all<'s, T: Send + 's>(
     pending.wait_below(1, work);
 }
 
-/// Items that are out of the hands of their iterator.
+/// Items that were taken from the iterator and are not done.
 struct PendingItems<'c, T> {
     most: usize,
     budget: &'c MemoryBudget,
-    /// Whether the thread that asks takes part in the work.
+    /// Whether the thread that takes items takes part in the work.
     takes_part: bool,
     state: Mutex<PendingState<T>>,
     has_changed: Condvar,
 }
 
 struct PendingState<T> {
-    /// Items that no thread works on yet.
+    /// Items that no thread has started.
     queue: VecDeque<T>,
-    /// Items that threads work on.
+    /// The number of items in progress.
     running: usize,
-    /// Whether no item is to be taken any more.
+    /// Whether no more items should be taken.
     is_over: bool,
 }
 
-/// An item that is being worked on, until this is dropped. A panic ends all.
+/// An item in progress, until this is dropped. A panic stops all work.
 struct RunningItem<'t, T>(&'t PendingItems<'t, T>);
 
 impl<'c, T> PendingItems<'c, T> {
@@ -95,8 +95,8 @@ impl<'c, T> PendingItems<'c, T> {
         Self { most: most.max(1), budget, takes_part, state: Mutex::new(state), has_changed: Condvar::new() }
     }
 
-    /// Waits until fewer than `most` items are out, and works on them if this thread takes part, or while others wait for
-    /// memory. False if no item is to be taken any more.
+    /// Waits until fewer than `most` items are pending. Works on items meanwhile if this thread takes part, or while
+    /// others wait for memory. Returns false if no more items should be taken.
     fn wait_below(&self, most: usize, work: impl Fn(T)) -> bool {
         let mut state = self.lock();
         while state.queue.len() + state.running >= most {
@@ -116,7 +116,7 @@ impl<'c, T> PendingItems<'c, T> {
         self.lock().queue.push_back(item);
     }
 
-    /// Works on the item that comes next, if there is one.
+    /// Works on the next queued item, if there is one.
     fn work_on_next(&self, work: impl Fn(T)) {
         let mut state = self.lock();
         let Some(item) = state.queue.pop_front() else { return };
@@ -126,7 +126,7 @@ impl<'c, T> PendingItems<'c, T> {
         work(item);
     }
 
-    /// No item is taken from here on, and none that waits is worked on.
+    /// Stops the work: no item is taken any more, and queued items are dropped.
     fn end(&self) {
         let mut state = self.lock();
         state.is_over = true;
@@ -162,9 +162,9 @@ mod tests {
 
     use super::*;
 
-    /// The pool is free while whoever reads waits.
+    /// The pool is free while the reading thread waits.
     #[test]
-    fn items_are_waited_for_on_the_thread_that_asks_and_worked_on_in_the_pool() {
+    fn waits_on_the_calling_thread_and_works_in_the_pool() {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
         let asking = thread::current().id();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_a_pool_may_hand_out_all_at_once() {
+    fn all_threads_of_a_pool_may_hand_out_at_the_same_time() {
         for threads in [1, 2] {
             let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
             let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_here_while_the_threads_of_the_pool_wait_for_memory_that_this_call_holds() {
+    fn works_on_items_itself_while_the_pool_waits_for_memory_of_the_caller() {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
         let held = context.budget.acquire(context.budget.size());
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn no_item_is_taken_after_an_error_or_a_panic() {
+    fn takes_no_item_after_an_error_or_a_panic() {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
         let context = Context::new(Registry::empty()).with_thread_pool(pool);
         let taken = AtomicUsize::new(0);
@@ -228,7 +228,7 @@ mod tests {
                 taken.fetch_add(1, Ordering::SeqCst);
             })
         };
-        // What comes later ends when the failure is known.
+        // Later items end when the failure is known.
         let wait = || {
             while !has_failed.load(Ordering::SeqCst) {
                 thread::yield_now();
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(hand_out(&context, 3, items(), fails, || ()), Err(7));
         assert!(taken.swap(0, Ordering::SeqCst) <= 8 + 2 * 2);
         has_failed.store(false, Ordering::SeqCst);
-        // Without the message of a panic, which takes its time.
+        // Suppresses the panic message, because printing it takes time.
         let panics = |number| match fails(number) {
             Ok(()) => Ok::<_, ()>(()),
             Err(number) => panic::resume_unwind(Box::new(number)),

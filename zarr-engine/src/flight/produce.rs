@@ -1,4 +1,4 @@
-//! Values that some threads make and others store.
+//! Producing values on some threads and storing them on others.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +12,7 @@ use super::{Stop, each, ended};
 ///
 /// # Errors
 ///
-/// The first one that came up. Nothing is begun after it, and what was begun before is finished.
+/// The first error. No work is started after it, and work that was started before is finished.
 pub(crate) fn produce_and_store<T: Send, E: Send>(
     count: usize,
     makers: usize,
@@ -34,7 +34,7 @@ pub(crate) fn produce_and_store<T: Send, E: Send>(
             if queue.put(item)? == SenderState::Missing
                 && thread::Builder::new().spawn_scoped(scope, move || queue.serve(send)).is_err()
             {
-                // There are no more threads.
+                // The system has no more threads.
                 queue.serve_once(send);
             }
             Ok(())
@@ -43,10 +43,10 @@ pub(crate) fn produce_and_store<T: Send, E: Send>(
     ended(queue.into_stop())
 }
 
-/// What was made and is to be sent.
+/// A bounded queue of produced items.
 struct BoundedQueue<T, E> {
     senders: usize,
-    /// Items that wait at most when all senders are there.
+    /// Maximum number of waiting items once all senders exist.
     waiting: usize,
     state: Mutex<BoundedQueueState<T, E>>,
     has_item: Condvar,
@@ -55,19 +55,19 @@ struct BoundedQueue<T, E> {
 
 struct BoundedQueueState<T, E> {
     items: VecDeque<T>,
-    /// Senders, and those of them that wait for an item.
+    /// The number of senders, and of senders that wait for an item.
     serving: usize,
     idle: usize,
-    /// Whether nothing more is made.
+    /// Whether no more items will be produced.
     is_over: bool,
     stop: Option<Stop<E>>,
 }
 
-/// Who sends an item.
+/// Whether a queued item has a sender.
 #[derive(PartialEq, Eq)]
 enum SenderState {
     Present,
-    /// There is to be another sender, who is counted already.
+    /// The caller must spawn another sender, which is already counted.
     Missing,
 }
 
@@ -80,7 +80,7 @@ impl<T, E> BoundedQueue<T, E> {
         Self { senders: senders.max(1), waiting: waiting.max(1), state, has_item, has_room }
     }
 
-    /// Waits until there is room for an item. An error if nothing is to be begun any more.
+    /// Waits until the queue has space, and adds an item. Returns an error if the work was stopped.
     fn put(&self, item: T) -> Result<SenderState, ()> {
         let mut state = self.lock();
         while state.stop.is_none() && state.serving >= self.senders && state.items.len() >= self.waiting {
@@ -100,7 +100,7 @@ impl<T, E> BoundedQueue<T, E> {
         Ok(SenderState::Present)
     }
 
-    /// Waits for an item; `None` when there are to be no more.
+    /// Waits for an item; returns `None` at the end.
     fn take(&self) -> Option<T> {
         let mut state = self.lock();
         loop {
@@ -121,7 +121,7 @@ impl<T, E> BoundedQueue<T, E> {
         }
     }
 
-    /// Sends what comes, until the end.
+    /// Sends items until the end.
     fn serve(&self, send: impl Fn(T) -> Result<(), E>) {
         self.caught(|| {
             while let Some(item) = self.take() {
@@ -131,7 +131,7 @@ impl<T, E> BoundedQueue<T, E> {
         });
     }
 
-    /// Sends one item in the place of a sender that there is no thread for.
+    /// Sends one item instead of a sender whose thread could not be spawned.
     fn serve_once(&self, send: impl Fn(T) -> Result<(), E>) {
         let mut state = self.lock();
         state.serving -= 1;
@@ -163,7 +163,7 @@ impl<T, E> BoundedQueue<T, E> {
     }
 }
 
-/// Ends the senders of a queue when this is dropped, also after a panic.
+/// Stops the senders of a queue when it is dropped, also after a panic.
 struct End<'b, T, E>(&'b BoundedQueue<T, E>);
 
 impl<T, E> Drop for End<'_, T, E> {
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_is_made_and_sent_once_and_senders_are_as_many_as_have_something_to_do() {
+    fn sends_each_item_once_and_spawns_senders_on_demand() {
         for (makers, senders) in [(1, 1), (2, 1), (2, 7), (3, 100), (0, 0)] {
             let turns: Vec<_> = (0..100).map(|_| AtomicUsize::new(0)).collect();
             let at_once = AtomicUsize::new(0);
@@ -198,7 +198,7 @@ mod tests {
             assert!(turns.iter().all(|turns| turns.load(Ordering::SeqCst) == 1), "{makers} {senders}");
             assert!(most.into_inner() <= senders.max(1), "{makers} {senders}");
         }
-        // All of them meet.
+        // All threads meet.
         let meeting = Barrier::new(5);
         let meet = |_| {
             meeting.wait();
@@ -208,13 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_or_sent_after_an_error_or_a_panic_of_either() {
+    fn makes_and_sends_nothing_after_an_error_or_a_panic() {
         let made = AtomicUsize::new(0);
         let sent = AtomicUsize::new(0);
         let produce_and_store = |making: usize, sending: usize| {
             let make = |number| {
                 made.fetch_add(1, Ordering::SeqCst);
-                // What comes later ends when the failure is known.
+                // Later items end when the failure is known.
                 thread::sleep(Duration::from_millis(if number > making { 100 } else { 0 }));
                 if number == making { Err("made") } else { Ok(number) }
             };
@@ -229,7 +229,7 @@ mod tests {
         let (error, made, sent) = produce_and_store(20, usize::MAX);
         assert!(error == "made" && made <= 22 && sent <= 20, "{made} {sent}");
         let (error, made, sent) = produce_and_store(usize::MAX, 20);
-        // As many are sent at once, wait, and are made as may be.
+        // The maximum number of items is being sent, waiting and being made.
         assert!(error == "sent" && sent <= 21 + 4 && made <= 21 + 4 + 2 + 2, "{made} {sent}");
         let work = |making: usize, sending: usize| {
             let make = |number| {

@@ -17,17 +17,17 @@ use crate::flight;
 use crate::location::readable_location;
 use crate::locks::hash;
 
-/// Documents that one thread fetches at once, where several do.
+/// Number of documents per batch when several threads fetch documents.
 const BATCH: usize = 16;
 
-/// A store, and how its documents are read.
+/// A store and the state needed to read its documents.
 #[derive(Debug)]
 pub(super) struct Access {
     pub(super) store: Arc<dyn Store>,
     pub(super) context: Arc<Context>,
-    /// Where the store is: each array that is opened asks.
+    /// The location of the store. Cached, because opening an array needs it.
     pub(super) location: String,
-    /// Why nothing can be written.
+    /// The reason why the store is read only, if it is.
     pub(super) read_only: Option<String>,
     pub(super) new_groups: Arc<NewGroups>,
     known_groups: Arc<KnownGroups>,
@@ -50,7 +50,7 @@ impl Access {
         }
     }
 
-    /// The same for work under the lock of a node: see [`Context::under_lock`].
+    /// Returns a copy for work that is done while a node is locked: see [`Context::under_lock`].
     pub(super) fn under_lock(&self) -> Self {
         Self {
             store: Arc::clone(&self.store),
@@ -63,23 +63,23 @@ impl Access {
         }
     }
 
-    /// Excludes other changes of consolidated metadata in this store. It comes after the locks of nodes.
+    /// Locks the consolidated metadata of this store against other changes. Locks of nodes must be acquired before.
     pub(super) fn lock_consolidated(&self) -> Option<MutexGuard<'_, ()>> {
         self.context.node_locks.lock_consolidated(hash(&self.location))
     }
 
-    /// The groups above `path` that are to be looked at before it is created or changed.
+    /// Returns the groups above `path` that must be checked before it is created or changed.
     pub(super) fn groups_above(&self, path: &NodePath) -> Above {
         self.known_groups.above(&self.context, path)
     }
 
-    /// Remembers that all nodes above `path` are groups without consolidated metadata, as they were in `state`. The
-    /// caller has the lock of the node at `path`.
+    /// Remembers that, in `state`, all nodes above `path` were groups without consolidated metadata. The caller holds
+    /// the lock of the node at `path`.
     pub(super) fn learn_groups_above(&self, path: &NodePath, state: State) {
         self.known_groups.learn(&self.context, path, state);
     }
 
-    /// Notes that chunks may be left without a document from now on: what is known of new groups counts no longer.
+    /// Notes that chunks may exist without a document from now on. This discards all knowledge about new groups.
     pub(super) fn may_leave_chunks(&self) {
         self.context.leftovers.store(true, Ordering::SeqCst);
     }
@@ -99,7 +99,7 @@ impl Access {
 
     pub(super) fn check_writeable(&self) -> Result<(), Error> {
         match &self.read_only {
-            Some(reason) => Err(Error::NotSupported(format!("nothing can be written: {reason}"))),
+            Some(reason) => Err(Error::NotSupported(format!("cannot write: {reason}"))),
             None => Ok(()),
         }
     }
@@ -115,17 +115,17 @@ impl Access {
         )))
     }
 
-    /// Whether there is a value.
+    /// Returns whether `key` has a value.
     pub(super) fn has(&self, key: &Key) -> Result<bool, Error> {
         Ok(self.store.size(key)?.is_some())
     }
 
-    /// Whether requests do not wait for anything, so that one batch of them is no better than one after another.
+    /// Returns whether requests take no round trip, so that a batch of requests is not faster than single ones.
     pub(super) fn is_local(&self) -> bool {
         self.store.read_hints().max_concurrency == 0
     }
 
-    /// What `ask` gets, if `check` finds nothing wrong. Where each request is a round trip, both are under way at once.
+    /// Returns the result of `ask` if `check` succeeds. In a remote store, both run concurrently.
     pub(super) fn checked<T: Send + Sync>(
         &self,
         check: impl Fn() -> Result<(), Error> + Sync,
@@ -146,12 +146,13 @@ impl Access {
         asked.into_inner().unwrap_or_else(ask)
     }
 
-    /// Whether there are these values, in the order of their keys.
+    /// Returns whether each of `keys` has a value, in the order of `keys`.
     pub(super) fn have(&self, keys: &[Key]) -> Result<Vec<bool>, Error> {
         flight::map(keys, self.store.read_hints().max_concurrency, |key| self.has(key))
     }
 
-    /// Values, in the order of their keys: one batch, or where requests do not wait for anything, one for each thread.
+    /// Returns the values of `keys`, in the same order. In a remote store this is one batch; in a local store, many
+    /// keys are split among the threads.
     pub(super) fn get_all(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
         if !self.is_local() || keys.len() < 2 * BATCH {
             return self.get_batch(keys);
@@ -160,7 +161,7 @@ impl Access {
         Ok(values.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// As [`Access::get_all`], with what went wrong for each key by itself.
+    /// Like [`Access::get_all`], with a separate result for each key.
     pub(super) fn get_each(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
         if !self.is_local() || keys.len() < 2 * BATCH {
             return self.get_each_in_batch(keys);
@@ -206,7 +207,7 @@ impl Access {
         }
     }
 
-    /// A value, and what tells its state from others where the store can tell.
+    /// Returns a value and its version, if the store has versions.
     pub(super) fn get_with_version(&self, key: &Key) -> Result<Option<(Bytes, Option<Version>)>, Error> {
         let mut output = Output::at_most(self.context.limits.document_size);
         let got = self.store.get(key, ByteRange::Full.into(), &mut output);
@@ -217,7 +218,7 @@ impl Access {
         }))
     }
 
-    /// What tells the state of a value from others, without its bytes.
+    /// Returns the version of a value without reading its bytes.
     pub(super) fn version(&self, key: &Key) -> Result<Option<Version>, Error> {
         let nothing = ByteRange::Range { offset: 0, size: 0 };
         let got = self.store.get(key, nothing.into(), &mut Output::at_most(0))?;
@@ -228,17 +229,17 @@ impl Access {
         Ok(self.get_with_version(key)?.map(|(bytes, _)| bytes))
     }
 
-    /// The JSON document at `key`, if there is one.
+    /// Returns the JSON document at `key`; `None` if it does not exist.
     pub(super) fn get_json(&self, key: &Key, kind: DocumentKind) -> Result<Option<Value>, Error> {
         self.get(key)?.map(|bytes| self.parse(key, &bytes, kind)).transpose()
     }
 
-    /// The JSON of the document at `key`.
+    /// Parses the JSON document at `key`.
     pub(super) fn parse(&self, key: &Key, bytes: &[u8], kind: DocumentKind) -> Result<Value, Error> {
         self.reading(key, |reading| parse_json(bytes, kind, reading))
     }
 
-    /// Reads a part of the document at `key`: errors and warnings name it.
+    /// Runs `read` on a part of the document at `key`. Errors and warnings name the key.
     pub(super) fn reading<T>(
         &self,
         key: &Key,
@@ -256,19 +257,19 @@ impl Access {
         self.set(key, zarr_json::to_vec_pretty(document).map_err(Into::into))
     }
 
-    /// Stores a document that was just encoded.
+    /// Stores an encoded document.
     pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
         Ok(self.store.set(key, encoded_at(key, encoded)?.into())?)
     }
 }
 
-/// The bytes of a document that is to be stored at `key`.
+/// Adds `key` to the error of a document that could not be encoded.
 pub(super) fn encoded_at(key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<Vec<u8>, Error> {
     let reason = |error: BoxError| DocumentError::document(format!("cannot be written: {error}"));
     encoded.map_err(|error| Error::document(key, reason(error)))
 }
 
-/// A path that cannot be a key is the store's business to refuse.
+/// Converts the error for a path that cannot be a key into a store error.
 pub(super) fn keyed<T>(key: Result<T, KeyError>) -> Result<T, Error> {
     key.map_err(|error| StoreError::from(error).into())
 }

@@ -17,13 +17,12 @@ use crate::error::Error;
 use crate::group::Group;
 
 impl Hierarchy {
-    /// Creates a group. v2 and v3 get groups at all paths above, too, where there are none (V2-HIER-12,
-    /// V3-STORE-06).
+    /// Creates a group. In v2 and v3, this also creates all missing groups above it (V2-HIER-12, V3-STORE-06).
     ///
     /// # Errors
     ///
-    /// [`Error::InTheWay`] if there is a node already, or an array above; [`Error::NotSupported`] for what
-    /// is read only; [`Error::Invalid`] for attributes that are not a JSON object.
+    /// [`Error::InTheWay`] if the node exists, or if a node above it is an array; [`Error::NotSupported`] if the
+    /// hierarchy is read only; [`Error::Invalid`] for attributes that are not a JSON object.
     pub fn create_group(&self, path: impl AsNodePath, attributes: impl Into<Value>) -> Result<Group, Error> {
         let path = self.path_to_write(path)?;
         let attributes = attributes_of(attributes)?;
@@ -34,28 +33,28 @@ impl Hierarchy {
         Ok(Group::new(self.clone(), path, metadata, false))
     }
 
-    /// Creates an array, and groups above it as [`Hierarchy::create_group`] does. No chunk is written.
+    /// Creates an array, and missing groups above it as [`Hierarchy::create_group`] does. It writes no chunks.
     ///
-    /// Chunks that an earlier array left at `path` are erased before the array is there, so that they never become its
-    /// elements. Where the store cannot list or erase, they stay.
+    /// Chunks that an earlier array left at `path` are erased before the document is written, so that they never become
+    /// elements of the new array. If the store cannot list or erase, they stay.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create_group`] and [`ArrayBuilder::metadata`]; [`Error::NotUnderstood`] for an array
-    /// that this program could not read; [`Error::InTheWay`] if nodes are below `path`.
+    /// Same as [`Hierarchy::create_group`] and [`ArrayBuilder::metadata`]; [`Error::NotUnderstood`] for an array that
+    /// this program cannot read; [`Error::InTheWay`] if nodes are below `path`.
     pub fn create_array(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let array = self.built(path, builder)?;
         self.publish(std::slice::from_ref(&array), StoredBefore::Erase)?;
         Ok(array)
     }
 
-    /// Creates many arrays, by their paths. In a hierarchy of v3 whose store keeps many requests in flight, that takes
-    /// hardly longer than one array.
+    /// Creates the arrays at the given paths. For v3 in a store that handles many concurrent requests, this takes
+    /// little longer than creating one array.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create_array`]. What is wrong with a path or a builder is found before anything is written; when
-    /// the store fails, or another node is in the way of one of them, others may be there.
+    /// Same as [`Hierarchy::create_array`]. Errors in paths and builders are found before anything is written. If the
+    /// store fails, or if one of the nodes exists already, some of the arrays may have been created.
     pub fn create_arrays<'a>(
         &self,
         arrays: impl IntoIterator<Item = (&'a str, &'a ArrayBuilder)>,
@@ -66,14 +65,14 @@ impl Hierarchy {
         Ok(arrays)
     }
 
-    /// The array that [`Hierarchy::publish_array`] will create, as far as its chunks are concerned: they
-    /// can be written before there is a document, so that nobody takes half an array for a whole one.
+    /// Returns the array that [`Hierarchy::publish_array`] will create. Its chunks can be written before its document
+    /// exists, so that readers never see an incomplete array.
     ///
-    /// Chunks that are stored already are not erased: [`Array::stored_chunks`] has them.
+    /// Existing chunks are not erased; [`Array::stored_chunks`] lists them.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create_array`].
+    /// Same as [`Hierarchy::create_array`].
     pub fn prepare_array(&self, path: impl AsNodePath, metadata: ArrayMetadata) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
         self.check_format(&metadata)?;
@@ -82,31 +81,31 @@ impl Hierarchy {
         self.new_array(&path, metadata, ArrayOptions::new())
     }
 
-    /// Writes the document of an array that [`Hierarchy::prepare_array`] made, and groups above it.
+    /// Writes the document of an array from [`Hierarchy::prepare_array`], and missing groups above it.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create_array`].
+    /// Same as [`Hierarchy::create_array`].
     pub fn publish_array(&self, array: &Array) -> Result<(), Error> {
         self.publish(std::slice::from_ref(array), StoredBefore::Keep)
     }
 
-    /// As [`Hierarchy::publish_array`] for many arrays, which [`Hierarchy::create_arrays`] says more of.
+    /// Like [`Hierarchy::publish_array`] for many arrays: see [`Hierarchy::create_arrays`].
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::create_arrays`].
+    /// Same as [`Hierarchy::create_arrays`].
     pub fn publish_arrays(&self, arrays: &[Array]) -> Result<(), Error> {
         self.publish(arrays, StoredBefore::Keep)
     }
 
-    /// Replaces all attributes of a node; the rest of its document stays as it is. An implicit group
-    /// becomes an explicit one. Handles that are open keep the attributes that they have.
+    /// Replaces all attributes of a node and leaves the rest of its document unchanged. An implicit group becomes an
+    /// explicit one. Open handles of the node keep their old attributes.
     ///
     /// # Errors
     ///
-    /// [`Error::NoNode`], [`Error::Document`] for a document that cannot be read, [`Error::NotSupported`]
-    /// for what is read only; [`Error::Invalid`] for attributes that are not a JSON object.
+    /// [`Error::NoNode`], [`Error::Document`] for a document that cannot be read, [`Error::NotSupported`] if the
+    /// hierarchy is read only; [`Error::Invalid`] for attributes that are not a JSON object.
     pub fn set_attributes(&self, path: impl AsNodePath, attributes: impl Into<Value>) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         let attributes = attributes_of(attributes)?;
@@ -114,12 +113,12 @@ impl Hierarchy {
         self.write_attributes(&path, attributes)
     }
 
-    /// Sets one attribute of a node; all others stay as they are stored. Threads that set attributes of one node at the
-    /// same time lose none.
+    /// Sets one attribute of a node and leaves the others as they are stored. Concurrent calls for the same node in one
+    /// context do not lose changes.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::set_attributes`].
+    /// Same as [`Hierarchy::set_attributes`].
     pub fn set_attribute(
         &self,
         path: impl AsNodePath,
@@ -131,12 +130,12 @@ impl Hierarchy {
         })
     }
 
-    /// Changes the attributes of a node as they are stored now. No other change of the node comes between reading and
-    /// writing them; `change` must not call methods that change this store.
+    /// Reads the attributes of a node, changes them with `change`, and writes them, while the node is locked. `change`
+    /// must not call methods that change this store.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::set_attributes`].
+    /// Same as [`Hierarchy::set_attributes`].
     pub fn update_attributes(
         &self,
         path: impl AsNodePath,
@@ -148,11 +147,12 @@ impl Hierarchy {
         })
     }
 
-    /// As [`Hierarchy::update_attributes`] for a change that may fail. If `change` returns an error, nothing is written.
+    /// Like [`Hierarchy::update_attributes`] for a change that may fail. If `change` returns an error, nothing is
+    /// written.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::set_attributes`], and those of `change`.
+    /// Same as [`Hierarchy::set_attributes`], and the errors of `change`.
     pub fn try_update_attributes<E: From<Error>>(
         &self,
         path: impl AsNodePath,
@@ -162,7 +162,7 @@ impl Hierarchy {
         self.updated_attributes(&path, change).map(drop)
     }
 
-    /// As [`Hierarchy::try_update_attributes`]. Returns the new attributes.
+    /// Like [`Hierarchy::try_update_attributes`]. Returns the new attributes.
     pub(crate) fn updated_attributes<E: From<Error>>(
         &self,
         path: &NodePath,
@@ -180,57 +180,60 @@ impl Hierarchy {
         Ok(attributes)
     }
 
-    /// As [`Hierarchy::set_attributes`]. The caller has the lock of the node.
+    /// Like [`Hierarchy::set_attributes`]. The caller holds the lock of the node.
     pub(crate) fn write_attributes(&self, path: &NodePath, attributes: Object) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         self.inner.rules.set_attributes(&self.inner.access, path, attributes)
     }
 
-    /// Erases a node, everything below it, and all chunks. At the root of v2 and v3 that is everything in
-    /// the store; the draft keeps its entry point.
+    /// Erases a node, all nodes below it, and all their chunks. Erasing the root of v2 or v3 removes everything in the
+    /// store; in the draft, the entry point stays.
     ///
-    /// Consolidated metadata forget the node first, then the documents go, and then the chunks: a reader that opens a
-    /// node meanwhile, or after the call was interrupted, finds it whole or not at all. Calling it again finishes what
-    /// was interrupted: at a path without a document it erases documents of nodes and values that are named like chunks.
+    /// The node is removed from consolidated metadata first, then its documents are erased, then its chunks. A reader
+    /// that opens a node meanwhile, or after an interruption, finds either the whole node or none. Calling this method
+    /// again finishes an interrupted call: at a path without a document, it erases documents of nodes and values whose
+    /// keys look like chunk keys.
     ///
     /// # Errors
     ///
-    /// [`Error::NoNode`], also if there is nothing left to erase; [`Error::OtherFormat`] where documents of another format would go too, for which there is
-    /// [`Hierarchy::erase_keeping_other_formats`]; [`Error::NotSupported`] for what is read only; [`Error::Store`] for a store that cannot erase.
+    /// [`Error::NoNode`], also if nothing is left to erase; [`Error::OtherFormat`] if documents of another format would
+    /// be erased, too (see [`Hierarchy::erase_keeping_other_formats`]); [`Error::NotSupported`] if the hierarchy is
+    /// read only; [`Error::Store`] for a store that cannot erase.
     pub fn erase(&self, path: impl AsNodePath) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         self.erase_with(&path, OtherFormats::Refuse).map(drop)
     }
 
-    /// As [`Hierarchy::erase`], but leaves files that are not part of Zarr, and returns what was removed and left.
+    /// Like [`Hierarchy::erase`], but leaves files that are not part of Zarr. Returns the keys that were removed and
+    /// left.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::erase`]; [`Error::NotSupported`] where a document does not tell which chunks are its own, and for
-    /// a store that cannot list: nothing is erased then.
+    /// Same as [`Hierarchy::erase`]; [`Error::NotSupported`] if a document does not determine which chunks belong to
+    /// it, or if the store cannot list. In these cases, nothing is erased.
     pub fn erase_own(&self, path: impl AsNodePath) -> Result<Erasure, Error> {
         let path = self.path_to_write(path)?;
         self.erase_with(&path, OtherFormats::RefuseKeepingFiles)
     }
 
-    /// As [`Hierarchy::erase`] where folders hold more than one format: the documents and chunks of this one go, and
-    /// nothing else does. Returns what was removed and left.
+    /// Like [`Hierarchy::erase`] for folders that hold more than one format: erases only the documents and chunks of
+    /// this format. Returns the keys that were removed and left.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::erase`]; [`Error::NotSupported`] where a chunk belongs to arrays of two formats, or may do so
-    /// as a document cannot be read, and for a store that cannot list: nothing is erased then.
+    /// Same as [`Hierarchy::erase`]; [`Error::NotSupported`] if a chunk belongs to arrays of two formats, or might
+    /// because a document cannot be read, or if the store cannot list. In these cases, nothing is erased.
     pub fn erase_keeping_other_formats(&self, path: impl AsNodePath) -> Result<Erasure, Error> {
         let path = self.path_to_write(path)?;
         self.erase_with(&path, OtherFormats::Keep)
     }
 
-    /// As [`Hierarchy::erase`], and an implicit group directly above gets a document first: otherwise it
+    /// Like [`Hierarchy::erase`], but first writes a document for an implicit group directly above. Otherwise the group
     /// would vanish with the last node below it (D3-OP-19).
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::erase`].
+    /// Same as [`Hierarchy::erase`].
     pub fn erase_keeping_parent(&self, path: impl AsNodePath) -> Result<(), Error> {
         let path = self.path_to_write(path)?;
         let access = &self.inner.access;
@@ -248,10 +251,10 @@ impl Hierarchy {
         erase(access, &*self.inner.rules, &path, OtherFormats::Refuse).map(drop)
     }
 
-    /// Copies the documents of all nodes below a group to one place, where readers of many nodes find them
-    /// with one request: `.zmetadata` in v2, `consolidated_metadata` in the group's own document in v3.
+    /// Copies the documents of all nodes below a group into one document, so that readers of many nodes need only one
+    /// request: `.zmetadata` in v2, `consolidated_metadata` in the group's own document in v3.
     ///
-    /// From then on, what is written through this crate keeps the copy up to date.
+    /// Later changes through this crate update the copy.
     ///
     /// # Errors
     ///
@@ -280,7 +283,7 @@ impl Hierarchy {
         self.inner.rules.create_arrays(&self.inner.access, &new)
     }
 
-    /// Writes the document of an array that is there already. The caller has the lock of the node.
+    /// Rewrites the document of an existing array. The caller holds the lock of the node.
     pub(crate) fn write_array_metadata(
         &self,
         path: &NodePath,
@@ -290,13 +293,13 @@ impl Hierarchy {
         self.inner.rules.rewrite_array(&self.inner.access, path, metadata)
     }
 
-    /// Writes what consolidated metadata have of an array, and not its document. The caller has the lock of the node.
+    /// Updates the consolidated metadata of an array, but not its document. The caller holds the lock of the node.
     pub(crate) fn write_array_copies(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
         self.inner.access.check_writeable()?;
         self.inner.rules.rewrite_copies(&self.inner.access, path, metadata)
     }
 
-    /// An array that is not there yet.
+    /// Returns the array that `builder` describes, without creating it in the store.
     fn built(&self, path: impl AsNodePath, builder: &ArrayBuilder) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
         let make = |builder: &ArrayBuilder| builder.metadata(self.format(), self.context().registry());
@@ -322,12 +325,12 @@ impl Hierarchy {
     }
 }
 
-/// What happens to chunks that are stored where a new array is created.
+/// The treatment of chunks that are stored at the path of a new array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoredBefore {
-    /// They were written for the new array.
+    /// Keeps them: they were written for the new array.
     Keep,
-    /// An earlier array left them.
+    /// Erases them: an earlier array left them.
     Erase,
 }
 

@@ -1,4 +1,4 @@
-//! Which format a store holds.
+//! Detecting the format of a hierarchy.
 
 use std::sync::{Arc, OnceLock};
 
@@ -62,7 +62,7 @@ pub(super) struct OpenedRoot {
     pub(super) listing: Result<Directory, Error>,
 }
 
-/// Opens the hierarchy in a store and lists its root. In a far store both requests are under way at the same time.
+/// Opens the hierarchy in a store and lists its root. In a remote store, both requests run concurrently.
 pub(super) fn open_and_list(store: Arc<dyn Store>, context: &Context) -> Result<OpenedRoot, Error> {
     let access = Access::new(store, context);
     let options = OpenOptions::new();
@@ -82,7 +82,7 @@ fn list_root(access: &Access) -> Result<Directory, Error> {
     Ok(access.store.list_dir(&Prefix::root())?)
 }
 
-/// Opens the hierarchy that was detected.
+/// Opens a detected hierarchy.
 pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOptions) -> Result<Opened, Error> {
     let rules: Box<dyn FormatRules> = match detected {
         Detected::V2 { consolidated } => Box::new(V2::open(&access, consolidated.as_ref())?),
@@ -120,7 +120,7 @@ pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Det
         if is_v2 {
             let format = detected.format();
             access.warn(format!(
-                "there are documents of v2 beside those of {format}, which are used unless v2 is asked for"
+                "there are also documents of v2; those of {format} are used unless v2 is requested"
             ));
         }
         return Ok(Some(detected));
@@ -147,11 +147,11 @@ fn newer(access: &Access, key: &Key, bytes: &[u8], options: OpenOptions) -> Resu
             Ok(Some(Detected::Draft(Box::new(entry_point))))
         }
         (Identified::V3, _) => {
-            let reason = "is a node of v3, and an entry point of the v3 draft was asked for";
+            let reason = "is a node of v3, but an entry point of the v3 draft was requested";
             Err(Error::document(key, DocumentError::document(reason)))
         }
         (Identified::DraftA | Identified::DraftB, _) => {
-            let reason = "is an entry point of the v3 draft, and a node of v3 was asked for";
+            let reason = "is an entry point of the v3 draft, but a node of v3 was requested";
             Err(Error::document(key, DocumentError::document(reason)))
         }
     }

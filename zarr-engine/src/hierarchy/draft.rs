@@ -1,4 +1,4 @@
-//! The draft: an entry point, documents below `meta/`, chunks below `data/`, and groups that have no
+//! Rules of the v3 draft: an entry point, documents below `meta/`, chunks below `data/`, and implicit groups without a
 //! document.
 
 mod entry_point;
@@ -36,14 +36,14 @@ use tree::below;
 
 pub(super) use entry_point::{difference, with_encoding};
 
-/// Returns the other key of arrays without dimensions: zarr-python 2 writes `c0` instead of `c`. In generation B, only
-/// compatibility mode reads it (D3-GRID-15).
+/// Returns the alternative chunk key of zero-dimensional arrays: zarr-python 2 writes `c0` instead of `c`. In
+/// generation B, only compatibility mode reads it (D3-GRID-15).
 pub(super) fn scalar_key(entry_point: &EntryPoint, mode: Mode) -> Option<ScalarKey> {
     let is_first = entry_point.generation == Generation::A;
     (is_first || mode == Mode::Compatibility).then_some(ScalarKey { name: "c0", is_first })
 }
 
-/// Returns the name of the format for people, without parentheses.
+/// Returns the human-readable name of the format, without parentheses.
 pub(super) fn description(entry_point: &EntryPoint) -> String {
     let version = &entry_point.version;
     match entry_point.generation {
@@ -61,10 +61,13 @@ pub(super) struct Draft {
     entry_point: EntryPoint,
     keys: Keys,
     encoding: Arc<dyn MetadataEncoding>,
-    /// The list of nodes that an extension brings.
+    /// The list of nodes, if an extension provides one.
     index: Option<NodeIndex>,
-    /// The extensions of the hierarchy that this program knows.
-    #[expect(dead_code, reason = "an extension acts by being created and by what it holds on to")]
+    /// The known extensions of the hierarchy.
+    #[expect(
+        dead_code,
+        reason = "an extension takes effect by being created and by the resources that it holds"
+    )]
     extensions: Vec<Arc<dyn Extension>>,
 }
 
@@ -78,7 +81,7 @@ impl Draft {
         Self::new(access, entry_point)
     }
 
-    /// Starts a hierarchy. An entry point that cannot be opened is not written.
+    /// Writes the entry point of a new hierarchy. An entry point that cannot be opened is not written.
     pub(super) fn start(access: &Access, entry_point: &EntryPoint) -> Result<Self, Error> {
         let key = keyed(Key::new(ENTRY_POINT))?;
         let document = entry_point_document(entry_point).map_err(|error| Error::document(&key, error))?;
@@ -136,7 +139,7 @@ impl Draft {
         })
     }
 
-    /// GDAL writes an empty list of extensions in the groups of generation A.
+    /// Removes an empty `extensions` list from a group document of generation A, as GDAL writes it.
     fn without_empty_extensions<'d>(
         &self,
         document: &'d Value,
@@ -160,7 +163,7 @@ impl Draft {
         access.set(key, self.encoding.encode(&document))
     }
 
-    /// The document at `path`: that of an array where there are two (D3-OP-04).
+    /// Returns the document at `path`. If there are two, returns the document of the array (D3-OP-04).
     fn stored(&self, access: &Access, path: &NodePath) -> Result<Option<(Key, Bytes, NodeKind)>, Error> {
         let keys = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
         let values: [Option<Bytes>; 2] = access.get_all(&keys)?.try_into().unwrap_or_default();
@@ -177,7 +180,7 @@ impl Draft {
         })
     }
 
-    /// The nodes by the list of an extension, where the store cannot list.
+    /// Returns the nodes from the list of an extension, if the store cannot list.
     fn indexed(&self, access: &Access) -> Result<Option<Nodes>, Error> {
         match &self.index {
             Some(index) if !access.store.capabilities().listable => index.nodes(access).map(Some),
@@ -189,16 +192,16 @@ impl Draft {
         self.index.as_ref().map_or(Ok(()), |index| index.change(access, change))
     }
 
-    /// Whether there are keys where the documents of nodes below `path` would be.
+    /// Returns whether any keys lie where the documents of nodes below `path` are stored.
     fn has_below(&self, access: &Access, path: &NodePath) -> Result<bool, Error> {
         if let Some(nodes) = self.indexed(access)? {
             return Ok(nodes.keys().any(|node| is_below(node, path)));
         }
-        access.check_listable(&format!("telling whether {path} is a group without a document"))?;
+        access.check_listable(&format!("checking whether {path} is an implicit group"))?;
         has_keys(access, &keyed(self.keys.children_prefix(path))?)
     }
 
-    /// As [`FormatRules::kind`], and the root is a group even if nothing is there (D3-OP-21).
+    /// Like [`FormatRules::kind`], but the root is a group even if nothing is stored (D3-OP-21).
     fn kind_or_root(&self, access: &Access, path: &NodePath) -> Result<Kind, Error> {
         if path.is_root() {
             let is_array = access.has(&self.key(path, NodeKind::Array)?)?;
@@ -217,7 +220,7 @@ impl Draft {
         Ok(below(access, path, start, nodes))
     }
 
-    /// The explicit nodes at and below `path` among `keys`; where one is both, it is an array.
+    /// Returns the explicit nodes whose documents are among `keys`. A node with two documents is an array.
     fn explicit(&self, access: &Access, keys: &[Key]) -> BTreeMap<NodePath, Kind> {
         let mut nodes = BTreeMap::new();
         for key in keys {
@@ -239,7 +242,8 @@ impl Draft {
         nodes
     }
 
-    /// Refuses what cannot be created at `path`. Returns when the nodes above were looked at.
+    /// Checks that a node of this kind can be created at `path`. Returns the state in which the nodes above were
+    /// checked.
     fn check(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<State, Error> {
         let Above { groups, state } = access.groups_above(path);
         for ancestor in groups {
@@ -253,24 +257,25 @@ impl Draft {
                 return Err(exists_already(path, kind));
             }
         }
-        // Without a document, a group may become an explicit one, and nothing else.
+        // An implicit group may only become an explicit group.
         if kind == Kind::Array && self.can_tell_nodes_below(access) && self.has_below(access, path)? {
-            return Err(in_the_way(path, "there are nodes below it, so that it is a group"));
+            return Err(in_the_way(path, "it is an implicit group, because there are nodes below it"));
         }
         Ok(state)
     }
 
-    /// Whether it can be known that there are nodes below a path.
+    /// Returns whether nodes below a path can be found.
     fn can_tell_nodes_below(&self, access: &Access) -> bool {
         access.store.capabilities().listable || self.index.is_some()
     }
 
-    /// Warns of a document in a place that no node can have because of its name (D3-PATH-07, D3-PATH-08).
+    /// Warns about a document whose key contains an invalid node name (D3-PATH-07, D3-PATH-08).
     fn warn_of_name(&self, access: &Access, key: &Key) {
         let name = key.name().strip_suffix(&self.entry_point.key_suffix);
         let is_document = |name: &str| name.ends_with(".array") || name.ends_with(".group");
         if name.is_some_and(is_document) {
-            access.warn(format!("`{key}` is left out: a name in it is not a node name in v3-draft"));
+            access
+                .warn(format!("`{key}` is ignored: it contains a name that is not a node name in v3-draft"));
         }
     }
 }
@@ -316,7 +321,7 @@ impl FormatRules for Draft {
         Ok(Some(Found { metadata: NodeMetadata::Group(group), is_implicit: true }))
     }
 
-    /// Array, group, implicit group, in this order, and no further than needed (D3-OP-17).
+    /// Looks for an array, a group and an implicit group, in this order, and stops at the first (D3-OP-17).
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
         if access.has(&self.key(path, NodeKind::Array)?)? {
             return Ok(Some(Kind::Array));
@@ -348,7 +353,7 @@ impl FormatRules for Draft {
             let name = prefix.strip(below.as_str()).unwrap_or_default().trim_end_matches('/');
             let Ok(child) = path.child(name, Format::V3Draft) else { continue };
             let known = children.get(&child);
-            // A folder without a document is nothing, and a group without one is there by what is below it.
+            // A prefix without keys is not a node. An implicit group exists because of the nodes below it.
             if known.is_some_and(|kind| *kind != Kind::Array) || !has_keys(access, below)? {
                 continue;
             }
@@ -393,7 +398,7 @@ impl FormatRules for Draft {
         match node.metadata {
             NewMetadata::Array(array) => {
                 if !self.can_tell_nodes_below(access) {
-                    // The array may replace a group without a document.
+                    // The array may replace an implicit group.
                     access.context.groups_changed();
                 }
                 if node.leftovers.is_some() && access.store.capabilities().listable {
@@ -417,11 +422,11 @@ impl FormatRules for Draft {
         self.write(access, &self.key(path, NodeKind::Array)?, array_document(metadata))
     }
 
-    /// An implicit group becomes an explicit one (D3-GRP-08).
+    /// Replaces the attributes. An implicit group becomes an explicit one (D3-GRP-08).
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
         if let Some((key, bytes, kind)) = self.stored(access, path)? {
             let mut document = self.decode(access, &key, &bytes)?;
-            // What cannot be read is not changed either.
+            // A document that cannot be read is not changed either.
             self.parse(access, &key, &document, kind)?;
             if let Some(members) = document.as_object_mut() {
                 members.insert("attributes", attributes);
@@ -452,13 +457,13 @@ impl FormatRules for Draft {
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
         Err(Error::NotInFormat {
             format: Format::V3Draft,
-            reason: "it has no consolidated metadata; v2 and v3 have them".to_owned(),
+            reason: "consolidated metadata (v2 and v3 do)".to_owned(),
         })
     }
 }
 
 fn both(path: &NodePath) -> String {
-    format!("{path} has a document of an array and one of a group; it is taken for an array")
+    format!("{path} has documents of both an array and a group; it is read as an array")
 }
 
 /// Returns whether any key lies below `prefix`. A store may list empty folders.

@@ -41,12 +41,12 @@ pub(super) fn erase(
 /// The keys that are erased with a node.
 #[derive(Debug)]
 struct EraseSet {
-    /// The keys of documents. Each list is erased before the next one, so that the node does not exist any more while
-    /// those below it are erased.
+    /// The keys of documents. The lists are erased in order, so that the node no longer exists while the nodes below it
+    /// are erased.
     documents: [Vec<Key>; 3],
     /// Chunks and all other keys.
     rest: Rest,
-    /// The documents that were found. The node may lack some of its documents.
+    /// The documents that exist; the node may lack some of those in `documents`.
     found: Vec<Key>,
     /// Keys that stay.
     left: Vec<Key>,
@@ -106,7 +106,8 @@ impl EraseSet {
         }
     }
 
-    /// Returns the keys that were removed and left. Keys of chunks are unknown if all keys below a prefix were removed.
+    /// Returns the keys that were removed and left. If whole prefixes were erased, the removed chunk keys are not
+    /// listed.
     fn into_keys(self) -> Erasure {
         let mut removed = self.found;
         if let Rest::Keys(keys) = self.rest {
@@ -116,7 +117,7 @@ impl EraseSet {
     }
 }
 
-/// Returns the keys that go with a node and the keys that stay.
+/// Returns the keys that are erased with a node and the keys that stay.
 fn keys_below(
     access: &Access,
     rules: &dyn FormatRules,
@@ -133,7 +134,7 @@ fn keys_below(
     Ok(OwnedKeys { own, other: Vec::new() })
 }
 
-/// Returns the keys that the documents of the node itself may have.
+/// Returns the possible keys of the documents of the node itself.
 fn own_documents(rules: &dyn FormatRules, path: &NodePath) -> Result<Vec<Key>, Error> {
     let mut keys = vec![rules.array_key(path)?, rules.group_key(path)?];
     keys.dedup();
@@ -163,7 +164,7 @@ fn in_order(own: Vec<Key>, documents: Vec<Key>) -> [Vec<Key>; 3] {
     [copies, own, below]
 }
 
-/// Returns whether a key below a node is that of a document of the same format.
+/// Returns whether a key below a node belongs to a document of the same format.
 fn is_document(rules: &dyn FormatRules, key: &Key) -> bool {
     match rules.format() {
         Format::V2 => is_of_v2(key),
@@ -172,7 +173,7 @@ fn is_document(rules: &dyn FormatRules, key: &Key) -> bool {
     }
 }
 
-/// Returns whether a key ends as those of chunks do: `c/0/1`, `c0/1`, `c.0.1`, `0.1`.
+/// Returns whether a key ends like a chunk key: `c/0/1`, `c0/1`, `c.0.1`, `0.1`.
 fn is_named_like_a_chunk(key: &Key) -> bool {
     let name = key.name();
     let indices = name.strip_prefix('c').unwrap_or(name);

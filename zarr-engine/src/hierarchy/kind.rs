@@ -11,21 +11,21 @@ pub enum Kind {
     Array,
     /// A group that has a document.
     Group,
-    /// A group of the draft without a document: it exists as long as there are nodes below it.
+    /// A group of the draft without a document: it exists while there are nodes below it.
     ImplicitGroup,
-    /// The document does not have a kind or cannot be read from the store, or the format does not allow the name of the
-    /// node.
+    /// A node whose document does not have a kind or cannot be read from the store, or whose name the format does not
+    /// allow.
     Unreadable,
 }
 
 impl Kind {
-    /// Returns whether nodes can be below it.
+    /// Returns whether the node can have children.
     #[must_use]
     pub fn is_group(self) -> bool {
         matches!(self, Self::Group | Self::ImplicitGroup)
     }
 
-    /// The name in messages.
+    /// Returns the name of the kind in messages, with its article.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Array => "an array",

@@ -1,8 +1,8 @@
-//! Groups that were seen above nodes that were created. Creating another node below them does not look at all of them
-//! again: otherwise creating groups inside of groups takes store calls in proportion to the square of their depth.
+//! A cache of the groups above nodes that were created. Creating another node below them does not check all of them
+//! again. Without the cache, creating nested groups takes store calls in proportion to the square of the depth.
 //!
-//! The first and the last groups above a node are looked at each time, because other programs may change them between
-//! two calls. Changes through this context clear the memory of all its hierarchies: see [`Context::groups_changed`].
+//! The first and the last groups above a node are checked each time, because other programs may change them between two
+//! calls. Changes through this context clear the cache in all its hierarchies: see [`Context::groups_changed`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,44 +11,44 @@ use zarr_spec::NodePath;
 
 use crate::context::Context;
 
-/// Groups at the top of the hierarchy that are looked at each time.
+/// Number of groups at the top of the hierarchy that are checked each time.
 const FIRST: usize = 2;
 
-/// Groups directly above the node that are looked at each time.
+/// Number of groups directly above the node that are checked each time.
 const LAST: usize = 2;
 
-/// Groups that are remembered at most.
+/// Maximum number of cached groups.
 const MOST: usize = 10_000;
 
-/// The groups of one hierarchy that are known. All groups above them are known, too, and none of them has consolidated
+/// The cached groups of one hierarchy. If a group is cached, so are all groups above it. None of them has consolidated
 /// metadata.
 #[derive(Debug, Default)]
 pub(super) struct KnownGroups(Mutex<Tree>);
 
-/// Groups by their names, without a copy of the path for each of them.
+/// A tree of group names, which stores no full paths.
 #[derive(Debug, Default)]
 struct Tree {
-    /// The state of the context that this belongs to.
+    /// The state of the context for which the tree is valid.
     state: State,
-    /// The places of the groups below each group. The root comes first.
+    /// For each group, the positions of its child groups in this list. The root comes first.
     groups: Vec<HashMap<String, usize>>,
 }
 
-/// The number of changes after which something was learnt.
+/// The number of changes of the context before something was checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct State(u64);
 
-/// The groups above a node that are to be looked at before it is created.
+/// The groups above a node that must be checked before it is created.
 #[derive(Debug)]
 pub(super) struct Above {
-    /// Groups with fewer names come first.
+    /// The groups, from the top down.
     pub(super) groups: Vec<NodePath>,
-    /// When this was found out.
+    /// The state in which they were determined.
     pub(super) state: State,
 }
 
 impl KnownGroups {
-    /// The groups above `path` that are to be looked at.
+    /// Returns the groups above `path` that must be checked.
     pub(super) fn above(&self, context: &Context, path: &NodePath) -> Above {
         let state = State(context.group_changes());
         let depth = path.names().len();
@@ -62,7 +62,7 @@ impl KnownGroups {
         Above { groups: looked_at.filter_map(|depth| path.ancestor(depth)).collect(), state }
     }
 
-    /// Remembers the groups above `path`, if they were looked at in `state` and the context is still in it.
+    /// Caches the groups above `path`, which were checked in `state`, if the context is still in that state.
     pub(super) fn learn(&self, context: &Context, path: &NodePath, state: State) {
         let Some((_, names)) = path.names().split_last() else { return };
         let mut tree = self.lock();
@@ -81,8 +81,8 @@ impl KnownGroups {
 }
 
 impl Tree {
-    /// How many groups on the way to the node with these names are known, from the root down. The node itself is not
-    /// one of them.
+    /// Returns the number of cached groups on the path to the node with these names, from the root down, without the
+    /// node itself.
     fn known(&self, names: &[String]) -> usize {
         let mut group = self.groups.first();
         let mut count = 0;
@@ -125,13 +125,13 @@ mod tests {
         NodePath::parse(text, Format::V3).unwrap()
     }
 
-    /// The numbers of names of the groups that are looked at.
+    /// Returns the depths of the groups that are checked.
     fn depths(known: &KnownGroups, context: &Context, text: &str) -> Vec<usize> {
         known.above(context, &path(text)).groups.iter().map(|group| group.names().len()).collect()
     }
 
     #[test]
-    fn groups_between_the_first_and_the_last_ones_are_looked_at_until_they_are_known() {
+    fn checks_the_middle_groups_only_until_they_are_cached() {
         let known = KnownGroups::default();
         let context = Context::new(Registry::empty());
         let deep = "/a/b/c/d/e/f/g/h/i/j/k";
@@ -139,7 +139,7 @@ mod tests {
         let state = known.above(&context, &path(deep)).state;
         known.learn(&context, &path(deep), state);
         assert_eq!(depths(&known, &context, deep), [0, 1, 9, 10]);
-        // Groups that are known down to `e`.
+        // The groups down to `e` are cached.
         assert_eq!(depths(&known, &context, "/a/b/c/d/e/x/g/h/i/j/k"), [0, 1, 6, 7, 8, 9, 10]);
         for short in ["/", "/a", "/a/b/c", "/a/b/c/d"] {
             assert_eq!(depths(&known, &context, short), (0..path(short).names().len()).collect::<Vec<_>>());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_context_changes_clears_the_memory() {
+    fn changes_through_the_context_clear_the_cache() {
         let known = KnownGroups::default();
         let context = Context::new(Registry::empty());
         let deep = "/a/b/c/d/e/f/g/h/i/j/k";
@@ -155,7 +155,7 @@ mod tests {
         known.learn(&context, &path(deep), before);
         context.clone().groups_changed();
         assert_eq!(depths(&known, &context, deep), (0..11).collect::<Vec<_>>());
-        // Something that was looked at before the change.
+        // A group that was checked before the change.
         known.learn(&context, &path(deep), before);
         assert_eq!(depths(&known, &context, deep), (0..11).collect::<Vec<_>>());
         let after = known.above(&context, &path(deep)).state;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_is_bounded() {
+    fn the_size_of_the_cache_is_bounded() {
         let known = KnownGroups::default();
         let context = Context::new(Registry::empty());
         let state = known.above(&context, &path("/")).state;

@@ -13,11 +13,11 @@ impl<K, V> Default for Last<K, V> {
 }
 
 impl<K: Clone, V: Clone> Last<K, V> {
-    /// Returns the cached value if `is_same` holds for its key, and the value that `make` returns otherwise.
+    /// Returns the cached value if `is_same` is true for its key; otherwise calls `make` and caches the result.
     ///
     /// # Errors
     ///
-    /// Those of `make`. Errors are not cached.
+    /// The errors of `make`, which are not cached.
     pub(super) fn get_or_make<E>(
         &self,
         key: &K,
@@ -29,7 +29,7 @@ impl<K: Clone, V: Clone> Last<K, V> {
         {
             return Ok(made.clone());
         }
-        // Plugins run without the lock.
+        // The lock is not held while `make` calls plugins.
         let made = make(key)?;
         *self.lock() = Some((key.clone(), made.clone()));
         Ok(made)

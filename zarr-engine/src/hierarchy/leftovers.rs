@@ -1,6 +1,8 @@
-//! Chunks where a new array is created: an earlier array was not erased to its end, or never got its document.
+//! Chunks at the path of a new array, left by an earlier array that was not completely erased or never got its
+//! document.
 //!
-//! They are erased before the document of the new array is written. Otherwise they would be its elements.
+//! They are erased before the document of the new array is written. Otherwise they would become elements of the new
+//! array.
 
 use std::sync::OnceLock;
 
@@ -13,8 +15,8 @@ use super::other_formats::{is_of_v2, is_of_v3};
 use super::rules::{FormatRules, NewNode, in_the_way};
 use crate::error::Error;
 
-/// Runs `read`, and lists what lies directly below `prefix`, the folder of a node that is to be created. Where each
-/// request is a round trip, both are under way at the same time. There is no listing of a store that cannot list.
+/// Runs `read`, and lists the keys directly below `prefix`, the folder of a new node. In a remote store, both run
+/// concurrently. If the store cannot list, the listing is `None`.
 pub(super) fn with_listing<T: Send + Sync>(
     access: &Access,
     path: &NodePath,
@@ -40,8 +42,8 @@ pub(super) fn with_listing<T: Send + Sync>(
     Ok((read, listed.into_inner()))
 }
 
-/// As [`with_listing`], for the folders of many new arrays: the groups that they are created in are listed. The answer
-/// has those of `prefixes` that something lies below.
+/// Like [`with_listing`], for the folders of many new arrays, whose parent groups are listed. Returns the `prefixes`
+/// that are not empty.
 pub(super) fn with_listings<T: Send + Sync>(
     access: &Access,
     new: &[(&NodePath, Prefix)],
@@ -68,8 +70,8 @@ pub(super) fn with_listings<T: Send + Sync>(
     Ok((read, occupied))
 }
 
-/// Lists `prefix` in a store that is far away. The root of a hierarchy that was started here is listed first: if it is
-/// empty, it needs no other listing.
+/// Lists `prefix` in a remote store. If the hierarchy was created through this handle, the root is listed first: if it
+/// is empty, no other listing is needed.
 fn list_far(access: &Access, prefix: &Prefix) -> Result<Directory, Error> {
     if access.new_groups.take_start() {
         let root = access.store.list_dir(&Prefix::root())?;
@@ -88,19 +90,19 @@ pub(super) fn note_group(access: &Access, node: &NewNode<'_>, listed: Option<&Di
     }
 }
 
-/// Whether nothing lies below a folder that was listed.
+/// Returns whether a listed folder is empty.
 fn is_empty(listed: &Directory) -> bool {
     listed.keys.is_empty() && listed.prefixes.is_empty()
 }
 
-/// Whether a folder that was listed may have this key: without a listing it may.
+/// Returns whether a folder may contain this key, given its listing if there is one.
 pub(super) fn may_have(listed: Option<&Directory>, key: &Key) -> bool {
     listed.is_none_or(|listed| listed.keys.contains(key))
 }
 
 /// Erases chunks that would become elements of the new array, unless its folder was `listed` as empty.
 ///
-/// Chunks stay if a document of another format is in the same folder: they may belong to that format.
+/// If the folder contains a document of another format, the chunks stay, because they may belong to that format.
 ///
 /// # Errors
 ///
@@ -128,7 +130,7 @@ pub(super) fn erase(
     chunks.erase()
 }
 
-/// Returns whether a key in the folder of a node is that of a document of another format.
+/// Returns whether a key in the folder of a node belongs to a document of another format.
 fn is_foreign(format: Format, key: &Key) -> bool {
     match format {
         Format::V2 => is_of_v3(key),

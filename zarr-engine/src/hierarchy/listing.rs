@@ -10,7 +10,7 @@ use crate::context::Threads;
 use crate::error::Error;
 use crate::flight;
 
-/// The number of folders from which on several threads list them.
+/// Minimum number of folders that are listed on several threads.
 const FOLDERS: usize = 4;
 
 /// Returns whether `node` is a descendant of `path`.
@@ -32,7 +32,7 @@ pub(super) fn groups(nodes: &[NodeEntry]) -> Vec<NodePath> {
     nodes.iter().filter(|node| node.kind.is_group()).map(|node| node.path.clone()).collect()
 }
 
-/// Lists `start` and all nodes below it, level by level. `children` lists the nodes directly below some groups.
+/// Lists `start` and all nodes below it, level by level. `children` returns the nodes directly below the given groups.
 pub(super) fn walk_levels(
     access: &Access,
     start: NodeEntry,
@@ -63,8 +63,8 @@ pub(super) fn checked_paths_below(
     access.checked(check, list)
 }
 
-/// Lists the paths of possible nodes directly below `groups`, the keys of which have the prefixes that `prefix` returns.
-/// Names that the format does not allow are included: a listing has them as unreadable nodes (V3-NAME-03, V3-NAME-04,
+/// Lists the paths of possible nodes directly below `groups`, whose keys have the prefixes that `prefix` returns. Names
+/// that the format does not allow are included, and are listed as unreadable nodes (V3-NAME-03, V3-NAME-04,
 /// V3-NAME-11).
 pub(super) fn paths_below(
     access: &Access,
@@ -89,7 +89,7 @@ pub(super) fn paths_below(
     Ok(paths.into_iter().flatten().collect())
 }
 
-/// The paths of possible nodes among the keys directly below a group.
+/// Returns the paths of possible nodes among the keys directly below a group.
 pub(super) fn paths_in(group: &NodePath, listed: Directory) -> Vec<NodePath> {
     let path = |below: Prefix| {
         let name = below.as_str().trim_end_matches('/').rsplit('/').next().unwrap_or_default();

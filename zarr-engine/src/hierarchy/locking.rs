@@ -1,4 +1,4 @@
-//! Which locks a change of a hierarchy takes.
+//! Locks for changes of a hierarchy.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use super::Hierarchy;
 use crate::locks::{Hold, NodeGuard};
 
 impl Hierarchy {
-    /// Excludes other changes of the nodes at `paths`, and of all nodes above and below them, until the guard is dropped.
-    /// The caller holds no other lock, and hands no work to rayon meanwhile: see [`Hierarchy::under_lock`].
+    /// Locks the nodes at `paths`, and all nodes above and below them, against other changes until the guard is
+    /// dropped. The caller holds no other lock, and starts no rayon jobs while it holds the guard: see
+    /// [`Hierarchy::under_lock`].
     pub(crate) fn lock<'p>(&self, paths: impl IntoIterator<Item = &'p NodePath>) -> NodeGuard<'_> {
         let mut nodes = Vec::new();
         for path in paths {
@@ -25,13 +26,13 @@ impl Hierarchy {
         self.inner.access.context.node_locks.lock(nodes)
     }
 
-    /// The same hierarchy for arrays that are read and written under the lock of a node.
+    /// Returns a handle for arrays that are read and written while a node is locked.
     pub(crate) fn under_lock(&self) -> Self {
         let context = Some(Arc::new(self.context().under_lock()));
         Self { inner: Arc::clone(&self.inner), context }
     }
 
-    /// The same hierarchy for callers.
+    /// Returns a handle for use after the lock is released.
     pub(crate) fn released(&self) -> Self {
         Self { inner: Arc::clone(&self.inner), context: None }
     }

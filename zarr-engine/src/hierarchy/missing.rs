@@ -1,4 +1,4 @@
-//! Why a store does not hold a hierarchy.
+//! Explains why a store does not contain a hierarchy.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use super::options::OpenOptions;
 use crate::error::Error;
 use crate::location::{local_path, readable_location, recognizing};
 
-/// Names of keys and folders in a message.
+/// Maximum number of names in a message.
 const SHOWN_NAMES: usize = 5;
 
-/// Nested folders that are searched for a hierarchy.
+/// Maximum depth of the search for a hierarchy in nested folders.
 const DEEPEST: usize = 8;
 
-/// Returns the error for a store without a hierarchy: what was looked for, and what was found instead.
+/// Returns the error for a store without a hierarchy, which names what was looked for and what was found instead.
 pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Error, Error> {
     refuse_version_one(access)?;
     let looked_for = match options.format {
@@ -67,7 +67,7 @@ pub(super) fn looks_like_generation_a(access: &Access) -> Result<bool, Error> {
         || meta.keys.iter().any(|key| is_root(key.as_str())))
 }
 
-/// Returns a message if a location in a far store is named like a file that a store opens.
+/// Returns a message if a remote location looks like a file that a store plugin opens locally.
 fn far_file(access: &Access, location: &str) -> Option<String> {
     let plugin = if access.is_local() { None } else { recognizing(access.context.registry(), location) };
     let name = plugin?.name;
@@ -76,14 +76,14 @@ fn far_file(access: &Access, location: &str) -> Option<String> {
     ))
 }
 
-/// Returns some of the names directly in the store; `None` if it cannot list.
+/// Returns some of the names at the root of the store; `None` if it cannot list.
 fn names(access: &Access) -> Result<Option<Vec<String>>, Error> {
     if !access.store.capabilities().listable {
         return Ok(None);
     }
     let root = access.store.list_dir(&Prefix::root())?;
     let prefixes = root.prefixes.iter().map(|prefix| format!("`{prefix}`"));
-    // Names of keys come first: they are more useful than those of folders.
+    // Keys come first, because they are more useful than folders.
     let mut names: Vec<String> = root.keys.iter().map(|key| format!("`{key}`")).chain(prefixes).collect();
     if names.len() > SHOWN_NAMES {
         let more = names.len() - SHOWN_NAMES;
@@ -101,7 +101,7 @@ fn hint(access: &Access) -> Result<&'static str, Error> {
     })
 }
 
-/// Returns a message with the folders that hold hierarchies. Descends as long as there is one folder only. Far stores are
+/// Returns a message with the folders that hold hierarchies. Descends while there is a single folder. Remote stores are
 /// not searched.
 fn folders_with_hierarchies(access: &Access) -> Result<String, Error> {
     let mut folder = Prefix::root();
@@ -128,7 +128,7 @@ fn folders_with_hierarchies(access: &Access) -> Result<String, Error> {
     Ok(String::new())
 }
 
-/// Returns whether a folder has a document of a node.
+/// Returns whether a folder contains the document of a node.
 fn is_node(access: &Access, folder: &Prefix) -> Result<bool, Error> {
     for name in NODE_DOCUMENT_NAMES {
         if access.has(&keyed(folder.key(name))?)? {

@@ -1,6 +1,6 @@
-//! Groups below which nothing was stored when they were created: what is created there needs no look for leftovers.
+//! Groups that were empty when they were created: nodes below them need no search for leftover chunks.
 //!
-//! A look costs little in a store on this machine. In a store that is far away it is a listing.
+//! The search is cheap in a local store. In a remote store it is a listing.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,31 +10,32 @@ use zarr_spec::NodePath;
 
 use crate::context::Context;
 
-/// Groups that are remembered at most.
+/// Maximum number of cached groups.
 const MOST: usize = 10_000;
 
 /// The groups that were created through one hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct NewGroups {
-    /// The names of their paths.
+    /// The path names of the groups.
     known: Mutex<HashSet<Vec<String>>>,
-    /// Whether the hierarchy was started here, and its root was not listed yet.
+    /// Whether the hierarchy was created through this handle and its root has not been listed yet.
     is_started: AtomicBool,
 }
 
 impl NewGroups {
-    /// Notes that the hierarchy was started here.
+    /// Notes that the hierarchy was created through this handle.
     pub(super) fn start(&self) {
         self.is_started.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the hierarchy was started here, so that its root may be empty. Returns true once.
+    /// Returns whether the hierarchy was created through this handle, so that its root may be empty. Returns true only
+    /// once.
     pub(super) fn take_start(&self) -> bool {
         self.is_started.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether `path` is below a group, or is one, that nothing was below when it was created. Nothing is known once
-    /// chunks may have been left without a document.
+    /// Returns whether `path` is at or below a group that was empty when it was created. Returns false once chunks may
+    /// exist without a document.
     pub(super) fn cover(&self, context: &Context, path: &NodePath) -> bool {
         if context.leftovers.load(Ordering::SeqCst) {
             return false;
@@ -44,7 +45,7 @@ impl NewGroups {
         !known.is_empty() && (0..=names.len()).any(|depth| known.contains(&names[..depth]))
     }
 
-    /// Remembers a group that nothing is below, unless one above it is remembered.
+    /// Adds an empty group, unless a group above it is cached.
     pub(super) fn add(&self, context: &Context, group: &NodePath) {
         if self.cover(context, group) {
             return;

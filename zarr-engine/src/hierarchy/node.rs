@@ -9,26 +9,26 @@ use crate::array::Array;
 use crate::error::Error;
 use crate::group::Group;
 
-/// A node of any kind, or one that cannot be used.
+/// A node of any kind, including nodes that cannot be used.
 #[derive(Debug, Clone)]
 pub enum Node {
     /// An array.
     Array(Box<Array>),
     /// A group.
     Group(Group),
-    /// A node that exists and cannot be used.
+    /// A node that exists but cannot be used.
     Unreadable(Box<Unreadable>),
 }
 
-/// A node that exists and cannot be used.
+/// A node that exists but cannot be used.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Unreadable {
     /// The path of the node.
     pub path: NodePath,
-    /// The metadata, if the document can be parsed and is that of an array.
+    /// The metadata, if the document describes an array and can be parsed.
     pub metadata: Option<ArrayMetadata>,
-    /// Why it cannot be used.
+    /// The reason why the node cannot be used.
     pub error: Arc<Error>,
 }
 

@@ -2,7 +2,7 @@
 
 use zarr_spec::Format;
 
-/// How a hierarchy is opened.
+/// Options for [`Hierarchy::open_with`](crate::Hierarchy::open_with).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOptions {
     pub(super) format: Option<Format>,
@@ -16,20 +16,20 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Any format, with consolidated metadata if there are any.
+    /// Returns the default options: any format, and consolidated metadata if present.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Opens the hierarchy of this format, in a store that may hold others too.
+    /// Opens only a hierarchy of `format`. The store may hold other formats, too.
     #[must_use]
     pub fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }
     }
 
-    /// Whether to use the consolidated metadata of v2 and v3 if there are any (the default). They are a copy: changes that
-    /// other programs have made since are not visible.
+    /// Sets whether to use the consolidated metadata of v2 and v3 if present (default: true). They are a copy, so later
+    /// changes by other programs may be missing from them.
     #[must_use]
     pub fn consolidated(self, consolidated: bool) -> Self {
         Self { consolidated, ..self }

@@ -1,4 +1,4 @@
-//! Documents of other formats in the folders of a node: one store may hold hierarchies of several formats.
+//! Documents of other formats in the folders of a node. One store may hold hierarchies of several formats.
 
 use zarr_metadata::{DOCUMENT_NAMES, DocumentKind, Identified, identify};
 use zarr_spec::{Format, Key, NodePath};
@@ -7,19 +7,19 @@ use super::access::Access;
 use super::rules::FormatRules;
 use crate::error::Error;
 
-/// What erasing a node does about documents of other formats.
+/// Handling of documents of other formats when a node is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OtherFormats {
     /// Erases nothing if there are any.
     Refuse,
-    /// Erases nothing if there are any. Keeps files that are not part of Zarr.
+    /// Erases nothing if there are any. Leaves files that are not part of Zarr.
     RefuseKeepingFiles,
-    /// Keeps them and their chunks, and files that are not part of Zarr.
+    /// Leaves them, their chunks, and files that are not part of Zarr.
     Keep,
 }
 
-/// Refuses to erase the node at `path` if documents of another format would go with it. Makes one listing for each prefix
-/// of the node. A store that cannot list is not checked.
+/// Refuses to erase the node at `path` if documents of another format would be erased with it. Lists each prefix of the
+/// node once. A store that cannot list is not checked.
 pub(super) fn refuse(access: &Access, rules: &dyn FormatRules, path: &NodePath) -> Result<(), Error> {
     own_keys(access, rules, path).map(drop)
 }
@@ -40,7 +40,7 @@ pub(super) fn own_keys(access: &Access, rules: &dyn FormatRules, path: &NodePath
     Ok(keys)
 }
 
-/// Refuses to erase the node at `path` if `key` is that of a document of another format.
+/// Refuses to erase the node at `path` if `key` is a document of another format.
 pub(super) fn refuse_key(
     access: &Access,
     rules: &dyn FormatRules,
@@ -53,7 +53,7 @@ pub(super) fn refuse_key(
     }
 }
 
-/// Returns the format of the document with this key if it is not `format`. Returns `None` for keys of chunks.
+/// Returns the format of the document with this key if it is not `format`. Returns `None` for chunk keys.
 fn other_format(access: &Access, format: Format, key: &Key) -> Result<Option<String>, Error> {
     if is_of_v2(key) {
         return Ok((format != Format::V2).then(|| Format::V2.to_string()));
@@ -74,17 +74,17 @@ fn other_format(access: &Access, format: Format, key: &Key) -> Result<Option<Str
     }))
 }
 
-/// Returns whether a key is that of a document of v2.
+/// Returns whether `key` is a document of v2.
 pub(super) fn is_of_v2(key: &Key) -> bool {
     DOCUMENT_NAMES.contains(&key.name()) && !is_of_v3(key)
 }
 
-/// Returns whether a key is that of a document of v3, or of the entry point of the draft.
+/// Returns whether `key` is a document of v3 or the entry point of the draft.
 pub(super) fn is_of_v3(key: &Key) -> bool {
     key.name() == "zarr.json"
 }
 
-/// Returns whether a key is that of an array or group of the draft, in any metadata encoding.
+/// Returns whether `key` is the document of an array or group of the draft, in any metadata encoding.
 pub(super) fn is_of_draft(key: &Key) -> bool {
     let name = key.name();
     let is_document = [".array.", ".group."].iter().any(|kind| name.contains(kind));
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_of_the_draft_are_told_from_chunks_and_from_other_documents() {
+    fn recognizes_documents_of_the_draft_by_their_keys() {
         let is_draft = |key: &str| is_of_draft(&Key::new(key).unwrap());
         for key in
             ["meta/a.array.json", "meta/a/b.group.cbor", "x/meta/root.group.json", "meta/root/a.array.json"]

@@ -1,4 +1,4 @@
-//! Finds out which keys belong to one format, in folders that hold several formats.
+//! Determines which keys belong to one format in folders that hold several formats.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Owner {
 #[derive(Debug)]
 struct Claim {
     owner: Owner,
-    /// The key of its document.
+    /// The key of the array's document.
     document: Key,
     encoding: Arc<dyn ChunkKeyEncoding>,
     rank: usize,
@@ -57,9 +57,9 @@ pub(super) struct KeyOwnership<'a> {
     rules: &'a dyn FormatRules,
     path: &'a NodePath,
     other_formats: OtherFormats,
-    /// The arrays that have chunks below each prefix.
+    /// The arrays with chunks below each prefix.
     claims: HashMap<String, Vec<Claim>>,
-    /// A document of the draft in the folders of another format.
+    /// A document of the draft that was found in the folders of another format.
     draft: Option<Key>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> KeyOwnership<'a> {
     /// [`Error::OtherFormat`] for documents of other formats, unless they are kept; [`Error::NotSupported`] if a chunk may
     /// belong to two formats.
     pub(super) fn keys(mut self) -> Result<OwnedKeys, Error> {
-        self.access.check_listable("telling the keys of one format from those of others")?;
+        self.access.check_listable("distinguishing the keys of one format from those of others")?;
         let mut keys = OwnedKeys::default();
         let mut rest = Vec::new();
         for prefix in self.rules.prefixes(self.path)? {
@@ -107,7 +107,7 @@ impl<'a> KeyOwnership<'a> {
         Ok(keys)
     }
 
-    /// Arrays of other formats above the node may have chunks in its folder.
+    /// Claims the chunks of arrays of other formats above the node, because they may lie in its folder.
     fn claim_above(&mut self, prefix: &Prefix) -> Result<(), Error> {
         let mut above = prefix.parent();
         while let Some(folder) = above {
@@ -122,7 +122,7 @@ impl<'a> KeyOwnership<'a> {
         Ok(())
     }
 
-    /// The document of the node itself need not be below its prefixes.
+    /// Claims the chunks of the node itself, whose document need not lie below its prefixes.
     fn claim_itself(&mut self) -> Result<(), Error> {
         if let Some(found) = self.rules.read_stored(self.access, self.path)?
             && let NodeMetadata::Array(metadata) = found.metadata
@@ -144,8 +144,7 @@ impl<'a> KeyOwnership<'a> {
         }
     }
 
-    /// Returns the owner of a document, and claims the chunks of its array. Returns `None` if the key is not that of a
-    /// document.
+    /// Returns the owner of a document, and claims the chunks of its array. Returns `None` if `key` is not a document.
     fn document(&mut self, key: &Key) -> Result<Option<Owner>, Error> {
         let own = self.rules.format();
         if is_of_v2(key) {
@@ -205,17 +204,17 @@ impl<'a> KeyOwnership<'a> {
         Ok(Some(owner))
     }
 
-    /// Without the content of a document, the owner of its chunks is unknown.
+    /// Converts the error of an unreadable document: without its content, the owner of its chunks is unknown.
     fn readable<T>(&self, key: &Key, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| {
-            self.refused(&format!("`{key}` does not tell which chunks are its own: {error}"))
+            self.refused(&format!("`{key}` does not determine which chunks belong to it: {error}"))
         })
     }
 
     fn refused(&self, reason: &str) -> Error {
         let path = self.path;
         let format = self.rules.format();
-        Error::NotSupported(format!("cannot erase {path} of {format} alone: {reason}; nothing was erased"))
+        Error::NotSupported(format!("cannot erase only {path} of {format}: {reason}; nothing was erased"))
     }
 
     fn claim(
@@ -249,11 +248,11 @@ impl<'a> KeyOwnership<'a> {
         Ok(())
     }
 
-    /// Returns whether a key is that of a chunk of the format.
+    /// Returns whether `key` is a chunk of this format.
     ///
     /// # Errors
     ///
-    /// If it may also be a chunk of another format.
+    /// [`Error::NotSupported`] if it may also be a chunk of another format.
     fn is_own_chunk(&self, key: &Key) -> Result<bool, Error> {
         let Some(own) = self.claimed(key, Owner::Own)? else { return Ok(false) };
         if let Some(other) = self.claimed(key, Owner::Other)? {
@@ -266,13 +265,13 @@ impl<'a> KeyOwnership<'a> {
             && is_below_data
             && self.rules.format() == Format::V3
         {
-            let reason = format!("`{key}` may be a chunk of the v3 draft, which `{draft}` is a document of");
+            let reason = format!("`{key}` may be a chunk of the v3 draft, of which `{draft}` is a document");
             return Err(self.refused(&reason));
         }
         Ok(true)
     }
 
-    /// Returns the array of `owner` that has the chunk `key`.
+    /// Returns the array of `owner` to which the chunk `key` belongs.
     fn claimed(&self, key: &Key, owner: Owner) -> Result<Option<&Claim>, Error> {
         let text = key.as_str();
         let folders = text.match_indices('/').map(|(at, _)| at + 1);
@@ -283,7 +282,7 @@ impl<'a> KeyOwnership<'a> {
                 let chunk = claim.encoding.decode(rest, claim.rank).map_err(|error| {
                     let document = &claim.document;
                     self.refused(&format!(
-                        "`{key}` may be a chunk of `{document}`, which cannot tell: {error}"
+                        "`{key}` may be a chunk of `{document}`, whose key encoding failed: {error}"
                     ))
                 })?;
                 if chunk.is_some() {

@@ -4,9 +4,9 @@ use zarr_spec::{Format, NodePath};
 
 use crate::error::Error;
 
-/// A path of a node: text or a [`NodePath`].
+/// The path of a node: a string or a [`NodePath`].
 pub trait AsNodePath {
-    /// Returns the path. In text, the leading `/` may be left out, and a trailing one is allowed.
+    /// Returns the path. The leading `/` of a string is optional, and a trailing one is allowed.
     ///
     /// # Errors
     ///

@@ -12,12 +12,12 @@ use crate::error::Error;
 use crate::group::Group;
 
 impl Hierarchy {
-    /// Opens the group at `path`, or creates it without attributes if there is no node. Threads that do so at the same
-    /// time get the same group.
+    /// Opens the group at `path`, or creates it without attributes if there is no node. Concurrent calls in one context
+    /// return the same group.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::group`] and [`Hierarchy::create_group`].
+    /// Same as [`Hierarchy::group`] and [`Hierarchy::create_group`].
     pub fn require_group(&self, path: impl AsNodePath) -> Result<Group, Error> {
         let path = self.path(path)?;
         match self.group(&path) {
@@ -25,19 +25,19 @@ impl Hierarchy {
             found => return found,
         }
         match self.create_group(&path, Object::new()) {
-            // Another thread may have created it since.
+            // Another thread may have created it meanwhile.
             Err(error @ Error::InTheWay { .. }) => self.group(&path).map_err(|_| error),
             created => created,
         }
     }
 
-    /// Opens the array at `path`, or creates it if there is no node. Threads that do so at the same time get the same
+    /// Opens the array at `path`, or creates it if there is no node. Concurrent calls in one context return the same
     /// array.
     ///
     /// # Errors
     ///
-    /// As [`Hierarchy::array`] and [`Hierarchy::create_array`]; [`Error::InTheWay`] for an array that exists with another
-    /// shape or data type than `builder` describes. Chunks, codecs, fill value and attributes are not compared.
+    /// Same as [`Hierarchy::array`] and [`Hierarchy::create_array`]; [`Error::InTheWay`] for an existing array whose
+    /// shape or data type differs from `builder`. Chunks, codecs, fill value and attributes are not compared.
     pub fn open_or_create_array(
         &self,
         path: impl AsNodePath,
@@ -55,7 +55,7 @@ impl Hierarchy {
         Ok(found)
     }
 
-    /// Checks the shape and the data type of an array that exists.
+    /// Checks that an existing array has the shape and data type that `builder` describes.
     fn check_alike(&self, path: &NodePath, found: &Array, builder: &ArrayBuilder) -> Result<(), Error> {
         let metadata = builder.metadata(self.format(), self.context().registry())?;
         let expected = self.new_array(path, metadata, ArrayOptions::new())?;
@@ -67,7 +67,7 @@ impl Hierarchy {
         let found_shape = found.shape();
         let expected_shape = expected.shape();
         let reason = format!(
-            "an array of shape {found_shape:?} and data type {found_type} is there already \
+            "an array of shape {found_shape:?} and data type {found_type} already exists \
              (expected shape {expected_shape:?} and data type {expected_type})"
         );
         Err(in_the_way(path, reason))

@@ -22,29 +22,29 @@ pub(super) trait FormatRules: Debug + Send + Sync {
         false
     }
 
-    /// The entry point of a hierarchy of the draft.
+    /// Returns the entry point, in the draft.
     fn entry_point(&self) -> Option<&EntryPoint> {
         None
     }
 
-    /// The key of the document of an array at `path`.
+    /// Returns the key of the document of an array at `path`.
     fn array_key(&self, path: &NodePath) -> Result<Key, Error>;
 
-    /// The key of the document of a group at `path`. It may be the same as that of an array.
+    /// Returns the key of the document of a group at `path`. It may be the same as that of an array.
     fn group_key(&self, path: &NodePath) -> Result<Key, Error>;
 
-    /// The prefix of the chunks of the array at `path`.
+    /// Returns the prefix of the chunks of the array at `path`.
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;
 
-    /// The prefixes of all keys at and below the node at `path`.
+    /// Returns the prefixes of all keys at and below the node at `path`.
     fn prefixes(&self, path: &NodePath) -> Result<Vec<Prefix>, Error> {
         Ok(vec![self.chunks(path)?])
     }
 
-    /// The node that has the document with this key.
+    /// Returns the path of the node whose document has this key.
     fn node_of(&self, key: &Key) -> Option<NodePath>;
 
-    /// Refuses names that [`NodePath`] allows and this format does not.
+    /// Checks names that [`NodePath`] allows but this format does not.
     fn check_name(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
         Ok(())
     }
@@ -57,7 +57,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
         self.read(access, path)
     }
 
-    /// Returns the kind of the node at `path`, and reads no more of its documents than that takes.
+    /// Returns the kind of the node at `path`, and reads only the necessary part of its documents.
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error>;
 
     /// Lists the nodes directly below a group.
@@ -66,7 +66,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     /// Reads the metadata of the arrays directly below a group.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error>;
 
-    /// Reads the metadata of the arrays directly below the root, which was listed.
+    /// Reads the metadata of the arrays directly below the root, given a listing of the root.
     fn arrays_listed(
         &self,
         access: &Access,
@@ -81,7 +81,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     /// Refuses to create a node of this kind at `path` if another node is in the way.
     fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error>;
 
-    /// Writes the document of a new node, and the groups above it that are missing.
+    /// Writes the document of a new node and the missing groups above it.
     fn create(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error>;
 
     /// Creates many arrays, as [`FormatRules::create`] does.
@@ -92,7 +92,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     /// Replaces the documents of an array.
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error>;
 
-    /// Replaces the copies of an array's document in consolidated metadata, and not the document.
+    /// Replaces the copies of an array's document in consolidated metadata, but not the document itself.
     fn rewrite_copies(
         &self,
         _access: &Access,
@@ -105,7 +105,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     /// Replaces the attributes of a node and nothing else.
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error>;
 
-    /// Returns what goes when the node at `path` is erased.
+    /// Returns the keys to erase with the node at `path`.
     fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error>;
 
     /// Removes the node at `path` and all nodes below it from consolidated metadata and lists of nodes.
@@ -115,11 +115,11 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
 }
 
-/// A node that is stored.
+/// A stored node.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) metadata: NodeMetadata,
-    /// Whether it is a group without a document.
+    /// Whether the node is an implicit group, without a document.
     pub(super) is_implicit: bool,
 }
 
@@ -171,7 +171,8 @@ impl NewNode<'_> {
         }
     }
 
-    /// Returns whether the folder of the node is listed: chunks in it are erased, or a new group is noted as empty.
+    /// Returns whether the folder of the node must be listed: to erase leftover chunks, or to note a new group as
+    /// empty.
     pub(super) fn needs_listing(&self) -> bool {
         self.kind() == Kind::Group || self.leftovers.is_some()
     }
@@ -187,22 +188,22 @@ pub(super) fn array_of(path: &NodePath, found: Option<Found>) -> Result<ArrayMet
     }
 }
 
-/// The error for a node that cannot be created at `path`.
+/// Returns the error for a node that cannot be created at `path`.
 pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
     Error::InTheWay { path: path.clone(), reason: reason.into() }
 }
 
-/// The error for a node that cannot be created because another one exists at its path.
+/// Returns the error for a node that cannot be created because another one exists at its path.
 pub(super) fn exists_already(path: &NodePath, kind: Kind) -> Error {
     in_the_way(path, format!("{} already exists", kind.name()))
 }
 
-/// The error for a node that cannot be created below `array`.
+/// Returns the error for a node that cannot be created below `array`.
 pub(super) fn below_an_array(path: &NodePath, array: &NodePath) -> Error {
     in_the_way(path, format!("{array} is an array, and only groups have nodes below them"))
 }
 
-/// The error for an array at `path` where a group was expected.
+/// Returns the error for an array at `path` where a group was expected.
 pub(super) fn not_a_group(path: &NodePath) -> Error {
     Error::WrongKind { path: path.clone(), found: "an array", wanted: "a group" }
 }

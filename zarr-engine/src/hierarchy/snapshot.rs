@@ -1,4 +1,4 @@
-//! Consolidated metadata that were read: a copy of documents, by the path of their node.
+//! Consolidated metadata in memory: copies of documents by the path of their node.
 
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
@@ -7,7 +7,7 @@ use zarr_spec::NodePath;
 
 use super::listing::is_below;
 
-/// A copy of documents, if there is one.
+/// The copies of documents, if the hierarchy has consolidated metadata.
 #[derive(Debug)]
 pub(super) struct Snapshot<D>(RwLock<Option<BTreeMap<NodePath, D>>>);
 
@@ -16,17 +16,18 @@ impl<D: Clone> Snapshot<D> {
         Self(RwLock::new(documents))
     }
 
-    /// Whether there is a copy.
+    /// Returns whether there are copies.
     pub(super) fn is_there(&self) -> bool {
         self.with(|_| ()).is_some()
     }
 
-    /// The documents of a node; the outer `None` if there is no copy, the inner one if it has no such node.
+    /// Returns the documents of a node; the outer `None` if there are no copies, the inner `None` if the node is not
+    /// among them.
     pub(super) fn get(&self, path: &NodePath) -> Option<Option<D>> {
         self.with(|documents| documents.get(path).cloned())
     }
 
-    /// All nodes below `path`, at any depth.
+    /// Returns all nodes below `path`, at any depth; `None` if there are no copies.
     pub(super) fn below(&self, path: &NodePath) -> Option<Vec<(NodePath, D)>> {
         self.with(|documents| {
             let from_here = documents.range(path.clone()..).skip_while(|(node, _)| *node == path);
@@ -35,14 +36,14 @@ impl<D: Clone> Snapshot<D> {
         })
     }
 
-    /// Notes what was written, if there is a copy.
+    /// Updates the copy of a document that was written, if there are copies.
     pub(super) fn put(&self, path: &NodePath, documents: impl FnOnce() -> D) {
         if let Some(all) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner) {
             all.insert(path.clone(), documents());
         }
     }
 
-    /// Notes that a node and all below it are gone.
+    /// Removes a node and all nodes below it.
     pub(super) fn remove(&self, path: &NodePath) {
         if let Some(all) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner) {
             all.retain(|node, _| node != path && !is_below(node, path));
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_knows_what_is_below_a_path_and_not_what_only_begins_like_it() {
+    fn below_excludes_paths_that_only_share_a_prefix_of_text() {
         let all = ["/", "/a", "/a/b", "/a/b/c", "/a-", "/ab", "/b"].map(|text| (path(text), text));
         let snapshot = Snapshot::new(Some(all.into_iter().collect()));
         let names = |path: &NodePath| {

@@ -1,4 +1,4 @@
-//! Starting a hierarchy.
+//! Creating a hierarchy.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::location::readable_location;
 
-/// Starts a hierarchy of `format`, or opens the one that exists if it has the same entry point.
+/// Creates a hierarchy of `format`, or opens the existing one if it has the same format and entry point.
 pub(super) fn create(
     store: Arc<dyn Store>,
     context: &Context,

@@ -1,4 +1,5 @@
-//! v2: `.zarray`, `.zgroup` and `.zattrs` next to one another, and perhaps a `.zmetadata` with copies of them.
+//! Rules of v2: `.zarray`, `.zgroup` and `.zattrs` in the folder of each node, and optionally a `.zmetadata` with
+//! copies of them.
 
 mod consolidated;
 mod creating;
@@ -37,14 +38,14 @@ enum Below {
 }
 
 impl V2 {
-    /// A hierarchy without consolidated metadata.
+    /// Returns the rules of a hierarchy without consolidated metadata.
     pub(super) fn new() -> Self {
         Self { snapshot: Snapshot::new(None) }
     }
 
-    /// Opens a hierarchy. `consolidated` is the `.zmetadata` of the root if it is to be used.
+    /// Opens a hierarchy. `consolidated` is the `.zmetadata` of the root, if it exists and should be used.
     ///
-    /// Consolidated metadata that cannot be read are an error in strict mode only: they are a copy of the documents.
+    /// Unreadable consolidated metadata are an error only in strict mode, because they are a copy of the documents.
     pub(super) fn open(access: &Access, consolidated: Option<&Bytes>) -> Result<Self, Error> {
         let Some(bytes) = consolidated else { return Ok(Self::new()) };
         let key = keyed(consolidated_key(&NodePath::root()))?;
@@ -108,14 +109,14 @@ impl FormatRules for V2 {
         matches!(kind, KeyKind::Array | KeyKind::Group).then_some(node)
     }
 
-    /// v2 requires ASCII; its writers emit any text (V2-HIER-01, V2-STORE-02).
+    /// Checks that names are ASCII, as v2 requires. Other programs also write other names (V2-HIER-01, V2-STORE-02).
     fn check_name(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         let Some(name) = path.names().iter().find(|name| !name.is_ascii()) else { return Ok(()) };
-        let what = format!("the name `{name}` has characters other than ASCII, which v2 wants of names");
+        let what = format!("the name `{name}` has characters other than ASCII, which v2 does not allow");
         if access.context.mode == Mode::Strict {
             return Err(Invalid::new(format!("{what}; strict mode does not write it")).into());
         }
-        access.warn(format!("{what}; it is written all the same, as other programs do"));
+        access.warn(format!("{what}; it is written anyway, as other programs do"));
         Ok(())
     }
 

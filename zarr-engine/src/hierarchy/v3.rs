@@ -1,4 +1,4 @@
-//! Final v3: every node has a `zarr.json`. There are no implicit groups.
+//! Rules of final v3: every node has a `zarr.json`, and there are no implicit groups.
 
 mod copies;
 mod creating;
@@ -31,13 +31,13 @@ use plain_groups::PlainGroups;
 pub(super) struct V3 {
     snapshot: Snapshot<Value>,
     plain_groups: PlainGroups,
-    /// The document of the array that was created last. Without it, creating 100 arrays of one description takes two and
-    /// a half times as many instructions (`create/100-arrays`).
+    /// The document of the array that was created last. Without this cache, creating 100 arrays with the same
+    /// description takes 2.5 times the instructions (`create/100-arrays`).
     arrays: Last<ArrayMetadata, Arc<Encoded>>,
 }
 
 impl V3 {
-    /// Opens a hierarchy. `root` is the document of the root if consolidated metadata in it are to be used.
+    /// Opens a hierarchy. `root` is the document of the root, if its consolidated metadata should be used.
     pub(super) fn open(access: &Access, root: Option<&Value>) -> Self {
         Self {
             snapshot: Snapshot::new(root.and_then(|document| consolidated(access, document))),
@@ -79,7 +79,7 @@ impl FormatRules for V3 {
         node_of(key)
     }
 
-    /// Only a warning: the specification recommends these characters (V3-NAME-06).
+    /// Warns about unusual characters. The specification only recommends against them (V3-NAME-06).
     fn check_name(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         let unusual =
             |name: &&String| !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
@@ -111,7 +111,7 @@ impl FormatRules for V3 {
         self.below(access, path, |path, listed| NodeEntry { path, kind: listed.kind(access) })
     }
 
-    /// Documents of arrays are read once.
+    /// Reads the metadata of the arrays, each document once.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
         let arrays = self.below(access, path, |path, listed| found_array(access, path, listed))?;
         Ok(arrays.into_iter().flatten().collect())
@@ -199,7 +199,7 @@ impl FormatRules for V3 {
 fn consolidated(access: &Access, document: &Value) -> Option<BTreeMap<NodePath, Value>> {
     // Opening the root returns the error.
     let Ok(NodeMetadata::Group(group)) = parse(access, &NodePath::root(), document) else { return None };
-    // There was a warning for each path that is not valid.
+    // Parsing has already warned about invalid paths.
     let nodes = group
         .consolidated?
         .into_iter()

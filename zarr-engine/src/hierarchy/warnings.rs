@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use zarr_spec::{Key, NodePath, printable};
 
-/// Warnings that are collected: a store with a fault in every document must not fill the memory.
+/// Maximum number of collected warnings, because every document of a store may have a fault.
 const CAPACITY: usize = 1000;
 
-/// Something that a hierarchy tolerates, but a strict reader may refuse.
+/// A fault that this crate tolerates but a strict reader may refuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warning {
@@ -16,27 +16,28 @@ pub struct Warning {
     pub node: Option<NodePath>,
     /// The key of the document, if the warning is about one.
     pub document: Option<Key>,
-    /// What was found, and what was done about it.
+    /// A description of the fault and how it was handled.
     pub text: String,
 }
 
 impl Warning {
-    /// A warning about a hierarchy.
+    /// Returns a warning about a hierarchy.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { node: None, document: None, text: text.into() }
     }
 
-    /// A warning about a document.
+    /// Returns a warning about a document.
     pub(crate) fn of_document(key: &Key, text: impl Into<String>) -> Self {
         Self { document: Some(key.clone()), ..Self::new(text) }
     }
 
-    /// A warning about an extension that the document of a node names.
+    /// Returns a warning about an extension that the document of a node names.
     pub(crate) fn of_node(path: &NodePath, document: Option<Key>, text: impl Into<String>) -> Self {
         Self { node: Some(path.clone()), document, text: text.into() }
     }
 
-    /// Returns whether both report the same. Parsing a document and opening its node may find the same fault.
+    /// Returns whether both report the same fault, which may be found by parsing a document and again by opening its
+    /// node.
     fn is_same(&self, other: &Self) -> bool {
         let is_same_place = match (&self.document, &other.document) {
             (Some(one), Some(other)) => one == other,
@@ -57,7 +58,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The warnings of a hierarchy, each once.
+/// The distinct warnings of a hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct WarningLog(Mutex<Vec<Warning>>);
 
@@ -69,7 +70,7 @@ impl WarningLog {
         }
         warnings.push(warning);
         if warnings.len() == CAPACITY {
-            warnings.push(Warning::new("there are more warnings than are kept"));
+            warnings.push(Warning::new("there are more warnings, which are not listed"));
         }
     }
 
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_of_a_document_is_reported_once_for_the_document_and_its_node() {
+    fn a_fault_is_reported_once_for_a_document_and_its_node() {
         let key = Key::new("a/zarr.json").unwrap();
         let path = NodePath::parse("/a", Format::V3).unwrap();
         let log = WarningLog::default();

@@ -1,11 +1,11 @@
-//! Locks of nodes: changes of one node take turns, and so do changes of consolidated metadata.
+//! Locks of nodes. They serialize changes of one node, and changes of consolidated metadata.
 //!
-//! A change of a node locks the node exclusively and all nodes above it shared. So it excludes other changes of the
-//! node, and of everything above and below it, while nodes that are not above one another are changed at the same time.
+//! A change of a node locks the node exclusively and all nodes above it shared. This excludes other changes of the node
+//! and of all nodes above and below it. Other nodes can be changed at the same time.
 //!
-//! A thread takes all locks of a change in one call, in ascending order, and holds no other lock of a node meanwhile:
-//! therefore threads never wait for one another in a circle. The lock of consolidated metadata comes after the locks of
-//! nodes, and locks of chunks come last.
+//! A thread acquires all locks of a change in one call, in ascending order, and holds no other node lock meanwhile, so
+//! there is no deadlock. The lock of consolidated metadata is acquired after the locks of nodes, and the locks of
+//! chunks last.
 
 use super::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -16,16 +16,16 @@ pub(crate) struct NodeLocks {
     consolidated: Vec<Mutex<()>>,
 }
 
-/// How a node is locked.
+/// The mode in which a node is locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
-    /// The node is above the one that changes.
+    /// For a node above the changed node.
     Shared,
-    /// The node changes.
+    /// For the changed node.
     Exclusive,
 }
 
-/// The locks of one change, until this is dropped.
+/// The locks of one change, which are released when this is dropped.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct NodeGuard<'l> {
@@ -39,18 +39,18 @@ enum Held<'l> {
 }
 
 impl NodeLocks {
-    /// Makes `count` locks, which is at least 1. Nodes with the same lock wait for one another.
+    /// Creates `count` locks, which must be at least 1. Nodes with the same lock exclude each other.
     pub(crate) fn new(count: usize) -> Self {
         let nodes = (0..count).map(|_| RwLock::new(())).collect();
         let consolidated = (0..count.div_ceil(16)).map(|_| Mutex::new(())).collect();
         Self { nodes, consolidated }
     }
 
-    /// Takes the locks of the nodes with these hashes.
+    /// Acquires the locks of the nodes with these hashes.
     pub(crate) fn lock(&self, nodes: impl IntoIterator<Item = (u64, Hold)>) -> NodeGuard<'_> {
         let count = self.nodes.len();
         let mut wanted: Vec<_> = nodes.into_iter().map(|(hash, hold)| (number(hash, count), hold)).collect();
-        // Of one lock the exclusive hold comes first, and is the one that is kept.
+        // If a lock occurs several times, the exclusive hold comes first and is kept.
         wanted.sort_unstable_by(|(one, hold), (other, other_hold)| {
             one.cmp(other).then_with(|| other_hold.cmp(hold))
         });
@@ -67,14 +67,14 @@ impl NodeLocks {
         NodeGuard { _held: held.collect() }
     }
 
-    /// Takes the lock of the consolidated metadata in the store with this hash.
+    /// Acquires the lock of the consolidated metadata in the store with this hash.
     pub(crate) fn lock_consolidated(&self, store: u64) -> Option<MutexGuard<'_, ()>> {
         let lock = self.consolidated.get(number(store, self.consolidated.len()))?;
         Some(lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The number of the lock of this hash among `count`.
+/// Returns the index of the lock for this hash among `count` locks.
 fn number(hash: u64, count: usize) -> usize {
     // The remainder is below the number of locks.
     usize::try_from(hash % (count.max(1) as u64)).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Memory that is written once and then shared: decoded chunks that a store keeps.
+//! Memory that is written once and then shared: decoded chunks in the cache of a store.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -9,16 +9,17 @@ use bytes::Bytes;
 use super::HUGE_PAGE;
 use super::{BufferPool, Memory};
 
-/// Below so many bytes, telling the system about pages costs more than it saves, and the allocator keeps them well enough.
+/// Minimum size in bytes for populating pages. Below it, the system call costs more than it saves, and the allocator
+/// reuses memory well enough.
 const POPULATED: usize = 64 << 10;
 
-/// The bytes that were asked for, to be written from the first to the last.
+/// Bytes to be overwritten completely.
 pub(crate) enum Fresh {
     Large(Whole),
     Small(Vec<u8>),
 }
 
-/// As whoever shares bytes wants their owner.
+/// Pooled memory in the form that [`Bytes::from_owner`] requires.
 pub(crate) struct Whole(Memory);
 
 impl AsRef<[u8]> for Whole {
@@ -28,9 +29,9 @@ impl AsRef<[u8]> for Whole {
 }
 
 impl Fresh {
-    /// `size` bytes, which hold anything; `None` if the system has not as many. Many are some of `kept` and go back there,
-    /// and where they are new their pages are there all at once: one by one, those of a chunk take about a quarter of the
-    /// time that zstd takes to decode it.
+    /// Returns `size` bytes with undefined content; `None` if the system does not have the memory. Large memory comes
+    /// from `kept` and returns there. If it is new, all pages are populated in one call: page faults one by one would
+    /// take about a quarter of the time that zstd takes to decode a chunk.
     pub(crate) fn get(size: usize, kept: &Arc<BufferPool>) -> Option<Self> {
         if size >= POPULATED {
             return Some(Self::Large(Whole(kept.get_packed(size).ok()?.0)));
@@ -41,7 +42,7 @@ impl Fresh {
         Some(Self::Small(bytes))
     }
 
-    /// The same bytes, shared.
+    /// Converts to shared bytes.
     pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Self::Large(memory) => Bytes::from_owner(memory),
@@ -70,30 +71,30 @@ impl DerefMut for Fresh {
     }
 }
 
-/// Asks for all whole pages of `bytes` at once, which are going to be written to anyway.
+/// Populates all whole pages of `bytes`, which will be written anyway.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn populate(bytes: &mut [u8]) {
-    /// The smallest pages that there are; where they are larger, the system refuses and nothing is lost.
+    /// The smallest page size. On systems with larger pages, the call fails without harm.
     const PAGE: usize = 4096;
     let before = bytes.as_ptr().addr().wrapping_neg() % PAGE;
     let Some(inside) = bytes.get_mut(before..) else { return };
     let size = inside.len() / PAGE * PAGE;
-    // SAFETY: pages of our own, whose contents it leaves as they are. Older systems do not know it: then pages come one
-    // by one.
+    // SAFETY: these are pages of our own, whose contents the call does not change. Older systems do not support it and
+    // populate pages one by one.
     unsafe { libc::madvise(inside.as_mut_ptr().cast(), size, libc::MADV_POPULATE_WRITE) };
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn populate(_: &mut [u8]) {}
 
-/// Advises the system to use huge pages for `bytes`, which are going to be written to: clearing small ones takes longer
-/// than a copy.
+/// Advises the system to use huge pages for `bytes`, which will be written. Clearing small pages takes longer than a
+/// copy.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn prefer_huge_pages(bytes: &mut [u8]) {
     let before = bytes.as_ptr().addr().wrapping_neg() % HUGE_PAGE;
     let Some(inside) = bytes.get_mut(before..) else { return };
     let size = inside.len() / HUGE_PAGE * HUGE_PAGE;
-    // SAFETY: pages of our own, whose contents it leaves as they are. Advice may be ignored.
+    // SAFETY: these are pages of our own, whose contents the call does not change. Advice may be ignored.
     unsafe { libc::madvise(inside.as_mut_ptr().cast(), size, libc::MADV_HUGEPAGE) };
 }
 
@@ -106,7 +107,7 @@ mod tests {
     use crate::memory::{HUGE_PAGE, Place};
 
     #[test]
-    fn new_memory_is_zero_and_shared_with_what_was_written() {
+    fn new_memory_is_zeroed_and_can_be_shared_after_writing() {
         let large = if cfg!(miri) { 0 } else { HUGE_PAGE };
         let kept = Arc::new(BufferPool::new(0));
         for size in [1, 100, POPULATED - 1, POPULATED, POPULATED + 4097, large + 1, 2 * large, 2 * large + 7]
@@ -126,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_are_for_what_fills_them() {
-        // The first of each, while nobody knows how long pages take.
+    fn uses_huge_pages_only_for_sizes_that_fill_them() {
+        // The first allocation of each size, when the speed of pages is unknown.
         let is_huge = |size| match Fresh::get(size, &Arc::new(BufferPool::new(0))) {
             Some(Fresh::Large(Whole(memory))) => memory.place == Place::Mapped,
             _ => false,
@@ -137,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn there_is_neither_nothing_nor_everything() {
+    fn rejects_zero_and_impossible_sizes() {
         let kept = Arc::new(BufferPool::new(0));
         let sizes = [0, usize::MAX, isize::MAX.unsigned_abs()];
         assert!(sizes.into_iter().all(|size| Fresh::get(size, &kept).is_none()));
     }
 
     #[test]
-    fn what_nobody_shares_any_more_is_handed_out_again() {
+    fn reuses_memory_that_is_no_longer_shared() {
         let sizes = if cfg!(miri) { [POPULATED, POPULATED + 1] } else { [POPULATED + 1, HUGE_PAGE] };
         for size in sizes {
             let kept = Arc::new(BufferPool::new(4 * size));
@@ -155,7 +156,7 @@ mod tests {
             let other = Fresh::get(size, &kept).unwrap();
             assert_ne!(other.as_ptr(), start);
             drop(bytes);
-            // Of much less, much would be left unused.
+            // A much smaller request would leave most of the piece unused.
             assert_ne!(Fresh::get(size - size / 4, &kept).map(|memory| memory.as_ptr()), Some(start));
             let again = Fresh::get(size - 1, &kept).unwrap();
             assert_eq!((again.as_ptr(), again[size - 2]), (start, 3));
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_begin_anywhere_is_never_an_output() {
+    fn unaligned_memory_is_never_used_for_outputs() {
         let kept = Arc::new(BufferPool::new(1 << 20));
         drop(Fresh::get(POPULATED + 1, &kept).unwrap());
         assert!(kept.get(POPULATED + 1).unwrap().1);

@@ -1,24 +1,24 @@
-//! Memory from the allocator: small sizes everywhere, all sizes where nothing is mapped.
+//! Memory from the allocator: small sizes, and all sizes on systems where memory is not mapped.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-/// Bytes of a cache line, or of two halves of one.
+/// The size of a cache line in bytes.
 pub(super) const LINE: usize = 64;
 
-/// `size` zeroed bytes that start at a multiple of `alignment`, a power of two. `None`: not to be had.
+/// Allocates `size` zeroed bytes, aligned to `alignment`, a power of two. Returns `None` if the allocation fails.
 pub(super) fn allocate(size: usize, alignment: usize) -> Option<NonNull<u8>> {
-    // The allocator does not give out nothing: the least is one byte.
+    // The allocator does not support size 0, so at least one byte is allocated.
     let layout = Layout::from_size_align(size.max(1), alignment).ok()?;
-    // SAFETY: the layout has a size.
+    // SAFETY: the size of the layout is not 0.
     NonNull::new(unsafe { alloc_zeroed(layout) })
 }
 
-/// Gives back what `allocate` gave.
+/// Frees memory from `allocate`.
 ///
 /// # Safety
 ///
-/// `start` is from `allocate(size, alignment)`, and not used any more.
+/// `start` is from `allocate(size, alignment)`, and no longer used.
 pub(super) unsafe fn free(start: NonNull<u8>, size: usize, alignment: usize) {
     if let Ok(layout) = Layout::from_size_align(size.max(1), alignment) {
         // SAFETY: the layout that `allocate` used.
@@ -26,7 +26,7 @@ pub(super) unsafe fn free(start: NonNull<u8>, size: usize, alignment: usize) {
     }
 }
 
-/// What stands in for mapped memory.
+/// The replacement for mapped memory.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) mod lines {
     use std::ptr::NonNull;
@@ -39,7 +39,7 @@ pub(super) mod lines {
 
     /// # Safety
     ///
-    /// `start` is from `allocate(size)`, and not used any more.
+    /// `start` is from `allocate(size)`, and no longer used.
     pub(in super::super) unsafe fn free(start: NonNull<u8>, size: usize) {
         // SAFETY: the caller's promise.
         unsafe { super::free(start, size, LINE) };

@@ -1,21 +1,21 @@
-//! Which kind of pages new memory gets that is written as a whole, huge or small ones.
+//! Selection of huge or small pages for new memory that is written completely.
 //!
-//! Where the system has huge pages at hand, they take half as long as small ones or less. Where its memory is in pieces,
-//! it moves other pages to make room for each, which takes twice as long as small ones, and some take ten times that. Only
-//! the clock tells.
+//! If the system has free huge pages, they take at most half as long as small ones. If its memory is fragmented, it
+//! moves other pages to free each huge page, which takes twice as long as small pages, and sometimes ten times as long.
+//! Only a measurement can distinguish these cases.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::{Memory, OutOfMemory};
 
-/// Whether large memory is mapped at all; if not, there is no choice, and perhaps no clock.
+/// Whether large memory is mapped. If not, there is no choice, and possibly no clock.
 const IS_MAPPED: bool = cfg!(all(target_os = "linux", not(miri)));
 
-/// Every so many times, the kind that was slower is tried again.
+/// The slower kind is tried again once in this number of allocations.
 const AGAIN: u64 = 8;
 
-/// How long pages of either kind took of late.
+/// The recent allocation times of both kinds of pages.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     huge: Pace,
@@ -23,16 +23,16 @@ pub(super) struct Pages {
     asked: AtomicU64,
 }
 
-/// Nanoseconds per mebibyte, 0 while nobody knows.
+/// Nanoseconds per mebibyte; 0 if unknown.
 #[derive(Debug, Default)]
 struct Pace(AtomicU64);
 
 impl Pages {
-    /// `size` bytes that are zero, all pages of which are there.
+    /// Returns `size` zeroed bytes with all pages populated.
     ///
     /// # Errors
     ///
-    /// As [`Memory::zeroed`].
+    /// Same as [`Memory::zeroed`].
     pub(super) fn get(&self, size: usize) -> Result<Memory, OutOfMemory> {
         if !IS_MAPPED {
             return Memory::zeroed(size);
@@ -45,7 +45,7 @@ impl Pages {
         Ok(memory)
     }
 
-    /// Whether the next pages are huge: the faster kind, or the other one now and then.
+    /// Returns whether the next pages are huge. This selects the faster kind, and occasionally the other one.
     fn are_huge_next(&self) -> bool {
         let is_again = self.asked.fetch_add(1, Ordering::Relaxed) % AGAIN == AGAIN - 1;
         (self.huge.get() <= self.small.get()) != is_again
@@ -57,7 +57,8 @@ impl Pace {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// A mean in which what is new counts for a quarter. Of two notes at once, one may be lost.
+    /// Updates the mean, with a weight of a quarter for the new value. If two threads update it at the same time, one
+    /// value may be lost.
     fn note(&self, new: u64) {
         let mean = match self.get() {
             0 => new,
@@ -72,9 +73,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_faster_kind_is_taken_and_the_other_one_is_tried_again() {
+    fn selects_the_faster_kind_and_retries_the_other() {
         let pages = Pages::default();
-        // Nothing is known of either.
+        // Both are unknown.
         assert!(pages.are_huge_next());
         pages.huge.note(300);
         assert!(!pages.are_huge_next());
@@ -84,13 +85,13 @@ mod tests {
         assert_eq!(tried.collect::<Vec<_>>(), [AGAIN - 1, 2 * AGAIN - 1]);
         (0..8).for_each(|_| pages.huge.note(50));
         assert!(pages.are_huge_next());
-        // One that takes very long is enough.
+        // A single very slow allocation is enough.
         pages.huge.note(2000);
         assert!(!pages.are_huge_next());
     }
 
     #[test]
-    fn both_kinds_hold_zeros() {
+    fn both_kinds_are_zeroed() {
         let size = if cfg!(miri) { 4096 } else { super::super::HUGE_PAGE };
         let pages = Pages::default();
         for _ in 0..2 * AGAIN {

@@ -1,51 +1,52 @@
-//! Freed memory of outputs that is handed out again: its pages are there, and nobody clears and maps them anew.
+//! A pool of freed output memory. Its pages are already populated, so that the system does not clear and map them
+//! again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pages::Pages;
 use super::{HUGE_PAGE, Memory, OutOfMemory, Place};
 
-/// The allocator keeps less than so many bytes well enough by itself.
+/// Minimum size in bytes of pooled memory. The allocator reuses smaller memory well enough.
 const LEAST: usize = 32 << 10;
 
-/// Pieces that are kept at most.
+/// Maximum number of pooled pieces.
 const PIECES: usize = 256;
 
-/// Pieces of memory that nobody uses, up to a number of bytes.
+/// Unused pieces of memory, up to a total number of bytes.
 #[derive(Debug)]
 pub(crate) struct BufferPool {
     limit: usize,
-    /// The one that was used last comes last.
+    /// The pieces, in the order of their last use.
     pieces: Mutex<Vec<Memory>>,
     pages: Pages,
 }
 
 impl BufferPool {
-    /// Keeps `limit` bytes at most.
+    /// Returns a pool of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, pieces: Mutex::new(Vec::new()), pages: Pages::default() }
     }
 
-    /// `size` bytes, and whether all of them are zero: those that were used before hold whatever they held. They come
-    /// back here when they are dropped.
+    /// Returns `size` bytes, and whether they are zeroed. Reused memory has undefined content. The memory returns to
+    /// the pool when it is dropped.
     ///
     /// # Errors
     ///
-    /// As [`Memory::zeroed`].
+    /// Same as [`Memory::zeroed`].
     pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
-        // At least half of a piece is filled.
+        // A piece is used for at least half.
         let largest = size.saturating_mul(2).saturating_add(1);
         let fits =
             |piece: &Memory| piece.place != Place::Anywhere && (size..=largest).contains(&piece.capacity);
         self.get_or(size, fits, || Memory::zeroed(size))
     }
 
-    /// The same for what is kept for long: hardly larger than it must be, with all pages there, and perhaps in huge
-    /// ones where these hold little else.
+    /// Like [`Self::get`], for memory with a long lifetime: hardly larger than `size`, with all pages populated, and
+    /// possibly in huge pages if the memory fills them.
     ///
     /// # Errors
     ///
-    /// As [`Memory::zeroed`].
+    /// Same as [`Memory::zeroed`].
     pub(super) fn get_packed(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         let little = size / 16;
         let fits = |piece: &Memory| (size..=size.saturating_add(little)).contains(&piece.capacity);
@@ -67,7 +68,7 @@ impl BufferPool {
         let (mut memory, is_zero) = match self.fitting(fits) {
             Some(memory) => (memory, false),
             None => {
-                // What is kept and what is new are no more than the limit together.
+                // Pooled and new memory together do not exceed the limit.
                 self.shrink_to(self.limit - size);
                 (make()?, true)
             }
@@ -77,7 +78,7 @@ impl BufferPool {
         Ok((memory, is_zero))
     }
 
-    /// The smallest piece that fits, and of equals the one that was used last.
+    /// Takes the smallest piece that fits; among equal pieces, the most recently used one.
     fn fitting(&self, fits: impl Fn(&Memory) -> bool) -> Option<Memory> {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
         let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| fits(piece));
@@ -85,13 +86,13 @@ impl BufferPool {
         Some(pieces.remove(at))
     }
 
-    /// Keeps a piece that is not used any more.
+    /// Adds a piece that is no longer used.
     pub(super) fn keep(&self, piece: Memory) {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
         pieces.push(piece);
         let freed = surplus(&mut pieces, self.limit);
         drop(pieces);
-        // The system takes its time, and others need not wait for it.
+        // Freeing takes time, so the lock is released first.
         drop(freed);
     }
 
@@ -103,7 +104,7 @@ impl BufferPool {
     }
 }
 
-/// Takes out the pieces that were not used for longest, until there are no more bytes and pieces than there may be.
+/// Removes and returns the least recently used pieces that exceed the limits.
 fn surplus(pieces: &mut Vec<Memory>, limit: usize) -> Vec<Memory> {
     let mut total: usize = pieces.iter().map(|piece| piece.capacity).sum();
     let mut count = 0;
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_dropped_is_handed_out_again_and_said_to_hold_something() {
+    fn reuses_dropped_memory_and_reports_that_it_is_not_zeroed() {
         let (kept, sizes) = kept(1 << 20);
         let (mut memory, is_zero) = kept.get(100_000).unwrap();
         assert!(is_zero && memory.iter().all(|&byte| byte == 0));
@@ -136,13 +137,13 @@ mod tests {
         let (memory, is_zero) = kept.get(90_000).unwrap();
         assert_eq!((memory.len(), memory.as_ptr(), is_zero), (90_000, start, false));
         drop(memory);
-        // Too large, and less than half of what there is.
+        // One size is too large; the other is less than half of the piece.
         assert!(kept.get(100_001).unwrap().1);
         assert!(kept.get(49_999).unwrap().1);
     }
 
     #[test]
-    fn what_fits_best_is_taken() {
+    fn takes_the_best_fit() {
         let (kept, sizes) = kept(1 << 20);
         let all = [60_000, 100_000, 80_000].map(|size| kept.get(size).unwrap());
         drop(all);
@@ -151,12 +152,12 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_may_be_and_what_was_used_last_stays() {
+    fn evicts_the_least_recently_used_pieces_at_the_limit() {
         let (kept, sizes) = kept(200_000);
         let all = [70_000, 80_000, 90_000].map(|size| kept.get(size).unwrap());
         drop(all);
         assert_eq!(sizes(), [80_000, 90_000]);
-        // Something new makes room for itself.
+        // New memory evicts pooled pieces.
         let new = kept.get(35_000).unwrap();
         assert_eq!(sizes(), [90_000]);
         drop(new);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_small_is_not_kept() {
+    fn does_not_pool_memory_that_is_too_large_or_small() {
         let (kept, sizes) = kept(100_000);
         drop(kept.get(50_000).unwrap());
         drop(kept.get(LEAST - 1).unwrap());
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_outlives_its_owner() {
+    fn memory_outlives_its_pool() {
         let (kept, sizes) = kept(1 << 20);
         let (mut memory, _) = kept.get(70_000).unwrap();
         drop((kept, sizes));

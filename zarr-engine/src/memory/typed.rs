@@ -1,4 +1,4 @@
-//! Memory that is seen as values of a Rust type.
+//! Memory viewed as values of a Rust type.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::fmt;
@@ -11,7 +11,7 @@ use super::fresh::prefer_huge_pages;
 use super::{Memory, OutOfMemory};
 use crate::element::{Element, as_bytes_mut};
 
-/// Memory that holds a whole number of values of one type, and starts where such a value may start.
+/// Memory that holds a whole number of values of one type and is aligned for it.
 pub(crate) struct TypedMemory<T> {
     memory: Memory,
     count: usize,
@@ -19,7 +19,7 @@ pub(crate) struct TypedMemory<T> {
 }
 
 impl<T: Element> TypedMemory<T> {
-    /// Sees `memory` as `count` values; `None` unless that is what it holds.
+    /// Views `memory` as `count` values; returns `None` if its size or alignment does not match.
     pub(crate) fn new(memory: Memory, count: usize) -> Option<Self> {
         let is_whole = count.checked_mul(size_of::<T>()) == Some(memory.len());
         let is_aligned = memory.as_ptr().addr().is_multiple_of(align_of::<T>());
@@ -51,18 +51,18 @@ impl<T> fmt::Debug for TypedMemory<T> {
     }
 }
 
-/// `count` zeros in a `Vec`. Large ones take up no memory before they are written: the threads that write to the pages
-/// first are the ones that the system clears them for.
+/// Returns a `Vec` of `count` zeros. Large memory does not occupy physical pages before it is written, so that the
+/// system clears each page on the thread that writes to it first.
 pub(crate) fn zeroed_vec<T: Element>(count: usize) -> Result<Vec<T>, OutOfMemory> {
     let size = count.saturating_mul(size_of::<T>());
     let layout = Layout::array::<T>(count).map_err(|_| OutOfMemory { size })?;
     let start = match size {
         0 => NonNull::dangling(),
-        // SAFETY: the layout has a size.
+        // SAFETY: the size of the layout is not 0.
         _ => NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(OutOfMemory { size })?.cast(),
     };
-    // SAFETY: of the allocator of every `Vec`, with the layout of `count` values; zeros are a
-    // value of a type that is an element.
+    // SAFETY: the memory is from the allocator of every `Vec`, with the layout of `count` values; zeros are a value of
+    // a type that is an element.
     let mut values = unsafe { Vec::from_raw_parts(start.as_ptr(), count, count) };
     prefer_huge_pages(as_bytes_mut(&mut values));
     Ok(values)
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_seen_as_values_and_changed_as_values() {
+    fn views_and_changes_bytes_as_values() {
         let mut memory = Memory::zeroed(12).unwrap();
         memory.copy_from_slice(&[1u32, 2, 3].map(u32::to_ne_bytes).concat());
         let mut values = TypedMemory::<u32>::new(memory, 3).unwrap();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_another_size_or_alignment_is_refused() {
+    fn rejects_memory_of_another_size_or_alignment() {
         let is_whole = |size, count| TypedMemory::<u16>::new(Memory::zeroed(size).unwrap(), count).is_some();
         assert!(is_whole(0, 0) && is_whole(4, 2));
         assert!(!is_whole(4, 1) && !is_whole(5, 2) && !is_whole(4, usize::MAX));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vec_of_zeros_has_any_count_and_any_element() {
+    fn zeroed_vec_supports_any_count_and_element() {
         for count in [0, 1, 7, if cfg!(miri) { 100 } else { 1_000_000 }] {
             let values = zeroed_vec::<f64>(count).unwrap();
             assert_eq!((values.len(), values.capacity()), (count, count));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vec_that_no_machine_can_hold_is_an_error() {
+    fn zeroed_vec_rejects_impossible_sizes() {
         for count in [usize::MAX, usize::MAX / 8, isize::MAX.unsigned_abs() / 8] {
             assert!(zeroed_vec::<u64>(count).is_err(), "{count}");
         }

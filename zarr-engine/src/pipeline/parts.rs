@@ -1,4 +1,4 @@
-//! Steps whose codec works in parts: elements are gathered and scattered while a part of them is in the cache.
+//! Steps whose codec works in parts, so that elements are gathered and scattered while they are in the CPU cache.
 
 use zarr_spec::codec::{InParts, PartSource, PartTarget};
 use zarr_spec::host::pipeline::{Pipeline, Step, Work};
@@ -6,15 +6,15 @@ use zarr_spec::{CodecError, LimitExceeded, Size};
 
 use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, encoded_limit, run, short, why};
 
-/// Takes a part that begins at so many bytes.
+/// A function that receives the offset in bytes of a part, and the part.
 pub(super) type WritePart<'w> = dyn FnMut(usize, &[u8]) -> Result<(), CodecError> + 'w;
 
-/// As [`decode`], handing all bytes to `write` if the last step does so in parts of whole elements (`None`): each with
-/// where it begins, one after another.
+/// Like [`decode`]. If the last step decodes in parts of whole elements, calls `write` with the offset and bytes of
+/// each part in order, and returns `None`.
 ///
 /// # Errors
 ///
-/// As for [`decode`], and those of `write`.
+/// Same as [`decode`], and the errors of `write`.
 pub(crate) fn decode_parts(
     pipeline: &Pipeline,
     encoded: &[u8],
@@ -25,12 +25,12 @@ pub(crate) fn decode_parts(
     run(pipeline, encoded, stages, Goal::Parts(write), bounds)
 }
 
-/// Whether the last step may decode in parts of whole elements.
+/// Returns whether the last step may decode in parts of whole elements.
 pub(crate) fn decodes_parts(pipeline: &Pipeline) -> bool {
     pipeline.steps.first().is_some_and(|step| in_parts(pipeline, step).is_some())
 }
 
-/// Whether the first step takes the elements of a chunk in parts of whole ones.
+/// Returns whether the first step may encode in parts of whole elements.
 pub(crate) fn encodes_parts(pipeline: &Pipeline) -> bool {
     let in_parts = pipeline.steps.first().and_then(|step| in_parts(pipeline, step));
     in_parts.is_some_and(|(codec, size, element)| {
@@ -38,11 +38,11 @@ pub(crate) fn encodes_parts(pipeline: &Pipeline) -> bool {
     })
 }
 
-/// As [`encode`], of elements that the first step asks for; only where [`encodes_parts`].
+/// Like [`encode`], for elements that the first step requests part by part. Requires [`encodes_parts`].
 ///
 /// # Errors
 ///
-/// What the codecs say, and `elements`.
+/// The errors of the codecs and of `elements`.
 pub(crate) fn encode_parts(
     pipeline: &Pipeline,
     elements: &mut dyn PartSource,
@@ -51,7 +51,8 @@ pub(crate) fn encode_parts(
 ) -> Result<Decoded, StepError> {
     let first =
         pipeline.steps.split_first().and_then(|(step, rest)| Some((step, in_parts(pipeline, step)?, rest)));
-    let (step, (codec, ..), rest) = first.ok_or_else(|| CodecError::encode("no codec takes it in parts"))?;
+    let (step, (codec, ..), rest) =
+        first.ok_or_else(|| CodecError::encode("the first codec does not support parts"))?;
     let next = rest.first();
     let mut output = stages.buffers[0].output(encoded_limit(next, bounds));
     codec
@@ -61,12 +62,12 @@ pub(crate) fn encode_parts(
     encode_from(rest, place, stages, bounds)
 }
 
-/// A step that decodes to the elements of a chunk in parts of whole ones.
+/// A step that decodes the elements of a chunk in parts of whole elements.
 pub(super) struct DecodingParts<'s> {
     codec: &'s dyn InParts,
-    /// Bytes of all elements.
+    /// The size of all elements in bytes.
     size: usize,
-    /// Bytes of a part.
+    /// The size of a part in bytes.
     part: usize,
 }
 
@@ -74,12 +75,12 @@ impl<'s> DecodingParts<'s> {
     pub(super) fn new(pipeline: &Pipeline, step: &'s Step, encoded: &[u8]) -> Option<Self> {
         let (codec, size, element) = in_parts(pipeline, step)?;
         let part = codec.decoded_part_size(encoded)?;
-        // Not more memory than a chunk takes, whatever is said.
+        // A part must not take more memory than the chunk.
         let is_part = part > 0 && part < size && part.is_multiple_of(element);
         is_part.then_some(Self { codec, size, part })
     }
 
-    /// Hands all bytes to `write`.
+    /// Calls `write` with all parts in order.
     pub(super) fn run(&self, encoded: &[u8], write: &mut WritePart<'_>) -> Result<(), CodecError> {
         let mut checked = CheckedParts { write, part: self.part, done: 0, size: self.size };
         self.codec.decode_parts(encoded, &mut checked)?;
@@ -87,7 +88,7 @@ impl<'s> DecodingParts<'s> {
     }
 }
 
-/// Hands on parts that are as large as they should be.
+/// Checks the size of each part and passes it on.
 struct CheckedParts<'w, 'f> {
     write: &'w mut WritePart<'f>,
     part: usize,
@@ -110,8 +111,8 @@ impl PartTarget for CheckedParts<'_, '_> {
     }
 }
 
-/// The codec of a step between the elements of a chunk, as bytes, and others, if it works in parts; the bytes of all
-/// elements, and of one.
+/// Returns the codec of a bytes-to-bytes step whose decoded bytes are the elements of the chunk, if it works in parts;
+/// the size of all elements, and of one, in bytes.
 fn in_parts<'s>(pipeline: &Pipeline, step: &'s Step) -> Option<(&'s dyn InParts, usize, usize)> {
     let Step { work: Work::BytesToBytes(codec), decoded_size: Size::Exact(size), .. } = step else {
         return None;
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_another_size_or_past_the_end_are_not_handed_on() {
+    fn rejects_parts_of_the_wrong_size_or_past_the_end() {
         let mut taken = Vec::new();
         let mut write = |start: usize, part: &[u8]| {
             taken.push((start, part.len()));

@@ -1,4 +1,4 @@
-//! How shards are divided into inner chunks.
+//! The division of shards into inner chunks.
 
 use std::ops::Range;
 
@@ -11,17 +11,17 @@ use crate::grid::Axis;
 /// The size of an index entry in bytes: offset and size of an inner chunk.
 pub(crate) const ENTRY: usize = 2 * size_of::<u64>();
 
-/// The division into inner chunks, per dimension of the shard.
+/// Returns the division into inner chunks, per dimension of the shard.
 pub(crate) fn inner_axes<'a>(shard: &ShardPipeline) -> impl Iterator<Item = Axis<'a>> {
     let lengths = shard.inner.array.shape.iter().zip(&shard.array.shape);
     lengths.map(|(&length, &whole)| Axis::even(length, whole))
 }
 
-/// The part of a value with this offset and size.
+/// Returns the part of a value with this offset and size.
 ///
 /// # Errors
 ///
-/// If the value is shorter: the index was checked against the value that it is from, but not against this one.
+/// If the value is too short. The index was only checked against the value that it came from.
 pub(crate) fn part(value: &[u8], range: (u64, u64)) -> Result<&[u8], CodecError> {
     let (offset, size) = range;
     let start = usize::try_from(offset).ok();
@@ -43,7 +43,7 @@ pub(crate) fn inner_index(shard: &ShardPipeline, position: usize) -> Vec<u64> {
     index
 }
 
-/// The number of inner chunks.
+/// Returns the number of inner chunks.
 pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
     let count = shard.grid_shape.iter().try_fold(1usize, |product, &length| {
         usize::try_from(length).ok().and_then(|length| product.checked_mul(length))
@@ -53,7 +53,7 @@ pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
         .ok_or_else(|| CodecError::corrupt("too many inner chunks"))
 }
 
-/// Whether all elements, in the pipeline's layout and byte order, are the fill value.
+/// Returns whether all `elements`, in the pipeline's layout and byte order, equal the fill value.
 pub(crate) fn is_fill(pipeline: &Pipeline, elements: &[u8]) -> bool {
     let fill_value = &pipeline.array.fill_value;
     if pipeline.layout.swap == Swap::None || fill_value.is_zero() {

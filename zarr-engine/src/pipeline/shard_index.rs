@@ -18,12 +18,12 @@ pub(crate) struct ShardIndex {
 }
 
 impl ShardIndex {
-    /// The index of a shard without inner chunks.
+    /// Returns the index of a shard without inner chunks.
     pub(crate) fn empty(shard: &ShardPipeline) -> Result<Self, CodecError> {
         Ok(Self { entries: vec![(MISSING, MISSING); inner_count(shard)?] })
     }
 
-    /// The part of the value of a shard that is the index.
+    /// Returns the byte range of the index in the value of a shard.
     pub(crate) fn range_in_value(shard: &ShardPipeline) -> ByteRange {
         match shard.index_at_start {
             true => ByteRange::Range { offset: 0, size: shard.index_size },
@@ -55,7 +55,7 @@ impl ShardIndex {
     ) -> Result<Self, CodecError> {
         if encoded.len() as u64 != shard.index_size {
             return Err(CodecError::corrupt(format!(
-                "a shard of {value_size} bytes has no room for an index of {}",
+                "a shard of {value_size} bytes is too small for an index of {}",
                 shard.index_size
             )));
         }
@@ -86,29 +86,29 @@ impl ShardIndex {
         }
     }
 
-    /// Offset and size of an inner chunk, by its position in C order; `None` if it is missing.
+    /// Returns the offset and size in bytes of an inner chunk, given its position in C order; `None` if it is missing.
     pub(crate) fn range(&self, number: usize) -> Option<(u64, u64)> {
         self.entries.get(number).copied().filter(|&(offset, _)| offset != MISSING)
     }
 
-    /// Sets offset and size of an inner chunk.
+    /// Sets the offset and size of an inner chunk.
     pub(crate) fn set(&mut self, number: usize, range: Option<(u64, u64)>) {
         if let Some(entry) = self.entries.get_mut(number) {
             *entry = range.unwrap_or((MISSING, MISSING));
         }
     }
 
-    /// Whether no inner chunk is stored.
+    /// Returns whether no inner chunk is stored.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.iter().all(|&(offset, _)| offset == MISSING)
     }
 
-    /// The memory that the index takes, in bytes.
+    /// Returns the memory that the index takes, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.entries.len() * ENTRY
     }
 
-    /// The encoded index.
+    /// Encodes the index.
     pub(crate) fn encode(&self, shard: &ShardPipeline, stages: &mut Stages) -> Result<Vec<u8>, CodecError> {
         let native: Vec<u8> = self
             .entries
@@ -124,14 +124,14 @@ impl ShardIndex {
     }
 }
 
-/// Reads offset and size.
+/// Reads the offset and size from an entry in native byte order.
 fn read_entry(entry: &[u8]) -> (u64, u64) {
     let (offset, size) = entry.split_at(ENTRY / 2);
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
     (number(offset), number(size))
 }
 
-/// Whether an inner chunk is missing, empty, or inside the payload.
+/// Returns whether an inner chunk is missing, empty, or inside the payload.
 fn is_inside(entry: (u64, u64), payload: &Range<u64>) -> bool {
     let (offset, size) = entry;
     match (offset == MISSING, size == MISSING) {
@@ -144,7 +144,7 @@ fn is_inside(entry: (u64, u64), payload: &Range<u64>) -> bool {
     }
 }
 
-/// Reorders the entries from the layout of the index pipeline to C order, or the other way.
+/// Reorders the entries from the layout of the index pipeline to C order, or in the opposite direction.
 fn reordered(
     pipeline: &Pipeline,
     source: &[u8],

@@ -6,7 +6,7 @@ use zarr_spec::{CodecError, LimitExceeded, Output};
 use super::shard_index::ShardIndex;
 use super::{Stages, why};
 
-/// Assembles a shard: the inner chunks in the order of the calls, and the index at its place.
+/// A shard under construction: the inner chunks in the order of the calls, and the index at its start or end.
 #[derive(Debug)]
 pub(crate) struct ShardWriter {
     index: ShardIndex,
@@ -59,7 +59,7 @@ impl ShardWriter {
     }
 }
 
-/// Converts the result of writing to `output`. Distinguishes a lack of memory from the size limit.
+/// Converts the result of writing to `output`, and distinguishes a lack of memory from the size limit.
 fn checked(result: Result<(), LimitExceeded>, output: &Output<'_>) -> Result<(), CodecError> {
     result.map_err(|error| why(output, error.into()))
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_that_the_system_does_not_have_is_told_from_a_limit() {
+    fn distinguishes_a_lack_of_memory_from_a_size_limit() {
         const TOO_MUCH: usize = usize::MAX / 2;
         let mut output = Output::at_most(usize::MAX);
         let spare = output.spare(TOO_MUCH).map(drop);

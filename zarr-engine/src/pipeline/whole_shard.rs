@@ -132,7 +132,7 @@ impl WholeShard<'_> {
         Ok(())
     }
 
-    /// The elements of an inner chunk in its pipeline's layout.
+    /// Returns the elements of an inner chunk in its pipeline's layout.
     fn decoded<'s>(&self, encoded: &'s [u8], stages: &'s mut Stages) -> Result<&'s [u8], CodecError> {
         let decoded = decode(&self.shard.inner, encoded, stages, None, self.bounds);
         let decoded = decoded.map_err(|error| error.within("inner chunk, ", CodecError::corrupt))?;
@@ -159,7 +159,7 @@ impl WholeShard<'_> {
         Ok((!is_fill(&shard.inner, start)).then_some(bytes))
     }
 
-    /// As [`Self::gather_fixed`], for elements of variable size.
+    /// Like [`Self::gather_fixed`], for elements of variable size.
     fn gather_variable(
         &self,
         elements: Variable<'_>,
@@ -187,7 +187,7 @@ fn place(index: &[usize], layout: &Layout) -> usize {
     index.iter().zip(&layout.strides).map(|(i, stride)| i * stride).sum()
 }
 
-/// How an inner chunk lies in a shard that is an array in C order; the same for all inner chunks.
+/// The layout of an inner chunk in a shard in C order. It is the same for all inner chunks.
 #[derive(Debug)]
 struct InnerGeometry {
     /// The size of an element in bytes; 1 if it is variable.
@@ -195,7 +195,7 @@ struct InnerGeometry {
     decode: Vec<Dimension>,
     encode: Vec<Dimension>,
     fill: Vec<FillDimension>,
-    /// Elements of the shard from one to the next, per dimension.
+    /// The strides of the shard in elements, per dimension.
     shard_strides: Vec<usize>,
 }
 
@@ -219,7 +219,7 @@ impl InnerGeometry {
         Ok(geometry)
     }
 
-    /// The number of the first element of an inner chunk in the shard.
+    /// Returns the position in the shard of the first element of an inner chunk.
     fn offset(&self, shard: &ShardPipeline, cell: &[usize]) -> usize {
         let lengths = shard.inner.array.shape.iter();
         let starts = cell
@@ -229,7 +229,7 @@ impl InnerGeometry {
         starts.zip(&self.shard_strides).map(|(start, stride)| start * stride).sum()
     }
 
-    /// The number of an element of an inner chunk in the shard, counted from the first element of the inner chunk.
+    /// Returns the position in the shard of an element, relative to the first element of its inner chunk.
     fn place_in_shard(&self, index: &[usize]) -> usize {
         index.iter().zip(&self.shard_strides).map(|(i, stride)| i * stride).sum()
     }

@@ -1,4 +1,4 @@
-//! One dimension of a plan: how it is divided into cells, and which runs of elements are in each of them.
+//! One dimension of a plan: its division into cells, and the runs of elements in each cell.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,40 @@ use zarr_spec::grid::GridError;
 use super::lookup::{Bounds, ChunkLookup};
 use crate::grid::{Axis, Cell, Even};
 
-/// Elements along one dimension that are evenly spaced in the array and neighbours in memory.
+/// Elements along one dimension that are evenly spaced in the array and contiguous in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The first element: of the array, or within a cell.
+    /// The first element, relative to the array or to a cell.
     pub(crate) start: u64,
-    /// How many there are.
+    /// The number of elements.
     pub(crate) count: usize,
-    /// Elements from one to the next; 0 and negative ones come from lists.
+    /// The distance between neighbours in elements. Lists may result in 0 or negative steps.
     pub(crate) step: i64,
-    /// Where the first one goes, counted along the same dimension of memory.
+    /// The output position of the first element, along the same dimension.
     pub(crate) out: usize,
 }
 
 impl Run {
-    /// One element, or the whole of a dimension that has one.
+    /// A run of one element at position 0.
     pub(super) const ONE: Self = Self { start: 0, count: 1, step: 1, out: 0 };
 
     pub(super) fn element(&self, number: usize) -> u64 {
         self.start.wrapping_add_signed(self.step.wrapping_mul(number as i64))
     }
 
-    /// Whether it leaves out no cell between its first and its last one, where no cell has less elements than `shortest`.
+    /// Returns whether the run touches every cell between its first and last element, if each cell has at least
+    /// `shortest` elements.
     fn is_dense(&self, shortest: u64) -> bool {
         self.count > 0 && self.step > 0 && self.step.unsigned_abs() <= shortest
     }
 
-    /// The part of the run from element number `from` to before `to`, relative to `origin`.
+    /// Returns the elements with numbers from `from` up to, but not including, `to`, relative to `origin`.
     fn part(&self, from: usize, to: usize, origin: u64) -> Self {
         let start = self.element(from).wrapping_sub(origin);
         Self { start, count: to - from, step: self.step, out: self.out + from }
     }
 
-    /// The part of a run that goes forward that lies in a cell.
+    /// Returns the part of the run in a cell. The step must be positive.
     fn part_in(&self, cell: &Cell) -> Self {
         let step = self.step.unsigned_abs();
         let before = |element: u64| element.saturating_sub(self.start).div_ceil(step).min(self.count as u64);
@@ -68,13 +69,13 @@ impl Runs<'_> {
     }
 }
 
-/// The cells along one dimension. No two of them share an element, and what a grid said of each is never asked again:
-/// that threads write to one output at a time rests on it.
+/// The cells along one dimension. They are disjoint. The grid is asked for each cell only once: the safety of
+/// concurrent writes to one output depends on this.
 #[derive(Debug)]
 pub(super) enum DimensionPlan {
-    /// One run over neighbouring cells of one length.
+    /// One run over consecutive cells of equal length.
     Even { even: Even, run: Run, first: u64, cells: usize },
-    /// One run over neighbouring cells of several lengths.
+    /// One run over consecutive cells of different lengths.
     Uneven { bounds: Bounds, run: Run },
     /// Any cells, in ascending order.
     Listed(Vec<(Cell, Vec<Run>)>),
@@ -125,7 +126,7 @@ impl DimensionPlan {
         }
     }
 
-    /// The cell number `number` of this plan, and what is wanted of it.
+    /// Returns cell number `number` of this plan and its selected elements.
     pub(super) fn piece(&self, number: usize) -> Result<(u64, Runs<'_>), GridError> {
         match self {
             Self::Even { run, .. } | Self::Uneven { run, .. } => {
@@ -139,7 +140,7 @@ impl DimensionPlan {
         }
     }
 
-    /// The cell number `number` of this plan.
+    /// Returns cell number `number` of this plan.
     pub(super) fn cell(&self, number: usize) -> Result<Cell, GridError> {
         match self {
             Self::Even { even, first, .. } => {

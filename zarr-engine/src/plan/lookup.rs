@@ -1,5 +1,5 @@
-//! What a grid said of its chunks along one dimension. Each chunk is asked for once, and what was said is never in doubt
-//! again: chunks ascend, and do not overlap.
+//! Answers of a grid about its chunks along one dimension. The grid is asked for each chunk only once, and the answers
+//! are checked: chunks ascend and do not overlap.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use zarr_spec::grid::GridError;
 
 use crate::grid::{Axis, Cell, Extent, UnevenAxis};
 
-/// Neighbouring chunks of several lengths. The memory is a number for each of them, and each has an element that is
-/// wanted.
+/// Consecutive chunks of different lengths. The memory is one number per chunk, and each chunk contains a selected
+/// element.
 #[derive(Debug)]
 pub(super) struct Bounds {
     /// The number of the first chunk.
     first: u64,
-    /// Elements of the first chunk that lie before the array.
+    /// The number of elements of the first chunk that lie before the array.
     before: u64,
-    /// Where each chunk begins, and where the last one ends.
+    /// The start of each chunk, and the end of the last one.
     bounds: Vec<u64>,
 }
 
 impl Bounds {
-    /// The chunks that hold the elements from `from` to `to`, both included.
+    /// Returns the chunks that contain the elements from `from` to `to`, inclusive.
     ///
     /// # Errors
     ///
-    /// If the grid does not have the elements; if a chunk does not begin where the one before it ends.
+    /// If the grid does not have the elements, or a chunk does not start where the previous one ends.
     pub(super) fn of(axis: UnevenAxis<'_>, from: u64, to: u64) -> Result<Self, GridError> {
         let mut cell = axis.cell_with(from)?;
         let Cell { number: first, extent: Extent { start, end, before } } = cell;
@@ -36,12 +36,12 @@ impl Bounds {
         Ok(Self { first, before, bounds })
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         self.bounds.len() - 1
     }
 
-    /// One of the chunks.
+    /// Returns one of the chunks.
     pub(super) fn cell(&self, number: usize) -> Cell {
         let before = if number == 0 { self.before } else { 0 };
         let extent = Extent { start: self.bounds[number], end: self.bounds[number + 1], before };
@@ -49,11 +49,11 @@ impl Bounds {
     }
 }
 
-/// Chunks that single elements are in.
+/// A cache of the chunks that contain single elements.
 #[derive(Debug)]
 pub(super) struct ChunkLookup<'a> {
     axis: Axis<'a>,
-    /// By their first elements, those of several lengths.
+    /// The known chunks of an uneven axis, by their first element.
     cells: BTreeMap<u64, Cell>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> ChunkLookup<'a> {
         Self { axis, cells: BTreeMap::new() }
     }
 
-    /// The cell that has `element`.
+    /// Returns the cell that contains `element`.
     ///
     /// # Errors
     ///
@@ -89,11 +89,11 @@ impl<'a> ChunkLookup<'a> {
         Ok(cell)
     }
 
-    /// The cell that has `element`, which was asked for before.
+    /// Returns the cell that contains `element`, which was looked up before.
     ///
     /// # Errors
     ///
-    /// If it was not.
+    /// If it was not looked up before.
     pub(super) fn known_cell_with(&self, element: u64) -> Result<Cell, GridError> {
         match self.axis {
             Axis::Even(even) => even.cell_with(element),

@@ -13,9 +13,9 @@ use crate::per_dimension::PerDimension;
 #[derive(Debug, Clone)]
 pub(super) struct Points<'p> {
     elements: &'p Elements<'p>,
-    /// The numbers of the elements in that list.
+    /// The positions of the points in that list.
     numbers: &'p [usize],
-    /// Where the chunk begins, in the coordinates of the list; before 0 if it begins before the array.
+    /// The start of the chunk in the coordinates of the list. It wraps around if the chunk starts before the array.
     origin: PerDimension<u64>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Points<'p> {
 #[derive(Debug)]
 struct Elements<'a> {
     rank: usize,
-    /// The coordinates of one element after those of another.
+    /// The coordinates of each element in turn.
     coordinates: Cow<'a, [u64]>,
     /// The position of each element in the output; `None` if it is the number of the element.
     outputs: Option<Vec<usize>>,
@@ -40,18 +40,18 @@ impl Elements<'_> {
 }
 
 impl Points<'_> {
-    /// The coordinate of an element in its chunk.
+    /// Returns the coordinate of an element in its chunk.
     fn coordinate(&self, number: usize, dimension: usize) -> u64 {
         self.elements.coordinate(number, dimension).wrapping_sub(self.origin[dimension])
     }
 
-    /// Whether all elements were taken.
+    /// Returns whether all elements were taken.
     pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// Takes elements from the front that are neighbours along the last dimension, in the chunk and in the output. Returns
-    /// false if there are none left. Of the runs of `taken`, only the starts and the last run change.
+    /// Takes elements from the front that are contiguous along the last dimension, in the chunk and in the output.
+    /// Returns false if there are none left. In `taken`, only the starts and the last run change.
     pub(super) fn take_run(&mut self, taken: &mut StridedBox) -> bool {
         let Some((&first, mut rest)) = self.numbers.split_first() else { return false };
         let rank = self.elements.rank;
@@ -71,7 +71,7 @@ impl Points<'_> {
         true
     }
 
-    /// Whether `next` is `by` elements after `first`.
+    /// Returns whether `next` is `by` elements after `first`.
     fn follows(&self, first: usize, next: usize, by: usize) -> bool {
         let rank = self.elements.rank;
         self.elements.output(next) == self.elements.output(first) + by
@@ -89,19 +89,20 @@ pub(super) struct PointsPlan<'a> {
     elements: Elements<'a>,
     /// The elements, sorted by chunk, and within a chunk by their numbers.
     numbers: Vec<usize>,
-    /// Where the elements of each chunk begin in `numbers`.
+    /// The start of the elements of each chunk in `numbers`.
     starts: Vec<usize>,
 }
 
 impl<'a> PointsPlan<'a> {
-    /// The chunks of all elements in a list of coordinates, which has one coordinate per axis for each element.
+    /// Plans the elements in a list of coordinates, with one coordinate per axis for each element.
     pub(super) fn of_list(axes: Vec<Axis<'a>>, coordinates: &'a [u64]) -> Result<Self, GridError> {
         let rank = axes.len();
         let elements = Elements { rank, coordinates: Cow::Borrowed(coordinates), outputs: None };
         Self::sorted(axes, elements, coordinates.len() / rank.max(1))
     }
 
-    /// The inner chunks of elements of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
+    /// Plans the inner chunks that contain elements of a shard. Dimension `i` of the inner chunks is dimension
+    /// `order[i]` of the shard.
     pub(super) fn of_points(
         axes: Vec<Axis<'a>>,
         points: &Points<'_>,
@@ -118,7 +119,7 @@ impl<'a> PointsPlan<'a> {
         Self::sorted(axes, elements, count)
     }
 
-    /// Takes a few words of memory for each element and dimension, as the coordinates themselves do.
+    /// Sorts the elements by chunk. This takes a few words of memory per element and dimension, as the coordinates do.
     fn sorted(axes: Vec<Axis<'a>>, elements: Elements<'a>, count: usize) -> Result<Self, GridError> {
         let rank = elements.rank;
         let mut axes: Vec<_> = axes.into_iter().map(ChunkLookup::new).collect();
@@ -130,19 +131,19 @@ impl<'a> PointsPlan<'a> {
         }
         let cell = |number: usize| &cells[number * rank..(number + 1) * rank];
         let mut numbers: Vec<usize> = (0..count).collect();
-        // Stable: if an element is written twice, the last value wins.
+        // The sort is stable: if an element is written twice, the last value wins.
         numbers.sort_by(|&a, &b| cell(a).cmp(cell(b)));
         let begins = |at: &usize| *at == 0 || cell(numbers[*at - 1]) != cell(numbers[*at]);
         let starts = (0..count).filter(begins).collect();
         Ok(Self { axes, elements, numbers, starts })
     }
 
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     pub(super) fn rank(&self) -> usize {
         self.axes.len()
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
@@ -160,7 +161,7 @@ impl<'a> PointsPlan<'a> {
         Ok(Points { elements: &self.elements, numbers: &self.numbers[start..end], origin })
     }
 
-    /// A chunk along one dimension.
+    /// Returns the extent of a chunk along one dimension.
     pub(super) fn cell(&self, number: usize, dimension: usize) -> Result<Cell, GridError> {
         let element = self.elements.coordinate(self.numbers[self.starts[number]], dimension);
         self.axes[dimension].known_cell_with(element)

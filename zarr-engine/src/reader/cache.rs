@@ -43,8 +43,8 @@ pub(super) struct CachedValue<'r> {
 }
 
 impl StoredArray {
-    /// The decoded chunks in the cache of the store, if it has one. The only element of an array without dimensions is not
-    /// cached, because it may have several keys.
+    /// Returns the decoded chunks in the cache of the store, if it has one. The only chunk of a zero-dimensional array
+    /// is not cached, because it may have several keys.
     pub(super) fn cached_chunks(&self) -> Option<CachedChunks<'_>> {
         let chunks = self.resolved.store.chunk_cache().filter(|_| !self.metadata.shape.is_empty())?;
         let decoding = self.decoding();
@@ -78,7 +78,7 @@ impl StoredArray {
         }
     }
 
-    /// The number of changes of the value of a chunk, if the store counts them.
+    /// Returns the number of changes of the value of a chunk, if the store counts them.
     pub(super) fn changes(&self, chunk: &[u64]) -> Result<Option<ChangeCount>, Error> {
         let Some(cache) = self.resolved.store.chunk_cache() else { return Ok(None) };
         Ok(Some(cache.change_count(&self.key(chunk)?)))
@@ -98,7 +98,7 @@ impl<'r> CachedValue<'r> {
         Some(found)
     }
 
-    /// Whether the cache would accept a chunk of `size` bytes.
+    /// Returns whether the cache would accept a chunk of `size` bytes.
     pub(super) fn takes(&self, number: u64, size: usize) -> bool {
         let CachedChunks { chunks, begun, is_full, .. } = self.all;
         let is_taken =
@@ -109,7 +109,7 @@ impl<'r> CachedValue<'r> {
         is_taken
     }
 
-    /// Memory to decode a chunk of `size` bytes to, if the cache would accept it.
+    /// Returns memory for decoding a chunk of `size` bytes, if the cache would accept it.
     pub(super) fn memory(&self, number: u64, size: usize) -> Option<Fresh> {
         if self.takes(number, size) { Fresh::get(size, self.all.memory) } else { None }
     }
@@ -122,17 +122,18 @@ impl<'r> CachedValue<'r> {
         }
     }
 
-    /// Whether the value has not changed since the index was fetched.
+    /// Returns whether the value has not changed since the index was fetched.
     pub(super) fn has_now(&self, index: &CachedIndex) -> bool {
         index.is_after(self.changes)
     }
 
-    /// Whether everything that was found is of one state of the value, the same as what was fetched meanwhile.
+    /// Returns whether all cached chunks that were found belong to the same state of the value as the chunks that were
+    /// fetched meanwhile.
     pub(super) fn is_of_one_state(&self) -> bool {
         !self.was_used.load(Ordering::Relaxed) || self.all.chunks.change_count(&self.key) == self.changes
     }
 
-    /// A hash that distinguishes the chunk from others.
+    /// Returns a hash that distinguishes the chunk from others.
     fn hash(&self, number: u64) -> u64 {
         let place = ptr::from_ref(self.all.chunks).cast::<u8>().addr();
         hash(&(place, &self.key, number, &**self.all.decoding))

@@ -32,15 +32,15 @@ pub(super) struct Encoded<'e, 'r> {
     reason = "it is made and used once per chunk, and allocating costs more"
 )]
 enum Way<'e, 'r> {
-    /// To memory of the cache, and from there to the output.
+    /// Decodes to memory of the cache, and copies to the output.
     IntoCache(Fresh),
-    /// Straight to the output.
+    /// Decodes directly to the output.
     IntoOutput(&'r mut [u8]),
-    /// Only the range of bytes that contains all requested elements.
+    /// Decodes only the range of bytes that contains all requested elements.
     Range(Range<usize>),
-    /// Part by part, each to the output while it is in the processor's cache.
+    /// Decodes part by part, and copies each part to the output while it is in the CPU cache.
     Parts(&'e ChunkRequest<'e, 'r>, Slabs),
-    /// To scratch memory, and from there to the output.
+    /// Decodes to scratch memory, and copies to the output.
     IntoScratch,
 }
 
@@ -159,7 +159,7 @@ impl<'e, 'r> Encoded<'e, 'r> {
     }
 }
 
-/// Copies the bytes of a decoded chunk from `start` on to the output.
+/// Copies the part of a decoded chunk that starts at `start` to the output.
 fn place_part(
     pipeline: &Pipeline,
     request: &ChunkRequest<'_, '_>,
@@ -175,7 +175,7 @@ fn place_part(
     }
 }
 
-/// The size of a decoded chunk in bytes, if it does not depend on the elements.
+/// Returns the size of a decoded chunk in bytes, if it does not depend on the elements.
 pub(super) fn decoded_size(pipeline: &Pipeline) -> Option<usize> {
     match pipeline.array.size() {
         Size::Exact(size) => usize::try_from(size).ok(),
@@ -183,7 +183,8 @@ pub(super) fn decoded_size(pipeline: &Pipeline) -> Option<usize> {
     }
 }
 
-/// The size of an encoded chunk in bytes, if it is fixed. Other programs may exceed the upper bounds of our encoders.
+/// Returns the size of an encoded chunk in bytes, if it is fixed. Other programs may exceed the upper bounds of our
+/// encoders.
 pub(crate) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
     match pipeline.encoded_size {
         Size::Exact(size) => Some(size),
@@ -191,7 +192,7 @@ pub(crate) fn exact_size(pipeline: &Pipeline) -> Option<u64> {
     }
 }
 
-/// The bytes of a decoded chunk from the first to the last requested element, if these are not all.
+/// Returns the bytes of a decoded chunk from the first to the last requested element, if these are not all.
 fn needed_range(pipeline: &Pipeline, requests: &[ChunkRequest<'_, '_>]) -> Option<Range<usize>> {
     let size = decoded_size(pipeline)?;
     let mut part = size..0;
@@ -206,7 +207,7 @@ fn needed_range(pipeline: &Pipeline, requests: &[ChunkRequest<'_, '_>]) -> Optio
     (part.start < part.end && part.end <= size && part.len() < size).then_some(part)
 }
 
-/// The bytes from the first to the last element of a strided box, whose runs are not empty.
+/// Returns the bytes from the first to the last element of a strided box, whose runs are not empty.
 fn bytes_of(pipeline: &Pipeline, strided_box: &StridedBox) -> Option<Range<usize>> {
     let element = pipeline.array.data_type.elements().size()?;
     let mut first = 0usize;

@@ -1,4 +1,4 @@
-//! Fetches many jobs by one call to a far store. Threads decode what has arrived while the rest is on its way.
+//! Fetches many jobs in one call to a remote store. Threads decode responses while others are in flight.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,10 +21,10 @@ use crate::needs;
 use crate::pipeline::Stages;
 use crate::stored::{StoredArray, is_too_large};
 
-/// The limit of bytes of one call that are in flight, or fetched and not decoded yet.
+/// Maximum number of bytes of one call that are in flight, or fetched but not decoded yet.
 const IN_FLIGHT: u64 = 32 << 20;
 
-/// The limit of chunks and inner chunks of one batch, because jobs take memory.
+/// Maximum number of chunks and inner chunks of one batch, because jobs take memory.
 const BATCH: usize = 1 << 16;
 
 /// The jobs of some chunks.
@@ -33,11 +33,11 @@ pub(super) struct Batch<'r> {
     pub(super) jobs: Vec<Job<'r>>,
     /// The values of shards.
     shards: Vec<Arc<ShardValue<'r>>>,
-    /// Chunks to read one by one: larger than the memory budget allows in a batch, or larger than expected.
+    /// Chunks to read one by one, because they exceed the memory budget of a batch or their expected size.
     pub(super) alone: Vec<(usize, OutputState)>,
 }
 
-/// A request to the store, and the memory that decoding the response takes.
+/// A request to the store, and the memory for decoding the response.
 struct JobRequest {
     request: Request,
     scratch: u64,
@@ -47,7 +47,7 @@ struct JobRequest {
 type Response = Result<Option<GetResult>, StoreError>;
 
 impl<'r> Read<'r> {
-    /// The next chunks to read together.
+    /// Returns the next chunks to read together.
     pub(super) fn next_batch(&self, start: usize) -> Result<Range<usize>, Error> {
         let mut end = start;
         let mut size = 0usize;
@@ -137,7 +137,7 @@ impl<'r> Read<'r> {
         Ok(outcomes)
     }
 
-    /// The cache entries of the chunks that are not shards, as they are before anything is fetched.
+    /// Returns the cache entries of the chunks that are not shards, in their state before anything is fetched.
     fn cached_values(
         &self,
         jobs: &[Job<'r>],
@@ -153,7 +153,7 @@ impl<'r> Read<'r> {
         requested.iter().map(value).collect()
     }
 
-    /// The request for the bytes of a job.
+    /// Returns the request for the bytes of a job.
     fn request(&self, job: &Job<'r>) -> Result<JobRequest, Error> {
         let array = self.array;
         match job {
@@ -248,7 +248,7 @@ impl<'r> Read<'r> {
         array.with_stages(&pipeline, &got, |stages| array.decode(&encoded, stages)).map(|()| Outcome::Done)
     }
 
-    /// Reads the chunks of a batch that changed meanwhile, or that must be read one by one.
+    /// Reads the chunks of a batch that have changed meanwhile or that must be read one by one.
     pub(super) fn read_again(&self, batch: Batch<'r>) -> Result<(), Error> {
         let Batch { shards, alone, .. } = batch;
         let changed = shards.into_iter().filter(|value| !value.is_of_one_state());
@@ -266,7 +266,7 @@ impl<'r> Read<'r> {
 }
 
 impl StoredArray {
-    /// The memory in bytes that decoding a chunk takes besides its encoded value, if it fits into the budget.
+    /// Returns the memory in bytes for decoding a chunk, without its encoded value, if it fits into the budget.
     fn scratch_size(&self, chunk: &[u64], pipeline: &Pipeline, encoded: u64) -> Result<u64, Error> {
         let scratch = needs::decoding(pipeline, false, self.first_unknown(pipeline, encoded));
         self.check_need(chunk, scratch.saturating_add(encoded))?;
@@ -282,10 +282,10 @@ impl StoredArray {
         })
     }
 
-    /// Sends all requests by one call, and passes each response to `finish` with the number of its request.
+    /// Sends all requests in one call, and passes each response with the number of its request to `finish`.
     ///
-    /// The call holds memory of the budget: for bytes in flight, and `scratch` bytes for each thread that decodes. It takes
-    /// what is free, and waits if that is not enough for one request.
+    /// The call acquires memory of the budget for bytes in flight, and `scratch` bytes for each thread that decodes. It
+    /// uses the free memory, and waits only if that is not enough for one request.
     fn fetch_many(
         &self,
         requests: Vec<Request>,
@@ -299,7 +299,7 @@ impl StoredArray {
         let count = requests.len();
         let share = Share::new(self, &requests, scratch);
         let Share { in_flight, decoding, largest, .. } = share;
-        // Two responses to one request would let two threads write to one place.
+        // Two responses to one request would let two threads write to the same elements.
         let answered: Vec<_> = (0..count).map(|_| AtomicBool::new(false)).collect();
         let take = |(number, response): CompletedRequest| match answered.get(number) {
             Some(was_answered) if !was_answered.swap(true, Ordering::Relaxed) => {
@@ -323,12 +323,12 @@ impl StoredArray {
         }
     }
 
-    /// The error for a store that violates its contract.
+    /// Returns the error for a store that violates its contract.
     fn wrong_response(&self, what: String) -> Error {
         Error::Store(StoreError::io("reading", self.place.chunks.to_string(), what))
     }
 
-    /// Adds the chunk to an error that is about its value.
+    /// Adds the chunk to an error of its value.
     fn checked_response(&self, chunk: &[u64], response: Response) -> Result<Option<GetResult>, Error> {
         response.map_err(|error| match error {
             StoreError::TooLarge { source, .. } => self.chunk_error(chunk, CodecError::from(source)),
@@ -341,9 +341,9 @@ impl StoredArray {
 struct Share<'b> {
     _permit: Permit<'b>,
     _holding: Holding,
-    /// The limit of bytes in flight.
+    /// The maximum number of bytes in flight.
     in_flight: usize,
-    /// The limit of responses that are being decoded, or wait for it.
+    /// The maximum number of responses that are being decoded or waiting for it.
     decoding: usize,
     /// The largest expected response in bytes.
     largest: u64,
@@ -372,7 +372,7 @@ impl<'b> Share<'b> {
     }
 }
 
-/// The bytes of a response, which the store does not write to an output.
+/// Returns the bytes of a response. The store does not write them to an output.
 fn shared_bytes(got: &GetResult) -> &[u8] {
     match &got.contents {
         Contents::Shared(bytes) => bytes,
@@ -380,12 +380,12 @@ fn shared_bytes(got: &GetResult) -> &[u8] {
     }
 }
 
-/// The number of bytes by which a response is larger than expected.
+/// Returns the number of bytes by which a response is larger than expected.
 fn beyond(largest: u64, got: &GetResult) -> u64 {
     (shared_bytes(got).len() as u64).saturating_sub(largest)
 }
 
-/// The expected size of the response to a request in bytes.
+/// Returns the expected size of the response to a request in bytes.
 fn expected_size(request: &Request) -> u64 {
     match request.options.range {
         ByteRange::Range { size, .. } | ByteRange::Last(size) => size,

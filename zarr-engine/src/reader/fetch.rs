@@ -1,4 +1,4 @@
-//! Fetches one job at a time, from the thread that decodes it.
+//! Fetches one job at a time, on the thread that decodes it.
 
 use std::mem;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::pipeline::ShardIndex;
 use crate::pipeline::Stages;
 use crate::stored::{Allowance, CachedIndex, Needing, StoredArray};
 
-/// Chunks that need at most this much memory are not checked for decoding straight to the output.
+/// Maximum size in bytes of chunks that are not checked for direct decoding to the output.
 const SMALL: u64 = 256 << 10;
 
 impl<'r> Read<'r> {
@@ -92,7 +92,7 @@ impl<'r> Read<'r> {
             _ => array.need_of_decoding(pipeline, requests, allowance),
         };
         let mut state = state;
-        // Memory comes before the claim of a chunk: a thread that holds a claim does not wait for memory.
+        // Memory is acquired before the claim of a chunk: a thread that holds a claim does not wait for memory.
         let read = array.with_memory(needing, need, |scratch, allowance| {
             let claimed = cache.map(|cache| array.find_or_claim(cache, WHOLE));
             if let Some(Claimed::Cached(decoded)) = &claimed {
@@ -108,7 +108,8 @@ impl<'r> Read<'r> {
             array.decode(&Encoded { chunk: index, pipeline, bytes, requests, cache }, &mut scratch.stages)
         });
         match read {
-            // The store was not asked for the size of the value, because the codecs fix it. A missing chunk needs none.
+            // The size of the value was not requested from the store, because the codecs fix it. A missing chunk needs
+            // no memory.
             Err(Error::OverBudget { .. }) if array.stored_size(index)?.is_none() => {
                 array.fill(index, requests, state)
             }
@@ -116,9 +117,11 @@ impl<'r> Read<'r> {
         }
     }
 
-    /// Whether uncompressed elements are copied from byte ranges of the value, without a buffer for the whole chunk.
+    /// Returns whether uncompressed elements are copied from byte ranges of the value, without a buffer for the whole
+    /// chunk.
     fn reads_raw(&self, pipeline: &Pipeline, cache: Option<&CachedValue<'_>>) -> bool {
-        // With a far store, each byte range is a round trip: they are used only if the budget is too small for the chunk.
+        // In a remote store, each byte range is a round trip, so byte ranges are used only if the budget is too small
+        // for the chunk.
         let fits = exact_size(pipeline).is_none_or(|size| size <= self.array.budget().size());
         let is_raw = pipeline.steps.is_empty() && !(self.array.is_far() && fits);
         let is_cached_whole =
@@ -162,7 +165,7 @@ impl StoredArray {
         Ok(index)
     }
 
-    /// Calls `work` with the encoded index of a shard, if there is one.
+    /// Calls `work` with the encoded index of a shard, if the shard exists.
     fn with_index_bytes<R>(
         &self,
         chunk: &[u64],
@@ -180,7 +183,7 @@ impl StoredArray {
         })
     }
 
-    /// The memory in bytes that decoding a chunk takes, including its encoded value.
+    /// Returns the memory in bytes for decoding a chunk, including its encoded value.
     pub(super) fn need_of_decoding(
         &self,
         pipeline: &Pipeline,

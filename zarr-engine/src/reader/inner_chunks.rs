@@ -21,7 +21,7 @@ pub(super) struct ShardRequests<'r>(Vec<ShardRequest<'r>>);
 
 struct ShardRequest<'r> {
     region: &'r OutputRegion<'r>,
-    /// In the order of the dimensions of the shard.
+    /// The strides of the output, in the order of the dimensions of the shard.
     strides: Vec<usize>,
     plan: Plan<'r>,
 }
@@ -29,7 +29,7 @@ struct ShardRequest<'r> {
 /// An inner chunk that one request needs.
 #[derive(Clone, Copy)]
 pub(super) struct InnerChunk {
-    /// Offset and size in the shard.
+    /// The offset and size in the shard, in bytes.
     pub(super) range: Option<(u64, u64)>,
     pub(super) position: usize,
     request: usize,
@@ -47,17 +47,17 @@ impl<'r> ShardRequests<'r> {
         Ok(Self(requests.iter().map(request).collect::<Result<_, Error>>()?))
     }
 
-    /// The number of requests.
+    /// Returns the number of requests.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The size of all outputs in bytes.
+    /// Returns the size of all outputs in bytes.
     pub(super) fn output_size(&self) -> usize {
         self.0.iter().map(|request| request.region.size).fold(0, usize::saturating_add)
     }
 
-    /// All needed inner chunks, without their ranges.
+    /// Returns all needed inner chunks, without their ranges.
     pub(super) fn inner_chunks(&self, shard: &ShardPipeline) -> Result<Vec<InnerChunk>, Error> {
         let shape = &shard.inner.array.shape;
         let mut inner = Vec::with_capacity(self.0.iter().map(|request| request.plan.len()).sum());
@@ -116,7 +116,7 @@ pub(super) fn split_parts(
     (whole, parts)
 }
 
-/// Offset and size of the bytes that contain all inner chunks of a group.
+/// Returns the offset and size of the bytes that contain all inner chunks of a group.
 pub(super) fn range_of(group: &[InnerChunk]) -> (u64, u64) {
     let start = group.first().and_then(|chunk| chunk.range).map_or(0, |(offset, _)| offset);
     let ends = group.iter().filter_map(|chunk| chunk.range).map(|(offset, size)| offset + size);

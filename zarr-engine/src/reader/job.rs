@@ -1,4 +1,4 @@
-//! Jobs: the unit of fetching and decoding.
+//! Jobs: the units of fetching and decoding.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::error::Error;
 use crate::pipeline::ShardIndex;
 use crate::stored::CachedIndex;
 
-/// Small shards, decoded and with their indexes, are fetched by one request if all of their inner chunks are needed. The
-/// first inner chunks of larger shards are decoded while others are being fetched.
+/// Maximum size in bytes of small shards, decoded and with their indexes. They are fetched in one request if all of
+/// their inner chunks are needed. The first inner chunks of larger shards are decoded while others are being fetched.
 pub(super) const ONE_REQUEST: u64 = 2 << 20;
 
-/// Bytes to fetch from the value of a chunk, what they are, and where their elements go.
+/// Bytes to fetch from the value of a chunk, how to decode them, and where their elements go.
 pub(super) enum Job<'r> {
     /// The value of a chunk that is not a shard: the number of the chunk in the read.
     Chunk(usize),
@@ -28,7 +28,7 @@ pub(super) enum Job<'r> {
     Index(Arc<ShardRead<'r>>),
     /// The whole value of a small shard.
     Shard { shard: Arc<ShardRead<'r>>, expected_size: usize },
-    /// Neighbouring inner chunks, which one byte range contains.
+    /// Neighbouring inner chunks, contained in one byte range.
     InnerChunks { shard: Arc<OpenShard<'r>>, group: Range<usize> },
 }
 
@@ -60,7 +60,7 @@ pub(super) struct ShardValue<'r> {
     pub(super) chunk: Vec<u64>,
     pub(super) cache: Option<CachedValue<'r>>,
     pub(super) state: OutputState,
-    /// Whether everything that was fetched is of the value that the index describes.
+    /// Whether everything that was fetched belongs to the value that the index describes.
     is_current: AtomicBool,
 }
 
@@ -77,9 +77,9 @@ pub(super) struct ShardRead<'r> {
     pub(super) start: u64,
     /// The number of its first inner chunk among all inner chunks of the value that are not shards.
     pub(super) first: u64,
-    /// The changes of the value before its index is fetched, if the store counts them.
+    /// The change count of the value before its index is fetched, if the store counts changes.
     pub(super) changes: Option<ChangeCount>,
-    /// The shard of which this one is an inner chunk.
+    /// The enclosing shard, if this one is an inner chunk.
     pub(super) outer: Option<Outer<'r>>,
 }
 
@@ -95,15 +95,15 @@ pub(super) struct Outer<'r> {
 pub(super) struct OpenShard<'r> {
     pub(super) read: Arc<ShardRead<'r>>,
     pub(super) index: Arc<CachedIndex>,
-    /// Whether the index is of an earlier read. It may be out of date: it is only used if it says that something is
-    /// stored, whose version is then compared.
+    /// Whether the index is from an earlier read, so that it may be out of date. It is used only if it lists stored
+    /// inner chunks, whose version is then compared.
     pub(super) is_cached: bool,
     /// The inner chunks to fetch, sorted by their ranges.
     pub(super) stored: Vec<InnerChunk>,
 }
 
 impl Job<'_> {
-    /// The number of the chunk in the read.
+    /// Returns the number of the chunk in the read.
     pub(super) fn chunk(&self) -> usize {
         match self {
             Self::Chunk(number) => *number,
@@ -112,7 +112,7 @@ impl Job<'_> {
         }
     }
 
-    /// The size of the decoded elements in bytes; an upper bound where it depends on the elements.
+    /// Returns the size of the decoded elements in bytes; an upper bound if it depends on the elements.
     pub(super) fn decoded_size(&self) -> usize {
         match self {
             Self::Chunk(_) => usize::MAX,
@@ -121,7 +121,7 @@ impl Job<'_> {
         }
     }
 
-    /// Offset and size of the bytes of inner chunks, in the value.
+    /// Returns the offset and size of the bytes of inner chunks in the value.
     pub(super) fn range(shard: &OpenShard<'_>, group: &Range<usize>) -> (u64, u64) {
         let (offset, size) = range_of(&shard.stored[group.clone()]);
         (shard.read.start + offset, size)
@@ -143,7 +143,7 @@ impl<'r> ShardValue<'r> {
         self.is_current.store(false, Ordering::Relaxed);
     }
 
-    /// Whether everything that was read is of one state of the value.
+    /// Returns whether everything that was read belongs to one state of the value.
     pub(super) fn is_of_one_state(&self) -> bool {
         self.is_current.load(Ordering::Relaxed)
             && self.cache.as_ref().is_none_or(CachedValue::is_of_one_state)
@@ -151,13 +151,13 @@ impl<'r> ShardValue<'r> {
 }
 
 impl ShardRead<'_> {
-    /// An upper bound of the size of decoded inner chunks in bytes.
+    /// Returns an upper bound of the size of decoded inner chunks in bytes.
     pub(super) fn decoded_size(&self, count: usize) -> usize {
         let chunk_size = self.shard.inner.array.size().limit().and_then(|size| usize::try_from(size).ok());
         count.saturating_mul(chunk_size.unwrap_or(usize::MAX))
     }
 
-    /// The expected size of the value, for a small shard that has at most `gap` bytes that are not needed.
+    /// Returns the expected size of the value, for a small shard that has at most `gap` bytes that are not needed.
     pub(super) fn expected_size(&self, gap: u64) -> Option<usize> {
         let Self { shard, requests, inner, .. } = self;
         let size = shard.array.size().limit()?.checked_add(shard.index_size)?;
@@ -168,7 +168,7 @@ impl ShardRead<'_> {
         usize::try_from(size).ok().filter(|_| is_small)
     }
 
-    /// Where the index is in the value.
+    /// Returns the byte range of the index in the value.
     pub(super) fn index_range(&self) -> ByteRange {
         let range = ShardIndex::range_in_value(&self.shard);
         let Some(outer) = &self.outer else { return range };
@@ -176,14 +176,14 @@ impl ShardRead<'_> {
         ByteRange::Range { offset: self.start + range.start, size: range.end - range.start }
     }
 
-    /// Whether the shard is an inner chunk of another shard.
+    /// Returns whether the shard is an inner chunk of another shard.
     pub(super) fn is_inner(&self) -> bool {
         self.outer.is_some()
     }
 }
 
 impl<'r> OpenShard<'r> {
-    /// The requests of the only inner chunk of a group; without any for several inner chunks.
+    /// Returns the requests of the only inner chunk of a group; an empty list for several inner chunks.
     pub(super) fn with_requests<R>(
         &self,
         group: &Range<usize>,

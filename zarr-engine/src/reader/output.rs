@@ -19,16 +19,15 @@ use crate::plan::{Piece, StridedBox};
 use crate::selection::ElementSelection;
 use crate::variable::{Assembly, Variable, each_run};
 
-/// Outputs of at least this many bytes are written past the caches of the processor.
+/// Minimum size in bytes of outputs that are written with non-temporal stores.
 const STREAMED: usize = 32 << 20;
 
 /// The elements of an array that one request selects, and their output.
 pub(crate) struct OutputRegion<'a> {
     pub(super) wanted: &'a ElementSelection,
-    /// Per dimension of the array, from an element to its neighbour: bytes of the output, or a number of elements if their
-    /// size is variable.
+    /// The strides of the output per dimension of the array: in bytes, or in elements if their size is variable.
     pub(super) strides: Vec<usize>,
-    /// The size of the output in bytes; the largest number if the size of elements is variable.
+    /// The size of the output in bytes; the maximum `usize` if the size of elements is variable.
     pub(super) size: usize,
     destination: Destination<'a>,
     /// Whether the output is known to be zero.
@@ -41,16 +40,16 @@ enum Destination<'a> {
     Elements(&'a Mutex<Assembly>),
 }
 
-/// What the output of a chunk holds before it is filled.
+/// The content of the output of a chunk before it is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputState {
-    /// What it held when the read began: zeros, if the region is known to be zero.
+    /// The same as when the read began: zeros, if the region is known to be zero.
     Fresh,
     /// Possibly elements of an earlier state of the chunk.
     Written,
 }
 
-/// The elements of a region that are in one chunk. Dimensions are in the order of the chunk's.
+/// The elements of a region that are in one chunk. The dimensions are in the order of the chunk.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkRequest<'w, 'r> {
     pub(super) piece: &'w Piece<'w>,
@@ -60,7 +59,7 @@ pub(super) struct ChunkRequest<'w, 'r> {
 }
 
 impl<'a> OutputRegion<'a> {
-    /// Elements of a fixed size.
+    /// Returns a region of elements of a fixed size.
     pub(crate) fn fixed(
         wanted: &'a ElementSelection,
         rank: usize,
@@ -76,7 +75,7 @@ impl<'a> OutputRegion<'a> {
         Ok(Self { wanted, strides, size, destination, is_zero, is_streamed })
     }
 
-    /// Elements of variable size; the assembly holds fill values.
+    /// Returns a region of elements of variable size. The assembly holds fill values.
     pub(crate) fn variable(
         wanted: &'a ElementSelection,
         rank: usize,
@@ -89,8 +88,8 @@ impl<'a> OutputRegion<'a> {
 }
 
 impl<'r> ChunkRequest<'_, 'r> {
-    /// The bytes of the output that a whole chunk fills in one run, if elements need no reordering or swapping. No other
-    /// thread writes to them while the slice exists.
+    /// Returns the bytes of the output that a whole chunk fills in one run, if elements need no reordering or swapping.
+    /// No other thread writes to them while the slice exists.
     pub(super) fn slice(&self, pipeline: &Pipeline) -> Result<Option<&'r mut [u8]>, Error> {
         let (Destination::Bytes(destination), Some(range)) =
             (&self.region.destination, self.only_run(pipeline))
@@ -102,13 +101,13 @@ impl<'r> ChunkRequest<'_, 'r> {
         unsafe { destination.slice_mut(range) }.map(Some).map_err(outside)
     }
 
-    /// Whether [`Self::slice`] returns bytes.
+    /// Returns whether [`Self::slice`] returns bytes.
     pub(super) fn is_one_run(&self, pipeline: &Pipeline) -> bool {
         matches!(self.region.destination, Destination::Bytes(_)) && self.only_run(pipeline).is_some()
     }
 
-    /// Copies the elements of one strided box to the output. `elements` are the bytes of the chunk from `skipped` on;
-    /// elements have a fixed size.
+    /// Copies the elements of one strided box to the output. `elements` are the bytes of the chunk starting at
+    /// `skipped`; elements have a fixed size.
     pub(super) fn copy(
         &self,
         pipeline: &Pipeline,
@@ -133,7 +132,7 @@ impl<'r> ChunkRequest<'_, 'r> {
             .map_err(outside)
     }
 
-    /// Copies elements of variable size to the output, under its lock.
+    /// Copies elements of variable size to the output, which is locked meanwhile.
     pub(super) fn put(&self, pipeline: &Pipeline, elements: Variable<'_>) -> Result<(), Error> {
         let Destination::Elements(assembly) = self.region.destination else {
             return Err(outside(OutOfBounds));
@@ -209,7 +208,7 @@ impl<'r> ChunkRequest<'_, 'r> {
     }
 }
 
-/// The error for a grid or a data type that contradicts itself.
+/// Returns the error for a grid or data type that contradicts itself.
 fn outside(error: OutOfBounds) -> Error {
     Error::Elements(error.to_string())
 }

@@ -1,5 +1,5 @@
-//! Reads uncompressed chunks: straight to the output if they are one run there, otherwise slab by slab, so that each slab
-//! stays in the cache of the processor.
+//! Reads uncompressed chunks: directly to the output if they are contiguous there, otherwise in slabs that stay in the
+//! CPU cache.
 
 use zarr_spec::host::pipeline::Pipeline;
 use zarr_spec::store::{Contents, GetResult};
@@ -25,7 +25,7 @@ struct RawChunk<'r, 'a> {
     expected: u64,
 }
 
-/// The rows of the dimension that varies slowest in the stored chunk.
+/// The rows along the dimension that varies slowest in the stored chunk.
 struct Rows {
     dimension: usize,
     run: Run,
@@ -36,17 +36,17 @@ struct Rows {
 }
 
 impl Rows {
-    /// The number of rows of a slab.
+    /// Returns the number of rows of a slab.
     fn per_slab(&self) -> usize {
         (SLAB / self.size.max(1)).max(1)
     }
 
-    /// The size of a slab in bytes.
+    /// Returns the size of a slab in bytes.
     fn slab_size(&self) -> usize {
         self.size.saturating_mul(self.per_slab())
     }
 
-    /// Whether the rows are all `expected` bytes of the chunk.
+    /// Returns whether the rows together are all `expected` bytes of the chunk.
     fn are_all(&self, expected: u64) -> bool {
         self.step == 1 && (self.run.count as u64).checked_mul(self.size as u64) == Some(expected)
     }
@@ -102,7 +102,7 @@ impl RawChunk<'_, '_> {
         }
     }
 
-    /// The rows to read slab by slab; `None` if they are in reverse order, or there is only one.
+    /// Returns the rows to read slab by slab; `None` if they are in reverse order, or there is only one.
     fn rows(&self) -> Option<Rows> {
         let shape = &self.pipeline.array.shape;
         let strides = &self.pipeline.layout.strides;
@@ -136,7 +136,7 @@ impl RawChunk<'_, '_> {
                 return Err(self.wrong(got.size));
             }
             if done > 0 && version != got.version {
-                // The chunk was replaced meanwhile: its parts must not come from two states of it.
+                // The chunk was replaced meanwhile, and its parts must not come from two states of it.
                 return self.read_whole(buffer, OutputState::Written);
             }
             self.copy_slab(rows, bytes, Run { start: first, count, out: rows.run.out + done, ..rows.run })?;
@@ -168,7 +168,7 @@ impl RawChunk<'_, '_> {
     fn wrong(&self, size: u64) -> Error {
         let shape = &self.pipeline.array.shape;
         let expected = self.expected;
-        let what = format!("it has {size} bytes, and a chunk of shape {shape:?} has {expected}");
+        let what = format!("it has {size} bytes, but a chunk of shape {shape:?} has {expected}");
         self.array.chunk_error(self.chunk, StepError::chunk(what))
     }
 }

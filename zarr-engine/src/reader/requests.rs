@@ -16,11 +16,11 @@ pub(super) struct RequestedChunks<'r> {
     plans: &'r [Plan<'r>],
     /// One region for each plan.
     regions: &'r [OutputRegion<'r>],
-    /// With several plans: all pieces, sorted by chunk.
+    /// All pieces, sorted by chunk, if there are several plans.
     pieces: Vec<PlannedPiece>,
-    /// With several plans: the pieces of each chunk.
+    /// The pieces of each chunk, if there are several plans.
     ranges: Vec<Range<usize>>,
-    /// The index of the only chunk, if the plan does not count chunks of the array.
+    /// The index of the only chunk, if the cells of the plan are not chunks of the array.
     only: Option<&'r [u64]>,
 }
 
@@ -31,7 +31,7 @@ struct PlannedPiece {
     piece: usize,
 }
 
-/// A chunk and the requests for its elements; there is at least one.
+/// A chunk with at least one request for its elements.
 pub(super) struct RequestedChunk<'w, 'r> {
     /// The number of the chunk in the read.
     pub(super) number: usize,
@@ -42,11 +42,11 @@ pub(super) struct RequestedChunk<'w, 'r> {
 }
 
 impl<'r> RequestedChunks<'r> {
-    /// The chunks of plans, of which each has its region.
+    /// Returns the chunks of `plans`; each plan has one region.
     ///
     /// # Errors
     ///
-    /// As [`Plan::piece`].
+    /// Same as [`Plan::piece`].
     pub(super) fn new(plans: &'r [Plan<'r>], regions: &'r [OutputRegion<'r>]) -> Result<Self, Error> {
         let pieces = if plans.len() == 1 { Vec::new() } else { sorted_pieces(plans)? };
         let mut end = 0;
@@ -59,13 +59,13 @@ impl<'r> RequestedChunks<'r> {
         Ok(Self { plans, regions, pieces, ranges, only: None })
     }
 
-    /// The chunk at `index`, given a plan whose only cell is that chunk.
+    /// Returns the chunk at `index`, given a plan whose only cell is that chunk.
     pub(super) fn one(plans: &'r [Plan<'r>; 1], region: &'r OutputRegion<'r>, index: &'r [u64]) -> Self {
         let regions = std::slice::from_ref(region);
         Self { plans, regions, pieces: Vec::new(), ranges: Vec::new(), only: Some(index) }
     }
 
-    /// The number of chunks.
+    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         match self.plans {
             [plan] => plan.len(),
@@ -77,7 +77,7 @@ impl<'r> RequestedChunks<'r> {
     ///
     /// # Errors
     ///
-    /// As [`Plan::piece`], and the errors of `work`.
+    /// Same as [`Plan::piece`], and the errors of `work`.
     pub(super) fn with_chunk<R>(
         &self,
         number: usize,
@@ -102,7 +102,7 @@ impl<'r> RequestedChunks<'r> {
         work(RequestedChunk { number, index: first.cell(), requests: &requests, first })
     }
 
-    /// The pipeline of the first chunk, if there is one.
+    /// Returns the pipeline of the first chunk, if there is one.
     pub(super) fn first_pipeline(&self, array: &StoredArray) -> Result<Option<Arc<Pipeline>>, Error> {
         if self.len() == 0 {
             return Ok(None);
@@ -112,13 +112,13 @@ impl<'r> RequestedChunks<'r> {
 }
 
 impl<'w> RequestedChunk<'w, '_> {
-    /// One of the pieces.
+    /// Returns one of the pieces.
     pub(super) fn piece(&self) -> &'w Piece<'w> {
         self.first
     }
 }
 
-/// The pieces of several plans, sorted by chunk.
+/// Returns the pieces of several plans, sorted by chunk.
 fn sorted_pieces(plans: &[Plan<'_>]) -> Result<Vec<PlannedPiece>, Error> {
     let mut pieces = Vec::new();
     for (number, plan) in plans.iter().enumerate() {

@@ -52,7 +52,8 @@ impl<'r> Read<'r> {
         }
         if let Some(index) = self.array.cached_index(&value.chunk) {
             let is_current = value.cache.as_ref().is_some_and(|cache| cache.has_now(&index));
-            // If a cached index says that nothing is stored, no fetched bytes show whether it is out of date.
+            // If a cached index lists nothing as stored, there are no fetched bytes that would show that it is out of
+            // date.
             if is_current || read.inner.iter().any(|chunk| index.index.range(chunk.position).is_some()) {
                 return Ok((value, self.open(Arc::new(read), index, !is_current)?));
             }
@@ -67,7 +68,7 @@ impl<'r> Read<'r> {
         Ok((value, vec![job]))
     }
 
-    /// The jobs that a job yields.
+    /// Returns the jobs that a job yields.
     pub(super) fn next(&self, job: &Job<'r>, outcome: Outcome) -> Result<Vec<Job<'r>>, Error> {
         let (Job::Index(shard) | Job::Shard { shard, .. }) = job else {
             if let (Job::InnerChunks { shard, .. }, Outcome::Stale) = (job, outcome) {
@@ -79,7 +80,7 @@ impl<'r> Read<'r> {
             Outcome::Done => Ok(Vec::new()),
             Outcome::TooLarge => Ok(vec![Job::Index(Arc::clone(shard))]),
             Outcome::Index(Some(index)) => self.open(Arc::clone(shard), index, false),
-            // The cached inner chunks are of a shard that was erased meanwhile.
+            // The cached inner chunks belong to a shard that was erased meanwhile.
             Outcome::Index(None) if shard.nothing_cached => {
                 self.fill_chunk(shard.value.number, shard.value.state).map(|()| Vec::new())
             }
@@ -122,7 +123,7 @@ impl<'r> Read<'r> {
         Ok(jobs)
     }
 
-    /// As [`Self::start_shard`], for an inner chunk that is a shard and of which only parts are needed.
+    /// Like [`Self::start_shard`], for an inner chunk that is a shard and only partially needed.
     fn start_inner_shard(
         &self,
         outer: &Arc<OpenShard<'r>>,
@@ -242,8 +243,8 @@ impl<'r> Read<'r> {
         Ok(())
     }
 
-    /// Fills missing inner chunks, and returns the others sorted by their ranges; `None` if only a cached index, which may
-    /// be out of date, says that they are missing.
+    /// Fills missing inner chunks, and returns the others sorted by their ranges. Returns `None` if they are missing
+    /// only according to a cached index, which may be out of date.
     fn fill_missing(
         &self,
         shard: &ShardRead<'r>,
@@ -254,7 +255,7 @@ impl<'r> Read<'r> {
         for chunk in &mut inner {
             chunk.range = index.index.range(chunk.position);
         }
-        // Missing inner chunks come last.
+        // Missing inner chunks are sorted to the end.
         inner.sort_by_key(|chunk| (chunk.range.is_none(), chunk.range, chunk.position));
         let stored = inner.partition_point(|chunk| chunk.range.is_some());
         // Fetched bytes show whether the index is current. Cached inner chunks of inner shards are not fetched.
@@ -302,7 +303,7 @@ impl<'r> Read<'r> {
         found: &[(&[InnerChunk], Bytes)],
     ) -> Result<(), Error> {
         let decoded = found.iter().map(|(_, decoded)| decoded.len()).fold(0, usize::saturating_add);
-        // No more is copied than the outputs take.
+        // The copies do not exceed the size of the outputs.
         let outputs = requests.output_size();
         self.array.for_each(found.len(), decoded.min(outputs), |number| {
             let (same, decoded) = &found[number];

@@ -54,7 +54,7 @@ impl<const N: usize> From<&[Range<u64>; N]> for Selection {
     }
 }
 
-/// The elements of an array of one dimension.
+/// Selects elements of a one-dimensional array.
 impl From<Range<u64>> for Selection {
     fn from(range: Range<u64>) -> Self {
         Self::Orthogonal(vec![range.into()])

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use super::{DimensionSelection, Selection, fmt_list};
 use crate::error::Error;
 
-/// A selection in NumPy notation: `0:10, :, ::2, 5`, `[3, 1, 2]` for a list, `...` for all dimensions in between.
+/// A selection in NumPy notation, such as `0:10, :, ::2, 5`, with `[3, 1, 2]` for a list and `...` for all dimensions
+/// in between.
 ///
 /// Negative numbers count from the end, ranges are clipped to the array, an integer drops its dimension, and dimensions
 /// at the end may be left out. Steps must be positive.
@@ -71,7 +72,7 @@ impl SelectionExpression {
     }
 }
 
-/// All elements of dimensions of these lengths.
+/// Returns selections of all elements along dimensions of these lengths.
 fn whole(lengths: &[u64]) -> impl Iterator<Item = DimensionSelection> + '_ {
     lengths.iter().map(|&length| (0..length).into())
 }
@@ -115,12 +116,12 @@ fn clip(number: i128, length: u64) -> u64 {
     u64::try_from(from_start(number, length).clamp(0, length.into())).unwrap_or(length)
 }
 
-/// Counts a negative number from the end of `length` elements.
+/// Converts a negative number, which counts from the end of `length` elements.
 fn from_start(number: i128, length: u64) -> i128 {
     if number < 0 { number.saturating_add(length.into()) } else { number }
 }
 
-/// Parses NumPy notation. The result fits arrays of any shape, which [`Selection::resolve`] checks.
+/// Parses NumPy notation. The result is not checked against the shape of an array: see [`Selection::resolve`].
 impl FromStr for Selection {
     type Err = Error;
 
@@ -140,7 +141,8 @@ impl FromStr for Selection {
     }
 }
 
-/// The text inside of brackets around a whole selection. `[0:2, 3]` and `[...]` have them; `[0, 3]` is a list.
+/// Removes brackets around a whole selection, such as `[0:2, 3]` and `[...]`. Returns `None` without such brackets, and
+/// for a list such as `[0, 3]`.
 fn without_brackets(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     let mut depth = 0i32;
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn selections_are_read_as_numpy_writes_them() {
+    fn parses_numpy_notation() {
         assert_eq!(parse("").unwrap(), [range(0, 10, 1), range(0, 20, 1), range(0, 30, 1)]);
         assert_eq!(parse("0:5,:,::2").unwrap(), [range(0, 5, 1), range(0, 20, 1), range(0, 30, 2)]);
         let indices = [range(7, 10, 1), DimensionSelection::Index(19), DimensionSelection::Index(5)];
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_a_selection_is_refused_with_the_reason() {
+    fn rejects_invalid_selections_with_the_reason() {
         assert_eq!(
             parse("10").unwrap_err(),
             "selection `[10]`: dimension 0: index 10 is outside of 10 elements"

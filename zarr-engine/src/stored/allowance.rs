@@ -10,10 +10,11 @@ use crate::needs;
 use crate::pipeline::Bounds;
 use crate::scratch::Scratch;
 
-/// The store is not asked for the size of values that have at most this many bytes.
+/// Maximum expected size in bytes of values whose actual size is not requested from the store.
 const NOT_ASKED: u64 = 1 << 20;
 
-/// The first limit of a buffer of unknown size. If it is exceeded, the chunk is decoded again with a larger limit.
+/// The first limit of a buffer of unknown size, in bytes. If it is exceeded, the chunk is decoded again with a larger
+/// limit.
 const UNKNOWN: u64 = 16 << 20;
 
 /// The factor from one limit to the next.
@@ -43,7 +44,7 @@ impl StoredArray {
     ///
     /// # Errors
     ///
-    /// Those of `work`; [`Error::OverBudget`] for a chunk that needs more than the whole budget.
+    /// The errors of `work`; [`Error::OverBudget`] for a chunk that needs more than the whole budget.
     pub(crate) fn with_memory<R>(
         &self,
         chunk: Needing<'_>,
@@ -53,11 +54,12 @@ impl StoredArray {
         Ok(self.with_memory_and_permit(chunk, need, 0, work)?.0)
     }
 
-    /// As [`Self::with_memory`], with a permit for `more` bytes that outlives `work`. All memory is acquired in one step.
+    /// Like [`Self::with_memory`], with a permit for `more` bytes that outlives `work`. All memory is acquired in one
+    /// step.
     ///
     /// # Errors
     ///
-    /// As [`Self::with_memory`].
+    /// Same as [`Self::with_memory`].
     pub(crate) fn with_memory_and_permit<R>(
         &self,
         chunk: Needing<'_>,
@@ -96,25 +98,25 @@ impl StoredArray {
         Err(self.over_budget(chunk, Some(needed)))
     }
 
-    /// The error for a chunk that needs more than the whole budget.
+    /// Returns the error for a chunk that needs more than the whole budget.
     fn over_budget(&self, chunk: &[u64], needed: Option<u64>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let budget = self.budget().size();
         Error::OverBudget { path: self.path.clone(), index: chunk.to_vec(), key, needed, budget }
     }
 
-    /// The first limit of buffers of unknown size.
+    /// Returns the first limit of buffers of unknown size.
     pub(crate) fn first_unknown(&self, pipeline: &Pipeline, encoded: u64) -> u64 {
         // Writing takes several such buffers.
         UNKNOWN.min(self.most_unknown(pipeline, encoded) / 16)
     }
 
-    /// The largest limit of buffers of unknown size.
+    /// Returns the largest limit of buffers of unknown size.
     fn most_unknown(&self, pipeline: &Pipeline, encoded: u64) -> u64 {
         self.budget().size().saturating_sub(encoded) / needs::unknown_buffers(pipeline).max(1)
     }
 
-    /// The first allowance of a chunk.
+    /// Returns the first allowance of a chunk.
     pub(crate) fn first_allowance(&self, chunk: Needing<'_>) -> Result<Allowance, Error> {
         let encoded = match chunk.encoded {
             Some(encoded) => encoded,
@@ -123,8 +125,9 @@ impl StoredArray {
         Ok(Allowance { encoded, unknown: self.first_unknown(chunk.pipeline, encoded) })
     }
 
-    /// The expected size of the value of a chunk in bytes. The store is asked for the size of a large value if that takes no
-    /// round trip, or if the budget is smaller: the chunk may be missing.
+    /// Returns the expected size of the value of a chunk in bytes. If the bound is large, the actual size is requested
+    /// from the store, provided that this takes no round trip or the bound exceeds the budget. The chunk may be
+    /// missing.
     pub(crate) fn expected_value(&self, chunk: &[u64], pipeline: &Pipeline) -> Result<u64, Error> {
         let bound = pipeline.encoded_size.limit();
         match bound {
@@ -137,7 +140,7 @@ impl StoredArray {
         }
     }
 
-    /// The next allowance, after `now` was too small, which caused `error`. The caller holds no memory.
+    /// Returns the next larger allowance, after `now` was too small and caused `error`. The caller holds no memory.
     pub(crate) fn larger_allowance(
         &self,
         chunk: Needing<'_>,
@@ -163,13 +166,13 @@ impl StoredArray {
         Ok(Allowance { unknown: now.unknown.saturating_mul(MORE).min(most), ..now })
     }
 
-    /// Whether an error is about more bytes than the whole budget.
+    /// Returns whether the limit that caused an error was the whole budget.
     fn is_over_budget(&self, error: &Error) -> bool {
         let Error::Chunk { source, .. } = error else { return false };
         matches!(**source, CodecError::TooLarge(limit) if limit.limit as u64 >= self.budget().size())
     }
 
-    /// The size of the stored value of a chunk in bytes.
+    /// Returns the size of the stored value of a chunk in bytes.
     pub(crate) fn stored_size(&self, chunk: &[u64]) -> Result<Option<u64>, Error> {
         for key in self.keys(chunk)? {
             if let Some(size) = self.resolved.store.size(&key)? {
@@ -179,13 +182,13 @@ impl StoredArray {
         Ok(None)
     }
 
-    /// The limits of buffers for decoding and encoding a chunk.
+    /// Returns the limits of buffers for decoding and encoding a chunk.
     pub(crate) fn bounds(&self, unknown: u64) -> Bounds {
         Bounds { chunk: unknown, value: self.budget().size() }
     }
 }
 
-/// Whether an error is about a value or a buffer that exceeded its limit.
+/// Returns whether the cause of an error is a value or buffer that exceeded its limit.
 pub(crate) fn is_too_large(error: &Error) -> bool {
     matches!(error, Error::Chunk { source, .. } if matches!(**source, CodecError::TooLarge(_)))
 }

@@ -1,4 +1,4 @@
-//! Boxes of chunks, in chunk indices: which chunks one grid has and another does not.
+//! Boxes of chunk indices, and the chunks that one grid has but another does not.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -8,11 +8,11 @@ use zarr_spec::grid::{ChunkGrid, GridError};
 /// The largest number of chunks that are erased without a listing.
 const ERASED: u64 = 1_000_000;
 
-/// Chunk indices along one dimension.
+/// Chunk indices of a box along one dimension.
 #[derive(Debug, Clone)]
 enum Along {
     One(Range<u64>),
-    /// Before and after the chunks that stay.
+    /// The indices before and after the chunks that stay.
     Two(Range<u64>, Range<u64>),
 }
 
@@ -35,7 +35,7 @@ impl Along {
     }
 }
 
-/// Chunks of a grid: the combinations of the indices along each dimension.
+/// A box of chunks: all combinations of the indices along each dimension.
 #[derive(Debug)]
 pub(crate) struct ChunkBox(Vec<Along>);
 
@@ -44,7 +44,7 @@ impl ChunkBox {
         self.0.iter().map(Along::count).product()
     }
 
-    /// The indices of all of its chunks.
+    /// Returns the indices of all chunks in the box.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
         (0..self.count()).map(|number| {
             let mut rest = number;
@@ -58,15 +58,15 @@ impl ChunkBox {
     }
 }
 
-/// The chunks of `old` that `new`, another grid of the same array, has, per dimension. `None` if more than [`ERASED`] are
-/// missing along a dimension.
+/// Returns the range of chunks of `old` that are also in `new`, another grid of the same array, per dimension. Returns
+/// `None` if more than [`ERASED`] chunks are missing along a dimension.
 pub(crate) fn chunks_that_stay(
     old: &dyn ChunkGrid,
     new: &dyn ChunkGrid,
 ) -> Result<Option<Vec<Range<u64>>>, GridError> {
     let mut stay = Vec::with_capacity(old.grid_shape().len());
     for (dimension, &count) in old.grid_shape().iter().enumerate() {
-        // Chunks do not move, and an array has no holes: those that stay follow one another.
+        // Chunks do not move, and an array has no holes, so the chunks that stay are contiguous.
         let outside = |chunks: &mut dyn Iterator<Item = u64>| {
             let mut number = 0;
             while let Some(chunk) = chunks.next().filter(|_| number <= ERASED) {
@@ -87,14 +87,15 @@ pub(crate) fn chunks_that_stay(
     Ok(Some(stay))
 }
 
-/// All chunks of a grid of shape `all` except those that stay, as disjoint boxes. `None` if there are more than [`ERASED`].
+/// Returns all chunks of a grid of shape `all` except those that stay, as disjoint boxes; `None` if there are more than
+/// [`ERASED`].
 pub(crate) fn boxes_outside(all: &[u64], stay: &[Range<u64>]) -> Option<Vec<ChunkBox>> {
     let all: Vec<Range<u64>> = all.iter().map(|&count| 0..count).collect();
     boxes_between(&all, stay)
 }
 
-/// The chunks of the box `all` except those of the box `stay` inside of it, as disjoint boxes. `None` if there are more
-/// than [`ERASED`].
+/// Returns the chunks of the box `all` except those of the box `stay` inside of it, as disjoint boxes; `None` if there
+/// are more than [`ERASED`].
 pub(crate) fn boxes_between(all: &[Range<u64>], stay: &[Range<u64>]) -> Option<Vec<ChunkBox>> {
     if all.iter().any(Range::is_empty) {
         return Some(Vec::new());
@@ -122,7 +123,7 @@ pub(crate) fn boxes_between(all: &[Range<u64>], stay: &[Range<u64>]) -> Option<V
 mod tests {
     use super::*;
 
-    /// 4 chunks of one element; a grid that fails does not know its keys.
+    /// A grid of 4 chunks with one element each; if it `fails`, it cannot decode keys.
     #[derive(Debug)]
     struct Grid {
         shape: [u64; 1],
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_a_grid_cannot_tell_are_not_taken_for_ones_that_it_lacks() {
+    fn an_error_of_the_grid_does_not_mean_that_chunks_are_missing() {
         let old = Grid { shape: [4], fails: false };
         let new = Grid { shape: [3], fails: false };
         let stay = chunks_that_stay(&old, &new).unwrap().unwrap();

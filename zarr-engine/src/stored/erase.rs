@@ -11,14 +11,14 @@ use super::chunk_boxes::{ChunkBox, boxes_outside, chunks_that_stay};
 use crate::error::Error;
 use crate::flight;
 
-/// Keys that are in memory at a time when chunks are erased without a listing.
+/// Maximum number of keys in memory when chunks are erased without a listing.
 const ERASED_TOGETHER: usize = 1 << 14;
 
 /// The largest number of values that one request erases: the limit of object stores.
 const IN_BULK: usize = 1000;
 
 impl StoredArray {
-    /// Erases a chunk under all the keys that it may have.
+    /// Erases a chunk under each of its possible keys.
     pub(crate) fn erase(&self, index: &[u64]) -> Result<(), Error> {
         Ok(self.keys(index)?.try_for_each(|key| self.resolved.store.erase(&key))?)
     }
@@ -76,7 +76,7 @@ impl StoredArray {
     }
 }
 
-/// Erases values: in bulk if the store supports it, with several requests in flight if that pays.
+/// Erases values, with bulk or concurrent requests if the store supports them.
 pub(crate) fn erase_values(store: &dyn Store, keys: &[Key]) -> Result<(), StoreError> {
     let concurrency = store.read_hints().max_concurrency;
     let each = keys.len().div_ceil(concurrency.max(1)).clamp(1, IN_BULK);

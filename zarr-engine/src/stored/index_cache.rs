@@ -10,20 +10,21 @@ use zarr_spec::store::{GetResult, Version};
 use super::StoredArray;
 use crate::pipeline::ShardIndex;
 
-/// Bytes of shard indexes that one array caches.
+/// Maximum size in bytes of the shard indexes that one array caches.
 const INDEX_CACHE_SIZE: usize = 16 << 20;
 
-/// The shard indexes that one array caches. Most arrays have no shards: memory is allocated for the first index.
+/// The shard indexes that one array caches. Memory is allocated for the first index, because most arrays have no
+/// shards.
 #[derive(Debug, Default)]
 pub(super) struct IndexCache(OnceLock<Box<Mutex<Indexes>>>);
 
 impl IndexCache {
-    /// The indexes, if there was one before.
+    /// Locks the cache, if it was used before.
     fn known(&self) -> Option<MutexGuard<'_, Indexes>> {
         self.0.get().map(|indexes| indexes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The indexes, to keep one more.
+    /// Locks the cache to add an index.
     fn lock(&self) -> MutexGuard<'_, Indexes> {
         self.0.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -36,16 +37,16 @@ struct Indexes {
     indexes: HashMap<Vec<u64>, Arc<CachedIndex>>,
 }
 
-/// A shard's index, and the state of the value that it is in.
+/// The index of a shard, with the state of the shard's value when it was read.
 #[derive(Debug)]
 pub(crate) struct CachedIndex {
     pub(crate) index: ShardIndex,
     version: Option<Version>,
-    /// Bytes of the whole value.
+    /// The size of the whole value in bytes.
     size: u64,
-    /// How often the value had changed when it was fetched, where the store counts that.
+    /// The change count of the value when it was fetched, if the store counts changes.
     changes: Option<ChangeCount>,
-    /// Indexes of inner chunks that are shards themselves, by their positions.
+    /// The indexes of inner chunks that are shards themselves, by position.
     nested: Mutex<HashMap<usize, Arc<CachedIndex>>>,
 }
 
@@ -54,17 +55,17 @@ impl CachedIndex {
         Self { index, version: got.version.clone(), size: got.size, changes, nested: Mutex::default() }
     }
 
-    /// Whether nothing has changed the value since, there being so many changes now.
+    /// Returns whether the value is unchanged since it was read, given its current change count.
     pub(crate) fn is_after(&self, changes: ChangeCount) -> bool {
         self.changes == Some(changes)
     }
 
-    /// Whether the value is still the one that the index is of.
+    /// Returns whether `got` comes from the same value as the index.
     pub(crate) fn is_of(&self, got: &GetResult) -> bool {
         self.version == got.version && self.size == got.size
     }
 
-    /// The index of an inner chunk that is a shard.
+    /// Returns the cached index of an inner chunk that is a shard.
     pub(crate) fn nested(&self, position: usize) -> Option<Arc<Self>> {
         self.lock_nested().get(&position).map(Arc::clone)
     }
@@ -79,12 +80,12 @@ impl CachedIndex {
 }
 
 impl StoredArray {
-    /// The index of the shard at `index`, if it is cached.
+    /// Returns the index of the shard at `index`, if it is cached.
     pub(crate) fn cached_index(&self, index: &[u64]) -> Option<Arc<CachedIndex>> {
         self.indexes.known()?.indexes.get(index).map(Arc::clone)
     }
 
-    /// Keeps an index; all others are forgotten when there are too many.
+    /// Caches an index. If the cache is full, all other indexes are evicted.
     pub(crate) fn cache_index(&self, index: &[u64], kept: Arc<CachedIndex>) {
         let mut indexes = self.indexes.lock();
         let size = kept.memory();
@@ -97,7 +98,7 @@ impl StoredArray {
         }
     }
 
-    /// Caches the index of an inner chunk with that of its shard, if there is room and that one is cached itself.
+    /// Caches the index of an inner chunk with the index of its shard, if that is cached and the size limit allows it.
     pub(crate) fn cache_nested_index(
         &self,
         index: &[u64],
@@ -114,7 +115,7 @@ impl StoredArray {
         }
     }
 
-    /// Forgets the index of a shard that has changed.
+    /// Removes the index of a shard that has changed.
     pub(crate) fn forget_index(&self, index: &[u64]) {
         let Some(mut indexes) = self.indexes.known() else { return };
         if let Some(kept) = indexes.indexes.remove(index) {

@@ -17,20 +17,20 @@ use crate::locks::hash;
 const KEY_CAPACITY: usize = 48;
 
 impl StoredArray {
-    /// The chunk at `index`, as an array.
+    /// Returns the shape and element type of the chunk at `index`.
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
         let extents = self.resolved.grid.extents(index)?;
         let shape = extents.iter().map(Extent::length).collect();
         Ok(ArrayRepresentation { shape, ..self.resolved.chunk.clone() })
     }
 
-    /// The key that a chunk is written to.
+    /// Returns the key that a chunk is written to.
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
         // Enough capacity for most keys: one allocation.
         self.key_in(String::with_capacity(self.place.chunks.as_str().len() + KEY_CAPACITY), index)
     }
 
-    /// Calls `work` with the key that a chunk is written to. Keys reuse memory.
+    /// Calls `work` with the key that a chunk is written to. Reuses the memory of earlier keys.
     pub(crate) fn with_key<R>(
         &self,
         index: &[u64],
@@ -44,7 +44,7 @@ impl StoredArray {
         })
     }
 
-    /// As [`Self::key`], in this memory.
+    /// Like [`Self::key`], reusing `memory`.
     fn key_in(&self, mut memory: String, index: &[u64]) -> Result<Key, Error> {
         memory.clear();
         memory.push_str(self.place.chunks.as_str());
@@ -52,7 +52,7 @@ impl StoredArray {
         Ok(Key::new(memory).map_err(StoreError::from)?)
     }
 
-    /// As [`key_indices`], without allocating a list for few dimensions.
+    /// Like [`key_indices`], without an allocation for few dimensions.
     fn with_key_indices<R>(&self, index: &[u64], work: impl FnOnce(&[u64]) -> R) -> Result<R, GridError> {
         let grid = &**self.resolved.grid;
         let mut indices = [0; MAX_RANK];
@@ -65,7 +65,7 @@ impl StoredArray {
         Ok(work(indices))
     }
 
-    /// The keys that a chunk may be read from, in the order in which they are tried.
+    /// Returns the keys that a chunk may be read from, in the order in which they are tried.
     pub(crate) fn keys(&self, index: &[u64]) -> Result<impl Iterator<Item = Key> + use<>, Error> {
         let key = self.key(index)?;
         let (before, after) = match self.place.scalar_key.filter(|_| index.is_empty()) {
@@ -78,8 +78,8 @@ impl StoredArray {
         Ok(before.into_iter().chain([key]).chain(after))
     }
 
-    /// The index of the chunk of `grid` that a key belongs to; `Some(None)` if the grid does not have the chunk, `None` if
-    /// the key is not a chunk key.
+    /// Returns the index of the chunk of `grid` with this key; `Some(None)` if the grid does not have the chunk, `None`
+    /// if the key is not a chunk key.
     pub(crate) fn chunk_in(
         &self,
         grid: &dyn ChunkGrid,
@@ -92,7 +92,7 @@ impl StoredArray {
         chunk.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })
     }
 
-    /// The indices in a chunk key, given its part after the prefix of the array.
+    /// Returns the indices in a chunk key, given its part after the prefix of the array.
     pub(super) fn indices_in(&self, key: &Key, rest: &str) -> Result<Option<Vec<u64>>, Error> {
         let indices = self.resolved.key_encoding.decode(rest, self.metadata.shape.len());
         indices.map_err(|source| Error::ChunkKey { path: self.path.clone(), key: key.to_string(), source })
@@ -105,8 +105,8 @@ impl StoredArray {
 
     pub(crate) fn lock_hash(&self, index: &[u64]) -> u64 {
         let hash = |indices: &[u64]| hash(&(self.lock_seed, indices));
-        // The indices of the key, which do not change if another handle resizes the array. A chunk without a key cannot be
-        // written either.
+        // Uses the indices of the key, which do not change if another handle resizes the array. A chunk without a key
+        // cannot be written anyway.
         let by_key = self.with_key_indices(index, hash);
         by_key.unwrap_or_else(|_| hash(index))
     }

@@ -1,4 +1,4 @@
-//! Which chunks a selection touches, and the codec pipelines that decode and encode them.
+//! Planning the chunks of a selection, and the codec pipelines that decode and encode them.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -14,10 +14,10 @@ use crate::per_dimension::PerDimension;
 use crate::plan::{Piece, Plan};
 use crate::selection::ElementSelection;
 
-/// The number of pipelines of uncommon chunk shapes that one array caches: each chunk of a grid may have another shape.
+/// Maximum number of cached pipelines for uncommon chunk shapes. In some grids, every chunk has a different shape.
 const CACHED_PIPELINES: usize = 256;
 
-/// Pipelines by the shapes of chunks. Most chunks have one shape, whose pipeline takes no lock.
+/// Pipelines by chunk shape. The pipeline of the most common shape is read without a lock.
 #[derive(Debug, Default)]
 pub(super) struct Pipelines {
     common: OnceLock<Arc<Pipeline>>,
@@ -39,11 +39,11 @@ impl StoredArray {
         })
     }
 
-    /// The pipeline of the chunk at `index`, of which `piece` is a part.
+    /// Returns the pipeline of the chunk at `index` that contains `piece`.
     ///
     /// # Errors
     ///
-    /// As [`StoredArray::pipeline`].
+    /// Same as [`StoredArray::pipeline`].
     pub(crate) fn pipeline_of(&self, index: &[u64], piece: &Piece<'_>) -> Result<Arc<Pipeline>, Error> {
         let extents = piece.extents()?;
         let mut shape = PerDimension::new(extents.len(), 0);
@@ -53,7 +53,7 @@ impl StoredArray {
         self.pipeline(index, &shape)
     }
 
-    /// The pipeline of the chunk at `index`, which has this shape.
+    /// Returns the pipeline of the chunk at `index`, which has this shape.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ impl StoredArray {
         Ok(pipeline)
     }
 
-    /// Describes everything besides the stored bytes that decoded chunks depend on: arrays with equal descriptions share
-    /// the cached chunks of a key.
+    /// Returns a description of everything, besides the stored bytes, on which decoded chunks depend. Arrays with equal
+    /// descriptions share cached chunks.
     pub(crate) fn decoding(&self) -> &Arc<str> {
         self.pipelines.decoding.get_or_init(|| self.described_decoding().to_string().into())
     }
@@ -93,7 +93,7 @@ impl StoredArray {
     fn described_decoding(&self) -> Value {
         let Self { metadata, context, resolved, .. } = self;
         let documents = |documents: &[ExtensionDocument]| documents.iter().map(described).collect::<Value>();
-        // The indices of chunks of one shape determine their elements.
+        // If all chunks have the same shape, their elements do not depend on the shape of the array.
         let shape = if resolved.grid.chunk_shape().is_some() { &[][..] } else { &metadata.shape };
         let parts = [
             Value::from(metadata.format.to_string()),
@@ -123,7 +123,7 @@ fn described(document: &ExtensionDocument) -> Value {
     [identifier.as_str().into(), configuration.clone(), type_name].into_iter().collect()
 }
 
-/// A hash that distinguishes the plugins of registries that have the same names.
+/// Returns a hash of the plugins, which distinguishes registries whose plugins have the same names.
 fn plugins(registry: &Registry) -> u64 {
     let mut hasher = DefaultHasher::new();
     registry.codecs().iter().for_each(|plugin| std::ptr::hash(plugin.create, &mut hasher));

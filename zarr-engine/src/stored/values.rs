@@ -9,7 +9,7 @@ use crate::budget::Permit;
 use crate::error::Error;
 
 impl StoredArray {
-    /// Reads part of the value of a chunk: to `output`, or as shared bytes.
+    /// Reads part of the value of a chunk, to `output` or as shared bytes.
     pub(crate) fn get(
         &self,
         index: &[u64],
@@ -20,7 +20,7 @@ impl StoredArray {
         self.or_out_of_memory(index, output, got)
     }
 
-    /// As [`Self::get`], for bytes that no cache of encoded values should hold.
+    /// Like [`Self::get`], for bytes that no cache of encoded values should hold.
     pub(crate) fn get_once(
         &self,
         index: &[u64],
@@ -31,7 +31,7 @@ impl StoredArray {
         self.or_out_of_memory(index, output, got)
     }
 
-    /// Distinguishes a lack of memory from the limit of the output, which stores cannot.
+    /// Converts the error if the output ran out of memory. Stores report this as an exceeded limit.
     fn or_out_of_memory<R>(
         &self,
         index: &[u64],
@@ -68,7 +68,7 @@ impl StoredArray {
         Ok(None)
     }
 
-    /// The stored bytes of the chunk at `index`, and a permit for their memory.
+    /// Returns the stored bytes of the chunk at `index`, and a permit for their memory.
     pub(crate) fn stored_value(&self, index: &[u64]) -> Result<(Option<Bytes>, Permit<'_>), Error> {
         let shape = self.chunk(index)?.shape;
         let mut size = self.expected_value(index, &*self.pipeline(index, &shape)?)?;
@@ -92,7 +92,7 @@ impl StoredArray {
         }
     }
 
-    /// The stored bytes of the chunk at `index`, which are at most `limit`.
+    /// Returns the stored bytes of the chunk at `index`. It is an error if there are more than `limit`.
     pub(crate) fn value_below(&self, index: &[u64], limit: usize) -> Result<Option<Bytes>, Error> {
         for key in self.keys(index)? {
             let value = get_value(&*self.resolved.store, &key, limit).map_err(|error| match error {

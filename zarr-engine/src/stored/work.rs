@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::flight;
 
 impl StoredArray {
-    /// Calls `work` with each number below `count`, on several threads where that pays for `total` bytes. The caller holds
-    /// no lock and no memory: while rayon waits, it runs other jobs.
+    /// Calls `work` with each number below `count`, on several threads if the `total` number of bytes is large enough.
+    /// The caller holds no lock and no memory, because rayon runs other jobs while it waits.
     pub(crate) fn for_each(
         &self,
         count: usize,
@@ -33,7 +33,7 @@ impl StoredArray {
         })
     }
 
-    /// Whether several threads pay for `count` pieces of work on `total` bytes.
+    /// Returns whether `count` jobs on `total` bytes are worth several threads.
     pub(crate) fn is_parallel(&self, count: usize, total: usize) -> bool {
         count > 1 && total >= PARALLEL && !matches!(self.context().threads(), Threads::Caller)
     }

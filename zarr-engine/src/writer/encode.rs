@@ -1,4 +1,4 @@
-//! Encodes the value of a chunk.
+//! Encoding the value of a chunk.
 
 use zarr_spec::host::pipeline::Pipeline;
 
@@ -12,7 +12,7 @@ use crate::scratch::Scratch;
 use crate::stored::{Allowance, StoredArray};
 
 impl StoredArray {
-    /// A job that runs on one thread.
+    /// Returns a job that runs on one thread.
     pub(super) fn job<'j>(
         &self,
         elements: &'j ChunkElements<'j>,
@@ -24,8 +24,8 @@ impl StoredArray {
         Ok(Job { chunk: elements.piece.cell(), pipeline, elements, is_whole, parallel: None })
     }
 
-    /// The new value of a chunk of which `old` is stored; `None` if it is not to be stored. If the whole chunk is written,
-    /// `old` is not used.
+    /// Returns the new value of a chunk whose stored value is `old`; `None` if it should not be stored. If the whole
+    /// chunk is written, `old` is not used.
     pub(super) fn encoded_value<'w>(
         &self,
         job: &Job<'_>,
@@ -65,7 +65,7 @@ impl StoredArray {
         Ok(encoded.map(|encoded| written.bytes(&encoded, &[])))
     }
 
-    /// The memory in bytes that writing a chunk takes, including its stored value.
+    /// Returns the memory in bytes for writing a chunk, including its stored value.
     pub(super) fn need_of_writing(&self, job: &Job<'_>, allowance: Allowance) -> u64 {
         let Allowance { encoded, unknown } = allowance;
         let Job { pipeline, is_whole, elements, .. } = *job;
@@ -73,7 +73,7 @@ impl StoredArray {
             None => (pipeline, 0),
             Some(shard) => {
                 let values = self.size_of_inner_chunks(shard, elements, unknown);
-                // A modified shard also contains the old inner chunks, and those that were encoded before.
+                // A modified shard also contains old inner chunks and previously encoded ones.
                 let values = if is_whole { values } else { values.saturating_mul(2).saturating_add(encoded) };
                 (&*shard.inner, values.saturating_add(needs::of_index(shard)))
             }
@@ -83,8 +83,8 @@ impl StoredArray {
         [needs::encoding(chunk, unknown), reading].into_iter().fold(values, u64::saturating_add)
     }
 
-    /// Encodes a chunk or inner chunk that held `existing`; `None` if it holds only fill values and is not to be stored.
-    /// Uses no other thread.
+    /// Encodes a chunk or inner chunk that held `existing`. Returns `None` if it holds only fill values and should not
+    /// be stored. Uses no other threads.
     pub(super) fn encode_elements(
         &self,
         chunk: &[u64],
@@ -109,7 +109,7 @@ impl StoredArray {
         encoded.map(Some).map_err(|error| self.chunk_error(chunk, error))
     }
 
-    /// As [`Self::encode_elements`], for a chunk that is gathered and encoded part by part.
+    /// Like [`Self::encode_elements`], for a chunk that is gathered and encoded part by part.
     fn encode_slabs(
         &self,
         pipeline: &Pipeline,

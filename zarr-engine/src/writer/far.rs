@@ -1,5 +1,5 @@
-//! Writes chunks to a far store: some threads encode, and many threads, which usually wait for the store, store what is
-//! encoded.
+//! Writes chunks to a remote store: some threads encode chunks, and many others, which usually wait for the store,
+//! store them.
 
 use zarr_spec::{ByteRange, Output};
 
@@ -14,9 +14,9 @@ use crate::memory::Memory;
 use crate::scratch::Scratch;
 use crate::stored::{Allowance, StoredArray, is_too_large};
 
-/// A chunk that is on its way to a far store.
+/// A chunk that is being written to a remote store.
 struct FarChunk<'f> {
-    /// The number of its piece.
+    /// The number of the chunk's piece.
     number: usize,
     change: FarChange,
     io_permit: IoPermit<'f>,
@@ -24,9 +24,9 @@ struct FarChunk<'f> {
 }
 
 enum FarChange {
-    /// The whole chunk gets this value; `None` if it is not to be stored.
+    /// The new value of the whole chunk; `None` if it should not be stored.
     Replace(Option<Memory>),
-    /// A part of the chunk changes. The allowance is for fetching and decoding it.
+    /// A change of a part of the chunk. The allowance is for fetching and decoding it.
     Modify(Allowance),
 }
 
@@ -54,7 +54,7 @@ impl Write<'_> {
     }
 }
 
-/// The state that encoding and storing threads share.
+/// The state that the encoding and the storing threads share.
 struct FarWrite<'f> {
     array: &'f StoredArray,
     encode_on: EncodeOn,
@@ -64,8 +64,8 @@ struct FarWrite<'f> {
 }
 
 impl<'f> FarWrite<'f> {
-    /// Encodes a chunk that is written as a whole, and acquires the memory to store any chunk: a thread that stores chunks
-    /// does not wait for memory. While other threads compute, only the encoded value is in memory.
+    /// Encodes a chunk that is written as a whole, and acquires the memory for storing any chunk, because storing
+    /// threads do not wait for memory. While other threads compute, only the encoded value is in memory.
     fn encode(&self, number: usize, elements: &ChunkElements<'_>) -> Result<FarChunk<'f>, Error> {
         let Self { array, io_budget, mean_size, .. } = *self;
         let pipeline = array.pipeline_of(elements.piece.cell(), elements.piece)?;
@@ -92,7 +92,7 @@ impl<'f> FarWrite<'f> {
         Ok(FarChunk { number, change: FarChange::Replace(value), io_permit, permit })
     }
 
-    /// Stores a chunk under its lock. A chunk of which only a part is written is fetched and encoded first.
+    /// Stores a chunk while it is locked. A chunk that is written partially is fetched and encoded first.
     fn store(&self, made: FarChunk<'_>, elements: &ChunkElements<'_>) -> Result<(), Error> {
         let Self { array, .. } = *self;
         let FarChunk { change, mut io_permit, mut permit, .. } = made;
@@ -124,7 +124,8 @@ impl<'f> FarWrite<'f> {
         array.store(chunk, value.as_deref())
     }
 
-    /// The new value of a chunk of which a part is written. The caller holds the lock of the chunk, and memory for it.
+    /// Returns the new value of a chunk that is written partially. The caller holds the lock of the chunk and memory
+    /// for it.
     fn modified_value(&self, job: &Job<'_>, allowance: Allowance) -> Result<Option<Memory>, Error> {
         let Self { array, .. } = *self;
         array.budget().with_paid_scratch(|scratch| {

@@ -1,4 +1,4 @@
-//! Gathers the elements of a chunk in the order and byte order in which they are stored.
+//! Gathering the elements of a chunk in storage order and byte order.
 
 use std::convert::Infallible;
 
@@ -14,12 +14,13 @@ use crate::plan::StridedBox;
 use crate::slabs::Slabs;
 use crate::variable::{Assembly, Variable, each_run};
 
-/// The number of bytes of a chunk that are compared with the fill value at a time, before it is encoded in parts.
+/// Number of bytes that are compared with the fill value at a time, for a chunk that is encoded in parts.
 const COMPARED: usize = 32 << 10;
 
 impl ChunkElements<'_> {
-    /// Gathers the elements of a chunk in `stages`. `existing` are its stored elements in the pipeline's layout; without
-    /// them it held fill values. Returns the size in bytes, or `None` if all elements are the fill value.
+    /// Gathers the elements of a chunk in `stages`. `existing` are its stored elements in the pipeline's layout;
+    /// without them, the chunk held fill values. Returns the size in bytes, or `None` if all elements are the fill
+    /// value.
     pub(super) fn gather(
         &self,
         pipeline: &Pipeline,
@@ -45,13 +46,13 @@ impl ChunkElements<'_> {
         match existing {
             Some(elements) if elements.len() == size => {
                 target.copy_from_slice(elements);
-                // Strict mode refuses to read such bytes; writing replaces them by valid ones.
+                // Strict mode refuses to read these bytes. Writing replaces them with valid ones.
                 let settled = pipeline.array.data_type.settle(target, Mode::Lenient);
                 settled.map_err(|invalid| CodecError::corrupt(invalid.to_string()))?;
             }
             Some(elements) => {
                 let found = elements.len();
-                return Err(CodecError::corrupt(format!("it has {found} bytes where {size} should be")));
+                return Err(CodecError::corrupt(format!("it has {found} bytes instead of {size}")));
             }
             None if self.piece.covers(pipeline.array.shape.iter().copied()) => {}
             None => fill(pipeline, source.size, target)?,
@@ -60,14 +61,14 @@ impl ChunkElements<'_> {
         Ok((!is_fill(pipeline, target)).then_some(size))
     }
 
-    /// The elements of a whole chunk, of which each run can be gathered independently.
+    /// Returns the elements of a whole chunk, each run of which can be gathered independently.
     pub(super) fn in_slabs<'s>(&'s self, pipeline: &'s Pipeline) -> Option<GatheredSlabs<'s>> {
         let Source::Fixed(source) = self.source else { return None };
         let slabs = Slabs::new(pipeline, self.piece)?;
         Some(GatheredSlabs { elements: self, pipeline, source, slabs })
     }
 
-    /// Copies one strided box to a chunk. `target` are the bytes of the chunk from `skipped` on.
+    /// Copies one strided box to a chunk. `target` are the bytes of the chunk starting at `skipped`.
     fn copy(
         &self,
         pipeline: &Pipeline,
@@ -126,8 +127,8 @@ impl ChunkElements<'_> {
         Ok(Some(bytes.len()))
     }
 
-    /// The starts and lengths of runs of the source, if they are all elements of the chunk in the order in which they are
-    /// stored.
+    /// Returns the starts and lengths of runs of the source, if together they are all elements of the chunk in storage
+    /// order.
     fn runs_of_all(&self, pipeline: &Pipeline, count: usize) -> Option<Vec<(usize, usize)>> {
         let strided_box = self.piece.only()?;
         let mut runs = Vec::new();
@@ -142,7 +143,7 @@ impl ChunkElements<'_> {
     }
 }
 
-/// The elements of a whole chunk as they are stored, gathered run by run.
+/// The elements of a whole chunk in storage order, gathered run by run.
 pub(super) struct GatheredSlabs<'s> {
     elements: &'s ChunkElements<'s>,
     pipeline: &'s Pipeline,
@@ -151,7 +152,7 @@ pub(super) struct GatheredSlabs<'s> {
 }
 
 impl GatheredSlabs<'_> {
-    /// Whether all elements are the fill value. Gathers little beyond the first one that is not.
+    /// Returns whether all elements are the fill value. Stops soon after the first element that is not.
     pub(super) fn are_fill(&mut self, stages: &mut Stages) -> Result<bool, CodecError> {
         let all = self.slabs.size();
         let element = self.slabs.element();
@@ -182,11 +183,11 @@ impl PartSource for GatheredSlabs<'_> {
         if are_there {
             return Ok(());
         }
-        Err(CodecError::encode(format!("{wanted} bytes from {start} on are no elements of a chunk")))
+        Err(CodecError::encode(format!("{wanted} bytes at {start} are not whole elements of a chunk")))
     }
 }
 
-/// The size in bytes of a chunk of fill values, which [`ChunkElements::gather`] left in `stages`.
+/// Returns the size in bytes of a chunk of fill values, which [`ChunkElements::gather`] has written to `stages`.
 pub(super) fn fill_value_size(pipeline: &Pipeline, stages: &mut Stages) -> Result<usize, CodecError> {
     match pipeline.array.size() {
         Size::Exact(size) => usize::try_from(size).map_err(CodecError::encode),
@@ -198,7 +199,7 @@ pub(super) fn fill_value_size(pipeline: &Pipeline, stages: &mut Stages) -> Resul
     }
 }
 
-/// Fills a chunk with the fill value, as it is stored.
+/// Fills a chunk with the fill value in stored form.
 fn fill(pipeline: &Pipeline, element: usize, target: &mut [u8]) -> Result<(), CodecError> {
     let mut fill_value = pipeline.array.fill_value.bytes().to_vec();
     let swap = copy::Swap::from(&pipeline.layout.swap);

@@ -1,4 +1,4 @@
-//! Jobs: the unit of encoding and storing.
+//! Jobs: the units of encoding and storing.
 
 use zarr_spec::host::pipeline::Pipeline;
 
@@ -25,7 +25,7 @@ pub(crate) struct FixedElements<'a> {
 }
 
 impl Source<'_> {
-    /// The size of all elements in bytes.
+    /// Returns the size of all elements in bytes.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Fixed(elements) => elements.bytes.len(),
@@ -34,12 +34,12 @@ impl Source<'_> {
     }
 }
 
-/// The elements to write to one chunk: a piece of the selection. Dimensions are in the order of the chunk's.
+/// The elements to write to one chunk: a piece of the selection. The dimensions are in the order of the chunk.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkElements<'p> {
     pub(super) piece: &'p Piece<'p>,
     pub(super) source: Source<'p>,
-    /// Elements of the source from one to the next, per dimension of the chunk.
+    /// The strides of the source in elements, per dimension of the chunk.
     pub(super) strides: &'p [usize],
 }
 
@@ -49,14 +49,14 @@ pub(super) struct Job<'j> {
     pub(super) chunk: &'j [u64],
     pub(super) pipeline: &'j Pipeline,
     pub(super) elements: &'j ChunkElements<'j>,
-    /// Whether all elements of the chunk that are inside the array are written.
+    /// Whether all elements of the chunk inside of the array are written.
     pub(super) is_whole: bool,
-    /// The encoding of inner chunks of a shard on several threads.
+    /// The encoding of a shard's inner chunks on several threads, if used.
     pub(super) parallel: Option<StartedEncoding<'j>>,
 }
 
 impl<'j> Job<'j> {
-    /// The memory that the stored value needs; none if the whole chunk is written.
+    /// Returns the chunk with the size of its stored value in bytes, if known; 0 if the whole chunk is written.
     pub(super) fn needing(&self) -> Needing<'j> {
         let Self { chunk, pipeline, is_whole, .. } = *self;
         Needing { chunk, pipeline, encoded: if is_whole { Some(0) } else { exact_size(pipeline) } }

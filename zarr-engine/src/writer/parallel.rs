@@ -1,7 +1,7 @@
-//! Encodes the inner chunks of one shard on several threads.
+//! Encoding the inner chunks of one shard on several threads.
 //!
-//! The thread that writes the shard holds memory, so it does not wait for a thread that may wait for memory: other threads
-//! help only while memory is free, and the thread encodes the inner chunks that they do not take.
+//! The thread that writes the shard holds memory, so it must not wait for a thread that may wait for memory. Other
+//! threads help only while memory is free, and the writing thread encodes the inner chunks that they do not take.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,18 +17,18 @@ use crate::pipeline::Stages;
 pub(super) enum EncodeOn {
     /// The thread that writes the shard.
     OneThread,
-    /// That thread and the idle threads of the context.
+    /// The writing thread and the idle threads of the context.
     ContextThreads,
-    /// This number of threads, which are started for the shard.
+    /// The given number of threads, which are started for the shard.
     OwnThreads(usize),
 }
 
-/// An inner chunk that any of the threads encoded.
+/// An encoded inner chunk.
 pub(super) struct EncodedInner {
-    /// The number of its piece.
+    /// The number of the inner chunk's piece.
     pub(super) number: usize,
     pub(super) position: usize,
-    /// `None` if it is not to be stored.
+    /// The encoded bytes; `None` if the inner chunk should not be stored.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
@@ -37,7 +37,7 @@ pub(super) trait InnerEncoder: Sync {
     /// Encodes the inner chunk of a piece.
     fn encode(&self, number: usize, stages: &mut Stages) -> Result<EncodedInner, Error>;
 
-    /// The error for inner chunks that another thread did not finish, because it panicked.
+    /// Returns the error for inner chunks that another thread did not finish, because it panicked.
     fn panicked(&self) -> Error;
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Encoding<'s> {
 
 /// The inner chunks that an [`Encoding`] encodes.
 pub(super) struct EncodingWork {
-    /// The numbers of their pieces.
+    /// The numbers of the pieces.
     pub(super) numbers: Vec<usize>,
     /// The number of inner chunks that a thread takes at a time.
     pub(super) portion: usize,
@@ -80,15 +80,16 @@ pub(super) struct StartedEncoding<'s> {
 struct OnPanic<'s>(&'s Encoding<'s>);
 
 impl StartedEncoding<'_> {
-    /// Encodes all inner chunks, with the help of other threads, and passes them to `put` in their order, on this thread.
-    /// Usually, about as many wait for their turn as one thread encodes at a time. The caller holds no lock.
+    /// Encodes all inner chunks with the help of other threads, and passes them to `put` in order, on this thread. The
+    /// number of inner chunks that wait to be passed is usually about the number that one thread encodes at a time. The
+    /// caller holds no lock.
     pub(super) fn run(
         self,
         stages: &mut Stages,
         mut put: impl FnMut(EncodedInner) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let encoding = self.encoding;
-        // It runs again if the chunk turns out to need more memory.
+        // This runs again if the chunk needs more memory than expected.
         *encoding.lock() = Progress::default();
         (self.start)();
         let result = encoding.put_all(stages, &mut put);
@@ -104,7 +105,7 @@ impl<'s> Encoding<'s> {
         Self { encoder, budget, work, progress: Mutex::default(), has_more: Condvar::new() }
     }
 
-    /// Calls `write` with the encoding, which other threads help with once it runs. The caller holds no lock and no memory.
+    /// Calls `write` with the encoding. Other threads help once it runs. The caller holds no lock and no memory.
     pub(super) fn on<R>(
         &self,
         encode_on: EncodeOn,
@@ -117,7 +118,7 @@ impl<'s> Encoding<'s> {
             EncodeOn::OwnThreads(threads) => thread::scope(|scope| {
                 write(&|| {
                     for _ in 0..others.min(threads.saturating_sub(1)) {
-                        // If there are no more threads, this one does the work.
+                        // If the system has no more threads, this one does the work.
                         if thread::Builder::new().spawn_scoped(scope, || self.help()).is_err() {
                             break;
                         }
@@ -151,7 +152,7 @@ impl<'s> Encoding<'s> {
         Ok(())
     }
 
-    /// Encodes portions while there are any, and memory for them.
+    /// Encodes portions while there are any and memory is free.
     fn help(&self) {
         let encode =
             || self.budget.try_with_scratch(self.work.need, |scratch| self.encode_next(&mut scratch.written));
@@ -173,7 +174,7 @@ impl<'s> Encoding<'s> {
         true
     }
 
-    /// Takes a portion, if it is encoded.
+    /// Takes a portion if it is encoded.
     fn take(&self, turn: usize) -> Result<Option<Result<Vec<EncodedInner>, Error>>, Error> {
         let mut progress = self.lock();
         match progress.encoded.remove(&turn) {
@@ -190,7 +191,7 @@ impl<'s> Encoding<'s> {
         }
     }
 
-    /// Starts no more portions.
+    /// Stops the encoding: no more portions are started.
     fn end(&self) {
         self.lock().next = self.portions();
     }

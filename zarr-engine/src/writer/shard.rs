@@ -1,4 +1,4 @@
-//! Encodes shards: inner chunk by inner chunk, then the index.
+//! Encoding shards: the inner chunks, then the index.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ use crate::scratch::Scratch;
 use crate::shape::position;
 use crate::stored::StoredArray;
 
-/// Inner chunks that are encoded before the shard is fetched, by the numbers of their pieces; `None` for inner chunks that
-/// are not to be stored.
+/// Inner chunks that are encoded before the shard is fetched, by the number of their piece; `None` for inner chunks
+/// that should not be stored.
 pub(super) type PreEncoded = HashMap<usize, Option<Vec<u8>>>;
 
-/// A shard of which a part is written.
+/// A shard that is written partially.
 #[derive(Clone, Copy)]
 pub(super) struct OldShard<'s> {
     /// The stored value.
@@ -34,16 +34,16 @@ struct ShardElements<'p> {
     array: &'p StoredArray,
     chunk: &'p [u64],
     shard: &'p ShardPipeline,
-    /// The inner chunks that the elements belong to.
+    /// The inner chunks to which the elements belong.
     plan: Plan<'p>,
     source: Source<'p>,
-    /// Elements of the source from one to the next, per dimension of the shard.
+    /// The strides of the source in elements, per dimension of the shard.
     strides: Vec<usize>,
 }
 
 impl StoredArray {
-    /// Calls `write` with a job. The inner chunks of a shard are encoded on several threads if that pays. The caller holds
-    /// no lock and no memory.
+    /// Calls `write` with a job. The inner chunks of a shard are encoded on several threads if there is enough work.
+    /// The caller holds no lock and no memory.
     pub(super) fn with_encoding<R>(
         &self,
         job: Job<'_>,
@@ -63,7 +63,7 @@ impl StoredArray {
         encoding.on(encode_on, self.context(), |started| write(&Job { parallel: Some(started), ..job }))
     }
 
-    /// The value of a shard that is written as a whole; `None` if it has no inner chunks.
+    /// Returns the value of a shard that is written as a whole; `None` if it has no inner chunks.
     pub(super) fn whole_shard<'w>(
         &self,
         job: &Job<'_>,
@@ -93,7 +93,8 @@ impl StoredArray {
         Ok((!index.is_empty()).then(|| buffer.bytes(size)))
     }
 
-    /// Encodes inner chunks that are written as a whole on several threads, if that pays. The caller holds no lock.
+    /// Encodes inner chunks that are written as a whole, on several threads if there is enough work. The caller holds
+    /// no lock.
     pub(super) fn pre_encoded(&self, job: &Job<'_>, stages: &mut Stages) -> Result<PreEncoded, Error> {
         let mut pre_encoded = PreEncoded::new();
         if let Some(parallel) = job.parallel {
@@ -105,7 +106,7 @@ impl StoredArray {
         Ok(pre_encoded)
     }
 
-    /// The limit of the size of the encoded inner chunks that are written, in bytes.
+    /// Returns the size limit in bytes for all encoded inner chunks that are written.
     pub(super) fn size_of_inner_chunks(
         &self,
         shard: &ShardPipeline,
@@ -118,7 +119,7 @@ impl StoredArray {
         plan.map_or(u64::MAX, |plan| size.saturating_mul(plan.len() as u64))
     }
 
-    /// The value of a shard of which a part is written. Other inner chunks are copied as they are stored.
+    /// Returns the value of a shard that is written partially. Other inner chunks are copied in stored form.
     pub(super) fn modified_shard<'w>(
         &self,
         job: &Job<'_>,
@@ -172,7 +173,7 @@ impl<'p> ShardElements<'p> {
         Ok(Self { array, chunk, shard, plan, source: elements.source, strides })
     }
 
-    /// For each inner chunk of the shard, the number of its piece if elements of it are written.
+    /// Returns, for each inner chunk of the shard, the number of its piece if elements of it are written.
     fn pieces(&self) -> Result<Vec<Option<usize>>, Error> {
         let count = inner_count(self.shard).map_err(|error| self.array.chunk_error(self.chunk, error))?;
         let mut pieces = vec![None; count];
@@ -185,7 +186,7 @@ impl<'p> ShardElements<'p> {
         Ok(pieces)
     }
 
-    /// The inner chunks that are encoded without their stored elements.
+    /// Returns the inner chunks that are encoded without their stored elements.
     fn independent(&self, is_whole: bool) -> Result<Vec<usize>, Error> {
         let mut numbers = Vec::new();
         for number in 0..self.plan.len() {
@@ -196,23 +197,23 @@ impl<'p> ShardElements<'p> {
         Ok(numbers)
     }
 
-    /// Whether several threads pay for `count` inner chunks.
+    /// Returns whether `count` inner chunks are worth several threads.
     fn is_parallel(&self, count: usize) -> bool {
         count > 1 && self.inner_size().saturating_mul(count) >= PARALLEL
     }
 
-    /// The size of the elements of an inner chunk in bytes; the largest number if it depends on the elements.
+    /// Returns the size of the elements of an inner chunk in bytes; the maximum `usize` if it depends on the elements.
     fn inner_size(&self) -> usize {
         let size = self.shard.inner.array.size().limit();
         size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX)
     }
 
-    /// Whether all elements of an inner chunk are written.
+    /// Returns whether all elements of an inner chunk are written.
     fn is_whole(&self, number: usize) -> Result<bool, Error> {
         Ok(self.plan.piece(number)?.covers(self.shard.inner.array.shape.iter().copied()))
     }
 
-    /// Encodes an inner chunk of which `old` is stored.
+    /// Encodes an inner chunk whose stored value is `old`.
     fn encode_over(
         &self,
         number: usize,
@@ -231,7 +232,7 @@ impl<'p> ShardElements<'p> {
         Ok(self.encode_over_existing(number, existing, written)?.1)
     }
 
-    /// Encodes an inner chunk that held `existing`. Returns its position, and where its bytes are.
+    /// Encodes an inner chunk that held `existing`. Returns its position, and the location of its bytes.
     fn encode_over_existing(
         &self,
         number: usize,

@@ -1,4 +1,4 @@
-//! A deserializer that records what a type requests at one place, and then fails.
+//! A deserializer that records the request of a type at one place, and then fails.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -9,7 +9,7 @@ use serde::de::{
 use crate::de::{EXACT_NUMBER, EXACT_VALUE};
 use crate::{DeError, DeFault, Value};
 
-/// What a type requests from a deserializer.
+/// A type's request to a deserializer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     Anything,
@@ -43,7 +43,7 @@ pub(super) enum Step {
     Variant(&'static str),
 }
 
-/// What `T` requests at the place `path`; `None` if it does not reach the place.
+/// Returns the request of `T` at the place `path`; `None` if it does not reach the place.
 pub(super) fn ask<T: DeserializeOwned>(path: &[Step]) -> Option<Asked> {
     let mut asked = None;
     // The result is always an error. Only the request is used.
@@ -51,10 +51,10 @@ pub(super) fn ask<T: DeserializeOwned>(path: &[Step]) -> Option<Asked> {
     asked
 }
 
-/// Whether `T` accepts `value` at the place `path`; `None` if it does not reach the place.
+/// Checks whether `T` accepts `value` at the place `path`; `None` if it does not reach the place.
 pub(super) fn give<T: DeserializeOwned>(path: &[Step], value: &Value) -> Option<Result<(), DeFault>> {
     let mut taken = None;
-    // The values around the place are missing, so that the result is an error unless the path is empty.
+    // The values around the place are missing, so the result is an error unless the path is empty.
     let result: Result<T, DeError> = T::deserialize(Probe { path, end: End::Give(value, &mut taken) });
     if path.is_empty() {
         refused_afterwards(&mut taken, &result);
@@ -74,7 +74,7 @@ struct Probe<'de, 'p> {
 }
 
 impl<'de, 'p> Probe<'de, 'p> {
-    /// At the end of the path: records the request, or passes the value to `give`.
+    /// Records the request, or passes the value to `give`, at the end of the path.
     fn finish<V>(
         self,
         asked: Asked,
@@ -85,7 +85,7 @@ impl<'de, 'p> Probe<'de, 'p> {
             End::Ask(slot) => *slot = Some(asked),
             End::Give(value, slot) => {
                 let result = give(value);
-                // A member that is missing in a nested struct is not missing here.
+                // A member that is missing in a nested struct is not missing at this place.
                 *slot = Some(match &result {
                     Ok(_) => Ok(()),
                     Err(error) if error.path.is_empty() => Err(error.fault.clone()),
@@ -97,7 +97,7 @@ impl<'de, 'p> Probe<'de, 'p> {
         Err(ended())
     }
 
-    /// The deserializer for the next step of the path.
+    /// Passes the deserializer for the next step of the path to `look`.
     fn step<V>(self, look: impl FnOnce(Probe<'de, '_>) -> Result<V, DeError>) -> Result<V, DeError> {
         let path = self.path.get(1..).unwrap_or_default();
         match self.end {
@@ -113,7 +113,7 @@ impl<'de, 'p> Probe<'de, 'p> {
     }
 }
 
-/// A type that is converted from a serde type may refuse its values.
+/// Records an error after the value was accepted, because a conversion from a serde type may refuse it.
 fn refused_afterwards<V>(slot: &mut Option<Result<(), DeFault>>, result: &Result<V, DeError>) {
     if let (Some(taken @ Ok(())), Err(error)) = (slot, result) {
         *taken = Err(error.fault.clone());
@@ -121,7 +121,7 @@ fn refused_afterwards<V>(slot: &mut Option<Result<(), DeFault>>, result: &Result
 }
 
 fn ended() -> DeError {
-    DeError::custom("the place that was asked about is passed")
+    DeError::custom("the requested place has been passed")
 }
 
 macro_rules! plain {
@@ -155,7 +155,7 @@ impl<'de> Deserializer<'de> for Probe<'de, '_> {
         deserialize_bytes: Asked::Anything;
         deserialize_byte_buf: Asked::Anything;
         deserialize_map: Asked::Map;
-        // More than the integers of other JSON programs.
+        // These have a wider range than the integers of other JSON programs.
         deserialize_i128: Asked::Anything;
         deserialize_u128: Asked::Anything;
     }

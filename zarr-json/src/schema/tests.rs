@@ -1,4 +1,4 @@
-//! Schemas of types, and what is said of places in them.
+//! Tests of schemas of types, and of descriptions of places in them.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -91,7 +91,7 @@ enum Either {
 }
 
 #[test]
-fn the_schema_of_a_struct_has_all_that_its_types_say_to_serde() {
+fn the_schema_of_a_struct_reflects_the_types_of_its_members() {
     let schema = of::<Many>();
     let members = schema.as_object().unwrap();
     let properties = members.get("properties").unwrap().as_object().unwrap();
@@ -125,7 +125,7 @@ fn members_with_a_default_and_options_are_not_required() {
 }
 
 #[test]
-fn structs_inside_say_whether_they_take_other_members() {
+fn nested_structs_declare_whether_they_accept_other_members() {
     let level = json!({"type": "integer", "minimum": 0, "maximum": 255});
     let content = |name: &'static str, schema: Value| {
         let properties: Value = [(name, schema)].into_iter().collect();
@@ -161,7 +161,7 @@ struct Endless {
 }
 
 #[test]
-fn a_type_that_contains_itself_ends_somewhere() {
+fn a_type_that_contains_itself_is_truncated() {
     assert!(schema_of::<Endless>().contains(r#""next":true"#));
 }
 
@@ -169,12 +169,12 @@ fn a_type_that_contains_itself_ends_somewhere() {
 struct Nothing {}
 
 #[test]
-fn a_struct_without_members_takes_none() {
+fn a_struct_without_members_accepts_none() {
     assert_eq!(schema_of::<Nothing>(), r#"{"type":"object","properties":{},"additionalProperties":false}"#);
 }
 
 #[test]
-fn what_is_expected_is_said_in_words() {
+fn expectations_are_described_in_words() {
     let schema = of::<Many>();
     let said = |path: &str| expectation(&schema, path).unwrap_or_default();
     assert_eq!(said("/level"), "an integer from -7 to 22");

@@ -1,10 +1,10 @@
-//! Numbers: their texts, what becomes of them, and those that are none.
+//! Tests of numbers: texts, conversions and invalid numbers.
 
 use super::*;
 
 /// Tests DT-I-11, DT-G-04.
 #[test]
-fn numbers_follow_the_grammar_and_keep_their_text() {
+fn numbers_follow_the_grammar_and_preserve_their_text() {
     let accepted = [
         "0",
         "-0",
@@ -82,7 +82,7 @@ fn numbers_become_the_nearest_float() {
     assert_eq!(float("5e-324").to_bits(), 1);
     assert_eq!((float("1e400"), float("-1e400")), (f64::INFINITY, f64::NEG_INFINITY));
     assert_eq!(float(&format!("1e{}", "9".repeat(50))), f64::INFINITY);
-    // By way of f64, this would round twice, to 16777216.
+    // Rounding through f64 would round twice, to 16777216.
     assert_eq!(Number::parse("16777217.0000000001").unwrap().as_f32(), Some(16777218.0));
 }
 
@@ -156,7 +156,7 @@ fn bare_non_finite_tokens_are_read_only_on_request_and_never_written() {
 }
 
 #[test]
-fn numbers_are_compared_and_made_integers_without_rounding() {
+fn numbers_are_compared_and_converted_to_integers_without_rounding() {
     use std::cmp::Ordering::{Equal, Greater, Less};
 
     let number = |text: &str| Number::parse(text).unwrap();
@@ -190,7 +190,7 @@ fn floats_become_their_shortest_text_or_the_strings_of_fill_values() {
     assert_eq!(Value::from(16_777_216f32).to_string(), "16777216.0");
     for (float, text) in [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")] {
         assert_eq!(Value::from(float), Value::from(text));
-        #[expect(clippy::cast_possible_truncation, reason = "none of them has a value to lose")]
+        #[expect(clippy::cast_possible_truncation, reason = "NaN and infinities lose no precision")]
         let single = float as f32;
         assert_eq!(Value::from(single), Value::from(text));
     }

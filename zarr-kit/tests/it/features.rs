@@ -1,5 +1,5 @@
-//! A feature turns on what its plugin cannot do without.
-#![expect(clippy::expect_used, reason = "helpers of tests may fail")]
+//! Checks that a feature turns on everything that its plugin requires.
+#![expect(clippy::expect_used, reason = "test helpers may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use zarr_kit::spec::host::registry::{Registered, Table};
 use zarr_kit::spec::plugin::{Kind, Plugin};
 use zarr_kit::{ArrayBuilder, CATALOGUE, Context, Format, Hierarchy, Registry, Selection, open_store};
 
-/// A feature, and one that only an example of its plugin names: a choice, not a need.
+/// Features, and optional ones that only an example of their plugin uses.
 const IN_EXAMPLES_ALONE: &[(&str, &str)] = &[
     ("codec-sharding-indexed", "codec-transpose"),
     ("codec-sharding-indexed", "codec-zstd"),
@@ -21,13 +21,13 @@ const IN_EXAMPLES_ALONE: &[(&str, &str)] = &[
     ("transformer-statistics", "store-filesystem"),
 ];
 
-/// A data type whose codec has to be named: it takes chains for what is there and for what is missing.
+/// A data type without a default codec: its codec takes separate chains for the mask and the elements.
 const WITHOUT_DEFAULT: &str = "dtype-optional";
 
-/// What an array in memory needs besides a data type.
+/// The features that an array in memory needs in addition to a data type.
 const BESIDES: [&str; 3] = ["grid-regular", "key-encoding-default", "store-memory"];
 
-/// The features of the plugins, and what each of them turns on.
+/// Returns the features of the plugins, and the features that each of them turns on.
 fn features() -> BTreeMap<&'static str, Vec<&'static str>> {
     let known: BTreeSet<&str> = CATALOGUE.iter().map(|entry| entry.feature).collect();
     let manifest = include_str!("../../Cargo.toml");
@@ -38,7 +38,7 @@ fn features() -> BTreeMap<&'static str, Vec<&'static str>> {
         .collect()
 }
 
-/// These features, and all that they turn on.
+/// Returns these features and all features that they turn on.
 fn turned_on<'f>(
     features: &BTreeMap<&'f str, Vec<&'f str>>,
     some: impl IntoIterator<Item = &'f str>,
@@ -53,7 +53,8 @@ fn turned_on<'f>(
     on
 }
 
-/// The plugins of these features; of others, the names, as in a build without them.
+/// Returns a registry with the plugins of these features; it knows the names of the others, as a build
+/// without them does.
 fn registry_of(on: &BTreeSet<&str>) -> Registry {
     let linked = Registry::linked().expect("no identifier is taken twice");
     let mut registry = Registry::empty();
@@ -67,14 +68,14 @@ fn registry_of(on: &BTreeSet<&str>) -> Registry {
     add(&mut registry, on, linked.storage_transformers());
     add(&mut registry, on, linked.extensions());
     for store in linked.stores().iter().filter(|store| is_of(store.origin.package, on)) {
-        registry.register_store(*store).expect("it is the only one");
+        registry.register_store(*store).expect("no duplicate");
     }
     registry
 }
 
 fn add<K: Registered + ?Sized>(registry: &mut Registry, on: &BTreeSet<&str>, table: &Table<K>) {
     for plugin in table.iter().filter(|plugin| is_of(plugin.origin.package, on)) {
-        registry.register(*plugin).expect("it is the only one");
+        registry.register(*plugin).expect("no duplicate");
     }
 }
 
@@ -82,10 +83,10 @@ fn is_of(package: &str, on: &BTreeSet<&str>) -> bool {
     package.strip_prefix("zarr-").is_some_and(|feature| on.contains(feature))
 }
 
-/// Why examples of the plugins of these features do not work without others.
+/// Returns the failures of the plugins' examples with only these features.
 fn refused_examples(on: &BTreeSet<&str>) -> Vec<String> {
     let report = Report::of(&suites_of(&registry_of(on)), Level::L0);
-    // The other rules need more than what one feature turns on: a data type to use a codec with, for example.
+    // The other rules need more features than one turns on, for example a data type to use a codec with.
     let refused = report.failures().filter(|(_, outcome)| outcome.rule.id == "examples");
     refused.map(|(subject, outcome)| format!("{subject}: {outcome:?}")).collect()
 }
@@ -97,7 +98,7 @@ fn the_manifest_has_every_feature_of_the_catalogue() {
 }
 
 #[test]
-fn the_examples_of_a_plugin_work_with_what_its_feature_turns_on() {
+fn the_examples_of_a_plugin_work_with_the_features_it_turns_on() {
     let features = features();
     let mut problems = Vec::new();
     for &feature in features.keys() {
@@ -109,7 +110,7 @@ fn the_examples_of_a_plugin_work_with_what_its_feature_turns_on() {
             let rest = besides.iter().filter(|other| *other != left_out);
             let on = turned_on(&features, rest.copied().chain([feature]));
             if refused_examples(&on).is_empty() {
-                problems.push(format!("{feature}: its examples do without {left_out}"));
+                problems.push(format!("{feature}: its examples do not need {left_out}"));
             }
         }
     }
@@ -118,7 +119,7 @@ fn the_examples_of_a_plugin_work_with_what_its_feature_turns_on() {
 
 /// Arrays of every data type that has a default codec are created and read.
 #[test]
-fn a_data_type_comes_with_the_codec_that_new_arrays_of_it_have() {
+fn a_data_type_turns_on_its_default_codec() {
     let features = features();
     let mut problems = Vec::new();
     let types =
@@ -151,7 +152,7 @@ fn create(context: &Context, data_type: &str) -> Result<(), zarr_kit::Error> {
     hierarchy.create_array("/a", &builder)?.read(&Selection::All).map(drop)
 }
 
-/// `codec-sharding-indexed` is all that shards take: their index has codecs that nobody names.
+/// `codec-sharding-indexed` turns on everything that shards need, including the codecs of their index.
 #[test]
 fn shards_are_written_with_their_feature() {
     let features = features();
@@ -166,20 +167,20 @@ fn shards_are_written_with_their_feature() {
 }
 
 #[test]
-fn what_is_pure_turns_on_nothing_that_needs_a_c_compiler() {
+fn pure_features_do_not_need_a_c_compiler() {
     let features = features();
     let with_c = ["codec-blosc", "codec-lzma", "codec-zstd"];
     let manifest = include_str!("../../Cargo.toml");
     let pure = manifest.split("\npure = [\n").nth(1).and_then(|rest| rest.split(']').next()).expect("pure");
     let pure: Vec<&str> = pure.split('"').skip(1).step_by(2).collect();
     let on = turned_on(&features, pure.iter().copied());
-    assert_eq!(on, pure.iter().copied().collect(), "all that it turns on is in its list");
+    assert_eq!(on, pure.iter().copied().collect(), "`pure` must list all features that it turns on");
     assert!(with_c.iter().all(|feature| !on.contains(feature)));
 }
 
-/// What new arrays are compressed with does not depend on what else a program links.
+/// The default compression does not depend on the other plugins that a program links.
 #[test]
-fn the_default_compression_is_one_codec_or_an_error_that_names_its_feature() {
+fn the_default_compression_is_one_codec_or_an_error_naming_its_feature() {
     let features = features();
     let formats = [
         (Format::V2, "codec-zstd", "codec-gzip", "zstd"),

@@ -1,4 +1,4 @@
-//! The features, the catalogue and the registry say the same.
+//! Checks that the features, the catalogue and the registry agree.
 
 #[cfg(feature = "full")]
 mod features;
@@ -14,7 +14,7 @@ use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Registry, T
 use zarr_kit::spec::inventory;
 use zarr_kit::spec::plugin::Kind;
 
-/// Point, feature and identifier of everything that `table` has.
+/// Returns extension point, feature and identifier of everything that `table` has.
 fn registered<K: Kind + ?Sized>(
     table: &Table<K>,
 ) -> impl Iterator<Item = (ExtensionPoint, String, String)> + '_ {
@@ -41,7 +41,7 @@ fn all_registered(registry: &Registry) -> BTreeSet<(ExtensionPoint, String, Stri
         .collect()
 }
 
-/// Types, and schemes with their colon.
+/// Returns the types of stores, and their schemes with a colon.
 fn registered_stores(registry: &Registry) -> impl Iterator<Item = (ExtensionPoint, String, String)> + '_ {
     registry.stores().iter().flat_map(|store| {
         let schemes = store.schemes.iter().map(|scheme| format!("{scheme}:"));
@@ -63,13 +63,14 @@ fn catalogued() -> BTreeSet<(ExtensionPoint, String, String)> {
     identifiers.collect()
 }
 
-/// Whether a feature of the plugins is on in this build; `CARGO_FEATURE_…` is only there for build scripts.
+/// Returns whether a feature of the plugins is on in this build; `CARGO_FEATURE_…` exists only for build
+/// scripts.
 fn is_on(feature: &str) -> bool {
     macro_rules! features {
         ($($name:literal)*) => {
             match feature {
                 $($name => cfg!(feature = $name),)*
-                _ => panic!("`{feature}` is in the catalogue and not in this list"),
+                _ => panic!("`{feature}` is in the catalogue, but not in this list"),
             }
         };
     }
@@ -92,14 +93,14 @@ fn is_on(feature: &str) -> bool {
 }
 
 #[test]
-fn the_registry_has_what_the_features_that_are_on_promise() {
+fn the_registry_has_all_plugins_of_the_enabled_features() {
     let promised: BTreeSet<_> = catalogued().into_iter().filter(|(_, feature, _)| is_on(feature)).collect();
     let registry = Registry::linked().expect("no identifier is taken twice");
     assert_eq!(all_registered(&registry), promised);
 }
 
 #[test]
-fn stores_that_are_left_out_are_named_with_their_feature() {
+fn errors_of_missing_stores_name_their_feature() {
     let registry = Registry::linked().expect("no identifier is taken twice");
     for (location, feature) in [
         ("memory:", "store-memory"),
@@ -125,7 +126,8 @@ fn the_whole_catalogue_is_submitted() {
     assert_eq!(inventory::iter::<CatalogueEntry>.into_iter().count(), CATALOGUE.len());
 }
 
-/// Counts the plugins of `table`, which have an example of each format that names them: the draft also by plain names.
+/// Counts the plugins of `table`. Each must have an example of each format that can name it; the draft also
+/// uses plain names.
 #[cfg(feature = "full")]
 fn with_examples<K: Kind + ?Sized>(registry: &Registry, table: &Table<K>) -> usize {
     for plugin in table.iter() {
@@ -150,27 +152,27 @@ fn all_with_examples(registry: &Registry) -> usize {
         + registry.stores().len()
 }
 
-/// Some examples hold other plugins, such as the codecs of a shard.
+/// Some examples use other plugins, such as the codecs of a shard.
 #[cfg(feature = "full")]
 #[test]
-fn every_plugin_says_what_it_does_and_has_examples_that_work() {
+fn every_plugin_is_documented_and_its_examples_work() {
     let registry = Registry::linked().expect("no identifier is taken twice");
-    // `tests/conformance.rs` looks at everything else.
+    // `tests/conformance.rs` checks the other rules.
     let report = Report::of(&suites_of(&registry), Level::L0);
     assert_eq!(report.subjects.len(), all_with_examples(&registry));
     assert_eq!(report.failures().count(), 0, "{report}");
 }
 
-/// Codecs without bytes from elsewhere, and why they have none.
+/// Codecs without fixtures of other programs, and the reasons.
 #[cfg(feature = "full")]
 const ALONE: &[(&str, &str)] = &[
-    ("conditional", "nobody else has it"),
-    ("sharding_indexed", "the engine does it: the format suite has shards of other programs"),
+    ("conditional", "no other program supports it"),
+    ("sharding_indexed", "implemented by the engine; the format suite has shards of other programs"),
 ];
 
 #[cfg(feature = "full")]
 #[test]
-fn every_codec_reads_what_another_program_wrote_where_there_is_one() {
+fn every_codec_decodes_the_fixtures_of_other_programs() {
     let registry = Registry::linked().expect("no identifier is taken twice");
     let mut alone = Vec::new();
     let mut all = 0;
@@ -188,10 +190,10 @@ fn every_codec_reads_what_another_program_wrote_where_there_is_one() {
     }
     assert_eq!(alone, ALONE.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     let table = include_str!("../../../conformance/src/suite/codec/fixtures.tsv");
-    assert_eq!(all, table.lines().skip(1).count() as u64, "each row is some codec's");
+    assert_eq!(all, table.lines().skip(1).count() as u64, "every row must belong to a codec");
 }
 
-/// The example of the README, word for word. A build without what it uses has nothing to run.
+/// Runs the example of the README and compares its text. Builds without its plugins skip it.
 #[cfg(all(
     feature = "codec-bytes",
     feature = "codec-zstd",
@@ -204,9 +206,9 @@ fn every_codec_reads_what_another_program_wrote_where_there_is_one() {
 fn the_example_of_the_readme_runs() {
     let readme = include_str!("../../../README.md");
     let example = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
-    let ours = include_str!("readme.rs").split("// From here on as in the README.\n").nth(1);
+    let ours = include_str!("readme.rs").split("// The following lines are in the README.\n").nth(1);
     assert_eq!(example.map(str::trim), ours.map(str::trim));
-    readme::run().expect("the example runs");
+    readme::run().expect("the example works");
 }
 
 #[cfg(all(

@@ -1,12 +1,12 @@
 //! The example of the README.
 
-/// Runs it.
+/// Runs the example.
 pub(crate) fn run() -> Result<(), Box<dyn std::error::Error>> {
     main()
 }
 
-// From here on as in the README.
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
+// The following lines are in the README.
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, json, open_store};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let context = Context::linked()?;
@@ -19,11 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let values: Vec<f32> = (0..1_000_000).map(|i| i as f32).collect();
     array.write_values(.., &values)?;
-
-    // Rows 0 to 99 of column 7, then the same with a step, as text in NumPy notation.
     let column = array.read_values::<f32>((0..100, 7))?;
     assert_eq!(column[1], 1007.0);
-    let column = array.read_values::<f32>("0:100:2, 7".parse::<Selection>()?)?;
-    assert_eq!(column[1], 2007.0);
     Ok(())
 }

@@ -76,7 +76,7 @@ fn an_array_has_one_data_type() {
 
 /// Tests D3-SHAPE-04, D3-SHAPE-05, D3-SHAPE-06, D3-SHAPE-07.
 #[test]
-fn chunks_have_the_rank_of_the_array_and_some_length() {
+fn chunks_have_the_rank_of_the_array_and_positive_lengths() {
     let grid = |shape: &str, chunks: &str| {
         let grid = format!(r#"{{"type":"regular","chunk_shape":{chunks},"separator":"/"}}"#);
         with(ARR, &[("shape", shape), ("chunk_grid", &grid)])
@@ -87,7 +87,11 @@ fn chunks_have_the_rank_of_the_array_and_some_length() {
     refused(draft_array, &grid("[4,4]", "[2]"), "`chunk_grid.chunk_shape`: has 1 entry for 2 dimensions");
     refused(draft_array, &grid("[4]", "[0]"), "`chunk_grid.chunk_shape[0]`: is 0");
     let array = warned(draft_array, &grid("[0]", "[0]"), "`chunk_grid.chunk_shape[0]`");
-    assert_eq!(array.chunk_grid, regular("[1]"), "no one divides by zero, and no one writes it");
+    assert_eq!(
+        array.chunk_grid,
+        regular("[1]"),
+        "callers can divide by the length, and zero is never written"
+    );
 }
 
 /// Tests D3-GRID-02, D3-GRID-03, D3-GRID-04, D3-GRID-06.
@@ -202,7 +206,7 @@ fn codecs_are_uris_with_configurations() {
 
 /// Tests DX-URI-06.
 #[test]
-fn an_id_of_v2_is_no_codec_of_generation_b() {
+fn an_id_of_v2_is_not_a_codec_of_generation_b() {
     refused(draft_array, &with(ARR, &[("codecs", r#"[{"type":"zlib"}]"#)]), "not a URI");
     let mut array = accepted(draft_array, &json(ARR));
     array.codecs.push(ExtensionDocument::new("zlib", json("null")));
@@ -211,7 +215,7 @@ fn an_id_of_v2_is_no_codec_of_generation_b() {
 
 /// Tests D3-DOC-01.
 #[test]
-fn three_kinds_of_documents_are_told_apart() {
+fn three_kinds_of_documents_are_distinguished() {
     accepted(entry_point, &json(EP));
     accepted(draft_array, &json(ARR));
     accepted(draft_group, &json(r#"{"attributes":{}}"#));
@@ -246,7 +250,7 @@ fn seven_members_are_mandatory() {
 
 /// Tests D3-ARR-05, D3-ARR-06, D3-ARR-07, D3-VER-02, D3-CONTRA-07.
 #[test]
-fn no_other_member_is_allowed_whatever_the_entry_point_says() {
+fn no_other_member_is_allowed_in_any_version() {
     let newer = with(EP, &[("zarr_format", "\"https://purl.org/zarr/spec/core/3.9\""), ("foo", "{}")]);
     warned(entry_point, &newer, "`foo`");
     for (member, value) in [
@@ -270,7 +274,7 @@ fn extensions_of_arrays_follow_the_rules_of_the_entry_point() {
     let document = with(ARR, &[("extensions", extensions)]);
     let array = accepted(draft_array, &document);
     assert!(!array.extensions[0].must_understand);
-    assert!(array.extensions[1].must_understand, "whoever does not know it must stop");
+    assert!(array.extensions[1].must_understand, "readers that do not know it must stop");
     assert_eq!(draft::array_document(&array).unwrap(), document);
     let missing = with(ARR, &[("extensions", r#"[{"extension":"https://e.org/x/1"}]"#)]);
     refused(draft_array, &missing, "`extensions[0].must_understand`");
@@ -278,7 +282,7 @@ fn extensions_of_arrays_follow_the_rules_of_the_entry_point() {
 
 /// Tests D3-ARR-11, D3-ARR-12.
 #[test]
-fn attributes_keep_what_they_hold() {
+fn attributes_are_preserved() {
     for attributes in [
         "{}",
         r#"{"a":{"b":[null,1.5]}}"#,
@@ -287,7 +291,7 @@ fn attributes_keep_what_they_hold() {
         let document = with(ARR, &[("attributes", attributes)]);
         let array = accepted(draft_array, &document);
         let written = draft::array_document(&array).unwrap();
-        assert_eq!(written, document, "numbers by their text");
+        assert_eq!(written, document, "the text of numbers is preserved");
     }
     for attributes in ["null", "[]", "\"x\""] {
         refused(draft_array, &with(ARR, &[("attributes", attributes)]), "`attributes`");
@@ -304,7 +308,7 @@ fn members_of_v2_are_unknown() {
 
 /// Tests D3-FILL-01, D3-FILL-02, D3-CONTRA-03.
 #[test]
-fn a_fill_value_is_there_and_never_written_as_null() {
+fn a_fill_value_is_mandatory_and_never_written_as_null() {
     refused(draft_array, &without(ARR, "fill_value"), "`fill_value`: is missing");
     let array = tolerated(draft_array, &with(ARR, &[("fill_value", "null")]), "`fill_value`: is null");
     assert!(array.fill_value.is_null());
@@ -322,7 +326,7 @@ fn documents_of_january_2023_open_in_compatibility_mode() {
 }
 
 #[test]
-fn typestrings_are_read_and_not_written() {
+fn typestrings_are_read_but_not_written() {
     for (old, new) in [("<f8", "float64"), ("u1", "uint8")] {
         let array = accepted(draft_array, &with(ARR, &[("data_type", &format!("\"{old}\""))]));
         let document = draft::array_document(&array).unwrap();
@@ -350,7 +354,7 @@ fn storage_transformers_are_extensions_with_a_type() {
 
 /// Tests D3-GRP-01, D3-GRP-02, D3-GRP-03, D3-GRP-05, D3-EXT-05.
 #[test]
-fn a_group_has_attributes_and_nothing_else() {
+fn a_group_has_only_attributes() {
     let group = accepted(draft_group, &json(r#"{"attributes":{}}"#));
     assert_eq!(tolerated(draft_group, &json("{}"), "`attributes`: is missing"), group);
     assert_eq!(draft::group_document(&group).unwrap(), json(r#"{"attributes":{}}"#));

@@ -1,4 +1,4 @@
-//! The entry point of the draft, and telling formats apart.
+//! The entry point of the draft, and distinguishing formats.
 
 use zarr_metadata::draft::{self, EntryPoint, Generation};
 use zarr_metadata::{Identified, identify};
@@ -45,7 +45,7 @@ fn the_version_is_the_last_segment_and_its_major_is_3() {
 
 /// Tests D3-META-05, D3-META-07, D3-VER-03, D3-CONTRA-06.
 #[test]
-fn members_of_a_newer_minor_version_are_ignored_and_kept() {
+fn members_of_a_newer_minor_version_are_ignored_and_preserved() {
     let newer = with(
         EP,
         &[("zarr_format", "\"https://purl.org/zarr/spec/core/3.7\""), ("new_thing", "{\"a\":[1.50]}")],
@@ -62,7 +62,7 @@ fn members_of_a_newer_minor_version_are_ignored_and_kept() {
 
 /// Tests D3-META-08.
 #[test]
-fn other_prefixes_are_for_compatibility_mode() {
+fn other_prefixes_need_compatibility_mode() {
     for uri in ["http://purl.org/zarr/spec/core/3.0", "https://purl.org/zarr/spec/protocol/core/3.0"] {
         let document = with(EP, &[("zarr_format", &format!("\"{uri}\""))]);
         assert_eq!(compatible(entry_point, &document, "`zarr_format`").generation, Generation::B);
@@ -90,7 +90,7 @@ fn the_json_encoding_has_a_suffix() {
     for text in [" x", "/x", "é", "x/"] {
         refused(entry_point, &suffix(text), "metadata_key_suffix");
     }
-    // A string is the form of generation A, whose suffix stands elsewhere.
+    // A string is the form of generation A, where the suffix is a separate member.
     let string = encoding("\"json\"");
     assert!(entry_point(Mode::Strict, &string).unwrap_err().to_string().contains("generation A"));
     for mode in [Mode::Lenient, Mode::Compatibility] {
@@ -125,7 +125,7 @@ fn another_encoding_names_its_extension() {
 
 /// Tests D3-META-14, D3-META-15, D3-META-16, D3-META-17, D3-META-21.
 #[test]
-fn extensions_say_whether_they_must_be_understood() {
+fn extensions_declare_whether_they_must_be_understood() {
     let extensions = |value: &str| with(EP, &[("extensions", value)]);
     assert!(accepted(entry_point, &extensions("[]")).extensions.is_empty());
     let two = extensions(
@@ -155,7 +155,7 @@ fn extensions_say_whether_they_must_be_understood() {
 }
 
 #[test]
-fn an_extension_that_may_be_ignored_is_kept() {
+fn an_extension_that_may_be_ignored_is_preserved() {
     let document = with(
         EP,
         &[(
@@ -169,7 +169,7 @@ fn an_extension_that_may_be_ignored_is_kept() {
 
 /// Tests D3-VER-06, DX-GEN-01, DX-GEN-02, DX-GEN-03, DX-GEN-04.
 #[test]
-fn a_zarr_json_says_what_it_is() {
+fn the_kind_of_a_zarr_json_is_identified() {
     assert_eq!(identify(&json(GR)), Ok(Identified::V3));
     assert_eq!(identify(&json(AR)), Ok(Identified::V3));
     assert_eq!(identify(&json(OLDER)), Ok(Identified::DraftA));

@@ -31,7 +31,7 @@ fn node(keys: &Keys, key: &str) -> Option<(NodePath, NodeKind)> {
 
 /// Tests D3-KEY-01.
 #[test]
-fn the_entry_point_has_a_key_of_its_own() {
+fn the_entry_point_has_a_separate_key() {
     assert_eq!(draft::ENTRY_POINT, "zarr.json");
     assert_eq!(node(&keys(), "zarr.json"), None);
     assert_eq!(node(&keys(), "meta/zarr.json"), None);
@@ -39,7 +39,7 @@ fn the_entry_point_has_a_key_of_its_own() {
 
 /// Tests D3-KEY-02, D3-KEY-03, D3-KEY-04, D3-KEY-05, D3-CONTRA-24.
 #[test]
-fn documents_lie_below_meta() {
+fn documents_are_below_meta() {
     assert_documents(&keys(), "/", "meta/array.json", "meta/group.json");
     assert_documents(&keys(), "/foo", "meta/foo.array.json", "meta/foo.group.json");
     assert_documents(&keys(), "/foo/bar", "meta/foo/bar.array.json", "meta/foo/bar.group.json");
@@ -53,7 +53,7 @@ fn documents_lie_below_meta() {
 
 /// Tests D3-KEY-06, D3-KEY-07, D3-KEY-08, D3-CONTRA-14.
 #[test]
-fn chunks_lie_below_data() {
+fn chunks_are_below_data() {
     let chunk =
         |path: &NodePath, chunk: &str| keys().data_prefix(path).unwrap().key(chunk).unwrap().to_string();
     assert_eq!(chunk(&path("/foo/baz"), "c0/0"), "data/foo/baz/c0/0");
@@ -68,7 +68,7 @@ fn chunks_lie_below_data() {
 
 /// Tests D3-KEY-09, D3-KEY-10.
 #[test]
-fn keys_lead_back_to_nodes() {
+fn keys_are_mapped_back_to_nodes() {
     assert_eq!(node(&keys(), "meta/foo/bar.group.json"), Some((path("/foo/bar"), NodeKind::Group)));
     assert_eq!(node(&keys(), "meta/group.json"), Some((path("/"), NodeKind::Group)));
     assert_eq!(node(&keys(), "meta/array.json"), Some((path("/"), NodeKind::Array)));
@@ -76,7 +76,7 @@ fn keys_lead_back_to_nodes() {
 
 /// Tests D3-KEY-11.
 #[test]
-fn names_may_contain_what_keys_end_in() {
+fn names_may_contain_the_suffixes_of_keys() {
     assert_eq!(node(&keys(), "meta/a.array.group.json"), Some((path("/a.array"), NodeKind::Group)));
     assert_eq!(node(&keys(), "meta/x.group.group.json"), Some((path("/x.group"), NodeKind::Group)));
     assert_eq!(keys().group(&path("/a.array")).unwrap().as_str(), "meta/a.array.group.json");
@@ -84,7 +84,7 @@ fn names_may_contain_what_keys_end_in() {
 
 /// Tests D3-KEY-12.
 #[test]
-fn another_suffix_takes_the_place_of_json() {
+fn another_suffix_replaces_json() {
     let keys = |suffix: &str| Keys::new(&EntryPoint { key_suffix: suffix.to_owned(), ..EntryPoint::new() });
     assert_documents(&keys(".zmeta"), "/", "meta/array.zmeta", "meta/group.zmeta");
     assert_documents(&keys(".zmeta"), "/foo", "meta/foo.array.zmeta", "meta/foo.group.zmeta");

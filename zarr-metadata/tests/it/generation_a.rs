@@ -1,11 +1,11 @@
-//! Documents as zarr-python 2.18 writes them with its experimental version 3.
+//! Documents in the form that zarr-python 2.18 writes with its experimental version 3.
 
 use zarr_spec::Value;
 use zarr_spec::extension::ExtensionDocument;
 
 use crate::support::{ARR, accepted, draft_array, json, older_array, refused, tolerated, with, without};
 
-/// Printed in the ledger.
+/// The document in the ledger.
 const OLDER: &str = r#"{"attributes":{"x":1},"chunk_grid":{"chunk_shape":[2,2],"separator":"/","type":"regular"},
     "chunk_memory_layout":"C","compressor":{"codec":"https://purl.org/zarr/spec/codec/gzip/1.0",
     "configuration":{"level":1}},"data_type":"<i2","extensions":[],"fill_value":0,"shape":[3,4]}"#;
@@ -26,7 +26,7 @@ fn the_document_of_the_ledger_opens() {
 
 /// Tests DX-A-10.
 #[test]
-fn an_extra_separator_must_agree() {
+fn an_additional_separator_must_agree() {
     let grid = r#"{"chunk_shape":[2,2],"separator":".","type":"regular"}"#;
     let document = |extra: &str| with(OLDER, &[("chunk_grid", grid), ("dimension_separator", extra)]);
     let array = accepted(older_array, &document("\".\""));
@@ -36,7 +36,7 @@ fn an_extra_separator_must_agree() {
 
 /// Tests DX-A-11, DX-A-12.
 #[test]
-fn unknown_members_are_refused_and_missing_extensions_are_none() {
+fn unknown_members_are_errors_and_missing_extensions_are_empty() {
     refused(older_array, &with(OLDER, &[("codecs", "[]")]), "`codecs`: unknown member");
     refused(older_array, &with(OLDER, &[("foo", "1")]), "`foo`: unknown member");
     assert!(accepted(older_array, &without(OLDER, "extensions")).extensions.is_empty());
@@ -46,7 +46,7 @@ fn unknown_members_are_refused_and_missing_extensions_are_none() {
 
 /// Tests DX-A-14.
 #[test]
-fn filters_hide_in_the_attributes() {
+fn filters_are_read_from_the_attributes() {
     let attributes = r#"{"filters":[{"astype":"<i4","dtype":"<i4","id":"delta"}],"x":1}"#;
     let array = accepted(older_array, &with(OLDER, &[("attributes", attributes)]));
     let delta = ExtensionDocument::new("delta", json(r#"{"astype":"<i4","dtype":"<i4"}"#));
@@ -65,14 +65,14 @@ fn filters_hide_in_the_attributes() {
 }
 
 #[test]
-fn undefined_elements_are_normal() {
+fn an_undefined_fill_value_is_accepted() {
     let array = accepted(older_array, &with(OLDER, &[("fill_value", "null")]));
     assert!(array.fill_value.is_null());
 }
 
 /// The object codec is the first of the hidden filters (DX-A-18).
 #[test]
-fn the_first_hidden_filter_says_what_objects_are() {
+fn the_first_hidden_filter_determines_the_type_of_objects() {
     let data_type = r#"{"extension":"TODO: object array protocol URL","type":"|O","fallback":null}"#;
     let attributes = r#"{"filters":[{"id":"vlen-utf8"}]}"#;
     let document = with(OLDER, &[("data_type", data_type), ("attributes", attributes)]);

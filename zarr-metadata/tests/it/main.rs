@@ -1,6 +1,6 @@
-//! Metadata documents and keys of the three formats, held against the ledgers of requirements.
+//! Metadata documents and keys of the three formats, compared with the ledgers of requirements.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod draft_array;
 mod draft_entry_point;

@@ -36,7 +36,7 @@ pub(crate) fn json(text: &str) -> Value {
     }
 }
 
-/// `document` with these members set, each from its text.
+/// Returns `document` with these members set, each parsed from text.
 pub(crate) fn with(document: &str, members: &[(&str, &str)]) -> Value {
     let mut value = json(document);
     for (name, text) in members {
@@ -45,14 +45,14 @@ pub(crate) fn with(document: &str, members: &[(&str, &str)]) -> Value {
     value
 }
 
-/// `document` without a member, which it has.
+/// Returns `document` without one of its members.
 pub(crate) fn without(document: &str, member: &str) -> Value {
     let mut value = json(document);
     assert!(value.as_object_mut().unwrap().remove(member).is_some(), "{member}");
     value
 }
 
-/// What a document is read as, and the warnings.
+/// A parsed document and the warnings.
 pub(crate) type Outcome<T> = Result<(T, Vec<String>), DocumentError>;
 
 pub(crate) fn read<T>(mode: Mode, parse: impl FnOnce(&Reading) -> Result<T, DocumentError>) -> Outcome<T> {
@@ -103,7 +103,7 @@ pub(crate) fn v3_group(mode: Mode, document: &Value) -> Outcome<GroupMetadata> {
     })
 }
 
-/// Without a warning in any mode.
+/// Checks that no mode reports a warning.
 #[track_caller]
 pub(crate) fn accepted<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Value) -> T {
     let mut last = None;
@@ -119,22 +119,22 @@ pub(crate) fn accepted<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Valu
     last.unwrap()
 }
 
-/// In every mode, with an error that has `word` in it.
+/// Checks that every mode reports an error that contains `word`.
 #[track_caller]
 pub(crate) fn refused<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Value, word: &str) {
     for mode in MODES {
         match parse(mode, document) {
-            Ok(_) => panic!("{mode:?}: {document:?} is read"),
+            Ok(_) => panic!("{mode:?}: {document:?} was accepted"),
             Err(error) => assert!(error.to_string().contains(word), "{mode:?}: {document:?}: {error}"),
         }
     }
 }
 
-/// An error in strict mode, a warning in the others, both with `word` in them.
+/// Checks for an error in strict mode and a warning in the others, both containing `word`.
 #[track_caller]
 pub(crate) fn tolerated<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Value, word: &str) -> T {
     match parse(Mode::Strict, document) {
-        Ok(_) => panic!("{document:?} is read strictly"),
+        Ok(_) => panic!("{document:?} was accepted in strict mode"),
         Err(error) => assert!(error.to_string().contains(word), "{document:?}: {error}"),
     }
     let mut last = None;
@@ -150,7 +150,7 @@ pub(crate) fn tolerated<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Val
     last.unwrap()
 }
 
-/// A warning in every mode, with `word` in it.
+/// Checks that every mode reports a warning that contains `word`.
 #[track_caller]
 pub(crate) fn warned<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Value, word: &str) -> T {
     let mut last = None;
@@ -166,12 +166,12 @@ pub(crate) fn warned<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Value,
     last.unwrap()
 }
 
-/// Read in compatibility mode alone, with a warning.
+/// Checks that only compatibility mode accepts the document, with a warning.
 #[track_caller]
 pub(crate) fn compatible<T>(parse: fn(Mode, &Value) -> Outcome<T>, document: &Value, word: &str) -> T {
     for mode in [Mode::Strict, Mode::Lenient] {
         match parse(mode, document) {
-            Ok(_) => panic!("{mode:?}: {document:?} is read"),
+            Ok(_) => panic!("{mode:?}: {document:?} was accepted"),
             Err(error) => assert!(error.to_string().contains(word), "{mode:?}: {document:?}: {error}"),
         }
     }

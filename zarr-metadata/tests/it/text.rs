@@ -1,4 +1,4 @@
-//! From bytes to values.
+//! Parsing documents from bytes.
 
 use zarr_json::Limits;
 use zarr_metadata::{DocumentKind, parse_json};
@@ -20,7 +20,7 @@ fn refused(kind: DocumentKind, bytes: &[u8]) {
     }
 }
 
-/// An error in strict mode, a warning in the others.
+/// Checks for an error in strict mode and a warning in the others.
 #[track_caller]
 fn tolerated(kind: DocumentKind, bytes: &[u8], word: &str) -> Value {
     assert!(parse(kind, Mode::Strict, bytes).unwrap_err().to_string().contains(word));
@@ -31,7 +31,7 @@ fn tolerated(kind: DocumentKind, bytes: &[u8], word: &str) -> Value {
 
 /// Tests D3-DOC-02, D3-GRP-07, V3-KEY-09, D3-CONTRA-05.
 #[test]
-fn what_is_not_json_is_refused() {
+fn invalid_json_is_an_error() {
     assert!(
         parse(DocumentKind::V3, Mode::Strict, b"{\"attributes\":{\"spam\":\"ham\",\"eggs\":42}}").is_ok()
     );
@@ -66,14 +66,14 @@ fn a_document_is_one_object() {
 
 /// Tests D3-DOC-06.
 #[test]
-fn the_last_of_two_members_counts_unless_reading_is_strict() {
+fn the_last_duplicate_member_is_used_except_in_strict_mode() {
     let value = tolerated(DocumentKind::V3, b"{\"shape\":[1],\"shape\":[2]}", "/shape occurs twice");
     assert_eq!(value, crate::support::json("{\"shape\":[2]}"));
 }
 
 /// Tests V2-ARR-21.
 #[test]
-fn a_zarray_has_every_member_once_in_every_mode() {
+fn duplicate_members_of_a_zarray_are_errors_in_every_mode() {
     assert!(parse(DocumentKind::V2, Mode::Strict, crate::support::ZA.as_bytes()).is_ok());
     refused(DocumentKind::V2, b"{\"shape\":[1],\"shape\":[2]}");
     refused(DocumentKind::V2, b"{\"shape\":[1],}");
@@ -82,7 +82,7 @@ fn a_zarray_has_every_member_once_in_every_mode() {
 
 /// Tests D3-DOC-07.
 #[test]
-fn bare_non_finite_tokens_stand_in_attributes_alone() {
+fn bare_non_finite_tokens_are_allowed_only_in_attributes() {
     let document = b"{\"attributes\":{\"a\":NaN,\"b\":[-Infinity,Infinity]}}";
     tolerated(DocumentKind::V3, document, "NaN");
     refused(DocumentKind::V3, b"{\"fill_value\":NaN,\"attributes\":{}}");
@@ -96,7 +96,7 @@ fn bare_non_finite_tokens_stand_in_attributes_alone() {
 
 /// Tests V2-ARR-22.
 #[test]
-fn bare_non_finite_tokens_stand_in_zattrs_and_its_copies() {
+fn bare_non_finite_tokens_are_allowed_in_zattrs_and_consolidated_metadata() {
     tolerated(DocumentKind::V2Attributes, b"{\"n\":NaN}", "NaN");
     tolerated(DocumentKind::V2Consolidated, b"{\"metadata\":{\"foo/bar/.zattrs\":{\"n\":NaN}}}", "NaN");
     tolerated(DocumentKind::V2Consolidated, b"{\"metadata\":{\".zattrs\":{\"n\":Infinity}}}", "Infinity");
@@ -109,7 +109,7 @@ fn bare_non_finite_tokens_stand_in_zattrs_and_its_copies() {
 
 /// Tests D3-DOC-08.
 #[test]
-fn a_byte_order_mark_is_skipped() {
+fn a_byte_order_mark_is_ignored() {
     for kind in KINDS {
         for mode in MODES {
             let (value, _) = parse(kind, mode, b"\xef\xbb\xbf{\"a\":1}").unwrap();
@@ -120,7 +120,7 @@ fn a_byte_order_mark_is_skipped() {
 }
 
 #[test]
-fn a_document_is_as_long_as_the_reader_lets_it() {
+fn the_size_of_documents_is_limited() {
     let padded = |size: usize| {
         let mut document = b"{}".to_vec();
         document.resize(size, b' ');

@@ -1,4 +1,4 @@
-//! `.zarray`.
+//! Documents `.zarray` of v2.
 
 use zarr_metadata::{ArrayMetadata, v2};
 use zarr_spec::Format;
@@ -75,7 +75,7 @@ fn a_shape_is_a_list_of_lengths() {
 
 /// Tests V2-ARR-06, V2-ARR-07.
 #[test]
-fn chunks_have_the_rank_of_the_array_and_no_length_of_zero() {
+fn chunks_have_the_rank_of_the_array_and_nonzero_lengths() {
     assert_eq!(accepted(v2_array, &json(ZA)).chunk_grid, regular("[2]"));
     assert_eq!(accepted(v2_array, &with(ZA, &[("chunks", "[10]")])).chunk_grid, regular("[10]"));
     refused(v2_array, &without(ZA, "chunks"), "`chunks`: is missing");
@@ -86,13 +86,13 @@ fn chunks_have_the_rank_of_the_array_and_no_length_of_zero() {
 
 /// zarr-python 2 writes such documents with `chunks=False`.
 #[test]
-fn a_chunk_length_of_zero_passes_where_there_are_no_elements() {
+fn a_chunk_length_of_zero_is_accepted_without_elements() {
     let document = with(ZA, &[("shape", "[0]"), ("chunks", "[0]")]);
     assert_eq!(tolerated(v2_array, &document, "`chunks[0]`").chunk_grid, regular("[1]"));
 }
 
 #[test]
-fn shorthands_for_chunks_are_refused() {
+fn shorthands_for_chunks_are_errors() {
     for chunks in ["true", "null", "3", "[2]"] {
         refused(v2_array, &with(ZA, &[("shape", "[4,4]"), ("chunks", chunks)]), "`chunks`");
     }
@@ -128,7 +128,7 @@ fn a_compressor_is_a_codec_or_null() {
 
 /// Tests V2-ARR-10.
 #[test]
-fn a_fill_value_is_always_there() {
+fn a_fill_value_is_mandatory() {
     for fill_value in ["0", "null"] {
         let array = accepted(v2_array, &with(ZA, &[("fill_value", fill_value)]));
         assert_eq!(array.fill_value, json(fill_value));
@@ -157,7 +157,7 @@ fn an_order_is_c_or_f() {
 
 /// Tests V2-ARR-13, V2-ARR-14.
 #[test]
-fn filters_are_codecs_and_none_are_written_as_null() {
+fn filters_are_codecs_and_an_empty_list_is_written_as_null() {
     for filters in ["null", "[]"] {
         let array = accepted(v2_array, &with(ZA, &[("filters", filters)]));
         assert_eq!(array, accepted(v2_array, &json(ZA)));
@@ -197,7 +197,7 @@ fn a_separator_is_a_period_unless_it_is_a_slash() {
 
 /// Tests V2-ARR-18, V2-ARR-19.
 #[test]
-fn further_members_are_ignored_and_not_written() {
+fn additional_members_are_ignored_and_not_written() {
     let array = warned(v2_array, &with(ZA, &[("foo", "1")]), "`foo`");
     assert_eq!(array, accepted(v2_array, &json(ZA)));
     let document = v2::array_document(&array).unwrap();
@@ -210,7 +210,7 @@ fn further_members_are_ignored_and_not_written() {
 
 /// Tests V2-OBJ-01.
 #[test]
-fn the_first_filter_says_what_objects_are() {
+fn the_first_filter_determines_the_type_of_objects() {
     let objects = |filters| with(ZA, &[("dtype", "\"|O\""), ("filters", filters)]);
     let array = accepted(v2_array, &objects(r#"[{"id":"vlen-utf8"}]"#));
     assert_eq!(array.data_type.identifier, "O/vlen-utf8");
@@ -219,11 +219,11 @@ fn the_first_filter_says_what_objects_are() {
     let compressed = with(ZA, &[("dtype", "\"|O\""), ("compressor", r#"{"id":"vlen-utf8"}"#)]);
     refused(v2_array, &compressed, "`dtype`");
     let second = accepted(v2_array, &objects(r#"[{"id":"delta"},{"id":"vlen-utf8"}]"#));
-    assert_eq!(second.data_type.identifier, "O/delta", "not the codec in second place");
+    assert_eq!(second.data_type.identifier, "O/delta", "not the second codec");
 }
 
 #[test]
-fn all_that_is_missing_is_named_at_once() {
+fn all_missing_members_are_named_in_one_error() {
     let error = v2_array(zarr_spec::Mode::Lenient, &json(r#"{"zarr_format":2}"#)).unwrap_err();
     for member in ["shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters"] {
         assert!(error.reason.contains(&format!("`{member}`")), "{error}");

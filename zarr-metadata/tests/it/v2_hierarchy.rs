@@ -27,7 +27,7 @@ fn keys_are_the_path_and_the_name_of_the_document() {
 }
 
 #[test]
-fn documents_are_no_children() {
+fn documents_are_not_children() {
     let node = |key: &str| v2::node_of(&Key::new(key).unwrap());
     assert_eq!(node(".zgroup"), Some((path("/"), KeyKind::Group)));
     assert_eq!(node("foo/bar/.zarray"), Some((path("foo/bar"), KeyKind::Array)));
@@ -39,7 +39,7 @@ fn documents_are_no_children() {
 
 /// Tests V2-HIER-09, V2-HIER-10, V2-HIER-11, V2-CONTRA-01.
 #[test]
-fn a_group_document_says_the_version_and_nothing_else() {
+fn a_group_document_contains_only_the_version() {
     let group = accepted(v2_group, &json(r#"{"zarr_format":2}"#));
     assert_eq!(v2::group_document(&group).unwrap(), json(r#"{"zarr_format":2}"#));
     refused(v2_group, &json("{}"), "`zarr_format`: is missing");
@@ -51,7 +51,7 @@ fn a_group_document_says_the_version_and_nothing_else() {
 
 /// Tests V2-HIER-19, V2-HIER-20, V2-HIER-21, V2-HIER-22.
 #[test]
-fn attributes_are_an_object_beside_the_document() {
+fn attributes_are_an_object_in_a_separate_document() {
     let attributes = json(r#"{"foo":42,"bar":"apples","baz":[1,2,3,4],"deep":{"er":[null,{"a":null}]}}"#);
     let zarray = json(ZA);
     let zgroup = json(r#"{"zarr_format":2}"#);
@@ -105,7 +105,7 @@ fn consolidated_metadata_maps_keys_to_documents() {
 
 /// Tests V2-CONS-06.
 #[test]
-fn copies_inside_of_groups_are_ignored() {
+fn consolidated_metadata_inside_groups_are_ignored() {
     let document = json(
         r#"{"zarr_consolidated_format":1,"metadata":{"g/.zgroup":{"zarr_format":2,
             "consolidated_metadata":{"metadata":{},"must_understand":false,"kind":"inline"}}}}"#,

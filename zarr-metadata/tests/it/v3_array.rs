@@ -42,7 +42,7 @@ fn keys_are_utf8() {
 
 /// Tests V3-ARR-01, V3-ARR-02, V3-ARR-03.
 #[test]
-fn a_document_says_version_and_kind() {
+fn a_document_specifies_version_and_kind() {
     let array = accepted(v3_array, &json(AR));
     assert_eq!(array.format, Format::V3);
     round_trip(&array);
@@ -58,7 +58,7 @@ fn a_document_says_version_and_kind() {
 
 /// Tests V3-ARR-04, V3-GRID-01, V3-GRID-02, V3-EXT-09.
 #[test]
-fn shapes_are_lengths_and_chunks_have_some() {
+fn shapes_are_lengths_and_chunk_lengths_are_positive() {
     let shapes = |shape: &str, chunks: &str| {
         let grid = format!(r#"{{"name":"regular","configuration":{{"chunk_shape":{chunks}}}}}"#);
         with(AR, &[("shape", shape), ("chunk_grid", &grid)])
@@ -97,7 +97,7 @@ fn grid_and_key_encoding_are_extension_definitions() {
         let array = accepted(v3_array, &with(AR, &[("chunk_key_encoding", encoding)]));
         assert_eq!(array.chunk_key_encoding, ExtensionDocument::new("default", json("null")));
     }
-    // That no encoding is called so is for the registry to say.
+    // The registry, not the parser, reports that no encoding has this name.
     let slash = accepted(v3_array, &with(AR, &[("chunk_key_encoding", "\"/\"")]));
     assert_eq!(slash.chunk_key_encoding.identifier, "/");
 }
@@ -163,7 +163,7 @@ fn dimension_names_are_strings_or_null() {
 
 /// Tests V3-ARR-19, V3-ARR-20.
 #[test]
-fn members_that_may_be_ignored_are_kept() {
+fn ignorable_members_of_arrays_are_preserved() {
     for value in [r#"{"must_understand":false}"#, r#"{"name":"x","must_understand":false,"n":1.50}"#] {
         let array = accepted(v3_array, &with(AR, &[("foo", value)]));
         let document = v3::array_document(&array).unwrap();
@@ -210,7 +210,7 @@ fn an_extension_definition_is_a_name_and_a_configuration() {
 
 /// Tests V3-EXT-02, V3-EXT-03.
 #[test]
-fn short_forms_are_read_and_not_written() {
+fn short_forms_are_read_but_not_written() {
     let document = with(
         AR,
         &[("codecs", "[\"bytes\",\"crc32c\"]"), ("chunk_key_encoding", "\"v2\""), ("data_type", "\"uint8\"")],
@@ -238,7 +238,7 @@ fn must_understand_is_true_unless_it_is_false() {
     assert_eq!(
         written.as_object().unwrap().get("codecs"),
         Some(&json(r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#)),
-        "readers of version 3.0 do not know it there"
+        "readers of version 3.0 do not expect it there"
     );
     refused(v3_node, &codec(r#"{"name":"bytes","must_understand":"false"}"#), "must_understand");
 }
@@ -254,7 +254,7 @@ fn uris_are_names() {
 
 /// Tests V3-GRID-11.
 #[test]
-fn a_separator_beside_the_name_is_read_leniently() {
+fn a_separator_next_to_the_name_is_accepted_in_lenient_mode() {
     let document = with(AR, &[("chunk_key_encoding", r#"{"name":"v2","separator":"/"}"#)]);
     let array = tolerated(v3_array, &document, "`chunk_key_encoding.separator`");
     assert_eq!(array.chunk_key_encoding, ExtensionDocument::new("v2", json(r#"{"separator":"/"}"#)));

@@ -7,7 +7,7 @@ use crate::support::{AR, GR, accepted, json, refused, tolerated, v3_group, v3_no
 
 /// Tests V3-GRP-01, V3-GRP-02.
 #[test]
-fn a_group_says_version_and_kind() {
+fn a_group_specifies_version_and_kind() {
     let group = accepted(v3_group, &json(GR));
     assert_eq!(group, GroupMetadata::new(Format::V3, Object::new()));
     assert_eq!(
@@ -26,7 +26,7 @@ fn a_group_says_version_and_kind() {
 
 /// Tests V3-GRP-03.
 #[test]
-fn members_that_may_be_ignored_are_kept() {
+fn ignorable_members_of_groups_are_preserved() {
     let document = with(GR, &[("attributes", "{}"), ("foo", r#"{"must_understand":false}"#)]);
     assert_eq!(v3::group_document(&accepted(v3_group, &document)).unwrap(), document);
     refused(v3_node, &with(GR, &[("foo", "1")]), "`foo`: unknown member");
@@ -66,7 +66,7 @@ fn consolidated_metadata_maps_paths_to_documents() {
 
 /// Tests V3-GRP-06.
 #[test]
-fn empty_copies_inside_of_groups_are_read() {
+fn empty_consolidated_metadata_inside_groups_are_accepted() {
     let inner = with(GR, &[("consolidated_metadata", &consolidated("{}"))]);
     let inner = String::from_utf8(zarr_json::to_vec(&inner).unwrap()).unwrap();
     let outer = with(GR, &[("consolidated_metadata", &consolidated(&format!(r#"{{"a":{inner}}}"#)))]);
@@ -77,7 +77,7 @@ fn empty_copies_inside_of_groups_are_read() {
     assert_eq!(group.consolidated, None);
 }
 
-/// zarr-python lists such names, and the text reserves them (V3-NAME-11).
+/// zarr-python lists such names, but the text reserves them (V3-NAME-11).
 #[test]
 fn reserved_names_in_consolidated_metadata_are_ignored() {
     let nodes = format!(r#"{{"__x":{GR},"a":{GR}}}"#);

@@ -1,4 +1,4 @@
-//! Modules that mean harm, or do it by mistake: each is an error of its own, and the program goes on.
+//! Malicious and faulty modules. Each causes an error, and the program continues.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,16 +14,16 @@ use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::output::Output;
 use zarr_spec::{Codec, CodecError, Creation, Format, Mode, Reading, Registry, Representation, Size, Value};
 
-/// Where things are in the memory of the modules.
+/// Addresses in the memory of the modules.
 const PLUGIN: u32 = 1024;
 const ITEM: u32 = 2048;
 const VTABLE: u32 = 3072;
 const ITEMS: u32 = 4096;
 const TEXTS: u32 = 5120;
 
-/// A module with one codec. What a test does not change is as it should be.
+/// A module with one codec. It is correct except for the changes of a test.
 struct Module<'a> {
-    /// Members of `zarr_plugin` and `zarr_item` that differ.
+    /// The changed members of `zarr_plugin`. `item` has those of `zarr_item`.
     plugin: &'a [(&'a str, u64)],
     item: &'a [(&'a str, u64)],
     imports: &'a str,
@@ -98,7 +98,7 @@ impl Module<'_> {
                 (param $err i32) (result i32) {decode})
             {more})"
         );
-        // Places of members are as the ABI has them.
+        // Replaces placeholders with the offsets of members in the ABI.
         let place = |member: Option<std::ops::Range<usize>>| member.unwrap().start.to_string();
         source
             .replace("FORM", &place(CodecInstance::WASM32.member("form")))
@@ -117,7 +117,7 @@ impl Module<'_> {
         refusal_of(&self.library())
     }
 
-    /// The codec.
+    /// Returns the codec.
     fn codec(&self) -> Arc<dyn BytesToBytesCodec> {
         self.create().unwrap()
     }
@@ -144,13 +144,13 @@ impl Module<'_> {
         }
     }
 
-    /// What decoding some bytes to at most 100 comes to.
+    /// Returns the error of decoding some bytes to at most 100 bytes.
     fn error(&self) -> String {
         self.codec().decode(&[1, 2, 3], &mut Output::at_most(100)).unwrap_err().to_string()
     }
 }
 
-/// A struct as it lies in the memory of a module.
+/// Returns a struct as it lies in the memory of a module.
 fn bytes<T: Described>(members: &[(&str, u64)]) -> Vec<u8> {
     let mut bytes = vec![0; T::WASM32.size];
     for (member, value) in members {
@@ -184,9 +184,9 @@ fn refusal_of(library: &[u8]) -> Refusal {
     loader.open(&loader.candidates()[0]).unwrap_err()
 }
 
-/// What the other tests change works as it is.
+/// The unchanged module of the other tests works.
 #[test]
-fn a_module_that_does_as_it_should_is_opened_and_runs() {
+fn a_correct_module_is_opened_and_runs() {
     let decode = "(call_indirect (param i32 i32) (result i32) (local.get $to) (i32.const 90)
             (i32.load (i32.add (local.get $to) (i32.const TO_RESERVE))))
         (i32.store8 (i32.load (i32.add (local.get $to) (i32.const TO_START)))
@@ -199,7 +199,7 @@ fn a_module_that_does_as_it_should_is_opened_and_runs() {
 }
 
 #[test]
-fn trust_is_asked_for_as_of_any_other_library() {
+fn modules_require_trust_like_native_libraries() {
     let folder = installed(&GOOD.library());
     let loader = loader(&folder, Policy::Pinned);
     assert_eq!(loader.judge(&loader.candidates()[0]), Err(Refusal::Untrusted("hostile".to_owned())));
@@ -210,7 +210,7 @@ fn trust_is_asked_for_as_of_any_other_library() {
 }
 
 #[test]
-fn a_library_for_the_machine_goes_before_a_module() {
+fn a_native_library_takes_precedence_over_a_module() {
     let folder = installed(&GOOD.library());
     let native = b"no library";
     fs::write(folder.path().join("native.so"), native).unwrap();
@@ -225,28 +225,28 @@ fn a_library_for_the_machine_goes_before_a_module() {
     let loader = loader(&folder, Policy::Any);
     let refusal = loader.open(&loader.candidates()[0]).unwrap_err();
     assert_eq!(refusal, Refusal::Open("not an ELF file".to_owned()));
-    // What cannot be opened is not trusted either.
+    // A library that cannot be opened cannot be trusted either.
     assert_eq!(loader.pin(&loader.candidates()[0], "2026-11-22").unwrap_err(), refusal);
 }
 
-/// Bytes are run as what their manifest says, and never by the machine if that is WebAssembly.
+/// A library runs only as the kind that its manifest declares: native code never runs in place of WebAssembly.
 #[test]
-fn a_library_of_the_machine_is_no_module() {
+fn a_native_library_is_not_a_module() {
     let machine = fs::read(std::env::current_exe().unwrap()).unwrap();
     let refusal = refusal_of(&machine[..1 << 20]);
     assert!(matches!(refusal, Refusal::Open(_)), "{refusal}");
 }
 
 #[test]
-fn a_module_that_wants_something_of_its_host_is_refused_by_the_name_of_that() {
+fn a_module_with_imports_is_refused_with_their_names() {
     let imports = r#"(import "env" "puts" (func)) (import "wasi_snapshot_preview1" "fd_write" (func))"#;
     let refusal = Module { imports, ..GOOD }.refusal();
-    let what = "it imports `env.puts`, `wasi_snapshot_preview1.fd_write`, and a plugin is given nothing";
+    let what = "it imports `env.puts`, `wasi_snapshot_preview1.fd_write`, but a plugin must not have imports";
     assert_eq!(refusal, Refusal::Open(what.to_owned()));
 }
 
 #[test]
-fn a_module_without_what_a_plugin_exports_is_refused() {
+fn a_module_without_a_required_export_is_refused() {
     let export = "(export \"zarr_plugin_v2\")";
     let without = wat::parse_str(GOOD.wat().replace(export, "")).unwrap();
     assert_eq!(refusal_of(&without), Refusal::NoSymbol);
@@ -256,23 +256,23 @@ fn a_module_without_what_a_plugin_exports_is_refused() {
     let what = "it does not export `__indirect_function_table`: link it with --export-table";
     assert_eq!(refusal, Refusal::Open(what.to_owned()));
     let table = r#"(table (export "__indirect_function_table") 8 8 funcref)"#;
-    let what = "its table of functions cannot grow: link it with --growable-table";
+    let what = "its function table cannot grow: link it with --growable-table";
     assert_eq!(Module { table, ..GOOD }.refusal(), Refusal::Failed(what.to_owned()));
     let other = GOOD.wat().replace("(param $host i32) (param $out i32) (param $err i32)", "(param $out i64)");
     let other = other.replace("(local.get $out) (i32.const 1024)", "(i32.const 0) (i32.const 1024)");
-    let what = "its entry takes or gives something else";
+    let what = "its entry function has another signature";
     assert_eq!(refusal_of(&wat::parse_str(other).unwrap()), Refusal::Failed(what.to_owned()));
 }
 
 #[test]
-fn bytes_that_are_no_module_are_refused() {
+fn bytes_that_are_not_a_module_are_refused() {
     let whole = GOOD.library();
     for bytes in [&whole[..whole.len() / 2], &whole[..9], b"\0asm", b"", b"text"] {
         let refusal = refusal_of(bytes);
         assert!(matches!(refusal, Refusal::Open(_)), "{refusal}");
     }
     let refusal = refusal_of(&vec![0; MAX_MODULE + 1]);
-    let what = format!("it has {} bytes, and a module may have {MAX_MODULE}", MAX_MODULE + 1);
+    let what = format!("it has {} bytes; the limit for modules is {MAX_MODULE}", MAX_MODULE + 1);
     assert_eq!(refusal, Refusal::Open(what));
 }
 
@@ -282,17 +282,17 @@ fn another_major_version_is_refused() {
 }
 
 #[test]
-fn what_a_library_says_of_itself_is_bounded_and_looked_up_in_its_memory() {
+fn the_description_of_a_library_is_limited_and_checked() {
     let far = 0xffff_0000_u64;
     type Members = &'static [(&'static str, u64)];
     let plugins: [(Members, &str); 4] = [
         (&[("n_items", 5000)], "it lists 5000 items or aliases; the limit is 4096"),
-        (&[("items", 0xffff_0000)], "it points to 4 bytes at 4294901760, and its memory has 131072"),
+        (&[("items", 0xffff_0000)], "it points to 4 bytes at 4294901760, but its memory has 131072 bytes"),
         (
             &[("name", 0xffff_0000 | 16 << 32)],
-            "it points to 16 bytes at 4294901760, and its memory has 131072",
+            "it points to 16 bytes at 4294901760, but its memory has 131072 bytes",
         ),
-        (&[("name", 0xffff_ffff << 32)], "it lists a text of 4294967295 bytes"),
+        (&[("name", 0xffff_ffff << 32)], "it has a text of 4294967295 bytes; the limit is 1048576"),
     ];
     for (plugin, what) in plugins {
         assert_eq!(Module { plugin, ..GOOD }.refusal(), Refusal::Failed(what.to_owned()));
@@ -303,26 +303,26 @@ fn what_a_library_says_of_itself_is_bounded_and_looked_up_in_its_memory() {
     let aliases: Members = &[("aliases", 0xffff_fff0), ("n_aliases", 100)];
     let refusal = Module { item: aliases, ..GOOD }.refusal();
     assert!(matches!(refusal, Refusal::Failed(_)), "{refusal}");
-    // One text, a hundred times: more than all texts may have together.
+    // One text a hundred times exceeds the total size of all texts.
     let many: Members = &[("aliases", 8192), ("n_aliases", 100)];
     let mut list = String::from("(data (i32.const 8192) \"");
     (0..100).for_each(|_| list.push_str("\\00\\00\\00\\00\\00\\00\\01\\00"));
     list.push_str("\")");
     let refusal = Module { item: many, more: &list, ..GOOD }.refusal();
-    let what = "its texts have more than 4194304 bytes together";
+    let what = "its texts have more than 4194304 bytes in total";
     assert_eq!(refusal, Refusal::Failed(what.to_owned()));
     let entry = format!("(i32.store (local.get $out) (i32.const {far})) (i32.const 0)");
-    let what = "it points to 4 bytes at 4294901760, and its memory has 131072";
+    let what = "it points to 4 bytes at 4294901760, but its memory has 131072 bytes";
     assert_eq!(Module { entry: &entry, ..GOOD }.refusal(), Refusal::Failed(what.to_owned()));
 }
 
 #[test]
-fn a_loop_without_end_is_an_error_that_names_the_limit() {
+fn an_endless_loop_is_an_error_that_names_the_limit() {
     let forever = "(loop $again (br $again)) (unreachable)";
     let error = Module { decode: forever, ..GOOD }.error();
-    // Three bytes to read and a hundred to write to.
+    // The call has 3 bytes of input and 100 bytes of output.
     let limit =
-        "plugin hostile 1.0.0 failed: it ran for longer than 100103000 units of fuel, which this call has";
+        "plugin hostile 1.0.0 failed: it ran for longer than 100103000 units of fuel, the limit of this call";
     assert!(error.contains(limit), "{error}");
     for module in [
         Module { entry: forever, ..GOOD },
@@ -336,9 +336,9 @@ fn a_loop_without_end_is_an_error_that_names_the_limit() {
     assert!(error.contains("units of fuel"), "{error}");
 }
 
-/// A call may clear many local variables, which takes time.
+/// Calls may take time to clear many local variables.
 #[test]
-fn calls_without_end_are_bounded_in_time() {
+fn endless_calls_are_limited_in_time() {
     let locals = "i64 ".repeat(4000);
     let more = format!("(func $slow (local {locals}))");
     let error =
@@ -348,7 +348,7 @@ fn calls_without_end_are_bounded_in_time() {
 }
 
 #[test]
-fn a_memory_bomb_is_an_error_that_names_the_limit_and_the_host_does_not_grow_with_it() {
+fn a_memory_bomb_is_an_error_and_the_host_does_not_grow() {
     let bomb = "(loop $again (drop (memory.grow (i32.const 16))) (br $again)) (unreachable)";
     let codec = Module { decode: bomb, ..GOOD }.codec();
     let mut error = None;
@@ -366,15 +366,15 @@ fn a_memory_bomb_is_an_error_that_names_the_limit_and_the_host_does_not_grow_wit
 }
 
 #[test]
-fn recursion_without_end_is_an_error() {
+fn endless_recursion_is_an_error() {
     let more = "(func $down (param i32) (result i32) (i32.add (call $down (local.get 0)) (i32.const 1)))";
     let error = Module { decode: "(call $down (i32.const 0))", more, ..GOOD }.error();
     assert!(error.contains("it was stopped: call stack exhausted"), "{error}");
 }
 
-/// The guest that trapped is gone, and another one goes on.
+/// The guest that trapped is replaced by another.
 #[test]
-fn a_trap_is_an_error_of_one_chunk() {
+fn a_trap_fails_only_one_chunk() {
     let decode = "(if (i32.load8_u (i32.load (local.get $from))) (then (unreachable))) (i32.const 0)";
     let codec = Module { decode, ..GOOD }.codec();
     for _ in 0..3 {
@@ -386,12 +386,12 @@ fn a_trap_is_an_error_of_one_chunk() {
 }
 
 #[test]
-fn what_a_guest_writes_down_of_the_output_is_believed_no_further_than_it_goes() {
+fn the_reported_output_is_checked_against_the_lent_memory() {
     let past = "(i32.store (i32.add (local.get $to) (i32.const TO_CAPACITY)) (i32.const -1))
         (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 101)) (i32.const 0)";
     let error = Module { decode: past, ..GOOD }.error();
     assert!(error.contains("it reports 101 written bytes, but the capacity is 100"), "{error}");
-    // Another address changes nothing: what counts is the memory that was lent.
+    // Another address has no effect: only the lent memory counts.
     let moved = "(i32.store (i32.add (local.get $to) (i32.const TO_START)) (i32.const -16))
         (i32.store (i32.add (local.get $to) (i32.const TO_LEN)) (i32.const 4)) (i32.const 0)";
     let mut output = Output::at_most(100);
@@ -409,14 +409,14 @@ fn what_a_guest_writes_down_of_the_output_is_believed_no_further_than_it_goes() 
         let error = codec.decode(&[1], &mut Output::at_most(100)).unwrap_err();
         assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 100), "{error}");
     }
-    // Something else than what was lent.
+    // A `reserve` call for an unknown output.
     let error = Module { decode: &reserve("$from", "1"), ..GOOD }.error();
     assert!(error.contains("it does not say why"), "{error}");
 }
 
-/// Of a chunk the engine knows the size; of what is encoded, nobody does.
+/// The engine knows the size of a chunk, but not the size of its encoded form.
 #[test]
-fn what_is_encoded_is_bounded_by_what_is_given() {
+fn the_encoded_size_is_limited_by_the_input() {
     let decode = "(call_indirect (param i32 i32) (result i32) (local.get $to) (i32.const 1000000000)
         (i32.load (i32.add (local.get $to) (i32.const TO_RESERVE))))";
     let codec = Module { decode, ..GOOD }.codec();
@@ -429,7 +429,7 @@ fn what_is_encoded_is_bounded_by_what_is_given() {
 }
 
 #[test]
-fn messages_that_are_not_in_its_memory_are_errors() {
+fn messages_outside_the_memory_are_errors() {
     let error = |ptr: &str, len: &str, release: &str| {
         let decode = format!(
             "(i32.store (local.get $err) (i32.const {ptr}))
@@ -439,11 +439,11 @@ fn messages_that_are_not_in_its_memory_are_errors() {
         Module { decode: &decode, ..GOOD }.error()
     };
     let far = error("0xffff0000", "1000", "0");
-    assert!(far.contains("it points to 1000 bytes at 4294901760, and its memory has"), "{far}");
+    assert!(far.contains("it points to 1000 bytes at 4294901760, but its memory has"), "{far}");
     assert!(error("16", "-1", "0").contains("it returned a text of 4294967295 bytes"));
     assert!(error("0", "5", "0").contains("it returned 5 bytes at NULL"));
     assert!(error("5120", "7", "0").contains("plugin hostile 1.0.0: hostile"));
-    assert!(error("5120", "7", "1").contains("its function `release` takes or gives something else"));
-    assert!(error("5120", "7", "7").contains("its function `release` is number 7, and there is none"));
-    assert!(error("5120", "7", "999").contains("its function `release` is number 999, and there is none"));
+    assert!(error("5120", "7", "1").contains("its function `release` has another signature"));
+    assert!(error("5120", "7", "7").contains("its function `release` is number 7, which does not exist"));
+    assert!(error("5120", "7", "999").contains("its function `release` is number 999, which does not exist"));
 }

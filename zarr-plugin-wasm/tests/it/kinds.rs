@@ -1,4 +1,4 @@
-//! Codecs of every kind, from `tests/kinds.c`, and what clang makes of the header.
+//! Codecs of every kind, from `tests/kinds.c`, and the layout of the header's structs.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -19,7 +19,8 @@ use zarr_spec::{
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 const LINKING: &str = "-Wl,--no-entry,--export=zarr_plugin_v2,--export-table,--growable-table";
 
-/// `clang` for WebAssembly; a visible skip where it is not installed, and a failure there where `CI` is `true`.
+/// Returns `clang` for WebAssembly. If it is not installed, prints that the test is skipped, or fails if `CI` is
+/// `true`.
 fn clang() -> Option<Command> {
     let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
     if runs("clang") && runs("wasm-ld") {
@@ -36,7 +37,7 @@ fn clang() -> Option<Command> {
     }
     assert!(
         std::env::var("CI").as_deref() != Ok("true"),
-        "{reason}, and with CI=true nothing may be skipped"
+        "{reason}, but tests must not be skipped if CI=true"
     );
     None
 }
@@ -46,7 +47,7 @@ fn run(mut command: Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A registry with the codecs.
+/// Returns a registry with the codecs.
 fn kinds() -> Option<Registry> {
     let folder = tempfile::tempdir().unwrap();
     let module = folder.path().join("kinds.wasm");
@@ -59,12 +60,12 @@ fn kinds() -> Option<Registry> {
     let mut registry = Registry::empty();
     let loader = Loader::new(&Search::nowhere().given(folder.path()), Policy::Any, Lock::default());
     assert_eq!(loader.register(&mut registry), []);
-    // What is registered is opened at its first use; the folder may go then.
+    // A registered library is opened at its first use. Opening it here allows removing the folder.
     loader.open(&loader.candidates()[0]).unwrap();
     Some(registry)
 }
 
-/// The codec, and what it warns of.
+/// Returns the codec and its warnings.
 fn create(
     registry: &Registry,
     name: &str,
@@ -86,10 +87,10 @@ fn array(shape: &[u64]) -> ArrayRepresentation {
 }
 
 #[test]
-fn a_codec_from_array_to_array_says_what_its_encoded_array_is() {
+fn an_array_to_array_codec_describes_its_encoded_array() {
     let Some(registry) = kinds() else { return };
     let decoded = array(&[3, 4]);
-    // By an alias.
+    // Creates the codec by an alias.
     let (codec, warnings) = create(&registry, "example.level", &Representation::Array(decoded.clone()));
     assert_eq!(warnings, ["flat as it is"]);
     let Codec::ArrayToArray(codec) = codec.unwrap() else { panic!("another form") };
@@ -114,13 +115,13 @@ fn a_codec_from_array_to_array_says_what_its_encoded_array_is() {
 }
 
 #[test]
-fn a_codec_from_array_to_bytes_says_how_many_there_will_be() {
+fn an_array_to_bytes_codec_declares_its_encoded_size() {
     let Some(registry) = kinds() else { return };
     let decoded = array(&[3, 4]);
     let (codec, _) = create(&registry, "example.turned", &Representation::Array(decoded.clone()));
     let Codec::ArrayToBytes(codec) = codec.unwrap() else { panic!("another form") };
     assert_eq!(codec.encoded_size(&decoded).unwrap(), Size::Exact(24));
-    // Of another shape than the one that it was created for, and larger than what is lent at first.
+    // The shape differs from that at creation, and the output exceeds the initial capacity.
     let large = array(&[300, 400]);
     assert_eq!(codec.encoded_size(&large).unwrap(), Size::Exact(240_000));
     let elements: Vec<u8> = (0..=255).cycle().take(240_000).collect();
@@ -148,13 +149,13 @@ fn a_checksum_is_verified_by_the_host() {
     codec.decode(encoded.written(), &mut decoded).unwrap();
     assert_eq!(decoded.written(), [1, 2, 3]);
     let error = codec.decode(&[6, 6, 1, 2, 4], &mut decoded).unwrap_err();
-    assert!(error.to_string().contains("the checksum is not that of the bytes"), "{error}");
+    assert!(error.to_string().contains("checksum mismatch"), "{error}");
     let error = codec.decode(&[6], &mut decoded).unwrap_err();
-    assert!(error.to_string().contains("1 bytes are too few for a checksum of 2"), "{error}");
+    assert!(error.to_string().contains("1 bytes are too short for a checksum of 2 bytes"), "{error}");
 }
 
 #[test]
-fn a_codec_that_is_data_alone_and_a_translated_configuration_cross() {
+fn data_codecs_and_translated_configurations_reach_the_host() {
     let Some(registry) = kinds() else { return };
     let decoded = Representation::Array(array(&[3, 4]));
     let (codec, _) = create(&registry, "example.swap", &decoded);
@@ -168,7 +169,7 @@ fn a_codec_that_is_data_alone_and_a_translated_configuration_cross() {
     assert_eq!(Value::Object(translated("example.swap")), json!({}));
 }
 
-/// Many threads at once, each with an instance of its own.
+/// Each thread has its own instance.
 #[test]
 fn one_codec_serves_many_threads() {
     let Some(registry) = kinds() else { return };
@@ -188,9 +189,9 @@ fn one_codec_serves_many_threads() {
     });
 }
 
-/// What clang makes of the header is what the host takes it for.
+/// The host's layout of the structs matches that of clang.
 #[test]
-fn c_lays_the_structs_out_in_webassembly_as_the_host_does() {
+fn the_structs_have_the_same_layout_in_c_and_in_the_host() {
     let Some(mut clang) = clang() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut program = String::from("#include \"zarr_plugin.h\"\n");

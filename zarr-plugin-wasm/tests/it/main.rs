@@ -1,6 +1,6 @@
-//! Modules that do what they should, and modules that do not.
+//! Tests with correct modules and with faulty ones.
 #![cfg(all(target_os = "linux", target_endian = "little"))]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod hostile;
 mod kinds;

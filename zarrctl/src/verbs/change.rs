@@ -25,6 +25,8 @@ pub(crate) fn erase(arguments: &Erase) -> Result<(), Failure> {
         (None, false) => hierarchy.erase_own(&arguments.path).map_err(|error| advised(error, &hierarchy))?,
         (None, true) => {
             hierarchy.erase(&arguments.path).map_err(|error| advised(error, &hierarchy))?;
+            drop(progress);
+            note(&format!("erased {} with all files below it", arguments.path));
             return Ok(());
         }
     };

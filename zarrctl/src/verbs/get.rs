@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zarr_kit::{Array, DimensionSelection, Selection};
 
@@ -158,14 +158,17 @@ fn writer(form: Form, array: &Array, shape: &[u64]) -> Result<Box<dyn Writer>, F
 }
 
 /// Writes to a temporary file and renames it, so that the target is never incomplete.
+///
+/// A symbolic link stays: the file that it names is replaced. An existing file keeps its permissions.
 fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Result<(), Failure> {
+    let file = &replaced_file(file)?;
     let nameless =
         || Failure::fault(format!("writing `{}`: the path does not end in a file name", file.display()));
     let mut name = file.file_name().ok_or_else(nameless)?.to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = file.with_file_name(name);
     let _removed = Temporary::new(&part);
-    let written = File::create(&part).map_err(Failure::from).and_then(write);
+    let written = create_like(&part, file).map_err(Failure::from).and_then(write);
     let written = written.and_then(|()| {
         let _writing = interrupt::writing();
         durable::sync_contents(&part)?;
@@ -177,6 +180,25 @@ fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Resu
         let _left = std::fs::remove_file(&part);
     }
     written
+}
+
+/// Returns the file that `file` names after symbolic links.
+fn replaced_file(file: &Path) -> Result<PathBuf, Failure> {
+    if !file.is_symlink() {
+        return Ok(file.to_owned());
+    }
+    file.canonicalize().map_err(|error| Failure::fault(format!("writing `{}`: {error}", file.display())))
+}
+
+/// Creates `part` with the permissions of `file`, if that exists.
+fn create_like(part: &Path, file: &Path) -> std::io::Result<File> {
+    let created = File::create(part)?;
+    match file.metadata() {
+        Ok(metadata) => created.set_permissions(metadata.permissions())?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    Ok(created)
 }
 
 /// Writes a header, and then the elements to their positions in the file. Each chunk is read once.

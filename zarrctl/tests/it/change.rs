@@ -260,7 +260,7 @@ fn all_files_below_a_node_are_erased_on_request() {
     create(&store, &[]);
     place.file("store/g/notes.txt", b"gone");
     place.file("store/thesis.txt", b"kept");
-    bytes(&["erase", &store, "/g", "--all"]);
+    assert_eq!(erased(&[&store, "/g", "--all"]), "erased /g with all files below it");
     assert_eq!(place.files("store"), ["thesis.txt", "zarr.json"]);
 }
 

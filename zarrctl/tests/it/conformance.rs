@@ -38,12 +38,12 @@ fn rules_above_the_level_are_skipped_and_expected_failures_are_listed() {
     let output = run(&["conformance", "plugin", "regular", "--level", "l0", "--expect", &expect]);
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("identifiers holds, and was expected not to"), "{error}");
+    assert!(error.contains("identifiers holds, but was expected to be broken"), "{error}");
 
     let broken = place.file("broken", b"one\n");
     let output = run(&["conformance", "plugin", "regular", "--expect", &broken]);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("line 1: not the name of a subject and the id of a rule"), "{error}");
+    assert!(error.contains("line 1: expected the name of a subject and the id of a rule"), "{error}");
 }
 
 #[test]
@@ -147,16 +147,16 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
         };
         let start = format!("  not supported: {format}/");
         let unsupported = not_supported.iter().filter(|line| line.starts_with(&start)).count();
-        let (read, valid) = counts(read, " valid ones read");
+        let (read, valid) = counts(read, " valid examples read");
         assert_eq!(read + unsupported, valid, "{said}");
-        let (refused, others) = counts(refused, " others refused");
+        let (refused, others) = counts(refused, " invalid examples refused");
         assert_eq!(refused, others, "{said}");
     }
     // For example chunks of several GiB.
     assert!(not_supported.len() <= 5, "{said}");
     let read = |file: &str| std::fs::read_to_string(file).unwrap();
     assert!(read(&json).contains("\"outcome\": \"refused\""));
-    assert!(read(&html).contains("<h2>What went wrong</h2>\n<p>Nothing.</p>"));
+    assert!(read(&html).contains("<h2>Failures</h2>\n<p>None.</p>"));
     assert!(read(&junit).contains("<testsuite name=\"zarrctl draft\""));
     assert!(read(&badge).contains("brightgreen"));
 }
@@ -179,7 +179,8 @@ fn generated_hierarchies_are_read_as_expected() {
         "3",
     ];
     let said = text(&[&generated[..], &["--folder", &folder]].concat());
-    let lines = ["v2", "draft", "v3"].map(|format| format!("zarrctl: {format}: 12 of 12 valid ones read\n"));
+    let lines =
+        ["v2", "draft", "v3"].map(|format| format!("zarrctl: {format}: 12 of 12 valid examples read\n"));
     assert_eq!(said, lines.concat());
     assert!(place.files("kept/v3/generated/3/0").contains(&"zarr.json".to_owned()));
 
@@ -200,12 +201,12 @@ fn generated_hierarchies_are_read_as_expected() {
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("\n  not supported: v3/generated/1/"), "{said}");
     let failed =
-        said.lines().find(|line| line.ends_with(": refused-valid (an error for what is valid)")).unwrap();
+        said.lines().find(|line| line.ends_with(": refused-valid (an error for a valid example)")).unwrap();
     let id = failed.split(':').next().unwrap();
     // The name is enough to generate the hierarchy again.
     assert!(said.contains(&format!("--only {id}\n")), "{said}");
     let again = text(&["conformance", "format", "--reader", &reader, "--only", id]);
-    assert_eq!(again, "reader: v3: 1 of 1 valid ones read\n");
+    assert_eq!(again, "reader: v3: 1 of 1 valid examples read\n");
 }
 
 #[test]
@@ -215,7 +216,7 @@ fn wrong_results_of_a_reader_are_reported_unless_they_are_expected() {
     let output = run(&wrong);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("v3/edge-chunks: refused-valid (an error for what is valid)\n"), "{said}");
+    assert!(said.contains("v3/edge-chunks: refused-valid (an error for a valid example)\n"), "{said}");
     assert!(
         said.contains("\n  no\n  to reproduce it: zarrctl conformance format --reader 'echo no"),
         "{said}"
@@ -226,7 +227,7 @@ fn wrong_results_of_a_reader_are_reported_unless_they_are_expected() {
     let known = place.file("otherwise", b"v3/edge-chunks timed-out\n");
     let output = run(&[&wrong[..], &["--expect", &known]].concat());
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("v3/edge-chunks: refused-valid, and was known as timed-out"), "{error}");
+    assert!(error.contains("v3/edge-chunks: refused-valid, but listed as timed-out"), "{error}");
 }
 
 #[test]

@@ -84,3 +84,24 @@ fn the_commands_of_the_guide_print_what_it_shows() {
     }
     assert!(blocks.iter().filter(|block| block.kind == "text").count() >= 4);
 }
+
+/// Runs the commands of each page about a kind of plugin. The conformance tests of `plugins new` build the results.
+#[test]
+fn the_commands_on_the_pages_of_plugin_kinds_work() {
+    let program = Path::new(env!("CARGO_BIN_EXE_zarrctl")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let mut count = 0;
+    for entry in fs::read_dir(format!("{ROOT}/docs/plugins")).unwrap() {
+        let page = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let blocks = blocks(&page);
+        for Block { text, .. } in blocks.iter().filter(|block| block.kind == "sh") {
+            let place = Place::new();
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(text).current_dir(place.path("")).env("PATH", &path);
+            let output = shell.output().unwrap();
+            assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+            count += 1;
+        }
+    }
+    assert!(count >= 8, "{count} commands");
+}

@@ -1,8 +1,8 @@
-"""Writes an array for each codec of numcodecs that zarr-python reads in v3, and compares copies with them.
+"""Writes an array for each codec of numcodecs that zarr-python reads in v3, and compares copies with the originals.
 
-names.py write FOLDER: `v2` and `v3`, with an array named for each codec.
-names.py compare SOURCE COPY: status 1 if an array cannot be read or differs.
-names.py open ARRAY: status 1 if it cannot be read.
+names.py write FOLDER: writes `v2` and `v3`, with an array named after each codec.
+names.py compare SOURCE COPY: exits with status 1 if an array cannot be read or differs.
+names.py open ARRAY: exits with status 1 if the array cannot be read.
 """
 
 import sys
@@ -15,7 +15,8 @@ import zarr.codecs.numcodecs as v3
 
 warnings.simplefilter("ignore")
 
-# numcodecs knows a codec by `id`, and zarr-python by `numcodecs.` and the `id`. Kind, configuration, data type.
+# numcodecs identifies a codec by `id`, zarr-python by `numcodecs.` and the `id`. Each row also has the kind,
+# configuration and data type.
 CODECS = [
     ("adler32", "compressors", v3.Adler32, {}, "f4"),
     ("astype", "filters", v3.AsType, {"encode_dtype": "<f4", "decode_dtype": "<f8"}, "f8"),
@@ -43,7 +44,7 @@ CODECS = [
     ("zstd", "compressors", v3.Zstd, {"level": 1}, "f4"),
 ]
 
-# zarr-python itself reads a v3 array of this codec only where its chunks are wholes of eight elements.
+# zarr-python itself reads a v3 array with `packbits` only if its chunks are multiples of eight elements.
 SHAPE, CHUNKS = (24,), (8,)
 
 

@@ -1,10 +1,11 @@
-"""Serves buckets as S3, and a folder over HTTP and HTTPS, with hierarchies that zarr-python wrote to each.
+"""Serves buckets as S3, and a folder over HTTP and HTTPS. zarr-python writes hierarchies to each of them.
 
-The bucket `public` is for everybody, and `private` for who signs requests.
+The bucket `public` is public, and `private` requires signed requests.
 
-The first line of the output is an object with the URLs `s3`, `http` and `https`, and with `certificate`, the file that
-the last is trusted by. Then every line of the input is the path of an array in `public`; what zarr-python reads
-there is answered as an object with `shape`, `data_type` and `elements`, or with `error`. The end of the input ends it.
+The first line of the output is an object with the URLs `s3`, `http` and `https`, and with `certificate`, the file with
+the certificate of the last. After that, every line of the input is the path of an array in `public`. The response is
+an object with `shape`, `data_type` and `elements` as zarr-python reads them, or with `error`. The server stops at the
+end of the input.
 """
 
 import datetime
@@ -34,7 +35,7 @@ CREDENTIALS = {"aws_access_key_id": "known", "aws_secret_access_key": "verysecre
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Says nothing of requests."""
+    """A request handler that does not log requests."""
 
     protocol_version = "HTTP/1.1"
 
@@ -43,12 +44,12 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 def elements(shape: tuple[int, ...], data_type: str) -> np.ndarray:
-    """Counts from 0."""
+    """Returns elements that count up from 0."""
     return np.arange(np.prod(shape), dtype=data_type).reshape(shape)
 
 
 def write(store: zarr.abc.store.Store) -> None:
-    """A hierarchy of v3 and an array of v2."""
+    """Writes a hierarchy of v3 and an array of v2."""
     group = zarr.create_group(store, path="data.zarr", attributes={"from": "zarr-python"})
     chunked = group.create_array("chunked", shape=(20, 30), chunks=(7, 8), dtype="uint16", compressors=ZstdCodec())
     chunked[...] = elements((20, 30), "uint16")
@@ -63,7 +64,7 @@ def write(store: zarr.abc.store.Store) -> None:
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of this machine, and its key."""
+    """Creates a certificate for this machine; returns it and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
@@ -88,7 +89,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 def serve(folder: Path, tls: tuple[Path, Path] | None = None) -> int:
-    """Hands out the files of `folder`, at the port that is returned."""
+    """Serves the files of `folder`, and returns the port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
     if tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -99,7 +100,7 @@ def serve(folder: Path, tls: tuple[Path, Path] | None = None) -> int:
 
 
 def read(endpoint: str, path: str) -> dict:
-    """What zarr-python finds at `path` of the bucket."""
+    """Reads the array at `path` of the bucket with zarr-python."""
     try:
         array = zarr.open_array(bucket(endpoint, "public"), path=path, mode="r")
         found = np.asarray(array[...])
@@ -109,7 +110,7 @@ def read(endpoint: str, path: str) -> dict:
 
 
 def bucket(endpoint: str, name: str) -> ObjectStore:
-    """The bucket, as zarr-python sees it."""
+    """Returns the bucket as a store of zarr-python."""
     options = {"allow_http": True}
     return ObjectStore(
         obstore.store.S3Store(name, endpoint=endpoint, region="us-east-1", client_options=options, **CREDENTIALS)
@@ -117,7 +118,7 @@ def bucket(endpoint: str, name: str) -> ObjectStore:
 
 
 def make_buckets(endpoint: str) -> None:
-    """Both of them."""
+    """Creates both buckets."""
     client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", **CREDENTIALS)
     for name in ("public", "private"):
         client.create_bucket(Bucket=name)
@@ -128,7 +129,7 @@ def make_buckets(endpoint: str) -> None:
 
 
 def main(folder: Path) -> None:
-    """Serves until nobody asks any more."""
+    """Serves until the end of the input."""
     warnings.simplefilter("ignore")
     moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     moto.start()

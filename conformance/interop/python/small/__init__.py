@@ -1,1 +1,1 @@
-"""Small hierarchies, one module per program that writes them for `write.py`."""
+"""Small hierarchies, with one module for each program that writes them for `write.py`."""

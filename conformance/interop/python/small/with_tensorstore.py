@@ -1,4 +1,4 @@
-"""Small hierarchies that tensorstore writes, in v3 and in v2: arrays at the root of their stores."""
+"""Writes small hierarchies with tensorstore, in v3 and in v2: arrays at the root of their stores."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def write(directory: Path) -> None:
 
 
 def array(file: Path, values: np.ndarray, *, written: object = ..., **members: object) -> None:
-    """One array at the root of its store, with the selected `values`; `members` complete its document."""
+    """Writes an array at the root of its store, with the selected `values`; `members` complete its document."""
     driver = "zarr" if "chunks" in members else "zarr3"
     spec = {
         "driver": driver,
@@ -45,7 +45,7 @@ def array(file: Path, values: np.ndarray, *, written: object = ..., **members: o
 
 
 def new(file: Path, values: np.ndarray, chunks: tuple[int, ...], **members: object) -> None:
-    """One array of v3."""
+    """Writes an array of v3."""
     grid = v3("regular", chunk_shape=chunks)
     if "data_type" not in members:
         members["data_type"] = v3_name(values.dtype)
@@ -53,12 +53,12 @@ def new(file: Path, values: np.ndarray, chunks: tuple[int, ...], **members: obje
 
 
 def old(file: Path, values: np.ndarray, chunks: tuple[int, ...], **members: object) -> None:
-    """One array of v2."""
+    """Writes an array of v2."""
     array(file, values, **{"chunks": chunks, "dtype": values.dtype.str, "compressor": None} | members)
 
 
 def third_format(directory: Path) -> None:
-    """Every type of v3; the byte orders take turns. Fill values, with chunks that are missing."""
+    """Writes every type of v3 with alternating byte orders, and fill values with some chunks missing."""
     for number, dtype in enumerate(NUMBERS):
         chain = [v3("bytes", endian=("little", "big")[number % 2])]
         new(directory / f"type-{dtype}", sample(dtype, (3,)), (2,), codecs=chain)
@@ -71,7 +71,7 @@ def third_format(directory: Path) -> None:
 
 
 def geometries(directory: Path) -> None:
-    """Shapes, chunk shapes, key encodings and dimension names."""
+    """Writes shapes, chunk shapes, key encodings and dimension names."""
     encodings = (("default", "/"), ("default", "."), ("v2", "."), ("v2", "/"), ("default", "."))
     for number, ((shape, chunks), (name, separator)) in enumerate(zip(SHAPES, encodings, strict=True)):
         keys = v3(name, separator=separator)
@@ -80,7 +80,7 @@ def geometries(directory: Path) -> None:
 
 
 def codecs(directory: Path) -> None:
-    """Every compressor, and permutations."""
+    """Writes every compressor, and permutations."""
     for name, chain in COMPRESSORS.items():
         new(directory / f"codec-{name}", smooth("i4", (12,)), (8,), codecs=little(*chain))
     for order in ((1, 0), (2, 0, 1)):
@@ -90,7 +90,7 @@ def codecs(directory: Path) -> None:
 
 
 def shards(directory: Path) -> None:
-    """Shards with the index at either end, codecs inside, missing chunks, and shards in shards."""
+    """Writes shards with the index at either end, codecs inside, missing chunks, and nested shards."""
     inners = {"plain": little(), "zstd": little(ZSTD), "turned": [v3("transpose", order=(1, 0)), *little()]}
     for location in ("start", "end"):
         for name, inner in inners.items():
@@ -103,7 +103,7 @@ def shards(directory: Path) -> None:
 
 
 def second_format(directory: Path) -> None:
-    """Types, compressors, shapes and fill values of v2."""
+    """Writes types, compressors, shapes and fill values of v2."""
     for number, dtype in enumerate(NUMBERS):
         typed = np.dtype(dtype).newbyteorder("><"[number % 2])
         old(directory / f"v2-type-{dtype}", sample(typed, (3, 2)), (2, 2), order="CF"[number // 2 % 2])

@@ -1,4 +1,4 @@
-"""Small hierarchies that zarr-python 2.18 writes, in v2."""
+"""Writes small hierarchies with zarr-python 2.18, in v2."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def write(directory: Path) -> None:
 
 
 def array(file: Path, values: np.ndarray, chunks: tuple[int, ...], **options: object) -> zarr.Array:
-    """One array at the root of its store, with all of `values`."""
+    """Writes an array at the root of its store, with all of `values`."""
     options = {"compressor": None, "dtype": values.dtype, "write_empty_chunks": True} | options
     made = zarr.create(values.shape, chunks=chunks, store=zarr.DirectoryStore(file), **options)
     made[...] = values
@@ -58,7 +58,7 @@ def array(file: Path, values: np.ndarray, chunks: tuple[int, ...], **options: ob
 
 
 def types(directory: Path) -> None:
-    """Every type of fixed size; the byte orders and the orders of elements take turns."""
+    """Writes every type of fixed size, with alternating byte orders and element orders."""
     times = ["M8[ns]", "M8[10us]", "m8[D]"]
     for number, dtype in enumerate((*NUMBERS, *FIXED, *times)):
         typed = np.dtype(dtype).newbyteorder("<>"[number % 2])
@@ -69,7 +69,7 @@ def types(directory: Path) -> None:
 
 
 def geometries(directory: Path) -> None:
-    """Shapes, chunk shapes, orders and separators."""
+    """Writes shapes, chunk shapes, orders and separators."""
     shapes = (((), ()), ((0,), (2,)), ((3,), (10,)), ((5, 3), (2, 2)), ((2, 1, 3, 2), (1, 1, 2, 2)))
     for number, (shape, chunks) in enumerate(shapes):
         for separator, word, order in ((".", "dot", "C"), ("/", "slash", "F")):
@@ -78,13 +78,13 @@ def geometries(directory: Path) -> None:
 
 
 def compressors(directory: Path) -> None:
-    """Every compressor."""
+    """Writes every compressor."""
     for name, codec in COMPRESSORS.items():
         array(directory / f"codec-{name}", smooth("<i4", (12,)), (8,), compressor=numcodecs.get_codec(dict(codec)))
 
 
 def filters(directory: Path) -> None:
-    """Filters, also in chains and in front of a compressor."""
+    """Writes filters, also in chains and before a compressor."""
     for name, (dtype, codec) in FILTERS.items():
         array(directory / f"filter-{name}", smooth(dtype, (12,)), (8,), filters=[numcodecs.get_codec(dict(codec))])
     for number, chain in enumerate(v2_filters("<i4", 4)):
@@ -94,7 +94,7 @@ def filters(directory: Path) -> None:
 
 
 def fills(directory: Path) -> None:
-    """Fill values, with chunks that are missing."""
+    """Writes fill values with some chunks missing."""
     table = {
         "nan": ("<f4", np.nan),
         "infinity": (">f8", -np.inf),
@@ -113,7 +113,7 @@ def fills(directory: Path) -> None:
 
 
 def objects(directory: Path) -> None:
-    """Items of variable size, with each codec of objects."""
+    """Writes items of variable size, with each object codec."""
     words = np.array(["a", "", "日本", "a", "b"], object)
     anything = np.array([None, True, -1, 0.1, "é", [1, [2]], {"k": None}], object)
     table = {
@@ -138,7 +138,7 @@ def objects(directory: Path) -> None:
 
 
 def groups(directory: Path) -> None:
-    """Groups in groups, with attributes, and documents in one place."""
+    """Writes nested groups with attributes, with and without consolidated metadata."""
     for name in ("groups", "consolidated"):
         store = zarr.DirectoryStore(directory / name)
         root = zarr.open_group(store, mode="w")

@@ -1,4 +1,4 @@
-"""Small hierarchies that zarr-python 3 writes, in v3 and in v2."""
+"""Writes small hierarchies with zarr-python 3, in v3 and in v2."""
 
 from pathlib import Path
 
@@ -62,14 +62,14 @@ def write(directory: Path) -> None:
 
 
 def array(file: Path, values: np.ndarray, chunks: tuple[int, ...], **options: object) -> None:
-    """One array at the root of its store, with all of `values`."""
+    """Writes an array at the root of its store, with all of `values`."""
     options = {"compressors": None, "dtype": values.dtype, "config": {"write_empty_chunks": True}} | options
     made = zarr.create_array(file, shape=values.shape, chunks=chunks, **options)
     made[...] = values[()]
 
 
 def types(directory: Path) -> None:
-    """Every type; the byte orders take turns."""
+    """Writes every type, with alternating byte orders."""
     for number, dtype in enumerate(NUMBERS):
         endian = ("little", "big")[number % 2]
         array(directory / f"type-{dtype}", sample(dtype, (3,)), (2,), serializer=v3("bytes", endian=endian))
@@ -84,7 +84,7 @@ def types(directory: Path) -> None:
 
 
 def geometries(directory: Path) -> None:
-    """Shapes, chunk shapes and key encodings."""
+    """Writes shapes, chunk shapes and key encodings."""
     shapes = (((), ()), ((0,), (2,)), ((3,), (10,)), ((5, 3), (2, 2)), ((2, 1, 3, 2), (1, 1, 2, 2)))
     keys = (("default", "/"), ("default", "."), ("v2", "."), ("v2", "/"), ("default", "."))
     for number, ((shape, chunks), (name, separator)) in enumerate(zip(shapes, keys, strict=True)):
@@ -95,13 +95,13 @@ def geometries(directory: Path) -> None:
 
 
 def compressors(directory: Path) -> None:
-    """Every compressor."""
+    """Writes every compressor."""
     for name, chain in COMPRESSORS.items():
         array(directory / f"codec-{name}", smooth("i4", (12,)), (8,), compressors=chain)
 
 
 def filters(directory: Path) -> None:
-    """Filters of arrays."""
+    """Writes array filters."""
     for name, (dtype, codec) in FILTERS.items():
         array(directory / f"filter-{name}", smooth(dtype, (12,)), (8,), filters=[in_v3(codec)])
     for order in ((1, 0), (2, 0, 1)):
@@ -114,7 +114,7 @@ def filters(directory: Path) -> None:
 
 
 def serializers(directory: Path) -> None:
-    """Codecs from arrays to bytes."""
+    """Writes array-to-bytes codecs."""
     array(directory / "serializer-pcodec", smooth("i4", (12,)), (8,), serializer=in_v3({"id": "pcodec", "level": 8}))
     for name, mode in (("reversible", {}), ("rate", {"mode": 2, "rate": 14}), ("accuracy", {"tolerance": 0.01})):
         members = {key: value for key, value in ZFPY(**mode).get_config().items() if value is not None}
@@ -122,7 +122,7 @@ def serializers(directory: Path) -> None:
 
 
 def shards(directory: Path) -> None:
-    """Shards with the index at either end, codecs inside, missing chunks, and shards in shards."""
+    """Writes shards with the index at either end, codecs inside, missing chunks, and nested shards."""
     inners = {"plain": [LITTLE], "zstd": [LITTLE, ZSTD], "crc32c": [LITTLE, CRC]}
     for location in ("start", "end"):
         for name, inner in inners.items():
@@ -144,12 +144,12 @@ def shards(directory: Path) -> None:
 
 
 def shard(inner: tuple[int, ...], codecs: list[dict], location: str, index: list[dict]) -> dict:
-    """One sharding codec."""
+    """Returns a sharding codec."""
     return v3("sharding_indexed", chunk_shape=inner, codecs=codecs, index_codecs=index, index_location=location)
 
 
 def fills(directory: Path) -> None:
-    """Fill values, with chunks that are missing."""
+    """Writes fill values with some chunks missing."""
     table = {
         "nan": ("f4", np.nan),
         "infinity": ("f8", -np.inf),
@@ -168,7 +168,7 @@ def fills(directory: Path) -> None:
 
 
 def groups(directory: Path) -> None:
-    """Groups in groups, with attributes, and documents in one place, in both formats."""
+    """Writes nested groups with attributes, with and without consolidated metadata, in both formats."""
     for zarr_format in (2, 3):
         for name in ("groups", "consolidated"):
             file = directory / f"{name}-v{zarr_format}"
@@ -182,7 +182,7 @@ def groups(directory: Path) -> None:
 
 
 def second_format(directory: Path) -> None:
-    """Arrays of v2, as this program writes them."""
+    """Writes arrays of v2."""
     for number, dtype in enumerate(("?", ">i2", "<f8", ">c16", "S3", ">U2", "<M8[s]")):
         options = {"zarr_format": 2, "order": "CF"[number % 2]}
         keys = {"name": "v2", "separator": "./"[number % 2]}

@@ -1,6 +1,6 @@
-"""Lets another program write many small hierarchies, which fuzzing begins with.
+"""Writes many small hierarchies with another program as the initial corpus for fuzzing.
 
-Each folder below OUT_DIR is one hierarchy. OUT_DIR must be empty or absent. Prints the versions of what wrote them.
+Each folder below OUT_DIR is one hierarchy. OUT_DIR must be empty or absent. Prints the versions of the packages.
 """
 
 import argparse

@@ -1,1 +1,1 @@
-"""One module per program that writes hierarchies for `write_cases.py`."""
+"""One module for each program that writes hierarchies for `write_cases.py`."""

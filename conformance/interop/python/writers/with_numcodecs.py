@@ -1,6 +1,6 @@
-"""v2 hierarchies made of numcodecs and plain JSON, without zarr-python.
+"""Writes v2 hierarchies with numcodecs and plain JSON, without zarr-python.
 
-Here every codec stands in every place that the format allows, and chunks hold what the codecs give, padding included.
+Every codec is used in every position that the format allows, and chunks hold its exact output, including padding.
 """
 
 import itertools
@@ -21,7 +21,7 @@ FILL = {"b": False, "c": [0.0, 0.0]}
 
 
 class Store:
-    """One store on disk, and the book that its nodes are entered in."""
+    """One store on disk, and the book that records its nodes."""
 
     def __init__(self, book: CaseBook, name: str) -> None:
         self.book = book
@@ -52,7 +52,7 @@ class Store:
             corner = [position * chunk for position, chunk in zip(index, chunks, strict=True)]
             region = tuple(slice(start, start + chunk) for start, chunk in zip(corner, chunks, strict=True))
             inside = tuple(slice(0, length) for length in values[region].shape)
-            # What lies outside the array is undefined: readers must not care that it is 85.
+            # Elements outside the array are undefined, so readers must ignore the value 85.
             chunk = np.full(chunks, 85, values.dtype)
             chunk[inside] = values[region]
             encoded = chunk.ravel(order=order)
@@ -69,7 +69,7 @@ class Store:
         self.book.array(self.name, f"/{name}", "v2", expected)
 
     def empty(self, name: str, expected: np.ndarray, fill_value: object) -> None:
-        """An array without chunks."""
+        """Writes an array without chunks."""
         self.document(name, expected, (2,), fill_value=fill_value)
         self.book.array(self.name, f"/{name}", "v2", expected)
 
@@ -105,7 +105,7 @@ def write(directory: Path) -> None:
 
 
 def compressors(book: CaseBook) -> None:
-    """Every compressor on every number type, with cut chunks in both orders."""
+    """Writes every compressor with several number types, with partial chunks in both orders."""
     store = Store(book, "compressors")
     for dtype, order in (("|b1", "C"), ("<u2", "F"), (">i8", "C"), ("<f4", "F"), (">c16", "C")):
         for codec in v2_compressors(BLOSC_NAMES):
@@ -117,7 +117,7 @@ def compressors(book: CaseBook) -> None:
 
 
 def compressors_as_filters(book: CaseBook) -> None:
-    """Compressors in the list of filters, before and after each other."""
+    """Writes compressors in the list of filters, combined with each other."""
     store = Store(book, "filters")
     names = ("zlib", "gzip", "bz2", "zstd", "lz4", "lzma", "blosc", "crc32c")
     for first, second in itertools.product(names, (None, *names)):
@@ -126,7 +126,7 @@ def compressors_as_filters(book: CaseBook) -> None:
 
 
 def chains(book: CaseBook) -> None:
-    """Array filters with types of their own, in chains."""
+    """Writes array filters with a separate type, in chains."""
     store = Store(book, "chains")
     for dtype, astype in itertools.product(("|u1", "<i2", ">i4", "<u8"), ("<i2", ">i4", "<i8")):
         delta = {"id": "delta", "dtype": dtype, "astype": astype}
@@ -137,7 +137,7 @@ def chains(book: CaseBook) -> None:
         for astype, offset, scale in (("|u1", 0, 2), ("<i2", 1.5, 10), (">i4", -3, 100), ("<f4", 1, 0.5)):
             codec = {"id": "fixedscaleoffset", "dtype": dtype, "astype": astype, "offset": offset, "scale": scale}
             name = f"scaled-{dtype[1:]}-{'big' if dtype[0] == '>' else 'little'}-{astype[1:]}"
-            # The sum alone would be in native byte order.
+            # Without the cast, the sum would be in native byte order.
             values = (smooth(dtype, (30,)) + 2).astype(dtype)
             store.array(name, values, (12,), filters=[codec], compressor={"id": "zlib", "level": 1})
     for number, codec in enumerate(lzma_codecs()):
@@ -146,7 +146,7 @@ def chains(book: CaseBook) -> None:
 
 
 def documents(book: CaseBook) -> None:
-    """Documents as other writers leave them."""
+    """Writes documents in the forms of other writers."""
     store = Store(book, "documents")
     values = sample("<i4", (7, 5))
     for separator, word in ((".", "dot"), ("/", "slash")):
@@ -160,7 +160,7 @@ def documents(book: CaseBook) -> None:
 
 
 def fills(book: CaseBook) -> None:
-    """Fill values of arrays without chunks: as the format writes them, and the element that they stand for."""
+    """Writes fill values of arrays without chunks: the form in the document, and the element that it represents."""
     store = Store(book, "fills")
     table = [
         *(("<f8", fill, float(fill)) for fill in ("NaN", "Infinity", "-Infinity")),

@@ -1,6 +1,6 @@
-"""Codecs that compute with elements, checksums, and items of variable length, as zarr-python 3 and numcodecs write them.
+"""Writes numeric codecs, checksums, and items of variable length with zarr-python 3 and numcodecs.
 
-Every codec stands in v2 and, where numcodecs has a name there, in v3.
+Every codec is written in v2 and, if numcodecs has a name for it there, in v3.
 """
 
 import json
@@ -54,7 +54,7 @@ def write(directory) -> None:  # noqa: ANN001
 
 
 def numbers(book: CaseBook, zarr_format: int) -> None:
-    """Filters, checksums and compressors of numbers."""
+    """Writes filters, checksums and compressors of numbers."""
 
     def codec(configuration: dict) -> object:
         return in_v3(configuration) if zarr_format == 3 else numcodecs.get_codec(dict(configuration))
@@ -62,7 +62,7 @@ def numbers(book: CaseBook, zarr_format: int) -> None:
     store = Store(book, f"v{zarr_format}-filters", zarr_format)
     for dtype, configuration in FILTERS:
         if zarr_format == 3 and configuration["id"] == "quantize" and configuration.get("astype", dtype) != dtype:
-            # There zarr-python takes what it leaves for the type of the array.
+            # In this case, zarr-python treats the output type as the type of the array.
             continue
         values = elements(dtype, configuration["id"])
         name = f"{dtype[1:]}-{label(configuration)}"
@@ -79,7 +79,7 @@ def numbers(book: CaseBook, zarr_format: int) -> None:
     special = {"id": "pcodec", "delta_spec": "try_consecutive", "delta_encoding_order": 2, "equal_pages_up_to": 10}
     compressed(store, "pcodec-pages", sample("<i8", SHAPE), special)
     for dtype in ("<i4", "<i8", "<f4", "<f8"):
-        # Integers have no tolerance there.
+        # zfpy does not support a tolerance for integers.
         for number, mode in enumerate(ZFP_MODES):
             if dtype[1] == "f" or mode.get("mode") != 4:
                 configuration = {key: value for key, value in ZFPY(**mode).get_config().items() if value is not None}
@@ -87,14 +87,14 @@ def numbers(book: CaseBook, zarr_format: int) -> None:
 
 
 def elements(dtype: str, codec: str) -> np.ndarray:
-    """What a codec of numbers can do something with."""
+    """Returns numbers that a numeric codec can encode."""
     if codec == "bitround":
         return sample(dtype, SHAPE)
     return sample(dtype, SHAPE) if dtype == "|b1" else smooth(dtype, SHAPE)
 
 
 def compressed(store: Store, name: str, values: np.ndarray, configuration: dict) -> None:
-    """One array of a codec from arrays to bytes."""
+    """Writes an array with an array-to-bytes codec."""
     chunks = (4, *values.shape[1:])
     if store.zarr_format == 3:
         store.array(name, values, chunks, serializer=in_v3(configuration), lossy=True)
@@ -103,7 +103,7 @@ def compressed(store: Store, name: str, values: np.ndarray, configuration: dict)
 
 
 def values_of_v3(book: CaseBook) -> None:
-    """The codecs of the extension registry that zarr-python has."""
+    """Writes the codecs of the extension registry that zarr-python supports."""
     store = Store(book, "v3-values")
     for rounding in ("nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"):
         for data_type in ("int8", "uint16", "float16"):
@@ -132,7 +132,7 @@ def values_of_v3(book: CaseBook) -> None:
 
 
 def items(book: CaseBook) -> None:
-    """Objects of v2, and what makes text of bytes."""
+    """Writes objects of v2, and a codec that encodes bytes as text."""
     store = with_numcodecs.Store(book, "items")
     loose = {"id": "json2", "ensure_ascii": False, "separators": [", ", ": "]}
     for number, codec in enumerate(({"id": "json2"}, loose, {"id": "msgpack2"})):
@@ -151,12 +151,12 @@ def items(book: CaseBook) -> None:
 
 
 def text_of(item: object) -> bytes:
-    """The JSON text that the element of an item is."""
+    """Returns the JSON text of an item, which is its element."""
     return json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def objects(store: with_numcodecs.Store, name: str, codec: dict, values: list, wanted: list) -> None:
-    """One chunk of objects."""
+    """Writes one chunk of objects."""
     array = np.empty(len(values), object)
     array[:] = values
     expected = np.empty(len(wanted), object)

@@ -1,4 +1,4 @@
-"""Arrays that tensorstore writes, in v2 and in v3."""
+"""Writes arrays with tensorstore, in v2 and in v3."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ NAMES = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 
 
 class Store:
-    """One directory of arrays; tensorstore has no groups, so the root group is written here."""
+    """One directory of arrays; tensorstore does not support groups, so this class writes the root group."""
 
     def __init__(self, book: CaseBook, name: str, format_name: str) -> None:
         self.book = book
@@ -39,7 +39,7 @@ class Store:
         written: list | None = None,
         **members: object,
     ) -> None:
-        """Writes `values`, or only the selections in `written` over `fill`; reads back, and enters the case."""
+        """Writes `values`, or only the selections in `written` over `fill`; reads them back, and records the case."""
         metadata = self.metadata(values, chunks) | members
         spec = {
             "driver": "zarr" if self.format == "v2" else "zarr3",
@@ -63,7 +63,7 @@ class Store:
         self.book.array(self.name, f"/{name}", self.format, expected)
 
     def metadata(self, values: np.ndarray, chunks: tuple[int, ...]) -> dict:
-        """The members that every array needs."""
+        """Returns the members that every array needs."""
         if self.format == "v2":
             return {"shape": values.shape, "chunks": chunks, "dtype": values.dtype.str, "compressor": None}
         return {
@@ -74,12 +74,12 @@ class Store:
 
 
 def v3_name(dtype: np.dtype) -> str:
-    """The v3 name of a number type."""
+    """Returns the v3 name of a number type."""
     return "bool" if dtype.kind == "b" else f"{NAMES[dtype.kind]}{8 * dtype.itemsize}"
 
 
 def little(*codecs: dict) -> list[dict]:
-    """A chain of the bytes codec and others."""
+    """Returns a chain of the bytes codec and others."""
     return [v3("bytes", endian="little"), *codecs]
 
 
@@ -103,7 +103,7 @@ def write(directory: Path) -> None:
 
 
 def v3_types(book: CaseBook) -> None:
-    """Every type in both byte orders and several permutations."""
+    """Writes every type in both byte orders and several permutations."""
     store = Store(book, "v3-types", "v3")
     for dtype in NUMBERS:
         for endian in ("little", "big"):
@@ -116,7 +116,7 @@ def v3_types(book: CaseBook) -> None:
 
 
 def v3_geometries(book: CaseBook) -> None:
-    """Shapes, chunk shapes and key encodings."""
+    """Writes shapes, chunk shapes and key encodings."""
     store = Store(book, "v3-geometries", "v3")
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         for encoding, separator in (("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")):
@@ -126,7 +126,7 @@ def v3_geometries(book: CaseBook) -> None:
 
 
 def v3_codecs(book: CaseBook) -> None:
-    """Every compressor, and chains of them."""
+    """Writes every compressor, and chains of them."""
     store = Store(book, "v3-codecs", "v3")
     for dtype in ("u1", "i2", "f8"):
         for codec in v3_compressors(np.dtype(dtype).itemsize, BLOSC_NAMES):
@@ -141,7 +141,7 @@ def v3_codecs(book: CaseBook) -> None:
 
 
 def v3_shards(book: CaseBook) -> None:
-    """Shards with the index at either end, chains inside, permutations on both sides, shards in shards."""
+    """Writes shards with the index at either end, chains inside, permutations on both sides, and nested shards."""
     store = Store(book, "v3-shards", "v3")
     inners = {
         "plain": little(),
@@ -171,12 +171,12 @@ def v3_shards(book: CaseBook) -> None:
 
 
 def shard(inner: tuple[int, ...], codecs: list[dict], index: list[dict], location: str) -> dict:
-    """One sharding codec."""
+    """Returns a sharding codec."""
     return v3("sharding_indexed", chunk_shape=inner, codecs=codecs, index_codecs=index, index_location=location)
 
 
 def v3_fills(book: CaseBook) -> None:
-    """Fill values of every type, NaN patterns as hexadecimal bits, with some chunks missing."""
+    """Writes fill values of every type, NaN patterns as hexadecimal bits, with some chunks missing."""
     store = Store(book, "v3-fills", "v3")
     for dtype, fill, value in fill_table(hexadecimal=True):
         for written in ([], [np.s_[2:4]]):
@@ -185,7 +185,7 @@ def v3_fills(book: CaseBook) -> None:
 
 
 def fill_table(hexadecimal: bool) -> list[tuple[str, object, np.ndarray]]:
-    """Type, fill value in JSON, and the same as an element."""
+    """Returns types with fill values in JSON and as elements."""
     table: list[tuple[str, object, np.ndarray]] = [("b1", fill, np.array(fill)) for fill in (True, False)]
     for dtype in INTEGERS:
         bounds = np.iinfo(dtype)
@@ -206,14 +206,14 @@ def fill_table(hexadecimal: bool) -> list[tuple[str, object, np.ndarray]]:
 
 
 def v3_names(book: CaseBook) -> None:
-    """Dimension names."""
+    """Writes dimension names."""
     store = Store(book, "v3-names", "v3")
     for number, names in enumerate((["y", "x"], [None, "時"], ["", "a b"])):
         store.array(f"{number}", sample("i2", (3, 4)), (2, 2), dimension_names=names)
 
 
 def v2_types(book: CaseBook) -> None:
-    """Every type in both byte orders and both orders of elements."""
+    """Writes every type in both byte orders and both orders of elements."""
     store = Store(book, "v2-types", "v2")
     for dtype in NUMBERS:
         for mark, word in (("<", "little"), (">", "big")):
@@ -225,7 +225,7 @@ def v2_types(book: CaseBook) -> None:
 
 
 def v2_codecs(book: CaseBook) -> None:
-    """The compressors of v2 that this program has; snappy inside blosc is its own."""
+    """Writes the compressors of v2 that this program supports; only this one supports snappy inside blosc."""
     store = Store(book, "v2-codecs", "v2")
     codecs = [
         *({"id": name, "level": level} for name in ("zlib", "gzip", "bz2", "zstd") for level in (1, 9)),
@@ -241,7 +241,7 @@ def v2_codecs(book: CaseBook) -> None:
 
 
 def v2_geometries(book: CaseBook) -> None:
-    """Shapes, chunk shapes and separators."""
+    """Writes shapes, chunk shapes and separators."""
     store = Store(book, "v2-geometries", "v2")
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         for separator, word in ((".", "dot"), ("/", "slash")):
@@ -250,7 +250,7 @@ def v2_geometries(book: CaseBook) -> None:
 
 
 def v2_fills(book: CaseBook) -> None:
-    """Fill values of every type, with some chunks missing."""
+    """Writes fill values of every type, with some chunks missing."""
     store = Store(book, "v2-fills", "v2")
     for dtype, fill, value in fill_table(hexadecimal=False):
         for written in ([], [np.s_[2:4]]):

@@ -1,4 +1,4 @@
-"""Hierarchies that zarr-python 2.18 writes, in v2."""
+"""Writes hierarchies with zarr-python 2.18, in v2."""
 
 import warnings
 from pathlib import Path
@@ -37,7 +37,7 @@ STRUCTURES = {
 
 
 class Store:
-    """One store on disk, and the book that its nodes are entered in."""
+    """One store on disk, and the book that records its nodes."""
 
     def __init__(self, book: CaseBook, name: str) -> None:
         self.book = book
@@ -55,7 +55,7 @@ class Store:
         attributes: dict | None = None,
         **options: object,
     ) -> None:
-        """Writes `values` (or only the selections in `written`), reads all back, and enters the case."""
+        """Writes `values` (or only the selections in `written`), reads everything back, and records the case."""
         options = {"compressor": None, "dtype": values.dtype, "write_empty_chunks": True} | options
         array = self.root.create(name, shape=values.shape, chunks=chunks, **options)
         array.attrs.put(attributes or {})
@@ -85,7 +85,7 @@ def write(directory: Path) -> None:
 
 
 def types(book: CaseBook) -> None:
-    """Every type in both byte orders and both orders of elements."""
+    """Writes every type in both byte orders and both orders of elements."""
     store = Store(book, "types")
     times = [f"{kind}8[{unit}]" for kind in "Mm" for unit in (*UNITS, "10us", "25s", "7D")]
     for order in "CF":
@@ -100,7 +100,7 @@ def types(book: CaseBook) -> None:
 
 
 def geometries(book: CaseBook) -> None:
-    """Shapes, chunk shapes and separators in both orders."""
+    """Writes shapes, chunk shapes and separators in both orders."""
     store = Store(book, "geometries")
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         for separator, word in ((".", "dot"), ("/", "slash")):
@@ -112,7 +112,7 @@ def geometries(book: CaseBook) -> None:
 
 
 def pipelines(book: CaseBook) -> None:
-    """Every compressor on several types, in both orders."""
+    """Writes every compressor with several types, in both orders."""
     store = Store(book, "compressors")
     for dtype, order in (("|u1", "C"), ("<i4", "F"), (">f8", "C"), ("<c16", "F")):
         for codec in v2_compressors(BLOSC_NAMES):
@@ -123,7 +123,7 @@ def pipelines(book: CaseBook) -> None:
 
 
 def chains(book: CaseBook) -> None:
-    """Filter chains in front of compressors."""
+    """Writes filter chains before compressors."""
     store = Store(book, "filters")
     for dtype in ("<i4", ">i2", "<u8", "<f8"):
         for position, chain in enumerate(v2_filters(dtype, int(dtype[2]))):
@@ -138,7 +138,7 @@ def chains(book: CaseBook) -> None:
 
 
 def fills(book: CaseBook) -> None:
-    """Fill values, with all chunks missing and with some; -0.0 is left out, since this program stores 0.0."""
+    """Writes fill values with all or some chunks missing; without -0.0, which this program stores as 0.0."""
     store = Store(book, "fills")
     for dtype in INTEGERS:
         bounds = np.iinfo(dtype)
@@ -169,17 +169,17 @@ def fills(book: CaseBook) -> None:
 
 
 def fill_cases(store: Store, name: str, values: np.ndarray, fill: object) -> None:
-    """One array without any chunk, one with two of its four chunks."""
+    """Writes one array without any chunk, and one with two of its four chunks."""
     store.array(f"{name} empty", values, (2,), written=[], fill_value=fill)
     store.array(f"{name} holes", values, (2,), written=[np.s_[2:4], np.s_[6:7]], fill_value=fill)
 
 
 def variable(book: CaseBook) -> None:
-    """Items of variable length, with and without filters and compressors."""
+    """Writes items of variable length, with and without filters and compressors."""
     store = Store(book, "variable")
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         if shape == ():
-            continue  # numcodecs refuses items of variable length at rank 0
+            continue  # numcodecs does not support items of variable length at rank 0
         for order in "CF":
             for compressor in (None, numcodecs.Zstd(3)):
                 name = f"{position:02}-{order}-{'zstd' if compressor else 'none'}"
@@ -191,7 +191,7 @@ def variable(book: CaseBook) -> None:
 
 
 def tree(book: CaseBook) -> None:
-    """Nested groups with attributes."""
+    """Writes nested groups with attributes."""
     store = Store(book, "tree")
     store.root.attrs.put(ATTRIBUTES)
     for node in NAMES:
@@ -206,7 +206,7 @@ def tree(book: CaseBook) -> None:
 
 
 def consolidated(book: CaseBook) -> None:
-    """Consolidated metadata."""
+    """Writes consolidated metadata."""
     store = Store(book, "consolidated")
     store.root.attrs.put(ATTRIBUTES)
     store.root.create_group("a/b").attrs.put({"x": 1})
@@ -219,7 +219,7 @@ def consolidated(book: CaseBook) -> None:
 
 
 def roots(book: CaseBook) -> None:
-    """Arrays at the root of their store, in the store classes that lay keys out differently."""
+    """Writes arrays at the root of their store, with store classes that use different keys."""
     for kind in (zarr.DirectoryStore, zarr.NestedDirectoryStore):
         for shape, chunks in (((), ()), ((5,), (2,)), ((3, 4), (2, 2))):
             name = f"root-{kind.__name__}-{len(shape)}d.zarr"

@@ -1,4 +1,4 @@
-"""Hierarchies in the v3 draft before codec lists, as zarr-python 2.18 writes them behind its switch.
+"""Writes hierarchies in the v3 draft before codec lists, with zarr-python 2.18 and its experimental flag.
 
 `write_cases.py` sets the environment variables that this program reads on import.
 """
@@ -28,7 +28,7 @@ STRUCTURES = {
 
 
 class Store:
-    """One store on disk, and the book that its nodes are entered in."""
+    """One store on disk, and the book that records its nodes."""
 
     def __init__(self, book: CaseBook, name: str) -> None:
         self.book = book
@@ -46,7 +46,7 @@ class Store:
         attributes: dict | None = None,
         **options: object,
     ) -> None:
-        """Writes `values` (or only the selections in `written`), reads all back, and enters the case."""
+        """Writes `values` (or only the selections in `written`), reads everything back, and records the case."""
         options = {"compressor": None, "dtype": values.dtype, "dimension_separator": "/"} | options
         array = zarr.create(
             store=self.store,
@@ -57,7 +57,7 @@ class Store:
             write_empty_chunks=True,
             **options,
         )
-        # The filters stand among the attributes: `put` would remove them.
+        # The filters are stored in the attributes: `put` would remove them.
         array.attrs.update(attributes or {})
         expected = values
         if written is None:
@@ -77,13 +77,13 @@ class Store:
         self.book.array(self.name, path, FORMAT, expected, attributes)
 
     def group(self, path: str, attributes: dict, children: list[str]) -> None:
-        """Writes an explicit group, and enters the case."""
+        """Writes an explicit group, and records the case."""
         zarr.open_group(self.store, path=path.strip("/"), mode="a", zarr_version=3).attrs.put(attributes)
         self.book.group(self.name, path, FORMAT, attributes, children)
 
 
 def write(directory: Path) -> None:
-    """Writes everything but shards."""
+    """Writes everything except shards."""
     warnings.simplefilter("ignore", FutureWarning)
     book = CaseBook(directory)
     for part in (types, geometries, compressors, filters, fills, variable, tree, roots):
@@ -92,7 +92,7 @@ def write(directory: Path) -> None:
 
 
 def write_sharded(directory: Path) -> None:
-    """Writes arrays behind the sharding transformer, with an index of their own."""
+    """Writes arrays with the sharding transformer, with a separate index."""
     book = CaseBook(directory, "cases-sharding")
     store = Store(book, "sharding")
     layouts = (
@@ -128,7 +128,7 @@ def write_sharded(directory: Path) -> None:
 
 
 def types(book: CaseBook) -> None:
-    """Every type that this dialect has, in both byte orders and both layouts."""
+    """Writes every type that this dialect supports, in both byte orders and both layouts."""
     store = Store(book, "types")
     times = [f"{kind}8[{unit}]" for kind in "Mm" for unit in UNITS]
     for order in "CF":
@@ -144,7 +144,7 @@ def types(book: CaseBook) -> None:
 
 
 def geometries(book: CaseBook) -> None:
-    """Shapes, chunk shapes and separators in both layouts."""
+    """Writes shapes, chunk shapes and separators in both layouts."""
     store = Store(book, "geometries")
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         for separator, word in ((".", "dot"), ("/", "slash")):
@@ -154,7 +154,7 @@ def geometries(book: CaseBook) -> None:
 
 
 def compressors(book: CaseBook) -> None:
-    """Every compressor, in both layouts."""
+    """Writes every compressor, in both layouts."""
     store = Store(book, "compressors")
     for dtype, order in (("|u1", "C"), (">i4", "F"), ("<f8", "C")):
         for codec in v2_compressors(BLOSC_NAMES):
@@ -163,7 +163,7 @@ def compressors(book: CaseBook) -> None:
 
 
 def filters(book: CaseBook) -> None:
-    """Filter chains, which this program hides in the attributes, beside attributes of the user."""
+    """Writes filter chains, which this program hides in the attributes, together with attributes of the user."""
     store = Store(book, "filters")
     for dtype in ("<i4", ">i2"):
         for position, chain in enumerate(v2_filters(dtype, int(dtype[2]))):
@@ -175,7 +175,7 @@ def filters(book: CaseBook) -> None:
 
 
 def fills(book: CaseBook) -> None:
-    """Fill values, with all chunks missing and with some; -0.0 is left out, since this program stores 0.0."""
+    """Writes fill values with all or some chunks missing; without -0.0, which this program stores as 0.0."""
     store = Store(book, "fills")
     floats = (0.0, 0.1, np.nan, np.inf, -np.inf)
     table: list[tuple[str, list]] = [
@@ -201,7 +201,7 @@ def fills(book: CaseBook) -> None:
 
 
 def variable(book: CaseBook) -> None:
-    """Items of variable length."""
+    """Writes items of variable length."""
     store = Store(book, "variable")
     for shape, chunks in (((7,), (3,)), ((5, 4), (2, 3)), ((0,), (2,))):
         for compressor in (None, numcodecs.Zstd(3)):
@@ -212,7 +212,7 @@ def variable(book: CaseBook) -> None:
 
 
 def tree(book: CaseBook) -> None:
-    """Explicit and implicit groups; node names are ASCII here, attributes need not be."""
+    """Writes explicit and implicit groups; node names must be ASCII here, attributes need not be."""
     store = Store(book, "tree")
     store.array("/a/b/c", sample("<i4", (3,)), (2,), attributes=ATTRIBUTES)
     store.array("/a.b-c_d/Upper", sample("<i4", (3,)), (2,))
@@ -226,7 +226,7 @@ def tree(book: CaseBook) -> None:
 
 
 def roots(book: CaseBook) -> None:
-    """Arrays and groups at the root of their store."""
+    """Writes arrays and groups at the root of their store."""
     for shape, chunks in (((), ()), ((5,), (2,)), ((3, 4), (2, 2))):
         store = Store(book, f"root-{len(shape)}d")
         store.array("/", sample("<i4", shape), chunks, attributes=ATTRIBUTES)

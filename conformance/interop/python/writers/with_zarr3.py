@@ -1,4 +1,4 @@
-"""Hierarchies that zarr-python 3 writes, in v3 and in v2."""
+"""Writes hierarchies with zarr-python 3, in v3 and in v2."""
 
 import itertools
 import warnings
@@ -43,7 +43,7 @@ STRUCTURES = {
 
 
 class Store:
-    """One store on disk, and the book that its nodes are entered in."""
+    """One store on disk, and the book that records its nodes."""
 
     def __init__(self, book: CaseBook, name: str, zarr_format: int = 3, attributes: dict | None = None) -> None:
         self.book = book
@@ -64,7 +64,7 @@ class Store:
         lossy: bool = False,
         **options: object,
     ) -> None:
-        """Writes `values` (or only the selections in `written`), reads all back, and enters the case."""
+        """Writes `values` (or only the selections in `written`), reads everything back, and records the case."""
         options.setdefault("compressors", None)
         options.setdefault("dtype", values.dtype)
         # Otherwise a chunk of -0.0 in structures counts as the fill value 0.0 and is dropped.
@@ -78,7 +78,7 @@ class Store:
             for selection in written:
                 array[selection] = values[selection]
                 expected[selection] = values[selection]
-        # At rank 0 strings come back as Python scalars, which know nothing of their padding.
+        # Strings of rank 0 are returned as Python scalars without their padding.
         read = np.asarray(array[...], values.dtype if values.dtype.kind in "OSU" else None)
         if lossy:
             expected = read
@@ -114,7 +114,7 @@ def write(directory: Path) -> None:
 
 
 def numbers(book: CaseBook) -> None:
-    """Every core type in both byte orders."""
+    """Writes every core type in both byte orders."""
     store = Store(book, "v3-numbers")
     for dtype in NUMBERS:
         for endian in ("little", "big"):
@@ -122,7 +122,7 @@ def numbers(book: CaseBook) -> None:
 
 
 def geometries(book: CaseBook) -> None:
-    """Shapes, chunk shapes and key encodings."""
+    """Writes shapes, chunk shapes and key encodings."""
     store = Store(book, "v3-geometries")
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         for encoding, separator in (("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")):
@@ -133,7 +133,7 @@ def geometries(book: CaseBook) -> None:
 
 
 def codecs(book: CaseBook) -> None:
-    """The compressors of v3, alone and stacked."""
+    """Writes the compressors of v3, single and stacked."""
     store = Store(book, "v3-codecs")
     for dtype in ("u1", "i2", "f4", "c16"):
         size = np.dtype(dtype).itemsize
@@ -153,7 +153,7 @@ def codecs(book: CaseBook) -> None:
 
 
 def numcodecs_codecs(book: CaseBook) -> None:
-    """The codecs of numcodecs under their v3 names."""
+    """Writes the codecs of numcodecs under their v3 names."""
     store = Store(book, "v3-numcodecs")
     for dtype in ("|u1", "<i4", "<f8"):
         for codec in (*v2_compressors(BLOSC_NAMES), {"id": "crc32c"}, {"id": "shuffle", "elementsize": int(dtype[2])}):
@@ -169,7 +169,7 @@ def numcodecs_codecs(book: CaseBook) -> None:
 
 
 def transposes(book: CaseBook) -> None:
-    """Permutations in front of the bytes codec."""
+    """Writes permutations before the bytes codec."""
     store = Store(book, "v3-transpose")
     orders = ((0,), (1, 0), (0, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1), (0, 2, 1), (3, 1, 0, 2))
     for dtype in ("u1", "i2", "f4", "f8", "c16", "b1"):
@@ -188,7 +188,7 @@ def transposes(book: CaseBook) -> None:
 
 
 def shards(book: CaseBook) -> None:
-    """Shards: index at either end, chains inside and in the index, missing chunks, shards in shards."""
+    """Writes shards: index at either end, chains inside and in the index, missing chunks, nested shards."""
     store = Store(book, "v3-shards")
     big = v3("bytes", endian="big")
     chains = {
@@ -231,7 +231,7 @@ def shards(book: CaseBook) -> None:
 
 
 def shard(inner: tuple[int, ...], codecs: list[dict], location: str, index: list[dict] | None = None) -> dict:
-    """One sharding codec."""
+    """Returns a sharding codec."""
     return v3(
         "sharding_indexed",
         chunk_shape=inner,
@@ -242,7 +242,7 @@ def shard(inner: tuple[int, ...], codecs: list[dict], location: str, index: list
 
 
 def fills(book: CaseBook) -> None:
-    """Fill values of every type, with all chunks missing and with some."""
+    """Writes fill values of every type, with all or some chunks missing."""
     store = Store(book, "v3-fills")
     for dtype in INTEGERS:
         bounds = np.iinfo(dtype)
@@ -271,14 +271,14 @@ def fills(book: CaseBook) -> None:
 
 
 def fill_cases(store: Store, name: str, values: np.ndarray, fill: object, **options: object) -> None:
-    """One array without any chunk, one with two of its four chunks."""
+    """Writes one array without any chunk, and one with two of its four chunks."""
     name = name.replace("-inf", "minus-inf").replace("inf", "infinity")
     store.array(f"{name} empty", values, (2,), written=[], fill_value=fill, **options)
     store.array(f"{name} holes", values, (2,), written=[np.s_[2:4], np.s_[6:7]], fill_value=fill, **options)
 
 
 def nan_fills(book: CaseBook) -> None:
-    """NaN fill values with other bits, which this program reads but does not write."""
+    """Writes NaN fill values with other bits, which this program reads but does not write."""
     store = Store(book, "v3-nan-fills")
     for dtype, patterns in NAN_BITS.items():
         for bits in patterns:
@@ -291,18 +291,18 @@ def nan_fills(book: CaseBook) -> None:
 
 
 def texts_and_bytes(book: CaseBook) -> None:
-    """Items of variable length, plain and compressed."""
+    """Writes items of variable length, plain and compressed."""
     store = Store(book, "v3-variable")
     compressors = {"plain": None, "gzip": [v3("gzip", level=1)], "zstd": [v3("zstd", level=1, checksum=True)]}
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         for name, chain in compressors.items():
             store.array(f"string-{position:02}-{name}", texts(shape), chunks, dtype=STRING, compressors=chain)
-            if shape != ():  # numcodecs refuses byte strings of rank 0
+            if shape != ():  # numcodecs does not support byte strings of rank 0
                 store.array(f"bytes-{position:02}-{name}", blobs(shape), chunks, dtype=BYTES, compressors=chain)
 
 
 def extension_types(book: CaseBook) -> None:
-    """Times of every unit, fixed strings, raw bytes, structures."""
+    """Writes times of every unit, fixed strings, raw bytes and structures."""
     store = Store(book, "v3-types")
     for kind in "Mm":
         for unit in (*UNITS, "10us", "25s", "7D"):
@@ -322,7 +322,7 @@ def extension_types(book: CaseBook) -> None:
 
 
 def tree(book: CaseBook) -> None:
-    """Nested groups with attributes, and names in several scripts."""
+    """Writes nested groups with attributes, and names in several scripts."""
     for zarr_format in (2, 3):
         name = f"v{zarr_format}-tree"
         store = Store(book, name, zarr_format, ATTRIBUTES)
@@ -340,7 +340,7 @@ def tree(book: CaseBook) -> None:
 
 
 def consolidated(book: CaseBook) -> None:
-    """Consolidated metadata of both formats."""
+    """Writes consolidated metadata of both formats."""
     for zarr_format in (2, 3):
         store = Store(book, f"v{zarr_format}-consolidated", zarr_format, ATTRIBUTES)
         store.root.create_group("a/b", attributes={"x": 1})
@@ -353,7 +353,7 @@ def consolidated(book: CaseBook) -> None:
 
 
 def roots(book: CaseBook) -> None:
-    """Arrays at the root of their store."""
+    """Writes arrays at the root of their store."""
     for zarr_format in (2, 3):
         for shape, chunks in (((), ()), ((5,), (2,)), ((3, 4), (2, 2))):
             name = f"v{zarr_format}-root-{len(shape)}d.zarr"
@@ -372,7 +372,7 @@ def roots(book: CaseBook) -> None:
 
 
 def v2_types(book: CaseBook) -> None:
-    """Types of v2 in both byte orders and both orders of elements."""
+    """Writes types of v2 in both byte orders and both orders of elements."""
     store = Store(book, "v2-types", 2)
     simple = [*NUMBERS, *FIXED, "M8[ns]", "M8[10us]", "m8[D]"]
     for order in "CF":
@@ -389,7 +389,7 @@ def v2_types(book: CaseBook) -> None:
 
 
 def v2_pipelines(book: CaseBook) -> None:
-    """Compressors and filters of v2."""
+    """Writes compressors and filters of v2."""
     store = Store(book, "v2-pipelines", 2)
     for dtype in ("|u1", "<i4", ">f8"):
         for codec in v2_compressors(BLOSC_NAMES):
@@ -402,7 +402,7 @@ def v2_pipelines(book: CaseBook) -> None:
 
 
 def v2_geometries(book: CaseBook) -> None:
-    """Shapes, chunk shapes and separators of v2, with some chunks missing."""
+    """Writes shapes, chunk shapes and separators of v2, with some chunks missing."""
     store = Store(book, "v2-geometries", 2)
     for position, (shape, chunks) in enumerate(GEOMETRIES):
         for separator, word in ((".", "dot"), ("/", "slash")):

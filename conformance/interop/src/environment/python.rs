@@ -1,12 +1,13 @@
-//! Pythons that are here, and environments with packages. `cargo xtask bench` takes this file in as well: it depends on
-//! no crate of the workspace, and this needs none.
+//! Python interpreters on this machine, and environments with packages. `cargo xtask bench` includes this
+//! file too: `xtask` depends on no crate of the workspace, and this file needs none.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The first of these Pythons that can make environments, and its version: on the path or among those of pyenv.
+/// Finds the first of these Pythons that can make environments, on the path or among those of pyenv; returns
+/// its path and version.
 pub(crate) fn find(names: &[&str]) -> Result<(PathBuf, String), String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
@@ -24,19 +25,20 @@ pub(crate) fn find(names: &[&str]) -> Result<(PathBuf, String), String> {
             }
         }
     }
-    Err(format!("none of {} is here", names.join(", ")))
+    Err(format!("none of {} is installed", names.join(", ")))
 }
 
-/// Makes an environment in `directory` with what `requirements` lists.
+/// Creates an environment in `directory` with the packages in `requirements`.
 pub(crate) fn install(python: &Path, directory: &Path, requirements: &Path) -> Result<(), String> {
     run(Command::new(python).args(["-m", "venv"]).arg(directory))?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
-    // The scripts of an environment know their own place; nothing here runs them, only its interpreter.
+    // Only the interpreter of the environment is used. Its scripts contain absolute paths and would break if
+    // it were moved.
     run(Command::new(directory.join("bin/python")).args(pip).arg(requirements))?;
     Ok(())
 }
 
-/// What the command printed, or how it failed.
+/// Returns the output of the command, or a description of its failure.
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {

@@ -1,5 +1,5 @@
-//! What handles of arrays promise: changes of documents, appending, elements as Rust types, limits.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Array handles: changes of documents, appending, elements as Rust types, limits.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ fn reopened(array: &Array) -> Array {
 }
 
 #[test]
-fn attributes_and_shapes_of_two_handles_do_not_undo_one_another() {
+fn two_handles_do_not_undo_changes_of_each_other() {
     for format in FORMATS {
         let mut first = created(format, &ArrayBuilder::new([4, 4], "uint8").chunks([2, 2]));
         let mut second = reopened(&first);
@@ -44,7 +44,7 @@ fn attributes_and_shapes_of_two_handles_do_not_undo_one_another() {
 }
 
 #[test]
-fn setting_one_attribute_keeps_what_another_handle_has_set() {
+fn setting_one_attribute_keeps_attributes_set_by_another_handle() {
     for format in FORMATS {
         let mut first = created(format, &ArrayBuilder::new([4], "uint8"));
         let mut second = reopened(&first);
@@ -56,7 +56,7 @@ fn setting_one_attribute_keeps_what_another_handle_has_set() {
 }
 
 #[test]
-fn a_resize_reads_the_document_of_the_array_and_no_consolidated_copy() {
+fn a_resize_reads_the_document_of_the_array_instead_of_consolidated_metadata() {
     for format in [Format::V2, Format::V3] {
         let array = created(format, &ArrayBuilder::new([4], "uint8").chunks([2]));
         array.hierarchy().consolidate("/").unwrap();
@@ -163,7 +163,7 @@ impl Store for Unlistable {
 }
 
 #[test]
-fn a_store_that_cannot_list_is_asked_to_erase_the_chunks_outside_and_no_others() {
+fn without_listing_only_the_chunks_outside_the_new_shape_are_erased() {
     let (store, mut array) = Unlistable::array(&ArrayBuilder::new([6, 8], "uint8").chunks([2, 2]));
     array.write_values(&Selection::All, &[1u8; 48]).unwrap();
     assert_eq!(store.chunks().len(), 12);
@@ -175,7 +175,7 @@ fn a_store_that_cannot_list_is_asked_to_erase_the_chunks_outside_and_no_others()
 }
 
 #[test]
-fn few_chunks_outside_of_a_huge_grid_are_erased_and_too_many_are_left() {
+fn without_listing_a_few_chunks_of_a_huge_grid_are_erased_and_too_many_are_left() {
     let length = 1 << 40;
     let (store, mut array) = Unlistable::array(&ArrayBuilder::new([length], "uint8").chunks([1]));
     for element in [0, length - 1] {
@@ -188,7 +188,7 @@ fn few_chunks_outside_of_a_huge_grid_are_erased_and_too_many_are_left() {
 }
 
 #[test]
-fn erasing_ends_at_the_first_error() {
+fn erasing_chunks_stops_at_the_first_error() {
     let (store, mut array) = Unlistable::array(&ArrayBuilder::new([100], "uint8").chunks([1]));
     store.is_broken.store(true, Ordering::Relaxed);
     assert!(array.resize(&[10]).is_err());
@@ -196,7 +196,7 @@ fn erasing_ends_at_the_first_error() {
 }
 
 #[test]
-fn an_append_of_what_is_no_element_changes_nothing() {
+fn appending_invalid_elements_changes_nothing() {
     for format in FORMATS {
         let mut array = created(format, &ArrayBuilder::new([2, 3], "bool").chunks([2, 2]));
         for wrong in [&[1, 0, 2][..], &[1, 0]] {
@@ -210,7 +210,7 @@ fn an_append_of_what_is_no_element_changes_nothing() {
 }
 
 #[test]
-fn an_append_that_cannot_be_written_gives_the_old_shape_back() {
+fn a_failed_append_restores_the_old_shape() {
     let mut array = created(Format::V3, &ArrayBuilder::new([2], "string").chunks([2]));
     array.append_values(0, &["a", "bc"]).unwrap();
     assert!(array.append_values(0, &[&b"fine"[..], b"\xff", b""]).is_err());
@@ -249,11 +249,11 @@ fn elements_of_variable_size_are_appended_as_offsets_and_payload() {
 }
 
 #[test]
-fn truth_values_are_read_and_written_as_such_and_other_types_are_not() {
+fn only_boolean_arrays_are_read_and_written_as_bool() {
     let array = created(Format::V2, &ArrayBuilder::new([3], "bool").chunks([3]).uncompressed());
     array.write_values(&Selection::All, &[true, false, true]).unwrap();
     assert_eq!(array.read_values::<bool>(&Selection::All).unwrap(), [true, false, true]);
-    // Other programs take any byte but 0 for true.
+    // Other programs treat any byte except 0 as true.
     array.write_encoded_chunk(&[0], &[0, 7, 255]).unwrap();
     assert_eq!(array.read_values::<bool>(&Selection::All).unwrap(), [false, true, true]);
     let bytes = created(Format::V2, &ArrayBuilder::new([1], "uint8"));
@@ -275,7 +275,7 @@ fn floats_are_fill_values_and_attributes() {
 }
 
 #[test]
-fn chunks_of_more_bytes_than_64_bits_count_do_not_pass_the_limit() {
+fn chunk_sizes_beyond_64_bits_exceed_the_limit() {
     for format in FORMATS {
         let hierarchy = Hierarchy::create(memory(), &Context::linked().unwrap(), format).unwrap();
         for (length, size) in [(1 << 61, "too many"), ((1 << 61) - 1, "18446744073709551608")] {
@@ -300,7 +300,7 @@ fn chunks_that_need_more_than_the_memory_budget_are_neither_read_nor_written() {
     };
     let selections = [Selection::All, Selection::parse("0:5, 0:5", &[10, 10]).unwrap()];
     for selection in &selections {
-        // What is stored, and what is made of it.
+        // The stored value and the decoded chunk.
         let elements = limited(200).read_values::<u8>(selection).unwrap();
         limited(200).write_values(selection, &elements).unwrap();
         let error = limited(99).write_values(selection, &elements).unwrap_err();
@@ -308,7 +308,7 @@ fn chunks_that_need_more_than_the_memory_budget_are_neither_read_nor_written() {
     }
     let error = limited(49).read(&selections[1]).unwrap_err();
     assert!(matches!(error, Error::OverBudget { budget: 49, .. }), "{error:?}");
-    // Elements that are read straight to the output, and bytes of the caller, take no other memory.
+    // Elements that are decoded directly into the output, and bytes of the caller, do not count.
     assert_eq!(limited(0).read_values::<u8>(&Selection::All).unwrap(), [1; 100]);
     limited(0).write_encoded_chunk(&[0, 0], &[2; 100]).unwrap();
     assert_eq!(limited(0).decoded_chunk(&[0, 0]).unwrap().bytes(), [2; 100]);
@@ -324,7 +324,8 @@ fn on_threads(threads: usize) -> Context {
     Context::linked().unwrap().with_thread_pool(pool(threads))
 }
 
-/// Shards of 1 MiB with 64 inner chunks, so many of them, and elements of which some inner chunks hold none but zeros.
+/// Creates an array of `count` shards of 1 MiB with 64 inner chunks each, and elements that are all zero in
+/// some inner chunks.
 fn shards(count: u64, codec: &str, context: &Context) -> (Array, Vec<u16>) {
     let builder = ArrayBuilder::new([count * 500, 1024], "uint16").chunks([64, 128]).shards([512, 1024]);
     let builder = builder.uncompressed().codec((codec, json!({})));
@@ -344,9 +345,10 @@ fn values(array: &Array) -> Vec<(Key, Vec<u8>)> {
     store.list().unwrap().into_iter().map(|key| (key.clone(), value(&key))).collect()
 }
 
-/// The last shards are encoded by all threads together, of those that are written in part what is written as a whole.
+/// All threads together encode the last shards. In partial writes, they do so with the inner chunks that are
+/// written completely.
 #[test]
-fn shards_hold_the_same_bytes_however_many_threads_write_them() {
+fn shards_hold_the_same_bytes_for_every_number_of_threads() {
     for (codec, count) in [("zstd", 1), ("crc32c", 2), ("zstd", 4)] {
         let contexts = [Context::linked().unwrap().with_one_thread(), on_threads(2), on_threads(3)];
         let arrays = contexts.map(|context| shards(count, codec, &context));
@@ -368,7 +370,7 @@ fn shards_hold_the_same_bytes_however_many_threads_write_them() {
 }
 
 #[test]
-fn threads_of_a_pool_may_write_shards_all_at_once() {
+fn all_threads_of_a_pool_can_write_shards_at_the_same_time() {
     let own = pool(2);
     let context = Context::linked().unwrap().with_thread_pool(Arc::clone(&own));
     let arrays = [(); 4].map(|()| shards(2, "zstd", &context));
@@ -384,7 +386,7 @@ fn threads_of_a_pool_may_write_shards_all_at_once() {
     assert!(arrays.iter().all(|(array, _)| values(array) == values(&arrays[0].0)));
 }
 
-/// Whichever thread comes to it.
+/// The result must not depend on the thread that encodes the shard.
 #[test]
 fn a_shard_that_cannot_be_encoded_or_grows_too_large_is_an_error() {
     for threads in [1, 2, 4] {
@@ -396,7 +398,7 @@ fn a_shard_that_cannot_be_encoded_or_grows_too_large_is_an_error() {
     }
 }
 
-/// Keys such as `c.1.0`, of which it has forgotten one.
+/// Keys such as `c.1.0`; decoding that one fails.
 #[derive(Debug)]
 struct Forgetful;
 
@@ -408,14 +410,14 @@ impl ChunkKeyEncoding for Forgetful {
 
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
         match key {
-            "c.1.0" => Err("it is forgotten".into()),
+            "c.1.0" => Err("unknown key".into()),
             _ => Ok(key.strip_prefix("c.").and_then(|rest| decode_indices(rest, '.', rank))),
         }
     }
 }
 
 #[test]
-fn a_key_that_cannot_be_told_is_an_error_where_chunks_are_listed_and_no_chunk_is_left_out() {
+fn listing_and_erasing_chunks_fail_if_a_key_cannot_be_decoded() {
     let mut registry = Registry::linked().unwrap();
     let name = Identifiers::name("example.forgetful");
     registry.register(ChunkKeyEncodingPlugin::new(name, &|_| Ok(Arc::new(Forgetful)))).unwrap();
@@ -425,10 +427,13 @@ fn a_key_that_cannot_be_told_is_an_error_where_chunks_are_listed_and_no_chunk_is
     array.write_values::<u8>(&Selection::parse(":2,:", &[4, 4]).unwrap(), &[1; 8]).unwrap();
     assert_eq!(array.stored_chunks().unwrap(), [[0, 0], [0, 1]]);
     array.write_values::<u8>(&Selection::All, &[1; 16]).unwrap();
-    let told = "key `a/c.1.0`: cannot determine the chunk index in /a: it is forgotten";
+    let told = "key `a/c.1.0`: cannot determine the chunk index in /a: unknown key";
     assert_eq!(array.stored_chunks().unwrap_err().to_string(), told);
     assert_eq!(array.resize(&[2, 4]).unwrap_err().to_string(), told);
     let erased = hierarchy.erase_keeping_other_formats("/a").unwrap_err().to_string();
-    assert!(erased.contains("`a/c.1.0` may be a chunk of `a/zarr.json`, which cannot tell"), "{erased}");
+    assert!(
+        erased.contains("`a/c.1.0` may be a chunk of `a/zarr.json`, whose key encoding failed"),
+        "{erased}"
+    );
     assert_eq!(array.hierarchy().store().list().unwrap().len(), 6, "nothing is erased");
 }

@@ -1,5 +1,5 @@
-//! Reads through a cache of decoded chunks: how often the store is asked, and what comes of it.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Reads through a cache of decoded chunks: the number of store calls, and the elements.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::cell::RefCell;
 use std::sync::{Arc, Barrier};
@@ -13,11 +13,11 @@ use zarr_kit::spec::store::{ReadHints, Store, StoreConfiguration, StoreError, St
 use zarr_kit::spec::{Invalid, Registry, typetag};
 use zarr_kit::{Array, Context, DimensionSelection, Hierarchy, Selection, open_store};
 
-/// As a file system says.
+/// The read hints of the filesystem store.
 const MANNER: ReadHints = ReadHints::new(0, 64 << 10);
 
 thread_local! {
-    /// What the description `slow` opens.
+    /// The store that the description `slow` opens.
     static SLOW: RefCell<Option<Arc<FarStore>>> = const { RefCell::new(None) };
 }
 
@@ -28,11 +28,11 @@ struct SlowConfiguration {}
 impl StoreConfiguration for SlowConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let slow = SLOW.with_borrow(|slow| slow.as_ref().map(Arc::clone));
-        Ok(slow.ok_or_else(|| Invalid::new("there is no slow store"))?)
+        Ok(slow.ok_or_else(|| Invalid::new("no slow store is set"))?)
     }
 }
 
-/// One array of `uint16`, plain and through a cache.
+/// An array of `uint16`, opened directly and through a cache.
 struct Cached {
     slow: Arc<FarStore>,
     plain: Array,
@@ -44,7 +44,7 @@ impl Cached {
         let mut registry = Registry::linked().unwrap();
         registry
             .register_store(StorePlugin::new("slow", &[], &|_: &str| {
-                Err(Invalid::new("it has no URL").into())
+                Err(Invalid::new("the store does not have a URL").into())
             }))
             .unwrap();
         let context = Context::new(registry);
@@ -68,7 +68,7 @@ impl Cached {
         Self { slow, plain, array }
     }
 
-    /// The same elements as without a cache, and how often the store was asked.
+    /// Checks that the cached array returns the same elements, and returns the number of store calls.
     fn read(&self, selection: &Selection) -> usize {
         let _before = self.slow.take();
         let found = self.array.read(selection).unwrap();
@@ -82,7 +82,7 @@ fn sharded(inner: &[u64]) -> Value {
     v3::sharded(inner, &v3::zstd())
 }
 
-/// So many boxes of `length` in each dimension.
+/// Returns `count` random boxes with `length` elements along each dimension.
 fn boxes(shape: &[u64], length: u64, count: usize) -> Vec<Selection> {
     let mut random = Random::new(11);
     let mut along = |&all: &u64| {
@@ -92,9 +92,9 @@ fn boxes(shape: &[u64], length: u64, count: usize) -> Vec<Selection> {
     (0..count).map(|_| Selection::Orthogonal(shape.iter().map(&mut along).collect())).collect()
 }
 
-/// Boxes lie to chunks as those of 32³ do to inner chunks of 64³ in shards of 256³.
+/// The sizes are in proportion to boxes of 32³ in inner chunks of 64³ in shards of 256³.
 #[test]
-fn a_random_box_in_a_shard_is_one_store_call_at_most_while_chunks_and_indexes_are_kept() {
+fn a_random_box_in_a_shard_takes_at_most_one_store_call_while_the_cache_holds_all() {
     let shape = [128; 3];
     let cached = Cached::new(&shape, &[64; 3], &sharded(&[16; 3]), 1 << 26, Duration::ZERO);
     let single = |at: &[u64; 3]| {
@@ -107,17 +107,17 @@ fn a_random_box_in_a_shard_is_one_store_call_at_most_while_chunks_and_indexes_ar
     }
     let boxes = boxes(&shape, 8, 1000);
     let calls: usize = boxes.iter().map(|wanted| cached.read(wanted)).sum();
-    assert!(calls <= 8 * 64 - 8 && calls <= boxes.len(), "{calls}: no inner chunk is fetched twice");
-    assert_eq!(boxes.iter().map(|wanted| cached.read(wanted)).sum::<usize>(), 0, "all of it is kept");
+    assert!(calls <= 8 * 64 - 8 && calls <= boxes.len(), "{calls} calls: an inner chunk was fetched twice");
+    assert_eq!(boxes.iter().map(|wanted| cached.read(wanted)).sum::<usize>(), 0, "everything is cached");
 }
 
-/// Chunks are as large as it takes for several threads to decode them.
+/// The chunks are large enough that several threads decode them.
 #[test]
-fn each_chunk_is_fetched_once_however_boxes_touch_it() {
+fn each_chunk_is_fetched_once_for_overlapping_boxes() {
     for (chunk, codecs, calls) in [
         ([64; 3], v3::zstd(), 8),
         ([64; 3], json!([{"name": "bytes", "configuration": {"endian": "big"}}]), 8),
-        // Inner chunks that lie together are fetched at once.
+        // Adjacent inner chunks are fetched in one call.
         ([128; 3], sharded(&[64; 3]), 9),
     ] {
         let cached = Cached::new(&[128; 3], &chunk, &codecs, 1 << 26, Duration::ZERO);
@@ -132,7 +132,7 @@ fn each_chunk_is_fetched_once_however_boxes_touch_it() {
 }
 
 #[test]
-fn several_threads_that_want_one_chunk_fetch_and_decode_it_once() {
+fn several_threads_that_read_one_chunk_fetch_and_decode_it_once() {
     for codecs in [v3::zstd(), v3::bytes()] {
         let cached = Cached::new(&[40, 40], &[40, 40], &codecs, 1 << 20, Duration::from_millis(30));
         let together = Barrier::new(4);
@@ -150,7 +150,7 @@ fn several_threads_that_want_one_chunk_fetch_and_decode_it_once() {
 }
 
 #[test]
-fn a_chunk_that_cannot_be_decoded_keeps_nobody_waiting() {
+fn threads_that_wait_for_a_damaged_chunk_return_an_error() {
     let cached = Cached::new(&[40, 40], &[40, 40], &v3::zstd(), 1 << 20, Duration::from_millis(5));
     cached.plain.write_encoded_chunk(&[0, 0], b"no frame").unwrap();
     let together = Barrier::new(3);
@@ -164,9 +164,9 @@ fn a_chunk_that_cannot_be_decoded_keeps_nobody_waiting() {
     });
 }
 
-/// Boxes larger than the cache are read by several threads while others read and evict the same chunks.
+/// Several threads read boxes larger than the cache while others read and evict the same chunks.
 #[test]
-fn readers_that_take_each_others_room_get_what_is_stored() {
+fn readers_that_evict_each_others_chunks_return_the_stored_elements() {
     for (chunk, codecs) in [([32; 3], v3::zstd()), ([64; 3], sharded(&[32; 3]))] {
         let cached = Cached::new(&[128; 3], &chunk, &codecs, 1 << 20, Duration::ZERO);
         let boxes = boxes(&[128; 3], 50, 24);

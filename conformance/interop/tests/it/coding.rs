@@ -1,5 +1,5 @@
-//! Chunks that are decoded and encoded without the store.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Decoding and encoding chunks without the store.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn an_encoded_chunk_is_stored_by_the_caller_and_read_by_the_array() {
 }
 
 #[test]
-fn elements_of_another_size_and_damaged_values_are_errors_that_name_the_chunk() {
+fn wrong_sizes_and_damaged_values_are_errors_that_name_the_chunk() {
     let (_store, array) = array(&document(&[7, 5], &[4, 3], &zstd()));
     assert!(matches!(array.encode_chunk(&[0, 0], &[0; 23]), Err(Error::Elements(_))));
     let error = array.decode_chunk(&[0, 1], Some(b"not zstd")).unwrap_err().to_string();

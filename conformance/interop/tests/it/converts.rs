@@ -1,6 +1,6 @@
-//! Hierarchies that zarr-python wrote, listed, read and converted by the program `zarrctl`: to every format, and from
-//! the draft to v3 again. What comes out is read by programs that share nothing with this one.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! `zarrctl` lists, reads and converts hierarchies that zarr-python wrote: to every format, and from the
+//! draft back to v3. Independent programs read the results.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use zarr_kit::metadata::{ArrayMetadata, NodeMetadata, v2, v3};
 use zarr_kit::spec::Reading;
 use zarr_kit::{Format, Mode, Registry};
 
-/// What other programs say of what they do not have.
+/// Messages of other programs about features that they do not support.
 const UNSUPPORTED: &[(&str, &[&str])] = &[
     ("draft", &["is not known", "ValueError: a codec of ["]),
     (
@@ -24,7 +24,7 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
             "Unsupported zarr dtype",
             "is not one of the supported data types",
             "Nested struct types and extension data types",
-            // The messages are cut, and the names of codecs stand before what is said of them.
+            // The messages are truncated, and the name of the codec precedes the reason.
             "Error parsing object member \"name\": \"numcodecs.",
             "Error parsing object member \"id\": ",
             "filters are not supported",
@@ -37,7 +37,7 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
     ("zarr2", &[]),
 ];
 
-/// Stores that a format cannot hold, and what the message says of it.
+/// Stores that a format cannot represent, and a part of the error message.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("v2-geometries", "v3-draft", "has the character ' '"),
     ("v2-pipelines", "v3", "`crc32c` of final v3 cannot have the checksum before the bytes"),
@@ -53,18 +53,18 @@ fn run(program: &Path, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).output().unwrap()
 }
 
-/// What the program prints, when it must succeed.
+/// Runs the program, which must succeed, and returns its output.
 fn printed(program: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = run(program, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
 
-/// Converts a store, or finds that it is refused as it should be. What the copy does not say is told without it too.
+/// Converts a store, or checks that the conversion fails as expected. A dry run must report the same losses.
 fn copy(zarrctl: &Path, from: &Path, to: &Path, format: &str) {
     let arguments = ["copy", from.to_str().unwrap(), to.to_str().unwrap(), "--format", format];
     let rehearsed = run(zarrctl, &[&arguments[..], &["--dry-run"]].concat());
-    assert!(!to.exists(), "{arguments:?} wrote something to find out what it would write");
+    assert!(!to.exists(), "{arguments:?} with --dry-run wrote something");
     let output = run(zarrctl, &arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(rehearsed.status.code(), output.status.code(), "{arguments:?}: {said}");
@@ -87,7 +87,7 @@ fn copy(zarrctl: &Path, from: &Path, to: &Path, format: &str) {
     }
 }
 
-/// The cases of stores that were converted to `format` below `folder`.
+/// Returns the cases of the stores that were converted to `format` below `folder`.
 fn converted(cases: &[Value], source: &Path, folder: &Path, format: &str) -> Vec<Value> {
     let there = cases.iter().filter(|case| folder.join(case["store"].as_str().unwrap()).is_dir());
     let moved = there.map(|case| {
@@ -98,25 +98,26 @@ fn converted(cases: &[Value], source: &Path, folder: &Path, format: &str) -> Vec
         case["store"] = json!(folder.join(case["store"].as_str().unwrap()));
         case["format"] = json!(if format == "v3-draft" { "v3-draft-b" } else { format });
         if case["case"].as_str().unwrap().starts_with("v3-dimension-names") {
-            // In the older formats the names are an attribute.
+            // In the older formats, the names are an attribute.
             case.as_object_mut().unwrap().remove("attributes");
         }
         if format == "v2" && case["store"].as_str().unwrap().contains("v3-") && case["shape"] == json!([]) {
-            // xarray finds there that these arrays do not have dimensions.
+            // The copies of arrays without dimensions have an additional empty attribute for xarray.
             case.as_object_mut().unwrap().remove("attributes");
         }
         let loses = ["f2-0x7e01", "f2-0x7c01", "f4-0x7f800001", "f8-0x7ff0000000000001"];
         if case["store"].as_str().unwrap().contains("v3-nan-fills")
             && loses.iter().any(|name| case["path"].as_str().unwrap().contains(name))
         {
-            case["skip"] = json!({"zarr3": "it loses such NaNs in fill values", "zarr2": "so it does"});
+            case["skip"] =
+                json!({"zarr3": "loses such NaNs in fill values", "zarr2": "loses such NaNs in fill values"});
         }
         if format == "v2" && case["store"].as_str().unwrap().contains("v3-fills") {
             let path = case["path"].as_str().unwrap().trim_start_matches('/');
             if path.starts_with("bytes-") {
-                case["skip"] = json!({"zarr2": "it takes the base64 of fill values as it is"});
+                case["skip"] = json!({"zarr2": "does not decode the base64 of fill values"});
             } else if ["c8--0.0_-0.0", "c16--0.0_-0.0"].iter().any(|name| path.starts_with(name)) {
-                case["skip"] = json!({"zarr2": "it adds the parts of complex fill values, and loses signs"});
+                case["skip"] = json!({"zarr2": "adds the parts of complex fill values, which loses signs"});
             }
         }
         case
@@ -124,7 +125,8 @@ fn converted(cases: &[Value], source: &Path, folder: &Path, format: &str) -> Vec
     moved.collect()
 }
 
-/// Lets a program compare everything. It may refuse what it is known not to have, and at least `least` must be equal.
+/// Compares everything with another program. The program may refuse features that it is known not to support;
+/// at least `least` nodes must be equal.
 fn check(python: &Path, reader: &str, folder: &Path, cases: &[Value], least: usize) {
     let index = folder.join(format!("{reader}.json"));
     std::fs::write(&index, serde_json::to_vec(cases).unwrap()).unwrap();
@@ -144,7 +146,7 @@ fn check(python: &Path, reader: &str, folder: &Path, cases: &[Value], least: usi
 }
 
 #[test]
-fn what_zarr_python_wrote_is_converted_to_every_format_and_read_back_equal() {
+fn hierarchies_of_zarr_python_are_equal_after_conversion_to_every_format() {
     let (Some(source), Some(zarr3), Some(zarr2)) =
         (written(Writer::Zarr3), python(Packages::Zarr3), python(Packages::Zarr2))
     else {
@@ -187,7 +189,7 @@ fn what_zarr_python_wrote_is_converted_to_every_format_and_read_back_equal() {
 }
 
 #[test]
-fn what_zarr_python_wrote_is_listed_and_read_by_the_program() {
+fn zarrctl_lists_and_reads_hierarchies_of_zarr_python() {
     let Some(source) = written(Writer::Zarr3) else { return };
     let zarrctl = zarrctl();
     let cases = Case::all(&source, "cases.json");
@@ -209,7 +211,7 @@ fn what_zarr_python_wrote_is_listed_and_read_by_the_program() {
             assert_eq!(raw, case.raw(&source).unwrap(), "{}", case.name());
         }
     }
-    // Types whose raw form is more than the bytes of numbers.
+    // Types whose raw form consists of more than the bytes of numbers.
     for case in
         cases.iter().filter(|case| ["v3-types.zarr", "v3-variable.zarr"].contains(&case.store())).step_by(9)
     {
@@ -219,7 +221,7 @@ fn what_zarr_python_wrote_is_listed_and_read_by_the_program() {
     }
 }
 
-/// The members of a document whose sense is lost when an array is converted.
+/// Returns the members of a document whose meaning is lost when an array is converted, with the reasons.
 fn lost(source: &ArrayMetadata, target: Format) -> Vec<(String, String)> {
     let registry = Registry::linked().unwrap();
     let copy = convert_metadata(source, target, &registry).unwrap();
@@ -236,7 +238,7 @@ fn v3(codecs: Value, more: Value) -> ArrayMetadata {
     document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     match v3::parse_node(&parsed(&document), &Reading::new(Mode::Lenient)).unwrap() {
         NodeMetadata::Array(metadata) => *metadata,
-        NodeMetadata::Group(_) => panic!("it is an array"),
+        NodeMetadata::Group(_) => panic!("expected an array"),
     }
 }
 
@@ -245,7 +247,7 @@ fn parsed(document: &Value) -> zarr_kit::spec::Value {
 }
 
 #[test]
-fn what_a_format_has_no_form_of_is_lost_and_nothing_else() {
+fn conversion_loses_only_metadata_that_the_target_cannot_represent() {
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
     let transpose = |order: Value| json!({"name": "transpose", "configuration": {"order": order}});
     let sharding = |codecs: Value, location: &str| {
@@ -255,7 +257,7 @@ fn what_a_format_has_no_form_of_is_lost_and_nothing_else() {
         }}])
     };
     let nothing = json!({});
-    let order = "the order of dimensions [1, 0, 2]; v2 has C and F, and the copy has C";
+    let order = "the order of dimensions [1, 0, 2]; v2 supports only C and F, and the copy uses C";
     let apart = "their inner chunks are the chunks of the copy";
     for (codecs, more, target, wanted) in [
         (json!([bytes]), nothing.clone(), Format::V2, vec![]),

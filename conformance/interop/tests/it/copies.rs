@@ -1,5 +1,5 @@
-//! Copies that `zarrctl` makes of what xarray and zarr-python wrote, read back by them.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Copies by `zarrctl` of data that xarray and zarr-python wrote, read back by these programs.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 use zarr_interop::environment::run_script;
 use zarr_interop::{Packages, python, zarrctl};
 
-/// A folder with what one of the scripts writes.
+/// A folder with the output of one of the scripts.
 struct Written {
     python: PathBuf,
     folder: TempDir,
 }
 
 impl Written {
-    /// `None` after a visible skip.
+    /// Runs a script; returns `None` after a visible skip.
     fn by(script: &str) -> Option<Self> {
         let python = python(Packages::Xarray)?;
         let written = Self { python, folder: tempfile::tempdir().unwrap() };
@@ -60,7 +60,7 @@ fn a_copy_between_formats_is_read_back_by_xarray() {
 }
 
 #[test]
-fn a_copy_there_and_back_is_read_by_xarray_as_before() {
+fn xarray_reads_the_same_data_after_a_copy_there_and_back() {
     let Some(written) = Written::by("datasets.py") else { return };
     let program = zarrctl();
     for (from, to) in [("v2", "v3"), ("v3", "v2")] {
@@ -75,7 +75,7 @@ fn a_copy_there_and_back_is_read_by_xarray_as_before() {
 }
 
 #[test]
-fn a_fill_value_that_the_copy_cannot_keep_apart_from_missing_elements_is_told() {
+fn a_copy_warns_if_xarray_will_read_fill_values_as_missing() {
     let Some(written) = Written::by("datasets.py") else { return };
     let program = zarrctl();
     let source = written.path("sparse");
@@ -105,7 +105,7 @@ fn codecs_keep_names_that_zarr_python_knows() {
 }
 
 #[test]
-fn a_codec_is_written_by_the_name_that_was_given() {
+fn a_codec_is_written_by_its_given_name() {
     let Some(written) = Written::by("names.py") else { return };
     let program = zarrctl();
     for (name, is_known) in [("numcodecs.bitround", true), ("bitround", false)] {

@@ -1,5 +1,5 @@
 //! Descriptions of nodes, and nodes that are opened or created.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 use std::thread;
@@ -69,7 +69,7 @@ fn a_required_group_is_created_once() {
 }
 
 #[test]
-fn an_array_is_opened_if_shape_and_data_type_are_those_of_its_description() {
+fn open_or_create_opens_an_array_with_the_same_shape_and_data_type() {
     let hierarchy = hierarchy(Format::V2);
     let builder = ArrayBuilder::new([4], "int16");
     hierarchy.open_or_create_array("/a", &builder).unwrap().write_values(.., &[1i16, 2, 3, 4]).unwrap();
@@ -79,7 +79,7 @@ fn an_array_is_opened_if_shape_and_data_type_are_those_of_its_description() {
     let longer = ArrayBuilder::new([5], "int16");
     assert_eq!(
         hierarchy.open_or_create_array("/a", &longer).unwrap_err().to_string(),
-        "cannot create /a: an array of shape [4] and data type int16 is there already \
+        "cannot create /a: an array of shape [4] and data type int16 already exists \
          (expected shape [5] and data type int16)"
     );
     let other = hierarchy.group("/").unwrap().open_or_create_array("a", &ArrayBuilder::new([4], "uint16"));
@@ -90,7 +90,7 @@ fn an_array_is_opened_if_shape_and_data_type_are_those_of_its_description() {
 }
 
 #[test]
-fn threads_that_require_one_node_get_the_same_one() {
+fn threads_that_require_one_node_share_it() {
     for _round in 0..20 {
         let hierarchy = Arc::new(hierarchy(Format::V3));
         let builder = ArrayBuilder::new([4], "uint8").chunks([1]);
@@ -128,7 +128,7 @@ fn chunks_and_elements_are_counted_from_the_shape() {
 }
 
 #[test]
-fn codecs_are_values_of_their_own_types() {
+fn codecs_can_be_given_as_typed_values() {
     let blosc = Blosc::new(BloscCompressor::Zstd, 5, BloscShuffle::Bit, 4, 0).unwrap();
     let entries: [CodecEntry; 11] = [
         Zstd::new(3, true).unwrap().into(),
@@ -176,7 +176,7 @@ fn the_parameters_of_a_typed_codec_are_in_the_document() {
 }
 
 #[test]
-fn a_store_is_made_from_an_object_store_client_of_the_caller() {
+fn a_store_can_wrap_an_object_store_client_of_the_caller() {
     let store = RemoteStore::new(Arc::new(InMemory::new()), "memory of the test", "data").unwrap();
     let hierarchy = Hierarchy::create(Arc::new(store), &Context::linked().unwrap(), Format::V3).unwrap();
     let array = hierarchy.create_array("/a", &ArrayBuilder::new([4], "uint8")).unwrap();

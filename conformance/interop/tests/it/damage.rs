@@ -1,5 +1,5 @@
-//! Damaged values and documents, hostile sizes, writers at the same time, and what is stored at all.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Damaged values and documents, hostile sizes, concurrent writers, and which chunks are stored.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod shards;
 mod together;
@@ -54,7 +54,7 @@ fn sharding(inner: &Value, location: &str) -> Value {
     }})
 }
 
-/// A store with this array of v3 at `/a`.
+/// Creates a store with this array of v3 at `/a`.
 fn store_of(document: &Value) -> Arc<dyn Store> {
     let store = memory();
     set(&*store, "zarr.json", br#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#);
@@ -70,7 +70,7 @@ fn open(store: &Arc<dyn Store>) -> Array {
     open_with(store, &Context::linked().unwrap(), "/a")
 }
 
-/// The message of reading everything, which must fail because of a chunk.
+/// Reads everything, which must fail because of a chunk, and returns the message.
 fn chunk_failure(array: &Array) -> String {
     match array.read(&Selection::All) {
         Err(error @ Error::Chunk { .. }) => error.to_string(),
@@ -78,7 +78,7 @@ fn chunk_failure(array: &Array) -> String {
     }
 }
 
-/// Damages the value in some way.
+/// Damages the value at random.
 fn damage(value: &[u8], random: &mut Random) -> Vec<u8> {
     let mut damaged = value.to_vec();
     match random.below(6) {
@@ -102,8 +102,8 @@ fn damage(value: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 #[test]
-fn damaged_chunks_are_read_or_refused_with_their_place_and_never_panic() {
-    // Enough for every chunk here; what a damaged size asks for beyond that is refused.
+fn damaged_chunks_are_read_or_are_errors_that_name_the_chunk() {
+    // Enough for every chunk in this test; damaged sizes that ask for more are errors.
     let limits = Limits { memory: 1 << 22, ..Limits::default() };
     let context = Context::linked().unwrap().with_one_thread().with_limits(limits);
     let mut refused = 0;
@@ -124,7 +124,7 @@ fn damaged_chunks_are_read_or_refused_with_their_place_and_never_panic() {
         }
         for _ in 0..12 {
             let key = random.one(&keys);
-            // Writing below may have left nothing but fill values.
+            // The writes below may leave only fill values.
             let Some(value) = get(&*store, key) else { continue };
             let damaged = damage(&value, &mut random);
             set(&*store, key, &damaged);
@@ -139,7 +139,7 @@ fn damaged_chunks_are_read_or_refused_with_their_place_and_never_panic() {
                     "seed {seed}: {message}"
                 );
             }
-            // A part of the damaged chunk is changed: that is refused, too, or leaves a chunk that can be read.
+            // Changes a part of the damaged chunk: the write fails, or leaves a readable chunk.
             let some = Selection::parse("1:4,1:4", array.shape()).unwrap();
             let bytes = raw::to_write(&**array.data_type(), &items[..9]);
             if array.write(&some, &bytes).is_ok() {
@@ -148,11 +148,11 @@ fn damaged_chunks_are_read_or_refused_with_their_place_and_never_panic() {
             set(&*store, key, &value);
         }
     }
-    assert!(refused > 1000, "only {refused} of the damages were noticed");
+    assert!(refused > 1000, "only {refused} damaged chunks were detected");
 }
 
 #[test]
-fn a_chunk_that_is_damaged_is_named_with_node_position_key_and_codec() {
+fn an_error_of_a_damaged_chunk_names_node_index_key_and_codec() {
     let codecs =
         json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}]);
     let store = store_of(&v3(&json!([4, 4]), &json!([2, 2]), "uint8", &json!(0), &codecs));
@@ -168,7 +168,7 @@ fn a_chunk_that_is_damaged_is_named_with_node_position_key_and_codec() {
     set(&*store, "a/c/1/0", b"");
     assert!(chunk_failure(&open(&store)).contains("codec `crc32c`"));
 
-    // A gzip stream of five bytes, where four belong.
+    // A gzip stream of five bytes in chunks of four and six bytes.
     let codecs = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]);
     let document = |length: u64| v3(&json!([length]), &json!([length]), "uint8", &json!(0), &codecs);
     let five = store_of(&document(5));
@@ -222,7 +222,7 @@ fn chunks_of_the_draft_are_whole_at_the_edge_and_padded_with_the_fill_value() {
 
 /// Tests DT-G-03.
 #[test]
-fn whether_a_chunk_is_all_fill_value_is_decided_by_bits() {
+fn chunks_are_compared_with_the_fill_value_bit_by_bit() {
     let nan = |payload: u32| f32::from_bits(0x7FC0_0000 | payload);
     let cases = [
         (json!(0.0), 0.0, -0.0),
@@ -254,7 +254,7 @@ fn whether_a_chunk_is_all_fill_value_is_decided_by_bits() {
 }
 
 #[test]
-fn empty_chunks_are_stored_when_that_is_asked_for() {
+fn empty_chunks_are_stored_if_configured() {
     let context = Context::linked().unwrap().with_empty_chunks();
     for codecs in [json!([{"name": "bytes"}]), json!([sharding(&json!([2]), "end")])] {
         let store = store_of(&v3(&json!([4]), &json!([4]), "uint8", &json!(3), &codecs));
@@ -268,9 +268,9 @@ fn empty_chunks_are_stored_when_that_is_asked_for() {
 }
 
 #[test]
-fn frames_that_promise_enormous_sizes_are_refused() {
+fn frames_that_declare_enormous_sizes_are_errors() {
     let zstd = json!([{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}]);
-    // Single segment, content size 2^60 in eight bytes, then one raw block of one byte that is the last.
+    // Single segment, content size 2^60 in eight bytes, then one last raw block of one byte.
     let header = [&[0x28, 0xB5, 0x2F, 0xFD, 0xE0][..], &(1u64 << 60).to_le_bytes()].concat();
     let frame = [&header[..], &[0b0000_1001, 0, 0, 1]].concat();
     for data_type in ["uint8", "string"] {
@@ -282,14 +282,14 @@ fn frames_that_promise_enormous_sizes_are_refused() {
         let store = store_of(&v3(&json!([4]), &json!([4]), data_type, &fill, &codecs));
         set(&*store, "a/c/0", &frame);
         match open(&store).read(&Selection::All).unwrap_err() {
-            // How long strings are is only known when they are decoded.
+            // The length of strings is only known once they are decoded.
             Error::OverBudget { needed: None, .. } => assert_eq!(data_type, "string"),
             Error::Chunk { codec, .. } => assert_eq!((codec.as_deref(), data_type), (Some("zstd"), "uint8")),
             other => panic!("{other:?}"),
         }
     }
 
-    // 256 MiB of zeros in a few kilobytes, where 4 bytes belong, and where the memory budget is 1 MiB.
+    // 256 MiB of zeros in a few kilobytes, where the chunk has 4 bytes, and where the memory budget is 1 MiB.
     let gzip = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 9}}]);
     let store = store_of(&v3(&json!([1 << 28]), &json!([1 << 28]), "uint8", &json!(1), &gzip));
     open(&store).write(&Selection::All, &vec![0; 1 << 28]).unwrap();
@@ -308,7 +308,7 @@ fn frames_that_promise_enormous_sizes_are_refused() {
 }
 
 #[test]
-fn arrays_of_enormous_shapes_and_chunks_are_refused_before_memory_is_touched() {
+fn enormous_shapes_and_chunks_are_errors_before_memory_is_allocated() {
     let open_error = |document: &Value| {
         let store = store_of(document);
         let hierarchy = Hierarchy::open(store, &Context::linked().unwrap()).unwrap();
@@ -325,7 +325,7 @@ fn arrays_of_enormous_shapes_and_chunks_are_refused_before_memory_is_touched() {
     let shards = json!([sharding(&json!([1]), "end")]);
     open_error(&v3(&json!([1u64 << 61]), &json!([1u64 << 61]), "uint8", &json!(0), &shards));
 
-    // The array may be that large, if its chunks are not.
+    // The array may have this size if its chunks are small.
     let store =
         store_of(&v3(&json!([(1u64 << 63) - 1, 1u64 << 40]), &json!([10, 10]), "uint8", &json!(3), &codecs));
     let array = open(&store);
@@ -340,7 +340,7 @@ fn arrays_of_enormous_shapes_and_chunks_are_refused_before_memory_is_touched() {
 }
 
 #[test]
-fn damaged_documents_are_refused_by_name_and_never_panic() {
+fn errors_of_damaged_documents_name_the_key() {
     let mut failures = 0;
     for seed in 0..60 {
         let mut random = Random::new(seed);
@@ -370,11 +370,11 @@ fn damaged_documents_are_refused_by_name_and_never_panic() {
             set(&*store, &keys[which], &originals[which]);
         }
     }
-    assert!(failures > 1500, "only {failures} of the damages were noticed");
+    assert!(failures > 1500, "only {failures} damaged documents were detected");
 }
 
 #[test]
-fn bytes_that_are_no_boolean_are_true_and_never_written_and_text_has_to_be_text() {
+fn invalid_booleans_read_as_true_and_are_never_written_and_invalid_text_is_an_error() {
     let store = store_of(&v3(&json!([2]), &json!([2]), "bool", &json!(false), &json!([{"name": "bytes"}])));
     set(&*store, "a/c/0", &[1, 2]);
     let array = open(&store);

@@ -1,5 +1,5 @@
-//! Groups inside of groups: what their creation costs, and what it finds when others change the groups above.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Nested groups: the cost of creating them, and the effect of concurrent changes to the groups above.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use zarr_kit::spec::Object;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, NodePath};
 
-/// The path of a group inside of so many groups.
+/// Returns the path of the nested group at `depth`; the root is at depth 0.
 fn deep(depth: usize) -> String {
     if depth == 0 { "/".to_owned() } else { "/g".repeat(depth) }
 }
 
-/// Creates groups inside of groups, the outermost one first.
+/// Creates nested groups, the outermost one first.
 fn create_chain(hierarchy: &Hierarchy, depth: usize) {
     for depth in 0..=depth {
         hierarchy.create_group(deep(depth), Object::new()).unwrap();
     }
 }
 
-/// The store calls for so many groups inside of groups, and for an array in each of them.
+/// Returns the number of store calls for `depth` nested groups with an array in each of them.
 fn calls(format: Format, depth: usize) -> usize {
     let context = Context::linked().unwrap();
     let store = Arc::new(CountingStore::new(memory()));
@@ -38,17 +38,17 @@ fn calls(format: Format, depth: usize) -> usize {
 }
 
 #[test]
-fn the_store_calls_for_groups_inside_of_groups_grow_in_proportion_to_their_number() {
+fn store_calls_for_nested_groups_grow_in_proportion_to_their_number() {
     for format in Format::ALL {
         let [few, more, many] = [50, 100, 200].map(|depth| calls(format, depth));
         // The first groups take fewer calls than the others.
         let next = more - few;
         let last = many - more;
-        assert!(last <= 2 * next, "{format}: {next} calls for 50 groups, and {last} for the next 100");
+        assert!(last <= 2 * next, "{format}: {next} calls for 50 groups, but {last} for the next 100");
     }
 }
 
-/// A hierarchy with groups inside of groups, and another handle of the same context.
+/// Creates a hierarchy with nested groups, and a second handle of the same context.
 fn two_handles(format: Format, depth: usize) -> (Arc<dyn Store>, Hierarchy, Hierarchy) {
     let context = Context::linked().unwrap();
     let store = memory();
@@ -59,7 +59,7 @@ fn two_handles(format: Format, depth: usize) -> (Arc<dyn Store>, Hierarchy, Hier
 }
 
 #[test]
-fn groups_that_another_handle_erased_are_created_again_with_what_is_below_them() {
+fn creating_a_node_recreates_groups_that_another_handle_erased() {
     for format in [Format::V2, Format::V3] {
         let (store, hierarchy, other) = two_handles(format, 20);
         other.erase(deep(7)).unwrap();
@@ -71,9 +71,9 @@ fn groups_that_another_handle_erased_are_created_again_with_what_is_below_them()
     }
 }
 
-/// An erasure that ends early: the document of the group is erased, and those of the groups below it are not.
+/// An interrupted erasure: the document of the group is erased, those of the groups below it are not.
 #[test]
-fn groups_that_an_erasure_left_below_an_erased_group_do_not_hide_that_it_is_missing() {
+fn leftover_groups_below_an_erased_group_do_not_hide_that_it_is_missing() {
     for (format, document) in [(Format::V2, ".zgroup"), (Format::V3, "zarr.json")] {
         let (store, hierarchy, other) = two_handles(format, 20);
         hierarchy.create_group("/other", Object::new()).unwrap();
@@ -85,7 +85,7 @@ fn groups_that_an_erasure_left_below_an_erased_group_do_not_hide_that_it_is_miss
 }
 
 #[test]
-fn consolidated_metadata_that_another_handle_made_have_what_is_created_below_them() {
+fn consolidated_metadata_of_another_handle_include_new_nodes() {
     for (format, document) in [(Format::V2, ".zmetadata"), (Format::V3, "zarr.json")] {
         let (store, hierarchy, other) = two_handles(format, 20);
         other.consolidate(deep(7)).unwrap();
@@ -98,7 +98,7 @@ fn consolidated_metadata_that_another_handle_made_have_what_is_created_below_the
 }
 
 #[test]
-fn an_array_that_another_handle_put_in_the_place_of_a_group_is_in_the_way_of_nodes_below() {
+fn a_group_that_another_handle_replaced_by_an_array_blocks_nodes_below() {
     for format in Format::ALL {
         let (_, hierarchy, other) = two_handles(format, 20);
         other.erase(deep(7)).unwrap();
@@ -109,7 +109,7 @@ fn an_array_that_another_handle_put_in_the_place_of_a_group_is_in_the_way_of_nod
 }
 
 #[test]
-fn groups_without_documents_are_found_between_the_nodes_of_the_draft() {
+fn implicit_groups_of_the_draft_are_listed() {
     let (_, hierarchy, _) = two_handles(Format::V3Draft, 3);
     hierarchy.create_group(format!("{}/x/y/z", deep(3)), Object::new()).unwrap();
     hierarchy.create_group(format!("{}/x/y/w", deep(3)), Object::new()).unwrap();

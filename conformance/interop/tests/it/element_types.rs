@@ -1,6 +1,6 @@
 //! Rust types that elements are read as and written from.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
-#![expect(unsafe_code, reason = "a structure of a program becomes an element type")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
+#![expect(unsafe_code, reason = "implements the unsafe trait `Element` for a structure")]
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use zarr_kit::data_types::Time;
 use zarr_kit::spec::DataType;
 use zarr_kit::{Array, ArrayBuilder, Element, ErrorKind, Format, ReadElement, bf16, json};
 
-/// Writes the first two of three values, appends the third, and reads them.
+/// Writes the first two of three values, appends the third, and reads all of them.
 #[track_caller]
 fn are_kept<T>(data_type: impl Into<zarr_kit::spec::Value>, values: [T; 3]) -> Array
 where
@@ -25,7 +25,7 @@ where
 }
 
 #[test]
-fn numbers_truth_values_text_and_bytes_are_kept() {
+fn numbers_booleans_text_and_bytes_round_trip() {
     are_kept("float64", [1.5f64, -0.0, f64::MAX]);
     are_kept("bfloat16", [1.5, -2.0, 1e30].map(bf16::from_f32));
     are_kept("bool", [true, false, true]);
@@ -39,7 +39,7 @@ fn numbers_truth_values_text_and_bytes_are_kept() {
 }
 
 #[test]
-fn elements_that_may_be_missing_are_options() {
+fn optional_elements_are_options() {
     let int32 = json!({"name": "int32", "configuration": {}});
     let optional = json!({"name": "zarrs.optional", "configuration": int32});
     let little = json!({"name": "bytes", "configuration": {"endian": "little"}});
@@ -51,13 +51,13 @@ fn elements_that_may_be_missing_are_options() {
     assert_eq!(array.read_values::<Option<i32>>(..).unwrap(), [Some(5), None, None, Some(-1)]);
     assert_eq!(array.read_values::<Option<u32>>(..).unwrap_err().kind(), ErrorKind::InvalidInput);
     let error = array.read_values::<i32>(..).unwrap_err().to_string();
-    assert!(error.contains("which are not read or written as `i32`"), "{error}");
+    assert!(error.contains("cannot be read or written as `i32`"), "{error}");
     let never = created(Format::V3, &ArrayBuilder::new([1], "int32")).read_values::<Option<i32>>(..);
     assert_eq!(never.unwrap_err().to_string(), "elements of type int32 are never missing");
 }
 
 #[test]
-fn a_type_that_does_not_fit_is_refused_before_anything_is_written() {
+fn a_wrong_type_is_an_error_before_anything_is_written() {
     let numbers = created(Format::V3, &ArrayBuilder::new([2], "int16"));
     let text = created(Format::V3, &ArrayBuilder::new([2], "string"));
     for error in [
@@ -90,7 +90,7 @@ unsafe impl Element for Point {
 }
 
 #[test]
-fn a_structure_of_the_program_is_an_element() {
+fn a_structure_of_the_program_can_be_an_element() {
     let fields = json!([{"name": "x", "data_type": "float32"}, {"name": "y", "data_type": "int32"}]);
     let data_type = json!({"name": "struct", "configuration": {"fields": fields}});
     let point = |number: i32| Point { x: number as f32 / 2.0, y: number };
@@ -101,7 +101,7 @@ fn a_structure_of_the_program_is_an_element() {
 }
 
 #[test]
-fn the_unit_of_a_time_is_a_value() {
+fn a_time_type_provides_its_unit() {
     let array = are_kept("numpy.datetime64[10us]", [0i64, -1, 1 << 40]);
     let time = array.data_type().downcast_ref::<Time>().unwrap();
     assert_eq!((time.is_point(), time.unit(), time.scale()), (true, "us", 10));

@@ -1,5 +1,6 @@
-//! Hierarchies of the draft whose documents are not JSON, and those that list their nodes for stores that cannot.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Hierarchies of the draft with documents in encodings other than JSON, and hierarchies that list their own
+//! nodes for stores that cannot list.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ fn keys(store: &dyn Store) -> Vec<String> {
     store.list().unwrap().iter().map(ToString::to_string).collect()
 }
 
-/// Numbers of every kind, members in an order of their own.
+/// Numbers of every kind, with the members in an unusual order.
 const ATTRIBUTES: &str = r#"{"z": 9007199254740993, "a": [18446744073709551616, -0.0, 1e400, 1.50, 1E5],
     "nested": {"": null, "µ": "\u0000😀", "yes": true, "no": false, "empty": [{}, []]}, "big":
     340282366920938463463374607431768211457}"#;
@@ -56,7 +57,7 @@ const ARRAYS: &[(&str, &str)] = &[
     ("uint16", "7"),
 ];
 
-/// Groups with and without documents, and all the arrays, with numbers in them.
+/// Creates groups with and without documents, and all the arrays; writes numbers to the last one.
 fn fill(hierarchy: &Hierarchy) {
     hierarchy.create_group("/", object(ATTRIBUTES)).unwrap();
     hierarchy.create_group("/g", object("{}")).unwrap();
@@ -72,7 +73,7 @@ fn fill(hierarchy: &Hierarchy) {
     array.write_values::<u16>(&Selection::All, &numbers).unwrap();
 }
 
-/// Every node with a document, as the order of members shows.
+/// Returns every node and its metadata, with members in their order.
 fn documents(hierarchy: &Hierarchy) -> Vec<(String, Kind, String)> {
     let nodes = hierarchy.walk(hierarchy.path("/").unwrap()).unwrap();
     let mut documents: Vec<_> = nodes
@@ -87,7 +88,7 @@ fn documents(hierarchy: &Hierarchy) -> Vec<(String, Kind, String)> {
     documents
 }
 
-/// A copy of the documents and of the values of all arrays.
+/// Copies the documents and the values of all arrays to a new hierarchy.
 fn converted(source: &Hierarchy, encoding: &str) -> Hierarchy {
     let entry_point = Hierarchy::draft_entry_point(context().registry(), encoding).unwrap();
     let target = Hierarchy::create_draft(memory(), &context(), &entry_point).unwrap();
@@ -138,7 +139,7 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
             )))
         );
 
-        // Opened anew, it is found by what it says.
+        // A new handle detects the encoding from the entry point.
         let opened = Hierarchy::open(Arc::clone(created.store()), &context()).unwrap();
         assert_eq!(documents(&opened), documents(&in_json));
         assert_eq!(warnings(&opened), Vec::<String>::new());
@@ -146,7 +147,7 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
         let wanted: Vec<u16> = (0..15).collect();
         assert_eq!(numbers.read_values::<u16>(&Selection::All).unwrap(), wanted);
 
-        // To JSON, byte for byte what was JSON from the start, and back.
+        // The conversion to JSON gives the same bytes as the JSON original; then back.
         let to_json = converted(&opened, "json");
         let back = converted(&to_json, name);
         for (one, other) in [(&to_json, &in_json), (&back, &opened)] {
@@ -166,7 +167,7 @@ fn a_hierarchy_in_any_encoding_is_converted_without_loss() {
 
 /// Tests D3-META-12, D3-META-13.
 #[test]
-fn an_encoding_that_is_unknown_or_half_said_is_refused() {
+fn an_unknown_or_incomplete_encoding_is_an_error() {
     let uri = "https://zarr-kit.example/spec/metadata-encodings/cbor/1.0";
     let open = |encoding: &str| {
         let store = memory();
@@ -193,7 +194,7 @@ fn an_encoding_that_is_unknown_or_half_said_is_refused() {
 }
 
 #[test]
-fn a_document_that_is_damaged_is_named() {
+fn the_error_of_a_damaged_document_names_it() {
     for name in ["cbor", "msgpack"] {
         let entry_point = Hierarchy::draft_entry_point(context().registry(), name).unwrap();
         let hierarchy = Hierarchy::create_draft(memory(), &context(), &entry_point).unwrap();
@@ -208,7 +209,7 @@ fn a_document_that_is_damaged_is_named() {
     }
 }
 
-/// The entry point of a hierarchy that lists its nodes, documents being in `encoding`.
+/// Returns the entry point of a hierarchy that lists its nodes, with documents in `encoding`.
 fn indexed(encoding: &str) -> EntryPoint {
     let index =
         ExtensionDocument { must_understand: false, ..ExtensionDocument::new(NODE_INDEX, Value::Null) };
@@ -219,7 +220,7 @@ fn indexed(encoding: &str) -> EntryPoint {
 }
 
 #[test]
-fn a_hierarchy_that_lists_its_nodes_is_explored_where_nothing_can_be_listed() {
+fn a_node_index_makes_hierarchies_in_unlistable_stores_explorable() {
     for encoding in ["json", "cbor"] {
         let listed = Hierarchy::create_draft(memory(), &context(), &indexed(encoding)).unwrap();
         let unlisted = Hierarchy::create_draft(unlisted(), &context(), &indexed(encoding)).unwrap();
@@ -232,7 +233,7 @@ fn a_hierarchy_that_lists_its_nodes_is_explored_where_nothing_can_be_listed() {
         let index = format!("node-index.{encoding}");
         assert_eq!(get(&**unlisted.store(), &index), get(&**listed.store(), &index));
 
-        // What was there when it was opened is found, too.
+        // Nodes that existed before opening are found, too.
         let opened = Hierarchy::open(Arc::clone(unlisted.store()), &context()).unwrap();
         for path in ["/", "/g", "/g/implicit"] {
             let path = opened.path(path).unwrap();
@@ -243,7 +244,7 @@ fn a_hierarchy_that_lists_its_nodes_is_explored_where_nothing_can_be_listed() {
         assert!(!opened.exists("/g/nothing").unwrap());
         assert!(opened.children(opened.path("/g/implicit/a0").unwrap()).is_err());
 
-        // A group that becomes explicit, and nodes that go.
+        // An implicit group becomes explicit, and nodes are erased.
         opened.set_attributes("/g/implicit", Object::new()).unwrap();
         assert!(!opened.group("/g/implicit").unwrap().is_implicit());
         listed.erase("/g/implicit/a0").unwrap();
@@ -256,7 +257,7 @@ fn a_hierarchy_that_lists_its_nodes_is_explored_where_nothing_can_be_listed() {
 }
 
 #[test]
-fn the_list_of_nodes_is_a_plain_document() {
+fn the_node_index_is_a_plain_document() {
     let hierarchy = Hierarchy::create_draft(unlisted(), &context(), &indexed("json")).unwrap();
     hierarchy.create_group("/g", Object::new()).unwrap();
     hierarchy.create_array("/g/a", &ArrayBuilder::new([1], "int8")).unwrap();
@@ -285,7 +286,7 @@ fn the_list_of_nodes_is_a_plain_document() {
 }
 
 #[test]
-fn without_a_list_a_store_that_cannot_list_is_no_store_to_explore() {
+fn without_a_node_index_an_unlistable_store_cannot_be_explored() {
     let hierarchy = Hierarchy::create(unlisted(), &context(), Format::V3Draft).unwrap();
     hierarchy.create_group("/g", Object::new()).unwrap();
     let error = hierarchy.children(hierarchy.path("/").unwrap()).unwrap_err().to_string();
@@ -294,7 +295,7 @@ fn without_a_list_a_store_that_cannot_list_is_no_store_to_explore() {
 }
 
 #[test]
-fn names_of_dimensions_are_those_that_an_extension_of_an_array_brings() {
+fn an_extension_of_an_array_provides_the_dimension_names() {
     let hierarchy = Hierarchy::create(memory(), &context(), Format::V3Draft).unwrap();
     let extension = |must_understand: bool, names: &str| {
         value(&format!(

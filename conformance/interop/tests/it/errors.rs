@@ -1,5 +1,5 @@
 //! Errors as programs handle them.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_interop::{created, memory};
 use zarr_kit::spec::Key;
@@ -8,7 +8,7 @@ use zarr_kit::{
     ArrayBuilder, Context, Error, ErrorKind, Format, Hierarchy, Registry, json, metadata, open_store,
 };
 
-/// A context that knows which feature has the codec `example.none`.
+/// Returns a context that knows the feature of the codec `example.none`.
 fn context() -> Context {
     let mut registry = Registry::linked().unwrap();
     registry.add_catalogue_entry(CatalogueEntry {

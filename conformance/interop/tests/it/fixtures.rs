@@ -1,5 +1,5 @@
-//! The bytes from elsewhere that codecs are held to are those that the other programs write.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Checks that the encoded bytes in the fixtures of the codec suite are what the named programs write.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn table() -> (PathBuf, String) {
 }
 
 #[test]
-fn the_table_is_what_its_script_prints() {
+fn the_table_equals_the_output_of_its_script() {
     let Some(python) = python(Packages::Zarr3) else { return };
     let (table, stored) = table();
     let (printed, good) = run_script(&python, "fixtures.py", &[table.as_os_str()]);
@@ -32,7 +32,7 @@ fn the_table_is_what_its_script_prints() {
     assert_eq!(stored.len(), printed.lines().count());
 }
 
-/// One chunk, as zarrs stores it.
+/// Encodes one chunk with zarrs and returns the stored value.
 fn by_zarrs(codec: &str, data_type: &str, shape: &str, decoded: &[u8]) -> Vec<u8> {
     let is_named = !data_type.starts_with('{');
     let quoted = if is_named { format!("\"{data_type}\"") } else { data_type.to_owned() };
@@ -61,7 +61,7 @@ fn by_zarrs(codec: &str, data_type: &str, shape: &str, decoded: &[u8]) -> Vec<u8
     fs::read(folder.path().join(key)).unwrap()
 }
 
-/// Integers that may be missing: their offsets, and behind a byte each that is there.
+/// Parses optional integers: offsets, followed by one byte for each element that is present and its value.
 fn optional(decoded: &[u8]) -> Vec<Option<i32>> {
     let offset = |bytes: &[u8]| usize::try_from(u64::from_le_bytes(bytes.try_into().unwrap())).unwrap();
     let count = (0..).find(|count| 8 * (count + 1) + offset(&decoded[8 * count..][..8]) == decoded.len());
@@ -73,7 +73,7 @@ fn optional(decoded: &[u8]) -> Vec<Option<i32>> {
 
 /// Tests EX-CODEC-13, EX-CODEC-15, EX-SEEN-06.
 #[test]
-fn rows_of_zarrs_are_what_it_writes() {
+fn rows_of_zarrs_equal_what_it_writes() {
     let (_, table) = table();
     let rows: Vec<_> = table.lines().filter(|row| row.ends_with(ZARRS)).collect();
     assert!(!rows.is_empty());

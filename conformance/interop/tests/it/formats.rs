@@ -1,5 +1,6 @@
-//! The format suite with this framework and with its peers: each does what it is known to do, and the page of scores says so.
-#![expect(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
+//! Runs the format suite with this framework and other implementations: each behaves as recorded, and the
+//! page of scores is up to date.
+#![expect(clippy::unwrap_used, reason = "a failed setup must fail the test")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,22 +13,22 @@ use zarr_conformance::formats::{
 use zarr_interop::{Packages, environment, python};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Order, Selection, open_store};
 
-/// A reader, and where it is known what it does.
+/// A reader, and its recorded behaviour.
 struct Measured {
-    /// The list of what it is known to get wrong, in `conformance/adapters`.
+    /// The file in `conformance/adapters` that lists its known failures.
     known: &'static str,
     /// Its name with its version.
     name: String,
     /// The command line for this machine.
     command: String,
-    /// The same for people, with places in the repository.
+    /// The command line for people, with paths in the repository.
     shown: &'static str,
     formats: &'static [FormatName],
 }
 
 const BOTH: &[FormatName] = &[FormatName::V2, FormatName::V3];
 
-/// `None` after a visible skip where some of them cannot be had.
+/// Returns the readers; `None` after a visible skip if some of them cannot be installed.
 fn measured() -> Option<Vec<Measured>> {
     let new = python(Packages::Zarr3)?;
     let old = python(Packages::Zarr2)?;
@@ -82,14 +83,14 @@ fn adapters() -> PathBuf {
     environment::scripts().join("../../adapters").canonicalize().unwrap()
 }
 
-/// The version that the requirements of an environment ask for.
+/// Returns the version that the requirements of an environment specify.
 fn pinned(environment: &str, package: &str) -> String {
     let file = environment::scripts().join(format!("requirements-{environment}.txt"));
     let text = fs::read_to_string(file).unwrap();
     text.lines().find_map(|line| line.strip_prefix(package)).unwrap().to_owned()
 }
 
-/// The version of a crate in this build.
+/// Returns the version of a crate in this build.
 fn locked(package: &str) -> String {
     let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock")).unwrap();
     let (_, behind) = lock.split_once(&format!("\nname = \"{package}\"\nversion = \"")).unwrap();
@@ -103,7 +104,7 @@ fn read(reader: &Measured) -> Vec<Reading> {
     Reader::new(&reader.name, &reader.command).read_all(&examples, folder.path(), threads).unwrap()
 }
 
-/// What a reader gets wrong, as a list of expectations.
+/// Returns the failures of a reader as a list of expectations.
 fn list(reader: &Measured, readings: &[Reading]) -> String {
     let mut text = format!("# What {} gets wrong. Written by `cargo xtask scores`.\n", reader.name);
     for Reading { example, outcome, .. } in readings.iter().filter(|reading| reading.outcome.is_failure()) {
@@ -112,9 +113,10 @@ fn list(reader: &Measured, readings: &[Reading]) -> String {
     text
 }
 
-/// With `ZARR_WRITE_SCORES` set, the lists and the page are written instead of compared: `cargo xtask scores` sets it.
+/// If `ZARR_WRITE_SCORES` is set, the lists and the page are written instead of compared: `cargo xtask
+/// scores` sets it.
 #[test]
-fn every_reader_does_what_it_is_known_to_do_and_the_page_says_so() {
+fn every_reader_behaves_as_recorded_and_the_page_is_up_to_date() {
     let Some(measured) = measured() else { return };
     let writes = std::env::var_os("ZARR_WRITE_SCORES").is_some();
     let mut scores = Vec::new();
@@ -133,7 +135,7 @@ fn every_reader_does_what_it_is_known_to_do_and_the_page_says_so() {
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
     assert_eq!(scores[0].failures().count(), 0, "{}", scores[0]);
     for peer in &scores[1..] {
-        assert!(peer.failures().next().is_some(), "{} gets nothing wrong any more", peer.reader);
+        assert!(peer.failures().next().is_some(), "{} does not fail any more", peer.reader);
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
     if writes {
@@ -142,11 +144,11 @@ fn every_reader_does_what_it_is_known_to_do_and_the_page_says_so() {
     assert_eq!(
         fs::read_to_string(&file).unwrap(),
         page(&scores),
-        "`cargo xtask scores` writes the page anew"
+        "run `cargo xtask scores` to update the page"
     );
 }
 
-/// Writes what is described below a folder, with this engine.
+/// Writes a generated example below a folder with this engine.
 fn write(generated: &Generated, folder: &Path) {
     let context = Context::linked().unwrap();
     let store = folder.join(&generated.example.id);
@@ -172,7 +174,7 @@ fn write(generated: &Generated, folder: &Path) {
 }
 
 #[test]
-fn zarr_python_reads_what_is_made_up_as_it_was_meant() {
+fn zarr_python_reads_generated_examples_as_intended() {
     let Some(python) = python(Packages::Zarr3) else { return };
     let folder = tempfile::tempdir().unwrap();
     let examples: Vec<&Example> = BOTH
@@ -180,7 +182,7 @@ fn zarr_python_reads_what_is_made_up_as_it_was_meant() {
         .flat_map(|format| (0..4).map(|number| Generated::new(*format, 11, number)))
         .map(|generated| {
             write(&generated, folder.path());
-            // Examples live as long as the program; what a test leaks, nobody misses.
+            // Examples must be `'static`; leaking a few in a test is harmless.
             &*Box::leak(Box::new(generated.example))
         })
         .collect();

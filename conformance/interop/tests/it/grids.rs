@@ -1,8 +1,8 @@
-//! Grids, layouts and key encodings beyond the core, through the whole engine: random arrays against a plain model, and
-//! bytes and keys as their specifications print them.
+//! Grids, layouts and key encodings beyond the core, with the whole engine: random arrays against a simple
+//! model, and bytes and keys as printed in their specifications.
 //!
-//! A failure prints the seed that it came from; `ZARR_SEED` runs that one alone.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! A failure prints its seed; set `ZARR_SEED` to run only that seed.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -21,7 +21,7 @@ fn value(text: &str) -> Value {
     parse(text.as_bytes(), &ParseOptions::default()).unwrap().value
 }
 
-/// The rectilinear grid, as `format` has it.
+/// Returns the rectilinear grid in the form of `format`.
 fn rectilinear(format: Format, chunk_shapes: &str) -> Value {
     let configuration = format!(r#"{{"kind":"inline","chunk_shapes":{chunk_shapes}}}"#);
     value(&match format {
@@ -49,7 +49,7 @@ enum Lengths {
 }
 
 impl Lengths {
-    /// Multiples of `unit`.
+    /// Returns random multiples of `unit`.
     fn random(random: &mut Random, unit: u64) -> Self {
         match random.chance(3) {
             true => Self::Every(random.between(1, 5) * unit),
@@ -57,7 +57,7 @@ impl Lengths {
         }
     }
 
-    /// How long an array may be.
+    /// Returns the maximum length of an array.
     fn end(&self) -> u64 {
         match self {
             Self::Every(_) => 15,
@@ -79,7 +79,7 @@ impl Lengths {
         }
     }
 
-    /// Neighbours of one length as pairs, now and then.
+    /// Returns the lengths as JSON; runs of one length are sometimes written as pairs.
     fn text(&self, random: &mut Random) -> String {
         let list = match self {
             Self::Every(length) => return length.to_string(),
@@ -93,7 +93,7 @@ impl Lengths {
     }
 }
 
-/// What an array should hold.
+/// An array and its expected elements.
 struct Trial {
     random: Random,
     data_type: &'static str,
@@ -233,14 +233,15 @@ impl Trial {
         let new = points(&shape);
         assert_eq!(found.len(), new.len());
         for (point, found) in new.iter().zip(found) {
-            // Elements that a resize cut off never come back.
+            // Elements that a resize removed never come back.
             let wanted = before.get(point).unwrap_or(&self.fill);
-            assert_eq!(&found, wanted, "{point:?} after a change of shape");
+            assert_eq!(&found, wanted, "{point:?} after a resize");
             self.items.push(found);
         }
     }
 
-    /// The keys of the stored chunks are all different, and each is that of a chunk with something in it.
+    /// Checks that the keys of the stored chunks are distinct, and that every chunk with elements other than
+    /// the fill value is stored.
     fn check_stored_chunks(&mut self) {
         let chunks = self.array.stored_chunks().unwrap();
         let stored: BTreeSet<_> = chunks.iter().cloned().collect();
@@ -255,7 +256,7 @@ impl Trial {
 }
 
 #[test]
-fn rectilinear_arrays_hold_what_was_written() {
+fn rectilinear_arrays_return_the_written_elements() {
     let seeds = match std::env::var("ZARR_SEED") {
         Ok(seed) => vec![seed.parse().unwrap()],
         Err(_) => (1..=300).collect::<Vec<u64>>(),
@@ -270,7 +271,7 @@ fn rectilinear_arrays_hold_what_was_written() {
             trial.check_stored_chunks();
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(trial)) {
-            println!("the seed is {seed}: ZARR_SEED={seed} runs it alone");
+            println!("failed with seed {seed}; run only it with ZARR_SEED={seed}");
             resume_unwind(panic);
         }
     }

@@ -1,5 +1,6 @@
-//! The page of a report in a browser: nothing fails in it, its filters show what they say, and all of it is printed.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The HTML page of a report in a browser: scripts run without errors, filters show the right rows, and
+//! printing includes everything.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::path::PathBuf;
 
@@ -12,12 +13,12 @@ const fn rule(id: &'static str, level: Level, sentence: &'static str) -> Rule {
     Rule { id, level, sentence, source: "\"Codecs\" in the Zarr v3 core specification", since: "0.1" }
 }
 
-static NAMED: Rule = rule("identifiers", Level::L0, "It has a name of its own.");
-static ROUND_TRIP: Rule = rule("codec-round-trip", Level::L1, "What is encoded decodes to the same bytes.");
-static DAMAGED: Rule = rule("codec-damaged", Level::L2, "Damaged bytes are an error, and never a panic.");
-static FIXTURES: Rule = rule("codec-fixtures", Level::L3, "Bytes from elsewhere are read.");
+static NAMED: Rule = rule("identifiers", Level::L0, "It has a unique name.");
+static ROUND_TRIP: Rule = rule("codec-round-trip", Level::L1, "Encoded bytes decode to the original bytes.");
+static DAMAGED: Rule = rule("codec-damaged", Level::L2, "Damaged bytes are an error, never a panic.");
+static FIXTURES: Rule = rule("codec-fixtures", Level::L3, "Bytes written by other programs are decoded.");
 
-/// Longer than any line.
+/// A text longer than any line.
 const CASE: &str = "{\"name\":\"example.broken\",\"configuration\":{\"dictionary\":\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0BBQkNERUZHSElKS0xNTk9QUVJTVFVWV1hZWltcXV5fYGFiY2RlZmdoaWprbG1ub3BxcnN0dXZ3eHl6e3x9fn+AgYKDhIWGh4iJiouMjY6PkJGSk5SVlpeYmZqbnJ2en6ChoqOkpaanqKmqq6ytrq+wsbKztLW2t7i5uru8vb6/wMHCw8TFxsfIycrLzM3Oz9DR0tPU1dbX2Nna29zd3t/g4eLj5OXm5+jp6uvs7e7v8PHy8/T19vf4+fr7/P3+/w\"}}";
 
 fn suite(name: &str, broken: bool) -> Suite {
@@ -36,12 +37,12 @@ fn suite(name: &str, broken: bool) -> Suite {
         Trial::new(&NAMED, holds),
         Trial::new(&ROUND_TRIP, fails),
         Trial::new(&DAMAGED, holds),
-        Trial::new(&FIXTURES, |cases| cases.skip("there are none")),
+        Trial::new(&FIXTURES, |cases| cases.skip("no fixtures")),
     ];
     Suite { subject, trials }
 }
 
-/// A page about twelve codecs, of which two break one rule each.
+/// Writes a page about twelve codecs, two of which break one rule each.
 fn page() -> (TempDir, PathBuf) {
     let names = (0..10).map(|number| format!("example.good{number}")).collect::<Vec<_>>();
     let mut suites: Vec<_> = names.iter().map(|name| suite(name, false)).collect();
@@ -55,7 +56,7 @@ fn page() -> (TempDir, PathBuf) {
     (folder, file)
 }
 
-/// The verdicts of the rows that can be seen, without repetitions; and how many rows these are.
+/// Returns the distinct verdicts of the visible rows, and the number of visible rows.
 fn seen(browser: &Browser) -> (Vec<String>, usize) {
     let rows = browser.value(
         "return [...document.querySelectorAll('tr[data-verdict]')].filter((row) => row.offsetHeight > 0)
@@ -74,37 +75,37 @@ fn text(browser: &Browser, selector: &str) -> String {
 }
 
 #[test]
-fn the_page_says_first_what_is_broken_and_how_to_see_it_again_and_nothing_fails_in_it() {
+fn the_page_starts_with_broken_rules_and_how_to_reproduce_them() {
     let (_folder, file) = page();
     let Some(browser) = Browser::start() else { return };
     browser.open(&file, "");
     assert_eq!(browser.complaints(), Vec::<String>::new());
     let outcome = text(&browser, ".outcome");
-    assert_eq!(outcome, "2 rules broken by 2 of 12 subjects; 34 held, 12 without anything to apply to.");
+    assert_eq!(outcome, "2 rules broken by 2 of 12 subjects; 34 held, 12 did not apply.");
     let sections =
         browser.value("return [...document.querySelectorAll('h2')].map((title) => title.innerText);");
     assert_eq!(sections, serde_json::json!(["Broken rules", "Summary", "All rules"]));
     let article = text(&browser, "article");
     for part in [
         "codec `example.broken`: L1 codec-round-trip",
-        "What is encoded decodes to the same bytes.",
+        "Encoded bytes decode to the original bytes.",
         "Source: \"Codecs\" in the Zarr v3 core specification.",
         "<script>throw 1</script> came back as 3 other bytes",
         "zarrctl conformance plugin example.broken --level L4",
     ] {
         assert!(article.contains(part), "{part}: {article}");
     }
-    // A name that means something to a shell is quoted.
+    // A name with special characters of the shell is quoted.
     assert!(text(&browser, "article:last-of-type").contains(r"plugin 'it'\''s' --level"));
     let first = text(&browser, "#summary tbody tr");
     assert!(first.starts_with("codec `example.broken`"), "{first}");
-    // No other file, and no address.
+    // The page loads no other resources.
     let reached = browser.value("return performance.getEntriesByType('resource').length;");
     assert_eq!(reached, 0);
 }
 
 #[test]
-fn filters_show_what_they_say_and_the_address_keeps_them() {
+fn filters_show_the_right_rows_and_are_part_of_the_address() {
     let (_folder, file) = page();
     let Some(browser) = Browser::start() else { return };
     browser.open(&file, "");
@@ -116,7 +117,7 @@ fn filters_show_what_they_say_and_the_address_keeps_them() {
     assert_eq!(seen(&browser), (vec!["failed".to_owned()], 2));
     assert_eq!(text(&browser, "#count"), "2 of 48 rules");
     assert!(browser.address().ends_with("report.html#failed"), "{}", browser.address());
-    // Subjects without a row to show are gone.
+    // Subjects without a visible row are hidden.
     let titles =
         "return [...document.querySelectorAll('[data-subject]')].filter((it) => it.offsetHeight > 0).length;";
     assert_eq!(browser.value(titles), 2);
@@ -127,7 +128,7 @@ fn filters_show_what_they_say_and_the_address_keeps_them() {
     assert_eq!(seen(&browser), (vec!["skipped".to_owned()], 1));
     assert!(browser.address().ends_with("#failed&skipped&L3&text=Good1"), "{}", browser.address());
 
-    // Whoever is sent the address sees the same.
+    // Opening the address again restores the filters.
     for (address, wanted) in [
         ("failed", (vec!["failed".to_owned()], 2)),
         ("failed&skipped&L3&text=Good1", (vec!["skipped".to_owned()], 1)),
@@ -138,17 +139,17 @@ fn filters_show_what_they_say_and_the_address_keeps_them() {
         browser.open(&file, address);
         assert_eq!(seen(&browser), wanted, "{address}");
     }
-    // An address that changes while the page is open counts as well.
+    // A change of the address while the page is open takes effect, too.
     browser.open(&file, "failed");
     assert_eq!(seen(&browser).1, 2);
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// A4 without margins of 15 mm, in pixels of CSS.
+/// The width of A4 without margins of 15 mm, in CSS pixels.
 const PAPER: u32 = 680;
 
 #[test]
-fn all_is_printed_whatever_is_filtered_and_nothing_is_cut_off() {
+fn printing_ignores_filters_and_cuts_nothing_off() {
     let (_folder, file) = page();
     let Some(browser) = Browser::start() else { return };
     browser.open(&file, "");
@@ -158,7 +159,7 @@ fn all_is_printed_whatever_is_filtered_and_nothing_is_cut_off() {
     browser.open(&file, "failed&text=none");
     assert_eq!(seen(&browser).1, 0);
     let filtered = browser.printed();
-    // The documents differ in their dates alone.
+    // The documents differ only in their dates.
     assert_eq!(filtered.len(), whole.len());
 
     browser.on_paper(Some(PAPER));

@@ -1,6 +1,7 @@
-//! Changes that are interrupted after any of their writes. Whoever opens the store afterwards finds what was there before,
-//! or what was to be there, or no node at all: never fill values in the place of elements, nor elements of another array.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Changes that are interrupted after each of their writes. A program that opens the store afterwards finds
+//! the old state, the new state or no node; it never finds fill values instead of elements, or elements of
+//! another array.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use zarr_kit::{
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
 
-/// More writes than any change here makes.
+/// Exceeds the number of writes of every change in this file.
 const MANY: usize = 60;
 
-/// A format, with consolidated metadata or without.
+/// A format with or without consolidated metadata and shards.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     format: Format,
@@ -40,7 +41,7 @@ fn layouts() -> Vec<Layout> {
 }
 
 impl Layout {
-    /// Nothing but a root group.
+    /// Creates a hierarchy with only a root group.
     fn started(self) -> (Arc<dyn Store>, Hierarchy) {
         let store = memory();
         let hierarchy = Hierarchy::create(Arc::clone(&store), &context(), self.format).unwrap();
@@ -59,7 +60,7 @@ impl Layout {
         if self.is_sharded { builder.shards([4]) } else { builder }
     }
 
-    /// An array `/a` with these elements.
+    /// Creates a hierarchy with an array `/a` of these elements.
     fn with_array(self, elements: &[i16]) -> Arc<dyn Store> {
         let (store, hierarchy) = self.started();
         filled(&hierarchy, "/a", self.builder(elements.len() as u64), elements);
@@ -67,7 +68,8 @@ impl Layout {
         store
     }
 
-    /// Makes `change` to stores of `make` that stop after each number of writes, and hands what they hold to `check`.
+    /// Applies `change` to stores made by `make` that stop after each possible number of writes, and passes
+    /// the result to `check`.
     fn interrupt(
         self,
         make: impl Fn() -> Arc<dyn Store>,
@@ -104,7 +106,7 @@ fn filled(hierarchy: &Hierarchy, path: &str, builder: ArrayBuilder, elements: &[
     array.write_values(&Selection::All, elements).unwrap();
 }
 
-/// The hierarchy as another program finds it.
+/// Opens the hierarchy as another program would.
 fn opened(store: &Arc<dyn Store>, format: Format, consolidated: bool) -> Hierarchy {
     let options = OpenOptions::new().format(format).consolidated(consolidated);
     Hierarchy::open_with(Arc::clone(store), &context(), options).unwrap()
@@ -117,16 +119,16 @@ fn array(hierarchy: &Hierarchy, path: &str) -> Option<Array> {
     }
 }
 
-/// The elements of an array by its document, and by consolidated metadata, where it is.
+/// Returns the elements of an array, found by its document and by consolidated metadata, if it exists.
 fn found(store: &Arc<dyn Store>, format: Format, path: &str) -> Vec<Vec<i16>> {
     let arrays = [false, true].map(|consolidated| array(&opened(store, format, consolidated), path));
     let values = |array: Array| array.read_values::<i16>(&Selection::All).unwrap().to_vec();
     arrays.into_iter().flatten().map(values).collect()
 }
 
-/// Lets the array grow, and returns its elements.
+/// Grows the array and returns its elements.
 fn grown(store: &Arc<dyn Store>, format: Format, path: &str, length: u64) -> Vec<i16> {
-    // A node that is new may not be in consolidated metadata yet.
+    // Consolidated metadata may not contain a new node yet.
     let copied = array(&opened(store, format, true), path);
     let mut array = copied.unwrap_or_else(|| opened(store, format, false).array(path).unwrap());
     array.resize(&[length]).unwrap();
@@ -141,7 +143,7 @@ fn with_zeros(elements: &[i16], length: usize) -> Vec<i16> {
     elements
 }
 
-/// All keys of a node and below it, in any format.
+/// Returns all keys of a node and below it, in any format.
 fn keys_of(store: &Arc<dyn Store>, name: &str) -> Vec<Key> {
     let folder = format!("{name}/");
     let document = format!("{name}.");
@@ -166,7 +168,7 @@ fn lose_documents(store: &Arc<dyn Store>) {
 }
 
 #[test]
-fn an_array_that_is_created_where_chunks_are_left_never_shows_them() {
+fn a_new_array_never_shows_leftover_chunks() {
     for layout in layouts() {
         let format = layout.format;
         let make = || {
@@ -195,7 +197,7 @@ fn an_array_that_is_created_where_chunks_are_left_never_shows_them() {
 }
 
 #[test]
-fn an_append_is_made_or_not_and_its_rows_never_come_back_as_others() {
+fn an_append_is_atomic_and_leftover_rows_never_reappear() {
     for layout in layouts() {
         let format = layout.format;
         let old = [1i16, 2, 3];
@@ -221,7 +223,7 @@ fn an_append_is_made_or_not_and_its_rows_never_come_back_as_others() {
 }
 
 #[test]
-fn an_array_that_shrinks_and_grows_again_holds_fill_values_there() {
+fn an_array_that_shrinks_and_grows_again_holds_fill_values() {
     for layout in layouts() {
         let format = layout.format;
         let old = [1i16, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -242,13 +244,13 @@ fn an_array_that_shrinks_and_grows_again_holds_fill_values_there() {
 }
 
 #[test]
-fn growing_over_what_a_shrink_left_is_old_or_new() {
+fn growing_after_an_interrupted_shrink_never_shows_leftover_elements() {
     for layout in layouts() {
         let format = layout.format;
         let old = [1i16, 2, 3, 4, 5, 6, 7, 8, 9];
         let make = || {
             let store = layout.with_array(&old);
-            // The shape is written, and no chunk is erased.
+            // Interrupts the shrink after the new shape is written and before chunks are erased.
             let stopping = |writes| {
                 let stopping = Arc::new(StoppingStore::new(Arc::clone(&store), writes, false));
                 let hierarchy =
@@ -271,7 +273,7 @@ fn growing_over_what_a_shrink_left_is_old_or_new() {
 }
 
 #[test]
-fn an_array_that_is_erased_is_whole_or_not_there_and_what_is_left_can_be_erased() {
+fn erasing_an_array_leaves_it_whole_or_missing_and_can_be_repeated() {
     for layout in layouts() {
         let format = layout.format;
         let old = [1i16, 2, 3, 4, 5];
@@ -306,7 +308,7 @@ fn an_array_that_is_erased_is_whole_or_not_there_and_what_is_left_can_be_erased(
 }
 
 #[test]
-fn arrays_of_a_group_that_is_erased_are_whole_or_not_there_and_what_is_left_can_be_erased() {
+fn erasing_a_group_leaves_its_arrays_whole_or_missing_and_can_be_repeated() {
     for layout in layouts() {
         let format = layout.format;
         let old = [1i16, 2, 3];
@@ -338,9 +340,9 @@ fn arrays_of_a_group_that_is_erased_are_whole_or_not_there_and_what_is_left_can_
     }
 }
 
-/// The border of an array of two dimensions, and chunks that no listing is needed for.
+/// Chunks at the edges of a 2-dimensional array, and chunks that are erased without a listing.
 #[test]
-fn what_a_shrink_cut_off_does_not_come_back_in_any_dimension() {
+fn elements_removed_by_a_shrink_do_not_reappear_in_any_dimension() {
     for format in FORMATS {
         let hierarchy = Hierarchy::create(memory(), &context(), format).unwrap();
         for (path, data_type) in [("/number", "uint16"), ("/text", "string")] {
@@ -382,7 +384,7 @@ fn what_a_shrink_cut_off_does_not_come_back_in_any_dimension() {
 }
 
 #[test]
-fn values_that_are_no_chunks_stay_where_an_array_is_created_and_where_nothing_is_erased() {
+fn unrelated_values_survive_the_creation_of_an_array_and_a_failed_erase() {
     for format in [Format::V2, Format::V3] {
         let (store, hierarchy) = Layout { format, is_consolidated: false, is_sharded: false }.started();
         let notes = Key::new("a/notes.txt").unwrap();
@@ -395,7 +397,7 @@ fn values_that_are_no_chunks_stay_where_an_array_is_created_and_where_nothing_is
 }
 
 #[test]
-fn no_array_is_created_above_nodes() {
+fn an_array_cannot_be_created_above_existing_nodes() {
     for format in FORMATS {
         let (_, hierarchy) = Layout { format, is_consolidated: false, is_sharded: false }.started();
         hierarchy.create_array("/a/b", &ArrayBuilder::new([4], "uint8")).unwrap();

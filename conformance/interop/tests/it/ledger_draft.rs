@@ -1,6 +1,6 @@
-//! Rows of the draft's ledgers that take the whole framework: hierarchies in a store, and arrays that are read and
-//! written. Documents are put into the store as text, and what is stored is compared byte for byte.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Rows of the draft's ledgers that need the whole framework: hierarchies in a store, and arrays that are
+//! read and written. The tests store documents as text and compare the stored values byte for byte.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod chunks;
 mod codecs;

@@ -1,6 +1,6 @@
-//! The rows of `conformance/requirements/v2.md` that need the whole framework: documents and chunks that are written
-//! out here, read with the engine, and what the engine writes, byte for byte.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The rows of `conformance/requirements/v2.md` that need the whole framework. The engine reads documents and
+//! chunks that are written out here, and its own output is compared byte for byte.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod chunks;
 mod codecs;
@@ -11,7 +11,7 @@ pub(crate) mod support;
 
 use serde_json::{Value, json};
 
-/// The ledger's valid `.zarray`, with the members of `changes`.
+/// Returns the ledger's valid `.zarray`, modified by the members of `changes`.
 fn za(changes: &Value) -> Value {
     let base = json!({
         "zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i4", "compressor": null,
@@ -20,7 +20,7 @@ fn za(changes: &Value) -> Value {
     support::changed(base, changes)
 }
 
-/// A store with one array, at its root.
+/// Creates a store with one array at its root.
 fn stored(changes: &Value) -> support::Stored {
     support::Stored::new().json(".zarray", &za(changes))
 }

@@ -1,7 +1,7 @@
-//! The rows of `v3-final.md`, `data-types.md` and `extensions.md` in `conformance/requirements` that need the whole
-//! framework: documents and chunks that are written out here, read with the engine, and what the engine writes, byte
-//! for byte.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The rows of `v3-final.md`, `data-types.md` and `extensions.md` in `conformance/requirements` that need the
+//! whole framework. The engine reads documents and chunks that are written out here, and its own output is
+//! compared byte for byte.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod chunks;
 mod codecs;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::ledger_v2::support;
 
-/// The ledger's valid array, with the members of `changes`.
+/// Returns the ledger's valid array document, modified by the members of `changes`.
 fn ar(changes: &Value) -> Value {
     let base = json!({
         "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32",
@@ -26,17 +26,17 @@ fn ar(changes: &Value) -> Value {
     support::changed(base, changes)
 }
 
-/// The ledger's valid group.
+/// Returns the ledger's valid group document.
 fn gr() -> Value {
     json!({"zarr_format": 3, "node_type": "group"})
 }
 
-/// A store with one array, at its root.
+/// Creates a store with one array at its root.
 fn stored(changes: &Value) -> support::Stored {
     support::Stored::new().json("zarr.json", &ar(changes))
 }
 
-/// The regular grid with chunks of this shape.
+/// Returns the regular grid with chunks of this shape.
 fn chunks_of(shape: &[u64]) -> Value {
     json!({"name": "regular", "configuration": {"chunk_shape": shape}})
 }

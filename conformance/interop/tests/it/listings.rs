@@ -1,6 +1,6 @@
-//! Listings of hierarchies with something in them that cannot be read.
+//! Listings of hierarchies that contain unreadable documents.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -11,14 +11,14 @@ use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::spec::{NodePath, Object};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, OpenOptions, open_store};
 
-/// The nodes below the root, and what they are.
+/// Returns the paths and kinds of all nodes below the root.
 fn walked(hierarchy: &Hierarchy) -> Vec<(String, Kind)> {
     let nodes = hierarchy.walk(NodePath::root()).unwrap();
     nodes.into_iter().skip(1).map(|node| (node.path.to_string(), node.kind)).collect()
 }
 
 #[test]
-fn a_document_that_cannot_be_read_is_one_unreadable_node_among_the_others() {
+fn an_unreadable_document_is_listed_as_an_unreadable_node() {
     for (format, document) in [(Format::V2, ".zgroup"), (Format::V3, "zarr.json")] {
         let folder = tempfile::tempdir().unwrap();
         let context = Context::linked().unwrap();
@@ -41,13 +41,13 @@ fn a_document_that_cannot_be_read_is_one_unreadable_node_among_the_others() {
             assert!(told.iter().any(|warning| warning.contains("found a socket")), "{told:?}");
             assert!(matches!(hierarchy.node("/b"), Err(Error::Store(_))), "{format}");
         }
-        // A copy of all documents is not made without one of them.
+        // Consolidation fails if one of the documents cannot be read.
         assert!(hierarchy.consolidate("/").is_err(), "{format}");
     }
 }
 
 #[test]
-fn an_unreadable_document_of_v2_concerns_its_own_node_only() {
+fn an_unreadable_document_of_v2_affects_only_its_own_node() {
     let folder = tempfile::tempdir().unwrap();
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
@@ -79,7 +79,7 @@ fn an_unreadable_document_of_v2_concerns_its_own_node_only() {
 }
 
 #[test]
-fn links_in_circles_are_no_nodes() {
+fn cyclic_links_are_not_nodes() {
     for format in [Format::V2, Format::V3Draft, Format::V3] {
         let folder = tempfile::tempdir().unwrap();
         let context = Context::linked().unwrap();
@@ -104,7 +104,7 @@ fn links_in_circles_are_no_nodes() {
 }
 
 #[test]
-fn arrays_of_a_group_are_not_listed_without_one_that_cannot_be_read() {
+fn listing_the_arrays_of_a_group_fails_if_one_cannot_be_read() {
     let array = created(Format::V3, &ArrayBuilder::new([4], "uint8"));
     assert_eq!(array.hierarchy().group("/").unwrap().arrays().unwrap().len(), 1);
     let folder = tempfile::tempdir().unwrap();

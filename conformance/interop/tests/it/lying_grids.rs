@@ -1,6 +1,6 @@
-//! Chunk grids that contradict themselves. Each is safe code, and threads write to one output at a time where its chunks
-//! are: none may make them write the same elements, or leave some out.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Chunk grids that contradict themselves. A grid is safe code, but threads write to one output at the
+//! positions that it reports. No grid may make them write the same elements twice or leave some out.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const CHUNK: u64 = COUNT / CHUNKS;
 /// The function that creates a grid.
 type Create = <dyn ChunkGrid as Kind>::Create;
 
-/// How a grid answers; the chunks are those of an honest one, but for one thing.
+/// Returns the range of a chunk; each of these functions deviates from `honest` in one way.
 type Answer = fn(&Grid, u64) -> Range<u64>;
 
 #[derive(Debug)]
@@ -71,7 +71,7 @@ fn reversed(_: &Grid, chunk: u64) -> Range<u64> {
     (chunk + 1) * CHUNK..chunk * CHUNK
 }
 
-/// Every second time that all chunks were asked for, all of them are longer.
+/// Returns longer chunks in every second round of queries for all chunks.
 fn inconsistent(grid: &Grid, chunk: u64) -> Range<u64> {
     let round = grid.asked.fetch_add(1, Ordering::Relaxed) / CHUNKS;
     let Range { start, end } = honest(grid, chunk);
@@ -86,7 +86,7 @@ fn made(answer: Answer, chunk_shape: Option<[u64; 1]>) -> Arc<dyn ChunkGrid> {
     Arc::new(Grid { answer, chunk_shape, asked: AtomicU64::new(0) })
 }
 
-/// The array with this grid, in which an honest one has written; eight threads work on it.
+/// Opens an array with this grid, filled through an honest grid; eight threads work on it.
 fn array(create: &'static Create) -> Result<Array, zarr_kit::Error> {
     let store = memory();
     let array = opened(&store, &|_, _| Ok(made(honest, None))).unwrap();
@@ -111,7 +111,7 @@ fn elements() -> Vec<u8> {
     (0..COUNT).map(|element| u8::try_from((element / CHUNK + element % 251) % 256).unwrap()).collect()
 }
 
-/// Two elements of each chunk, and two more where chunks should meet.
+/// Selects elements of each chunk, including the first and the last one.
 fn points() -> Selection {
     let of_chunk = |chunk: u64| [0, 7, CHUNK - 1].map(|element| vec![chunk * CHUNK + element]);
     Selection::Coordinates(vec![(0..CHUNKS).flat_map(of_chunk).flatten().collect()])
@@ -134,14 +134,14 @@ fn all_ways(array: &Array) -> Vec<Result<(), String>> {
 fn check_that_all_fail(create: &'static Create, what: &str) {
     let array = array(create).unwrap();
     for (number, result) in all_ways(&array).into_iter().enumerate() {
-        let Err(error) = result else { panic!("way {number} succeeded") };
+        let Err(error) = result else { panic!("operation {number} succeeded") };
         assert!(
             error.contains("chunk grid `acme.rows` of (registered by hand) contradicts itself"),
             "{error}"
         );
         assert!(error.contains(what), "{error}");
     }
-    // Nothing was written before it was found out.
+    // The error occurs before anything is written.
     let honest = opened(array.hierarchy().store(), &|_, _| Ok(made(honest, None))).unwrap();
     assert!(honest.read_values::<u8>(&Selection::All).unwrap() == elements());
 }
@@ -157,7 +157,7 @@ fn chunks_that_end_before_they_begin_are_an_error() {
 }
 
 #[test]
-fn chunks_that_do_not_have_their_elements_are_an_error() {
+fn chunks_that_do_not_contain_their_elements_are_an_error() {
     check_that_all_fail(&|_, _| Ok(made(far_away, None)), "is said to be in chunk");
 }
 
@@ -171,9 +171,9 @@ fn elements_between_chunks_are_an_error() {
     assert!(array.write_values(&Selection::All, &elements()).is_err());
 }
 
-/// A plan asks once for each chunk: what it was told first is what all threads go by.
+/// A plan asks once for each chunk, and all threads use that first answer.
 #[test]
-fn a_grid_that_changes_its_mind_is_an_error_or_read_right() {
+fn a_grid_with_changing_answers_is_an_error_or_reads_correctly() {
     let array = array(&|_, _| Ok(made(inconsistent, None))).unwrap();
     let wanted = elements();
     let mut outcomes = [0, 0];
@@ -192,9 +192,10 @@ fn a_grid_that_changes_its_mind_is_an_error_or_read_right() {
     assert!(outcomes.iter().all(|count| *count > 0), "{outcomes:?}");
 }
 
-/// Chunks of one length are where arithmetic says, and a grid that says something else is refused with the array.
+/// The engine computes the ranges of equal chunks itself, so opening the array fails if the grid disagrees
+/// with its `chunk_shape`.
 #[test]
-fn a_chunk_shape_that_is_not_that_of_the_chunks_is_an_error() {
+fn a_chunk_shape_that_differs_from_the_chunks_is_an_error() {
     let creates: [&Create; 4] = [
         &|_, _| Ok(made(overlapping, Some([CHUNK]))),
         &|_, _| Ok(made(reversed, Some([CHUNK]))),
@@ -213,12 +214,12 @@ fn a_chunk_shape_that_is_not_that_of_the_chunks_is_an_error() {
 }
 
 #[test]
-fn one_chunk_of_a_grid_that_lies_is_an_error_or_has_the_length_that_the_grid_says() {
+fn a_single_chunk_of_an_inconsistent_grid_is_an_error() {
     let reversed = array(&|_, _| Ok(made(reversed, None))).unwrap();
     assert!(reversed.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk 3 is 16384..12288"));
     assert!(reversed.chunk_subset(&[3]).is_err());
     assert!(reversed.encoded_chunk(&[3]).is_err());
-    // What is stored is shorter.
+    // The stored chunk is shorter than the reported one.
     let overlapping = array(&|_, _| Ok(made(overlapping, None))).unwrap();
     assert!(overlapping.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk [3]"));
 }

@@ -1,4 +1,4 @@
-//! What needs no process of its own.
+//! Tests that can share one process.
 
 mod arrays;
 mod cached;

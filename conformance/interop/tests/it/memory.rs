@@ -1,5 +1,5 @@
-//! The memory budget of a context: what fits is read and written with little memory, and what does not is refused.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The memory budget of a context: operations that fit use little memory, and the others return an error.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 use std::thread;
@@ -15,7 +15,7 @@ use zarr_kit::{Array, Context, Error, Hierarchy, Limits, Selection, open_store};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Four threads of its own, and a budget of `memory` bytes.
+/// Creates a context with a pool of four threads and a budget of `memory` bytes.
 fn context(memory: u64) -> Context {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
     let limits = Limits { memory, ..Limits::default() };
@@ -49,8 +49,8 @@ fn part(array: &Array) -> Selection {
 }
 
 #[test]
-fn a_chunk_that_needs_more_than_the_budget_is_an_error_that_says_what_to_raise() {
-    // One chunk of 128 KiB, of which a part is read: it is decoded to a buffer.
+fn the_error_of_a_chunk_over_the_budget_names_the_limit_to_raise() {
+    // One chunk of 128 KiB; a partial read decodes it to a buffer.
     let store = store_of(&document(&[256, 256], &[256, 256], &zstd()));
     let large = open(&store, &context(MIB));
     large.write_values(&Selection::All, &elements(&large)).unwrap();
@@ -76,15 +76,15 @@ fn a_chunk_that_needs_more_than_the_budget_is_an_error_that_says_what_to_raise()
             assert!(message.contains(named), "{message}");
         }
     }
-    assert!(large.read_values::<u16>(&Selection::All).unwrap() == elements(&large), "nothing was changed");
-    // A chunk that is decoded straight to the output needs memory for its encoded value alone.
+    assert!(large.read_values::<u16>(&Selection::All).unwrap() == elements(&large), "nothing has changed");
+    // A chunk that is decoded directly to the output needs memory only for its encoded value.
     let encoded = large.chunk_size(&[0, 0]).unwrap().unwrap();
     let tight = open(&store, &context(200 * KIB));
     assert!(encoded < 200 * KIB && tight.read_values::<u16>(&Selection::All).unwrap() == elements(&large));
 }
 
 #[test]
-fn an_array_whose_chunks_need_too_much_can_be_opened_and_missing_chunks_can_be_read() {
+fn an_array_with_chunks_over_the_budget_can_be_opened_and_its_missing_chunks_read() {
     let store = store_of(&document(&[1 << 20, 1 << 20], &[1 << 20, 1 << 20], &zstd()));
     let array = open(&store, &context(MIB));
     let one = Selection::parse("5,5", array.shape()).unwrap();
@@ -93,7 +93,7 @@ fn an_array_whose_chunks_need_too_much_can_be_opened_and_missing_chunks_can_be_r
 }
 
 #[test]
-fn missing_chunks_of_a_fixed_size_are_read_in_several_parts_whatever_their_size() {
+fn parts_of_missing_chunks_of_any_fixed_size_can_be_read() {
     let bytes_alone = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
     let checked = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
     for codecs in [bytes_alone, checked] {
@@ -114,7 +114,7 @@ fn missing_chunks_of_a_fixed_size_are_read_in_several_parts_whatever_their_size(
 }
 
 #[test]
-fn stored_chunks_of_a_fixed_size_that_need_more_than_the_budget_are_refused() {
+fn stored_chunks_of_a_fixed_size_over_the_budget_are_an_error() {
     let checked = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
     let store = store_of(&document(&[700, 1000], &[700, 1000], &checked));
     let large = open(&store, &context(1 << 30));
@@ -126,8 +126,8 @@ fn stored_chunks_of_a_fixed_size_that_need_more_than_the_budget_are_refused() {
 }
 
 #[test]
-fn strings_that_need_more_than_is_expected_are_read_with_more() {
-    // 40 MiB of strings in one chunk: more than a chunk of unknown size is given at first.
+fn strings_larger_than_estimated_are_read_with_more_memory() {
+    // 40 MiB of strings in one chunk, more than the initial reservation for a chunk of unknown size.
     let codecs =
         json!([{"name": "vlen-utf8"}, {"name": "zstd", "configuration": {"level": 1, "checksum": false}}]);
     let document = json!({
@@ -144,7 +144,8 @@ fn strings_that_need_more_than_is_expected_are_read_with_more() {
     assert!(matches!(error, Error::OverBudget { .. }), "{error:?}");
 }
 
-/// Reads and writes an array from many threads at the same time, some of them those of the pool, near and far.
+/// Reads and writes an array from many threads at the same time, including threads of the pool, in a near and
+/// a far store.
 fn used_by_many_threads(document: &Value, memory: u64) {
     let store = store_of(document);
     let filled = open(&store, &context(1 << 30));
@@ -157,7 +158,7 @@ fn used_by_many_threads(document: &Value, memory: u64) {
     let far = open(&(far(&store) as Arc<dyn Store>), &context);
     let work = |turn: usize| {
         let array = if turn.is_multiple_of(2) { &near } else { &far };
-        // What is written is what is there.
+        // Writes do not change the elements.
         match turn / 2 % 4 {
             0 => assert!(array.read_values::<u16>(&Selection::All).unwrap() == expected),
             1 => assert!(array.read_values::<u16>(&part(array)).unwrap() == part_of_all),
@@ -176,24 +177,24 @@ fn used_by_many_threads(document: &Value, memory: u64) {
 }
 
 #[test]
-fn many_threads_that_share_a_budget_for_one_or_two_chunks_all_end() {
+fn many_threads_with_a_budget_for_one_or_two_chunks_do_not_deadlock() {
     // 16 chunks of 128 KiB.
     used_by_many_threads(&document(&[1024, 1024], &[256, 256], &zstd()), MIB);
     used_by_many_threads(&document(&[1024, 1024], &[256, 256], &bytes()), MIB);
 }
 
 #[test]
-fn many_threads_that_share_a_budget_for_one_shard_all_end() {
+fn many_threads_with_a_budget_for_one_shard_do_not_deadlock() {
     // 2 shards of 2 MiB: several threads encode the inner chunks of each.
     used_by_many_threads(&document(&[2048, 1024], &[1024, 1024], &sharded(&[128, 128], &zstd())), 13 * MIB);
-    // Shards in shards.
+    // Nested shards.
     let nested = sharded(&[256, 256], &sharded(&[64, 64], &zstd()));
     used_by_many_threads(&document(&[1024, 1024], &[512, 512], &nested), 6 * MIB);
 }
 
 #[test]
-fn appends_under_the_lock_of_their_array_end_with_a_budget_for_few_chunks() {
-    // Chunks of 32 KiB, of which most appends change one in part.
+fn concurrent_appends_with_a_budget_for_few_chunks_do_not_deadlock() {
+    // Chunks of 32 KiB; most appends change one of them partially.
     let near = store_of(&document(&[0, 256], &[64, 256], &zstd()));
     let behind = store_of(&document(&[0, 256], &[64, 256], &zstd()));
     let far = far(&behind) as Arc<dyn Store>;
@@ -218,8 +219,8 @@ fn appends_under_the_lock_of_their_array_end_with_a_budget_for_few_chunks() {
 }
 
 #[test]
-fn reads_of_a_far_store_keep_no_more_in_flight_than_the_budget_has() {
-    // 48 chunks of 1 MiB, of which eight fit.
+fn reads_from_a_far_store_stay_within_the_budget() {
+    // 48 chunks of 1 MiB; the budget has space for eight.
     let store = store_of(&document(&[48, 1 << 19], &[1, 1 << 19], &bytes()));
     let filled = open(&store, &context(1 << 30));
     let expected = elements(&filled);
@@ -230,7 +231,7 @@ fn reads_of_a_far_store_keep_no_more_in_flight_than_the_budget_has() {
     assert!(array.read_values::<u16>(&Selection::All).unwrap() == expected);
     let trips = far.take();
     assert!(trips.begun == 48 && trips.bytes as u64 <= 8 * MIB, "{trips:?}");
-    // All calls together.
+    // The budget covers all calls together.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| assert!(array.read_values::<u16>(&Selection::All).unwrap() == expected));
@@ -241,7 +242,7 @@ fn reads_of_a_far_store_keep_no_more_in_flight_than_the_budget_has() {
 }
 
 #[test]
-fn writes_to_a_far_store_keep_no_more_in_flight_than_the_budget_has() {
+fn writes_to_a_far_store_stay_within_the_budget() {
     let store = store_of(&document(&[48, 1 << 19], &[1, 1 << 19], &bytes()));
     let far = far(&store);
     let array = open(&(Arc::clone(&far) as Arc<dyn Store>), &context(8 * MIB));
@@ -258,7 +259,7 @@ fn writes_to_a_far_store_keep_no_more_in_flight_than_the_budget_has() {
 }
 
 #[test]
-fn chunks_are_copied_as_they_are_in_the_memory_that_the_budget_has() {
+fn copying_encoded_chunks_stays_within_the_budget() {
     let document = document(&[48, 1 << 19], &[1, 1 << 19], &bytes());
     let stores = [store_of(&document), store_of(&document)];
     let filled = open(&stores[0], &context(1 << 30));

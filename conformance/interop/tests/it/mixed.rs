@@ -1,6 +1,6 @@
-//! Folders that hold two formats, and copies of documents that are not what they should be: nothing is lost, and
-//! nothing is done by halves.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Folders that hold two formats, and invalid consolidated metadata: nothing is lost, and no change is
+//! partially applied.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn set(store: &Arc<dyn Store>, at: &str, text: &str) {
     store.set(&key(at), text.as_bytes().into()).unwrap();
 }
 
-/// All keys and values.
+/// Returns all keys and values.
 fn contents(store: &Arc<dyn Store>) -> Vec<(String, Vec<u8>)> {
     let value = |key: &Key| get_value(&**store, key, 1 << 20).unwrap().unwrap().to_vec();
     store.list().unwrap().iter().map(|key| (key.to_string(), value(key))).collect()
@@ -30,7 +30,8 @@ fn message<T: Debug>(result: Result<T, Error>) -> String {
     result.unwrap_err().to_string()
 }
 
-/// Writes an array of four elements as the hierarchy of `format` in the store, which may hold others.
+/// Writes an array of four elements in the hierarchy of `format` in the store, which may hold other
+/// hierarchies.
 fn write(store: &Arc<dyn Store>, format: Format, path: &str) {
     let beside = match format {
         Format::V2 => ".zgroup",
@@ -55,7 +56,7 @@ fn open(store: &Arc<dyn Store>, format: Format) -> Hierarchy {
 }
 
 #[test]
-fn erasing_a_node_leaves_the_other_format_in_its_folder() {
+fn erasing_a_node_keeps_the_other_format_in_its_folder() {
     for (erased, other, document) in [
         (Format::V3, Format::V2, "S/x/.zarray"),
         (Format::V2, Format::V3, "S/x/zarr.json"),
@@ -66,7 +67,7 @@ fn erasing_a_node_leaves_the_other_format_in_its_folder() {
         write(&store, erased, "/alone");
         write(&store, other, "/S/x");
         if other == Format::V3Draft {
-            // Groups of v2 that are called as the two folders of the draft.
+            // Groups of v2 with the names of the draft's two folders.
             write(&store, erased, "/meta/a");
         }
         let before = contents(&store);
@@ -78,18 +79,18 @@ fn erasing_a_node_leaves_the_other_format_in_its_folder() {
             assert!(names_it && error.contains("nothing was erased"), "{error}");
             assert_eq!(contents(&store), before);
         }
-        // What is alone in its folder goes.
+        // A node that does not share its folder can be erased.
         open(&store, erased).erase("/alone").unwrap();
         assert!(!open(&store, erased).exists("/alone").unwrap());
         let array = open(&store, other).array("/S/x").unwrap();
         assert_eq!(array.read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4]);
-        // A node that is only of the other format is none to erase.
+        // A node that exists only in the other format cannot be erased.
         assert!(matches!(open(&store, erased).erase("/S/x"), Err(Error::NoNode(_))));
     }
 }
 
 #[test]
-fn erasing_from_the_draft_leaves_nodes_of_v2_that_are_called_data() {
+fn erasing_from_the_draft_keeps_nodes_of_v2_named_data() {
     let store = memory();
     write(&store, Format::V3Draft, "/g/a");
     write(&store, Format::V2, "/data/g/a");
@@ -97,7 +98,7 @@ fn erasing_from_the_draft_leaves_nodes_of_v2_that_are_called_data() {
     for path in ["/g/a", "/g", "/"] {
         let error = message(open(&store, Format::V3Draft).erase(path));
         assert!(error.contains("document of v2") && error.contains("nothing was erased"), "{error}");
-        // Nor does the group above become an explicit one.
+        // The failed erasure does not create a document for the parent group either.
         message(open(&store, Format::V3Draft).erase_keeping_parent(path));
         assert_eq!(contents(&store), before);
     }
@@ -115,7 +116,7 @@ fn one_format_is_erased_from_the_folders_of_another() {
         write(&store, other, "/S/x");
         write(&store, other, "/S/a");
         if other == Format::V2 {
-            // Where the draft keeps its own.
+            // The folder where the draft stores its chunks.
             write(&store, other, "/data/S/a");
         }
         let wanted = contents(&store);
@@ -139,12 +140,12 @@ fn one_format_is_erased_from_the_folders_of_another() {
             open(&store, erased).erase_keeping_other_formats("/").unwrap();
         }
         let mut left = contents(&store);
-        // The entry point of the draft stays, and roots are not erased beside it.
+        // The entry point of the draft remains, and the tests with it do not erase roots.
         left.retain(|(key, _)| {
             wanted.iter().any(|(there, _)| there == key)
                 || !["zarr.json", ".zgroup", ".zmetadata"].contains(&key.as_str())
         });
-        assert_eq!(left, wanted, "{erased} beside {other}");
+        assert_eq!(left, wanted, "{erased} next to {other}");
         for path in ["/S/x", "/S/a"] {
             let array = open(&store, other).array(path).unwrap();
             assert_eq!(array.read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4]);
@@ -153,7 +154,7 @@ fn one_format_is_erased_from_the_folders_of_another() {
 }
 
 #[test]
-fn a_format_is_not_erased_alone_where_chunks_may_be_of_both() {
+fn one_format_is_not_erased_if_chunks_may_belong_to_both() {
     let store = memory();
     write(&store, Format::V2, "/S/a");
     write(&store, Format::V2, "/S/b");
@@ -169,7 +170,7 @@ fn a_format_is_not_erased_alone_where_chunks_may_be_of_both() {
         }
         assert_eq!(contents(&store), before);
     }
-    // What is apart from that goes.
+    // Nodes without such chunks can be erased.
     open(&store, Format::V2).erase_keeping_other_formats("/S/a").unwrap();
     // An array of the other format may have chunks in folders below its own.
     set(&store, "S/.zarray", &ZARRAY.replace('N', "[4,4]").replace('S', "/"));
@@ -178,17 +179,17 @@ fn a_format_is_not_erased_alone_where_chunks_may_be_of_both() {
     array.write_values::<i16>(&Selection::All, &[1, 2, 3, 4]).unwrap();
     let error = message(open(&store, Format::V3).erase_keeping_other_formats("/S/0"));
     assert!(error.contains("`S/0/0` is a chunk of both `S/0/zarr.json` and `S/.zarray`"), "{error}");
-    // What cannot be read does not tell what is its own.
+    // An unreadable document does not reveal which chunks belong to it.
     set(&store, "S/.zarray", "{");
     let error = message(open(&store, Format::V3).erase_keeping_other_formats("/S/x"));
-    assert!(error.contains("`S/.zarray` does not tell which chunks are its own"), "{error}");
+    assert!(error.contains("`S/.zarray` does not determine which chunks belong to it"), "{error}");
     assert!(open(&store, Format::V3).array("/S/x").is_ok());
 }
 
 const ZARRAY: &str = r#"{"zarr_format":2,"shape":N,"chunks":N,"dtype":"<i2","compressor":null,"fill_value":0,"order":"C",
     "filters":null,"dimension_separator":"S"}"#;
 
-/// A root whose copy of documents has `copied` in it.
+/// Creates a root with the consolidated metadata `copied`.
 fn consolidated(copied: &str) -> Arc<dyn Store> {
     let store = memory();
     let root = GROUP.replace(
@@ -203,9 +204,9 @@ fn consolidated(copied: &str) -> Arc<dyn Store> {
 }
 
 #[test]
-fn a_copied_path_that_is_none_is_ignored_alone() {
+fn only_the_invalid_path_of_consolidated_metadata_is_ignored() {
     let store = consolidated(&format!(r#"{{"a":{GROUP},"a//b":{GROUP}}}"#));
-    // Only the documents themselves have it: who finds it does not read the copy.
+    // Consolidated metadata lacks this group: a reader that finds it does not use them.
     set(&store, "later/zarr.json", GROUP);
     let hierarchy = open(&store, Format::V3);
     let named = |warnings: &[String]| warnings.iter().any(|warning| warning.contains("a//b"));
@@ -219,7 +220,7 @@ fn a_copied_path_that_is_none_is_ignored_alone() {
 }
 
 #[test]
-fn nothing_is_written_below_a_copy_that_cannot_be_kept_up_to_date() {
+fn nothing_is_written_if_consolidated_metadata_cannot_be_updated() {
     let store = consolidated(&format!(r#"{{"a":{GROUP},"a//b":{GROUP}}}"#));
     set(&store, "a/x/zarr.json", GROUP);
     let before = contents(&store);
@@ -254,7 +255,7 @@ fn nothing_is_written_below_a_copy_that_cannot_be_kept_up_to_date() {
 }
 
 #[test]
-fn a_draft_is_opened_again_with_the_encoding_that_it_has() {
+fn creating_a_draft_again_requires_the_same_encoding() {
     let context = context();
     for (encoding, other) in [("json", "cbor"), ("cbor", "json")] {
         let store = memory();
@@ -275,7 +276,7 @@ fn a_draft_is_opened_again_with_the_encoding_that_it_has() {
 }
 
 #[test]
-fn descriptions_have_no_parentheses_for_they_stand_in_some() {
+fn descriptions_do_not_contain_parentheses() {
     let entry_points = [
         (
             "https://purl.org/zarr/spec/core/3.0",

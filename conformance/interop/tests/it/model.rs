@@ -1,8 +1,8 @@
-//! The engine against a plain list of elements: random arrays of all formats, random operations.
+//! The engine compared with a simple list of elements: random arrays of all formats, random operations.
 //!
-//! A failure prints the seed that it came from; `ZARR_SEED` runs that one alone, `ZARR_SECONDS` looks for longer, and
-//! `ZARR_FIRST` begins with another seed.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! A failure prints its seed; set `ZARR_SEED` to run only that seed. `ZARR_SECONDS` sets the duration, and
+//! `ZARR_FIRST` the first seed.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,10 +16,10 @@ use zarr_kit::spec::Elements;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Context, Format, Hierarchy, Selection, open_store};
 
-/// How long each of these tests looks for failures.
+/// Duration of each of these tests.
 const LONG: Duration = Duration::from_secs(8);
 
-/// What an array should hold.
+/// The expected content of an array.
 struct Model {
     shape: Vec<u64>,
     chunk: Vec<u64>,
@@ -77,22 +77,22 @@ impl Model {
         }
     }
 
-    /// After a change of shape: new elements are the fill value, or what a chunk that stayed still holds.
+    /// Applies a resize: elements outside the old shape must be the fill value.
     fn resize(&mut self, shape: &[u64], array: &Array) {
         let old: HashMap<_, _> = Self::points(&self.shape).into_iter().zip(self.items.drain(..)).collect();
         let new = Self::points(shape);
         let found = raw::items(&array.read(&Selection::All).unwrap());
-        assert_eq!(found.len(), new.len(), "elements after a change of shape");
+        assert_eq!(found.len(), new.len(), "elements after a resize");
         for (point, found) in new.iter().zip(found) {
-            // Elements that a resize cut off never come back.
+            // Elements that a resize removed never come back.
             let wanted = old.get(point).unwrap_or(&self.fill);
-            assert_eq!(&found, wanted, "{point:?} after a change of shape");
+            assert_eq!(&found, wanted, "{point:?} after a resize");
             self.items.push(found);
         }
         self.shape = shape.to_vec();
     }
 
-    /// Chunks that hold something else than the fill value, as far as they are inside.
+    /// Returns the chunks with elements inside the array that differ from the fill value.
     fn filled_chunks(&self) -> BTreeSet<Vec<u64>> {
         let points = Self::points(&self.shape).into_iter().zip(&self.items);
         points.filter(|(_, item)| **item != self.fill).map(|(point, _)| self.chunk_of(&point)).collect()
@@ -192,7 +192,7 @@ impl Trial {
             assert!(self.array.read_into(&selection, &mut []).is_err());
             return;
         };
-        // Memory that holds something else before: every byte has to be written.
+        // The initial content ensures that every byte is written.
         let mut bytes = vec![0xA5; count * size];
         self.array.read_into(&selection, &mut bytes).unwrap();
         let wanted = reference::positions(&selection, &self.model.shape).into_iter();
@@ -293,7 +293,8 @@ impl Trial {
         }
     }
 
-    /// Chunks of fill values alone are not stored, and what is stored is listed.
+    /// Checks that every filled chunk is listed, and that chunks of fill values are not stored after a
+    /// complete write.
     fn check_stored_chunks(&mut self) {
         let stored: BTreeSet<_> = self.array.stored_chunks().unwrap().into_iter().collect();
         let filled = self.model.filled_chunks();
@@ -322,7 +323,7 @@ fn open(store: &Arc<dyn Store>, context: &Context) -> Array {
     Hierarchy::open(Arc::clone(store), context).unwrap().array("/array").unwrap()
 }
 
-/// Runs trials with one seed after another until the time is over, and says which seed failed.
+/// Runs trials with consecutive seeds until the time is over; prints the seed of a failure.
 fn for_seeds(first: u64, trial: impl Fn(u64)) {
     if let Ok(seed) = std::env::var("ZARR_SEED") {
         return trial(seed.parse().unwrap());
@@ -335,7 +336,7 @@ fn for_seeds(first: u64, trial: impl Fn(u64)) {
     while start.elapsed() < long {
         let seed = first + count;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| trial(seed))) {
-            println!("the seed is {seed}: ZARR_SEED={seed} runs it alone");
+            println!("failed with seed {seed}; run only it with ZARR_SEED={seed}");
             resume_unwind(panic);
         }
         count += 1;
@@ -344,7 +345,7 @@ fn for_seeds(first: u64, trial: impl Fn(u64)) {
 }
 
 #[test]
-fn small_arrays_hold_what_was_written() {
+fn small_arrays_return_the_written_elements() {
     for_seeds(1, |seed| {
         let mut random = Random::new(seed);
         let description = Description::random(&mut random);
@@ -357,9 +358,9 @@ fn small_arrays_hold_what_was_written() {
     });
 }
 
-/// Large enough for several threads, and for uncompressed chunks that are read in slabs.
+/// The arrays are large enough for several threads and for uncompressed chunks that are read in slabs.
 #[test]
-fn large_arrays_hold_what_was_written() {
+fn large_arrays_return_the_written_elements() {
     for_seeds(1, |seed| {
         let mut random = Random::new(seed);
         let format = *random.one(&[Format::V2, Format::V3, Format::V3, Format::V3Draft]);

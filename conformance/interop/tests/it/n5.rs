@@ -1,5 +1,5 @@
 //! Blocks of N5 that TensorStore wrote, and blocks that it reads.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use zarr_interop::environment::{Packages, python, run_script};
 use zarr_interop::raw;
 use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
 
-/// The array that stands in N5's `attributes.json`, as a document of Zarr v3 beside it.
+/// Returns a Zarr v3 document for the array that N5's `attributes.json` describes.
 fn document(compression: &str) -> String {
     let compression =
         if compression == "gzip" { r#", {"name": "gzip", "configuration": {"level": 5}}"# } else { "" };
@@ -42,7 +42,7 @@ fn run(python: &Path, arguments: &[&OsStr]) -> String {
 
 /// Tests EX-CODEC-25, EX-CODEC-26.
 #[test]
-fn blocks_of_tensorstore_are_read_and_it_reads_ours() {
+fn tensorstore_and_the_engine_read_each_others_n5_blocks() {
     let Some(python) = python(Packages::Zarr3) else { return };
     let bytes: Vec<u8> = elements().iter().flat_map(|element| element.to_le_bytes()).collect();
     for compression in ["raw", "gzip"] {

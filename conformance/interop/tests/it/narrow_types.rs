@@ -1,6 +1,6 @@
-//! Integers below a byte and `bfloat16` through the whole engine: stored bytes, bits that do not count, and readers that
-//! know neither.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Integers smaller than a byte and `bfloat16` with the whole engine: stored bytes, ignored bits, and readers
+//! without these types.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn bytes(array: &Array) -> Vec<u8> {
     raw::of(&array.read(&Selection::All).unwrap())
 }
 
-/// A type, stored bytes, the elements that they are, and what is none.
+/// A type, stored bytes, the elements that they decode to, and values out of range.
 type Integers = (&'static str, [u8; 4], [u8; 4], [i64; 2]);
 
 /// Tests EX-NUM-01, EX-NUM-02, EX-NUM-03, EX-NUM-04.
@@ -38,7 +38,7 @@ fn upper_bits_of_stored_integers_are_ignored() {
             array.write_encoded_chunk(&[0], &stored).unwrap();
             assert_eq!(bytes(&array), elements, "{data_type}");
             assert_eq!(raw::of(&array.decoded_chunk(&[0]).unwrap()), elements);
-            // What stays of a chunk is written as elements are.
+            // A partial write encodes the remaining elements with the ignored bits normalized.
             array.write(Selection::parse("0", array.shape()).unwrap(), &[1]).unwrap();
             let encoded = array.encoded_chunk(&[0]).unwrap().unwrap();
             assert_eq!(*encoded, [&[1], &elements[1..]].concat());
@@ -69,7 +69,7 @@ fn bfloat16_is_stored_in_the_byte_order_of_the_codec() {
     assert_eq!(nan.metadata().fill_value, Value::from("NaN"));
 }
 
-/// The plugins of this build but for those of two crates.
+/// Returns the plugins of this build without those of two crates.
 fn without_narrow_types() -> Registry {
     fn add<'p, K: Registered + ?Sized>(
         registry: &mut Registry,

@@ -1,6 +1,6 @@
-//! Codecs that compute with elements, checksums, and objects of v2: what other programs write is read bit for bit, and
-//! what the engine writes by others.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Numeric codecs, checksums, and objects of v2: the engine reads the data of other programs bit for bit, and
+//! they read the engine's data.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use serde_json::{Value, json};
 use zarr_interop::book::{Book, Store, check_all, no_skip, value};
@@ -9,17 +9,17 @@ use zarr_interop::{Packages, Writer, python, raw, samples};
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Selection};
 
 #[test]
-fn what_zarr_python_and_numcodecs_compute_is_read() {
+fn reads_numeric_codecs_of_zarr_python_and_numcodecs() {
     read_all(Writer::Numeric, &Context::linked().unwrap());
 }
 
-/// Writes elements, and gives those that are read again: codecs may lose something.
+/// Writes elements and reads them again, because codecs may be lossy.
 fn rewritten(array: &Array, items: &[Vec<u8>]) -> Vec<Vec<u8>> {
     array.write(&Selection::All, &raw::to_write(&**array.data_type(), items)).unwrap();
     raw::items(&array.read(&Selection::All).unwrap())
 }
 
-/// An array of one type with these codecs, of samples or of small integers.
+/// Creates an array with these codecs, and fills it with samples or with small integers.
 fn computed(store: &mut Store<'_>, name: &str, codecs: &[(&str, Value)], types: (&str, &str), skip: &Value) {
     let (data_type, descriptor) = types;
     let mut builder = ArrayBuilder::new([9, 8], data_type).chunks([4, 8]).uncompressed();
@@ -34,7 +34,7 @@ fn computed(store: &mut Store<'_>, name: &str, codecs: &[(&str, Value)], types: 
     store.array(&format!("/{name}"), &builder, &json!(descriptor), skip, |array| rewritten(array, &items));
 }
 
-/// A number that every codec here can do something with.
+/// Returns a number that every codec here can encode.
 fn small(descriptor: &str, number: u8) -> Vec<u8> {
     match descriptor {
         "<f4" => (f32::from(number) * 0.37 - 5.0).to_le_bytes().to_vec(),
@@ -47,18 +47,18 @@ fn small(descriptor: &str, number: u8) -> Vec<u8> {
     }
 }
 
-/// Who has a codec of numcodecs: tensorstore has no filters, and in the environment of zarr-python 2 some libraries are
-/// not there.
+/// Returns the readers that do not support a codec of numcodecs: tensorstore has no filters, and the
+/// environment of zarr-python 2 lacks some libraries.
 fn skip(codec: &str) -> Value {
     let mut skip = json!({"tensorstore": "not among its codecs"});
     if ["pcodec", "zfpy"].iter().any(|name| codec.contains(name)) {
-        skip["zarr2"] = json!("its library is not installed");
+        skip["zarr2"] = json!("the library is not installed");
     }
     skip
 }
 
 #[test]
-fn what_the_engine_computes_is_read_by_numcodecs() {
+fn numcodecs_reads_numeric_codecs_of_the_engine() {
     for format in [Format::V2, Format::V3] {
         let mut book = Book::new(format);
         let mut store = book.store("computed");
@@ -82,7 +82,7 @@ fn what_the_engine_computes_is_read_by_numcodecs() {
             ("jenkins_lookup3", json!({"initval": 3}), ("int32", "<i4")),
         ];
         if format == Format::V2 {
-            // In v3 it has the name of the registry, which these programs do not know.
+            // In v3, it is written with the name in the registry, which these programs do not support.
             for (bits, data_type, descriptor) in
                 [(4, "float16", "<f2"), (9, "float32", "<f4"), (30, "float64", "<f8")]
             {
@@ -117,7 +117,7 @@ fn what_the_engine_computes_is_read_by_numcodecs() {
 }
 
 #[test]
-fn what_the_engine_casts_is_read_by_zarr_python() {
+fn zarr_python_reads_casts_of_the_engine() {
     let mut book = Book::new(Format::V3);
     let mut store = book.store("cast");
     let cast = |configuration: Value| ("cast_value", configuration);
@@ -143,7 +143,7 @@ fn what_the_engine_casts_is_read_by_zarr_python() {
 }
 
 #[test]
-fn objects_of_v2_are_read_by_others() {
+fn other_programs_read_objects_of_v2() {
     let mut book = Book::new(Format::V2);
     let mut store = book.store("objects");
     let texts = ["", "a", "é", "日本", "a", ""];
@@ -165,7 +165,7 @@ fn objects_of_v2_are_read_by_others() {
             rewritten(array, &items)
         });
     }
-    // zarr-python 3 has no type for such objects.
+    // zarr-python 3 does not have a type for such objects.
     let Some(zarr2) = python(Packages::Zarr2) else { return };
     book.check(&zarr2, "zarr2");
 }

@@ -1,6 +1,7 @@
-//! Hierarchies in S3 and behind HTTP servers: those that zarr-python wrote are read, and zarr-python reads ours. S3 is moto
-//! here, a server of Python that keeps objects in memory; what is wrong is tried with the program `zarrctl`.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Hierarchies in S3 and on HTTP servers: the engine reads those of zarr-python, and zarr-python reads the
+//! engine's. moto, a Python server that holds objects in memory, stands in for S3. Failures are tested with
+//! the program `zarrctl`.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use zarr_interop::{Packages, python, zarrctl};
 use zarr_kit::spec::store::Store;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 
-/// The servers, until the end of the tests.
+/// The servers, which run until the tests end.
 struct Served {
     urls: Value,
     talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
@@ -50,7 +51,7 @@ impl Served {
         self.urls[name].as_str().unwrap()
     }
 
-    /// What zarr-python reads at a path of the bucket `public`.
+    /// Reads an array at a path of the bucket `public` with zarr-python.
     fn read_by_python(&self, path: &str) -> Value {
         let (asks, answers) = &mut *self.talk.lock().unwrap();
         writeln!(asks, "{path}").unwrap();
@@ -61,7 +62,7 @@ impl Served {
         json!({"type": "s3", "url": url, "endpoint": self.url("s3"), "anonymous": true})
     }
 
-    /// Runs `zarrctl` with the credentials that moto knows.
+    /// Runs `zarrctl` with credentials that moto accepts.
     fn zarrctl(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
         Command::new(&*PROGRAM)
             .args(arguments)
@@ -95,7 +96,7 @@ fn opened(description: &Value) -> Arc<dyn Store> {
     open_store(context.registry(), &description.to_string()).unwrap()
 }
 
-/// Looks at all that `serve.py` wrote; the stores are of its two hierarchies.
+/// Checks everything that `serve.py` wrote in its two hierarchies.
 fn check(data: Arc<dyn Store>, old: Arc<dyn Store>) {
     let context = Context::linked().unwrap();
     let hierarchy = Hierarchy::open(data, &context).unwrap();
@@ -115,13 +116,13 @@ fn check(data: Arc<dyn Store>, old: Arc<dyn Store>) {
 }
 
 #[test]
-fn what_zarr_python_wrote_is_read_from_s3_and_from_http() {
+fn hierarchies_of_zarr_python_are_read_from_s3_and_http() {
     let Some(served) = &*SERVED else { return };
     let bucket = |name: &str| opened(&served.bucket(&format!("s3://public/{name}")));
     check(bucket("data.zarr"), bucket("old.zarr"));
     let http = |name: &str| opened(&json!({"type": "http", "url": format!("{}/{name}", served.url("http"))}));
     check(http("data.zarr"), http("old.zarr"));
-    // The other stores go around it as around any.
+    // Wrapping stores work with it as with any other store.
     let inner = json!({"type": "prefix", "prefix": "data.zarr", "store": served.bucket("s3://public")});
     let inner = json!({"type": "statistics", "store": {"type": "read-only", "store": inner}});
     let cached = opened(&json!({"type": "cache", "bytes": 1_000_000, "chunks": "decoded", "store": inner}));
@@ -132,7 +133,7 @@ fn what_zarr_python_wrote_is_read_from_s3_and_from_http() {
 }
 
 #[test]
-fn what_is_written_to_s3_is_read_by_zarr_python() {
+fn zarr_python_reads_hierarchies_written_to_s3() {
     let Some(served) = &*SERVED else { return };
     let context = Context::linked().unwrap();
     for (format, name) in [(Format::V3, "ours3.zarr"), (Format::V2, "ours2.zarr")] {
@@ -156,7 +157,7 @@ fn what_is_written_to_s3_is_read_by_zarr_python() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_an_error_that_says_what_to_do() {
+fn errors_of_unreachable_stores_explain_what_to_do() {
     let Some(served) = &*SERVED else { return };
     let tree =
         |location: &str, environment: &[(&str, &str)]| served.refused(&["tree", location], environment);

@@ -1,6 +1,6 @@
-//! Elements that may be missing, and the crate `zarrs`, the only other program that has them: each reads what the other
-//! one wrote.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Optional elements and the crate `zarrs`, the only other program that supports them: each reads the data of
+//! the other.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -21,7 +21,7 @@ const LITTLE: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
 const BIG: &str = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
 const ZSTD: &str = r#"{"name":"zstd","configuration":{"level":3,"checksum":true}}"#;
 
-/// The data type of elements that may be missing.
+/// Returns the data type of optional elements.
 fn optional(inner: &str) -> String {
     format!(r#"{{"name":"zarrs.optional","configuration":{inner}}}"#)
 }
@@ -30,13 +30,13 @@ fn named(name: &str) -> String {
     format!(r#"{{"name":"{name}","configuration":{{}}}}"#)
 }
 
-/// The codec with what encodes the mask and the elements.
+/// Returns the codec with the codecs of the mask and of the data.
 fn codec(mask: &str, data: &str) -> String {
     let configuration = format!(r#"{{"mask_codecs":[{mask}],"data_codecs":[{data}]}}"#);
     format!(r#"{{"name":"zarrs.optional","configuration":{configuration}}}"#)
 }
 
-/// What an array document says of its elements.
+/// The members of an array document that concern its elements.
 struct Members<'a> {
     shape: &'a [u64],
     chunk_shape: &'a [u64],
@@ -46,7 +46,7 @@ struct Members<'a> {
 }
 
 impl Members<'_> {
-    /// A group with an array in it.
+    /// Writes a group with an array.
     fn write(&self, folder: &Path) {
         let Self { shape, chunk_shape, data_type, fill_value, codecs } = self;
         let array = format!(
@@ -60,8 +60,8 @@ impl Members<'_> {
         std::fs::write(folder.join("array/zarr.json"), array).unwrap();
     }
 
-    /// Writes `elements` with zarrs and reads them here, and the other way round. The chunks, by their keys: the same
-    /// bytes where nothing compresses them.
+    /// Writes `elements` with zarrs and reads them here, and vice versa. Returns the chunks by their indices;
+    /// without compression, both programs store the same bytes.
     fn both_ways<T>(&self, elements: &[T], expected: &str) -> BTreeMap<String, Vec<u8>>
     where
         T: ElementOwned + Clone + Debug + PartialEq,
@@ -103,14 +103,14 @@ fn theirs(folder: &Path) -> zarrs::array::Array<FilesystemStore> {
     zarrs::array::Array::open(Arc::new(FilesystemStore::new(folder).unwrap()), "/array").unwrap()
 }
 
-/// The elements in the forms of fill values.
+/// Returns the elements in the form of fill values.
 fn as_json(array: &Array) -> String {
     let elements = array.read(&Selection::All).unwrap();
     let one = |element| array.data_type().fill_value_json(element, Format::V3, &ByteOrder::Little).unwrap();
     elements.iter().map(one).collect::<Value>().to_string()
 }
 
-/// The chunks that are stored, by their indices with dots between them.
+/// Returns the stored chunks by their indices, separated by dots.
 fn chunks(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let start = folder.join("array/c");
     let mut found = BTreeMap::new();
@@ -132,7 +132,7 @@ fn chunks(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// Tests EX-SEEN-06, EX-TYPE-13.
 #[test]
-fn chunks_are_the_same_bytes() {
+fn both_programs_store_the_same_bytes() {
     let elements = [Some(1), None, Some(-2), None, None, None, Some(7)];
     let expected = "[[1],null,[-2],null,null,null,[7]]";
     for codecs in [codec(PACKBITS, LITTLE), codec(BYTES, BIG)] {
@@ -151,7 +151,7 @@ fn chunks_are_the_same_bytes() {
 }
 
 #[test]
-fn elements_of_every_kind_may_be_missing() {
+fn elements_of_every_kind_can_be_optional() {
     let members = |data_type, fill_value, codecs| Members {
         shape: &[5],
         chunk_shape: &[3],
@@ -184,7 +184,7 @@ fn elements_of_every_kind_may_be_missing() {
 }
 
 #[test]
-fn other_codecs_stand_around_it_and_inside() {
+fn other_codecs_can_surround_it_and_encode_its_parts() {
     let elements = [Some(1), None, Some(3), None, None, Some(6), Some(7), Some(8), None];
     for codecs in [
         codec(&format!(r#"{{"name":"transpose","configuration":{{"order":[1,0]}}}},{BYTES}"#), LITTLE),
@@ -197,7 +197,8 @@ fn other_codecs_stand_around_it_and_inside() {
     }
 }
 
-/// An array of `int32` in memory, with codecs before it and inside, and perhaps with shards.
+/// Creates an array of optional `int32` in memory, with codecs before and inside `zarrs.optional`, and
+/// perhaps with shards.
 fn created(format: Format, shards: Option<[u64; 2]>) -> Array {
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), "memory:").unwrap();
@@ -268,7 +269,7 @@ fn damaged_chunks_are_errors_that_name_the_codecs() {
 }
 
 #[test]
-fn the_draft_and_v3_say_the_same() {
+fn conversion_between_the_draft_and_v3_is_lossless() {
     let registry = Registry::linked().unwrap();
     for (from, to) in [(Format::V3, Format::V3Draft), (Format::V3Draft, Format::V3)] {
         let source = created(from, None);
@@ -283,7 +284,7 @@ fn the_draft_and_v3_say_the_same() {
 }
 
 #[test]
-fn no_other_codec_writes_such_elements() {
+fn other_codecs_cannot_encode_optional_elements() {
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), "memory:").unwrap();
     let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();

@@ -1,7 +1,7 @@
-//! Arrays that grow and shrink at both ends, against a plain model; and that no chunk moves when they do.
+//! Arrays that grow and shrink at both ends, compared with a simple model; no chunk moves when they do.
 //!
-//! A failure prints the seed that it came from; `ZARR_SEED` runs that one alone.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! A failure prints its seed; set `ZARR_SEED` to run only that seed.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -31,7 +31,7 @@ fn grid(format: Format, chunk_shape: &[u64], origin: &[i64]) -> Value {
     })
 }
 
-/// The stored chunks by their keys.
+/// Returns the stored chunks by their keys.
 fn chunks(store: &dyn Store) -> BTreeMap<String, Vec<u8>> {
     let keys = store.list_sorted(&Prefix::new("").unwrap()).unwrap();
     let chunks = keys.iter().map(Key::as_str).filter(|key| !key.ends_with(".json"));
@@ -40,7 +40,7 @@ fn chunks(store: &dyn Store) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn an_array_grows_at_its_beginning_and_no_chunk_moves() {
+fn an_array_grows_at_its_start_without_moving_chunks() {
     for format in [Format::V3, Format::V3Draft] {
         let builder =
             ArrayBuilder::new([9, 10], "uint8").chunk_grid(grid(format, &[4, 10], &[-6, 3])).uncompressed();
@@ -66,7 +66,7 @@ fn an_array_grows_at_its_beginning_and_no_chunk_moves() {
         assert_eq!(grown[30..], values);
         array.write_values(Selection::parse("0", array.shape()).unwrap(), &[200u8; 10]).unwrap();
 
-        // Down to the chunk in the middle.
+        // Shrinks to the chunk in the middle.
         array.resize_at(&[5, 0], &[4, 7]).unwrap();
         let kept = format!("{prefix}1/0");
         assert!(chunks(&*store).keys().eq([&kept]));
@@ -79,7 +79,7 @@ fn an_array_grows_at_its_beginning_and_no_chunk_moves() {
 }
 
 #[test]
-fn an_array_whose_chunks_a_transformer_puts_into_shards_grows_at_its_beginning() {
+fn an_array_with_a_sharding_transformer_grows_at_its_start() {
     let sharding = r#"{"extension":"https://purl.org/zarr/spec/storage_transformers/sharding/1.0","type":"indexed",
         "configuration":{"chunks_per_shard":[2]}}"#;
     let builder = ArrayBuilder::new([9], "uint8")
@@ -104,7 +104,7 @@ fn reopened(array: &Array) -> Array {
 }
 
 #[test]
-fn other_grids_begin_with_their_array() {
+fn other_grids_can_only_be_resized_at_the_end() {
     let mut array = created(Format::V3, &ArrayBuilder::new([4], "uint8").chunks([2]));
     let error = array.resize_at(&[-2], &[6]).unwrap_err();
     assert!(matches!(error, Error::NotSupported(_)));
@@ -120,7 +120,7 @@ fn other_grids_begin_with_their_array() {
     assert_eq!(wide.shape(), [4]);
 }
 
-/// What an array should hold, by coordinate.
+/// An array and its expected elements by coordinate.
 struct Trial {
     random: Random,
     origin: Vec<i64>,
@@ -157,7 +157,7 @@ impl Trial {
         Self { random, origin, array, values: HashMap::new() }
     }
 
-    /// The coordinates of all elements, in C order.
+    /// Returns the coordinates of all elements, in C order.
     fn points(&self) -> Vec<Vec<i64>> {
         let mut points = vec![Vec::new()];
         for (&origin, &length) in self.origin.iter().zip(self.array.shape()) {
@@ -221,9 +221,9 @@ impl Trial {
         let points = self.points();
         assert_eq!(found.len(), points.len());
         for (point, &found) in points.iter().zip(&found) {
-            // Elements that a resize cut off never come back.
+            // Elements that a resize removed never come back.
             let wanted = before.get(point).copied().unwrap_or(7);
-            assert_eq!(found, wanted, "{point:?} after a change of shape");
+            assert_eq!(found, wanted, "{point:?} after a resize");
             self.values.insert(point.clone(), found);
         }
         let stored = self.array.stored_chunks().unwrap();
@@ -236,7 +236,7 @@ impl Trial {
 }
 
 #[test]
-fn arrays_that_change_at_both_ends_hold_what_was_written() {
+fn arrays_resized_at_both_ends_return_the_written_elements() {
     let seeds = match std::env::var("ZARR_SEED") {
         Ok(seed) => vec![seed.parse().unwrap()],
         Err(_) => (1..=300).collect::<Vec<u64>>(),
@@ -250,7 +250,7 @@ fn arrays_that_change_at_both_ends_hold_what_was_written() {
             trial.check(&Selection::All);
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(trial)) {
-            println!("the seed is {seed}: ZARR_SEED={seed} runs it alone");
+            println!("failed with seed {seed}; run only it with ZARR_SEED={seed}");
             resume_unwind(panic);
         }
     }

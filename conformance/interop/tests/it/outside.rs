@@ -1,7 +1,8 @@
-//! The plugins of `conformance/outside`, as somebody has them who has nothing else of this tree than its published crates:
-//! copied to a folder elsewhere, built there, held to every rule as crates and as libraries, and needed by arrays.
+//! The plugins of `conformance/outside`, used as a third party would use them who only has the published
+//! crates. They are copied to a folder outside of this tree, built there, run through the conformance suite
+//! as crates and as libraries, and used by arrays.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes};
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use zarr_interop::{Packages, python, skip, zarrctl};
 
-/// The crates, and how many plugins each has.
+/// The crates, and the number of plugins in each.
 const PLUGINS: [(&str, usize); 5] =
     [("hilbert", 1), ("months", 1), ("sqlite", 1), ("twelve-bits", 3), ("xor", 1)];
 
@@ -26,19 +27,20 @@ fn source() -> PathBuf {
     root().join("conformance/outside")
 }
 
-/// What was built, and the program that loads it.
+/// The built plugins, and the program that loads them.
 struct Outside {
     folder: PathBuf,
     program: PathBuf,
-    /// As long as this process, nobody else changes the folder.
+    /// Prevents other processes from changing the folder while this one runs.
     _lock: File,
 }
 
-/// Copies and builds everything, once; `None` after a visible skip, where the crates that it depends on cannot be had.
+/// Copies and builds everything once; returns `None` after a visible skip if the dependencies cannot be
+/// downloaded.
 fn outside() -> Option<&'static Outside> {
     static BUILT: OnceLock<Result<Outside, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
-        // The same folder each time, so that Cargo knows what it has built there.
+        // Uses the same folder each time, so that Cargo can reuse its build.
         let mut hasher = DefaultHasher::new();
         root().hash(&mut hasher);
         let folder = std::env::temp_dir().join(format!("zarr-outside-{:016x}", hasher.finish()));
@@ -58,10 +60,11 @@ fn outside() -> Option<&'static Outside> {
         without_a_warning(&built, &["build"]);
         Ok(outside)
     });
-    built.as_ref().inspect_err(|reason| skip(&format!("plugins of others: {reason}"))).ok()
+    built.as_ref().inspect_err(|reason| skip(&format!("third-party plugins: {reason}"))).ok()
 }
 
-/// The files of a folder, as old as they are. Manifests lead to the crates of the framework from anywhere.
+/// Copies the files of a folder with their modification times. Relative paths in manifests become absolute
+/// paths to the crates of the framework.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -88,13 +91,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Shared by all that tests build outside of the workspace.
+/// Returns the target folder that all builds outside of the workspace share.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins")
 }
 
 impl Outside {
-    /// Cargo as somebody types it there. Where Clippy is installed, it looks at all that is compiled.
+    /// Returns the command `cargo` in that folder. If Clippy is installed, it checks everything that is
+    /// compiled.
     fn cargo(&self) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.arg("--quiet").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
@@ -110,7 +114,7 @@ impl Outside {
     }
 }
 
-/// What a program says that ends well.
+/// Returns the output of a program, which must succeed.
 fn said(output: &Output, arguments: &[impl AsRef<OsStr>]) -> (String, String) {
     let [said, complained] =
         [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it).into_owned());
@@ -119,14 +123,14 @@ fn said(output: &Output, arguments: &[impl AsRef<OsStr>]) -> (String, String) {
     (said, complained)
 }
 
-/// What Cargo says that finds nothing to say of the sources.
+/// Returns the output of Cargo, which must not warn.
 fn without_a_warning(output: &Output, arguments: &[&str]) -> String {
     let (said, complained) = said(output, arguments);
     assert!(!complained.contains("warning"), "{complained}");
     said
 }
 
-/// Somebody with a home of their own, in which one plugin is installed.
+/// A user with a separate home folder and one installed plugin.
 struct Person {
     home: TempDir,
     outside: &'static Outside,
@@ -165,19 +169,19 @@ impl Person {
         output.stdout
     }
 
-    /// Without trust the error names what is missing and leads to it; with trust it is there.
+    /// Checks that the command fails with a hint until the plugin is trusted, and succeeds afterwards.
     fn trusts(&self, missing: &str, arguments: &[&str]) -> Vec<u8> {
         let output = self.run(arguments);
         let refusal = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {refusal}");
         let leads = format!("`zarrctl plugins trust outside-{}`", self.plugin);
         assert!(refusal.contains(missing) && refusal.contains(&leads), "{refusal}");
-        assert!(!Path::new(&self.at("a.zarr")).exists(), "nothing is begun");
+        assert!(!Path::new(&self.at("a.zarr")).exists(), "nothing is created");
         self.zarrctl(&["plugins", "trust", &format!("outside-{}", self.plugin)]);
         self.zarrctl(arguments)
     }
 
-    /// All elements, as they are stored where nothing is done to them.
+    /// Returns the selected elements in raw form.
     fn get(&self, store: &str, path: &str, select: &str) -> Vec<u8> {
         self.zarrctl(&["get", store, path, "--select", select, "--format", "raw"])
     }
@@ -194,15 +198,15 @@ fn little_endian(elements: impl IntoIterator<Item = i16>) -> Vec<u8> {
 }
 
 #[test]
-fn they_are_formatted() {
+fn outside_plugins_are_formatted() {
     let mut format = Command::new(env!("CARGO"));
     let arguments = ["fmt", "--all", "--check"];
     said(&format.args(arguments).current_dir(source()).output().unwrap(), &arguments);
 }
 
-/// What is compiled for that is looked at by Clippy, tests included.
+/// Clippy checks everything that is compiled, including the tests.
 #[test]
-fn as_crates_they_keep_all_rules() {
+fn outside_plugins_pass_all_rules_as_crates() {
     let Some(outside) = outside() else { return };
     let arguments = ["test", "--workspace", "--tests", "--no-fail-fast"];
     let tested = without_a_warning(&outside.cargo().args(arguments).output().unwrap(), &arguments);
@@ -211,7 +215,7 @@ fn as_crates_they_keep_all_rules() {
 }
 
 #[test]
-fn as_libraries_they_keep_all_rules() {
+fn outside_plugins_pass_all_rules_as_libraries() {
     let Some(outside) = outside() else { return };
     for (name, plugins) in PLUGINS {
         let library = outside.library(name);
@@ -222,7 +226,7 @@ fn as_libraries_they_keep_all_rules() {
 }
 
 #[test]
-fn bytes_are_combined_with_a_key() {
+fn the_xor_codec_combines_bytes_with_a_key() {
     let Some(person) = Person::with("xor") else { return };
     let store = person.at("a.zarr");
     let create = ["create", &store, "/a", "--shape", "6", "--chunks", "4", "--dtype", "uint8"];
@@ -236,7 +240,7 @@ fn bytes_are_combined_with_a_key() {
 }
 
 #[test]
-fn two_integers_of_12_bits_are_three_bytes() {
+fn the_packed12_codec_stores_two_integers_in_three_bytes() {
     let Some(person) = Person::with("twelve-bits") else { return };
     let store = person.at("a.zarr");
     let create = |path, codec| {
@@ -245,7 +249,7 @@ fn two_integers_of_12_bits_are_three_bytes() {
     let elements = [0x123, -2048, 2047, -1, -0x123];
     let file = person.file("elements", little_endian(elements));
     person.trusts("data type `outside.int12`", &create("/own", "outside.packed12"));
-    // The framework's own codec knows nothing of the type but that it is an integer.
+    // A codec of the framework only knows that the type is an integer.
     person.zarrctl(&create("/other", r#"packbits:{"last_bit": 11}"#));
     for path in ["/own", "/other"] {
         person.zarrctl(&["put", "--format", "raw", &store, path, &file]);
@@ -261,7 +265,7 @@ fn two_integers_of_12_bits_are_three_bytes() {
 }
 
 #[test]
-fn chunks_follow_a_hilbert_curve() {
+fn the_hilbert_layout_orders_elements_along_a_hilbert_curve() {
     let Some(python) = python(Packages::Zarr2) else { return };
     let Some(person) = Person::with("hilbert") else { return };
     let store = person.at("a.zarr");
@@ -290,7 +294,7 @@ fn chunks_follow_a_hilbert_curve() {
 }
 
 #[test]
-fn months_are_chunks() {
+fn the_months_grid_has_one_chunk_per_month() {
     let Some(python) = python(Packages::Zarr2) else { return };
     let Some(person) = Person::with("months") else { return };
     let store = person.at("a.zarr");
@@ -317,7 +321,7 @@ fn months_are_chunks() {
 }
 
 #[test]
-fn a_hierarchy_lies_in_a_file_of_sqlite() {
+fn the_sqlite_store_holds_a_hierarchy_in_one_file() {
     let Some(python) = python(Packages::Zarr2) else { return };
     let Some(person) = Person::with("sqlite") else { return };
     let theirs = person.at("theirs.sqlite");
@@ -339,7 +343,7 @@ fn a_hierarchy_lies_in_a_file_of_sqlite() {
     let read = expected(&python, &["sqlite", "zarr", &theirs, "a"]);
     assert_eq!(read[1], json!([6, 7, -1, -2, 10, 11]));
 
-    // The same in a folder: the same keys and values. Of a shard, parts are read.
+    // A folder holds the same keys and values. Parts of a shard are read.
     let ours = format!(r#"{{"type": "outside.sqlite", "path": "{}"}}"#, person.at("ours.sqlite"));
     for store in [&ours, &person.at("folder")] {
         let sizes = ["--shape", "8,6", "--chunks", "2,3", "--shards", "4,6", "--dtype", "int16"];

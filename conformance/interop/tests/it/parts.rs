@@ -1,5 +1,5 @@
-//! Parts of chunks, which need not be decoded as a whole, beside the whole array.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Partial reads and writes of chunks, which some codecs can decode in part, compared with the whole array.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use serde_json::{Value, json};
 use zarr_interop::Random;
@@ -8,7 +8,8 @@ use zarr_kit::{Array, Context, DimensionSelection, Hierarchy, Selection, open_st
 
 const SHAPE: [u64; 3] = [70, 50, 90];
 
-/// Chains whose last step can leave out some of its work, and some before which another one needs all.
+/// Returns chains whose last codec can skip some of its work, and some chains in which an earlier codec needs
+/// all bytes.
 fn chains() -> Vec<Vec<Value>> {
     let zstd = |checksum: bool| json!({"name": "zstd", "configuration": {"level": 3, "checksum": checksum}});
     let blosc = |compressor: &str, shuffle: &str, blocksize: u64| {
@@ -63,7 +64,7 @@ fn array(context: &Context, chain: &[Value]) -> Array {
     Hierarchy::open(store, context).unwrap().array("/").unwrap()
 }
 
-/// Places of one dimension: one after another or with steps, or in a list.
+/// Returns a random selection of one dimension: a range, a range with a step or a list.
 fn places(random: &mut Random, length: u64) -> (DimensionSelection, Vec<u64>) {
     let start = random.below(length);
     let stop = random.between(start + 1, length);
@@ -83,9 +84,9 @@ fn places(random: &mut Random, length: u64) -> (DimensionSelection, Vec<u64>) {
     }
 }
 
-/// Reads of one array follow one another in the same buffers, so that what one leaves there would show in the next.
+/// All reads of an array reuse the same buffers, so that leftovers of one read would show in the next.
 #[test]
-fn parts_of_chunks_are_the_same_as_in_the_whole_whatever_the_codecs_leave_out() {
+fn parts_of_chunks_equal_the_same_parts_of_the_whole_array() {
     let context = Context::linked().unwrap().with_one_thread();
     let mut random = Random::new(0x7061_7274);
     let [depth, height, width] = SHAPE;
@@ -110,15 +111,15 @@ fn parts_of_chunks_are_the_same_as_in_the_whole_whatever_the_codecs_leave_out() 
     }
 }
 
-/// Chunks that are covered are written and read part by part where the codec works in parts, and those beside them as a
-/// whole.
+/// If the codec works in parts, completely covered chunks are written and read in parts; partially covered
+/// chunks are processed as a whole.
 #[test]
-fn chunks_are_the_same_written_in_parts_or_as_a_whole() {
+fn chunks_written_in_parts_or_as_a_whole_hold_the_same_bytes() {
     let context = Context::linked().unwrap().with_one_thread();
     let [depth, height, width] = SHAPE;
     for chain in chains() {
         let [at_once, bit_by_bit] = [array(&context, &chain), array(&context, &chain)];
-        // The first chunk holds fill values alone, and another one nothing else at its beginning.
+        // The first chunk holds only fill values, and another chunk begins with fill values.
         let filled = |z: u64, y: u64, x: u64| x < 64 && y < 48 && z <= 32;
         let mut random = Random::new(0x696e_7061);
         let mut whole = Vec::new();
@@ -129,7 +130,7 @@ fn chunks_are_the_same_written_in_parts_or_as_a_whole() {
             }
         }
         at_once.write_values(&Selection::All, &whole).unwrap();
-        // Each of these has a part of every chunk that it touches.
+        // Each of these selections covers a part of every chunk that it touches.
         let plane = usize::try_from(height * width).unwrap();
         let mut rest = whole.as_slice();
         for (start, stop) in [(0, 20), (20, 40), (40, depth)] {

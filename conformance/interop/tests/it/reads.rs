@@ -1,5 +1,5 @@
-//! Everything that other programs wrote, read with the engine and compared bit for bit.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The engine reads everything that other programs wrote; the elements are compared bit for bit.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_interop::reading::{check_all, check_node, read_all};
 use zarr_interop::{Case, Writer, written};
@@ -10,22 +10,22 @@ fn context() -> Context {
 }
 
 #[test]
-fn what_zarr_python_3_writes_is_read() {
+fn reads_hierarchies_of_zarr_python_3() {
     read_all(Writer::Zarr3, &context());
 }
 
 #[test]
-fn what_zarr_python_2_writes_is_read() {
+fn reads_hierarchies_of_zarr_python_2() {
     read_all(Writer::Zarr2, &context());
 }
 
 #[test]
-fn what_zarr_python_2_writes_in_the_older_draft_is_read() {
+fn reads_hierarchies_of_zarr_python_2_in_the_older_draft() {
     read_all(Writer::Zarr2Draft, &context());
 }
 
 #[test]
-fn sharded_arrays_of_the_older_draft_are_read() {
+fn reads_sharded_arrays_of_the_older_draft() {
     let Some(directory) = written(Writer::Zarr2Draft) else { return };
     check_all(&directory, "cases-sharding.json", &context(), |hierarchy, case| {
         check_node(hierarchy, case, &directory)
@@ -33,28 +33,28 @@ fn sharded_arrays_of_the_older_draft_are_read() {
 }
 
 #[test]
-fn what_tensorstore_writes_is_read() {
+fn reads_hierarchies_of_tensorstore() {
     read_all(Writer::Tensorstore, &context());
 }
 
 #[test]
-fn what_numcodecs_writes_is_read() {
+fn reads_hierarchies_of_numcodecs() {
     read_all(Writer::Numcodecs, &context());
 }
 
 #[test]
-fn the_draft_with_codec_lists_is_read() {
+fn reads_hierarchies_of_the_draft_with_codec_lists() {
     read_all(Writer::Relabelled, &context());
 }
 
 #[test]
-fn what_gdal_writes_is_read() {
-    // GDAL writes `null` for the fill value of most arrays and leaves out chunks of zeros.
+fn reads_hierarchies_of_gdal() {
+    // GDAL writes `null` as the fill value of most arrays and omits chunks of zeros.
     read_all(Writer::Gdal, &context().with_undefined_fill(UndefinedFill::Zeros));
 }
 
 #[test]
-fn consolidated_metadata_and_the_documents_themselves_say_the_same() {
+fn consolidated_metadata_and_documents_describe_the_same_nodes() {
     for (writer, formats) in [(Writer::Zarr3, &[Format::V2, Format::V3][..]), (Writer::Zarr2, &[Format::V2])]
     {
         let Some(directory) = written(writer) else { return };

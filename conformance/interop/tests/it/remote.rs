@@ -1,6 +1,5 @@
-//! Reading from and writing to a store that is far away: how many requests, in how many round trips, and what happens
-//! when it fails.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Reading from a remote store: the number of requests and round trips, and the handling of failures.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,15 +17,15 @@ use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection
 
 const DELAY: Duration = Duration::from_millis(5);
 
-/// The longest wait for requests that have to be under way at the same time.
+/// The time limit for requests that must be in flight at the same time.
 const PATIENCE: Duration = Duration::from_secs(20);
 const IN_FLIGHT: usize = 32;
 const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
-/// Bytes that a read keeps in flight at most.
+/// Maximum number of bytes that a read has in flight.
 const BUDGET: usize = 32 << 20;
 
-/// One array, from near and from far.
+/// One array, opened in a near store and through a far one.
 struct Twice {
     store: Arc<dyn Store>,
     far: Arc<FarStore>,
@@ -51,7 +50,7 @@ impl Twice {
         Self { near_array: open(Arc::clone(&store)), store, far, array }
     }
 
-    /// With elements that differ, all of them stored.
+    /// Fills the array with distinct elements, so that all chunks are stored.
     fn filled(self) -> Self {
         let count = self.near_array.shape().iter().product::<u64>();
         let elements: Vec<u16> =
@@ -64,7 +63,7 @@ impl Twice {
         Selection::parse(selection, self.array.shape()).unwrap()
     }
 
-    /// The same from far as from near, and what it took.
+    /// Checks that both arrays return the same elements, and returns the requests.
     fn read(&self, selection: &Selection) -> Trips {
         let near = self.near_array.read(selection).unwrap();
         let _before = self.far.take();
@@ -75,21 +74,21 @@ impl Twice {
         trips
     }
 
-    /// Requests in each batch.
+    /// Returns the number of requests in each batch.
     fn batches(&self, selection: &Selection) -> Vec<usize> {
         let trips = self.read(selection);
         assert_eq!((trips.alone, trips.begun), (0, trips.batches.iter().sum()), "{trips:?}");
         trips.batches
     }
 
-    /// Why reading everything fails.
+    /// Returns the error of reading everything.
     fn error(&self) -> Error {
         self.array.read(&Selection::All).unwrap_err()
     }
 }
 
 #[test]
-fn all_chunks_that_are_wanted_are_one_round_trip() {
+fn all_selected_chunks_are_read_in_one_round_trip() {
     for codecs in [bytes(), zstd()] {
         let twice = Twice::new(&[512, 512], &[32, 16], &codecs).filled();
         let trips = twice.read(&Selection::All);
@@ -101,14 +100,14 @@ fn all_chunks_that_are_wanted_are_one_round_trip() {
             twice.batches(&Selection::Coordinates(vec![vec![0, 511, 1, 0], vec![0, 511, 1, 17]])),
             [3]
         );
-        // A chunk that is not stored costs as much as one that is.
+        // A missing chunk takes one request, too.
         twice.store.erase(&key("a/c/0/0")).unwrap();
         assert_eq!(twice.batches(&Selection::All), [512]);
     }
 }
 
 #[test]
-fn one_thread_reads_as_many_at_once() {
+fn one_thread_has_the_same_number_of_requests_in_flight() {
     let context = Context::linked().unwrap().with_one_thread();
     let twice = Twice::of(&document(&[512, 512], &[32, 32], &zstd()), HINTS, &context).filled();
     let trips = twice.read(&Selection::All);
@@ -116,43 +115,43 @@ fn one_thread_reads_as_many_at_once() {
 }
 
 #[test]
-fn the_bytes_in_flight_are_bounded() {
-    // 48 chunks of 2 MiB: more than twice as much as may be in flight.
+fn the_number_of_bytes_in_flight_is_bounded() {
+    // 48 chunks of 2 MiB: more than twice the budget.
     let twice = Twice::new(&[48, 1 << 20], &[1, 1 << 20], &bytes()).filled();
     let trips = twice.read(&Selection::All);
     assert_eq!((trips.batches, trips.begun), (vec![48], 48));
-    assert_eq!(trips.bytes, BUDGET, "as much as may be");
+    assert_eq!(trips.bytes, BUDGET, "the budget is used completely");
 }
 
 #[test]
-fn shards_are_two_round_trips_and_one_when_their_indexes_are_kept() {
+fn shards_take_two_round_trips_and_one_with_cached_indexes() {
     let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
-    // Neighbours are joined: of each of the eight shards, all inner chunks are one range.
+    // Adjacent requests are coalesced: the selected inner chunks of each of the eight shards form one range.
     let most = twice.select("0:48,:");
     assert_eq!(twice.batches(&most), [8, 8]);
     assert_eq!(twice.batches(&most), [8]);
     assert_eq!(twice.batches(&Selection::All), [8]);
-    // Of two shards, a row of inner chunks in each.
+    // A row of inner chunks in each of two shards.
     assert_eq!(twice.batches(&twice.select("0:16,0:128")), [2]);
-    // Of two rows, what lies between is not read.
+    // The bytes between two distant inner chunks are not read.
     assert_eq!(twice.batches(&Selection::Coordinates(vec![vec![0, 40], vec![0, 0]])), [2]);
     assert_eq!(twice.batches(&Selection::Coordinates(vec![vec![0, 63], vec![0, 511]])), [2]);
 }
 
 #[test]
-fn small_shards_that_are_wanted_as_wholes_are_one_round_trip() {
+fn small_shards_that_are_read_completely_take_one_round_trip() {
     let twice = Twice::new(&[60, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
     assert_eq!(twice.batches(&Selection::All), [8]);
-    // What is known of them is kept.
+    // Their indexes are cached.
     assert_eq!(twice.batches(&twice.select("0:16,0:128")), [2]);
-    // Some bytes that are not wanted cost less than another round trip.
+    // Some superfluous bytes cost less than another round trip.
     for (coalesce_gap, batches) in [(0, vec![8, 8]), (8192 / 4 + 1024, vec![8])] {
         let document = document(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd()));
         let hints = ReadHints::new(HINTS.max_concurrency, coalesce_gap);
         let twice = Twice::of(&document, hints, &Context::linked().unwrap()).filled();
         assert_eq!(twice.batches(&twice.select("0:48,:")), batches);
     }
-    // One that takes more than was to be expected is read by its index, and so is a large one.
+    // A shard that exceeds the expected size is read by its index, and so is a large one.
     let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
     twice.far.spoil(|_, batch, (number, answer)| match (batch, number) {
         (0, 3) => {
@@ -167,22 +166,22 @@ fn small_shards_that_are_wanted_as_wholes_are_one_round_trip() {
 }
 
 #[test]
-fn shards_and_inner_chunks_that_are_not_stored_are_the_fill_value() {
+fn missing_shards_and_inner_chunks_read_as_the_fill_value() {
     let twice = Twice::new(&[64, 512], &[64, 64], &sharded(&[16, 16], &zstd()));
     assert_eq!(twice.batches(&Selection::All), [8]);
     twice.near_array.write_values(twice.select("0:16,0:16"), &[7u16; 256]).unwrap();
     twice.near_array.write_values(twice.select("17,500"), &[8u16]).unwrap();
     assert_eq!(twice.batches(&twice.select("0:30,:")), [8, 2]);
-    assert_eq!(twice.batches(&twice.select("20:60,20:60")), [1], "an index that is kept may be old");
+    assert_eq!(twice.batches(&twice.select("20:60,20:60")), [1], "a cached index may be outdated");
     assert_eq!(
         twice.batches(&Selection::All),
         [8],
-        "with two cached indexes, inner chunks are fetched at once"
+        "with two cached indexes, inner chunks are fetched immediately"
     );
 }
 
 #[test]
-fn many_boxes_are_one_round_trip_and_each_chunk_is_fetched_once() {
+fn many_boxes_share_their_round_trips_and_each_chunk_is_fetched_once() {
     for (codecs, batches) in [(zstd(), 1), (sharded(&[8, 8], &zstd()), 2)] {
         let twice = Twice::new(&[256, 256], &[32, 32], &codecs).filled();
         let mut random = Random::new(7);
@@ -203,7 +202,7 @@ fn many_boxes_are_one_round_trip_and_each_chunk_is_fetched_once() {
 }
 
 #[test]
-fn neighbours_are_joined_across_gaps_that_are_cheaper_than_a_request() {
+fn ranges_are_coalesced_across_small_gaps() {
     let document = document(&[64, 64], &[64, 64], &sharded(&[16, 16], &bytes()));
     for (coalesce_gap, requests) in [(0, 4), (3 * 512, 1)] {
         let hints = ReadHints::new(4, coalesce_gap);
@@ -213,25 +212,25 @@ fn neighbours_are_joined_across_gaps_that_are_cheaper_than_a_request() {
 }
 
 #[test]
-fn shards_in_shards_hold_the_same_from_far() {
+fn nested_shards_read_the_same_from_a_far_store() {
     let twice = Twice::new(&[128, 128], &[64, 64], &sharded(&[32, 32], &sharded(&[8, 8], &zstd()))).filled();
-    assert_eq!(twice.batches(&Selection::All), [4, 4], "inner shards are read as wholes");
+    assert_eq!(twice.batches(&Selection::All), [4, 4], "inner shards are read completely");
     for selection in ["3:90,5:70", "0:8,0:8", "127,127", "0:128:3,1"] {
         twice.read(&twice.select(selection));
     }
 }
 
 #[test]
-fn parts_of_shards_in_shards_are_three_round_trips_and_one_when_their_indexes_are_cached() {
+fn parts_of_nested_shards_take_three_round_trips_and_one_with_cached_indexes() {
     let twice = Twice::new(&[128, 128], &[64, 64], &sharded(&[32, 32], &sharded(&[8, 8], &zstd()))).filled();
     let column = twice.select("0:128,0");
-    // The indexes of two shards, those of two inner shards in each, and four inner chunks of each of these.
+    // The indexes of two shards, those of two inner shards in each, and four inner chunks of each of those.
     assert_eq!(twice.batches(&column), [2, 4, 16]);
     assert_eq!(twice.batches(&column), [16]);
 }
 
 #[test]
-fn texts_are_the_same_from_far() {
+fn texts_read_the_same_from_a_far_store() {
     let mut document = document(&[60, 10], &[7, 3], &json!([{"name": "vlen-utf8"}]));
     (document["data_type"], document["fill_value"]) = (json!("string"), json!("none"));
     let twice = Twice::of(&document, HINTS, &Context::linked().unwrap());
@@ -242,7 +241,7 @@ fn texts_are_the_same_from_far() {
 }
 
 thread_local! {
-    /// What the description `far` opens.
+    /// The store that the description `far` opens.
     static FAR: RefCell<Option<Arc<FarStore>>> = const { RefCell::new(None) };
 }
 
@@ -253,24 +252,22 @@ struct FarConfiguration {}
 impl StoreConfiguration for FarConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let far = FAR.with_borrow(|far| far.as_ref().map(Arc::clone));
-        Ok(far.ok_or_else(|| Invalid::new("there is no far store"))?)
+        Ok(far.ok_or_else(|| Invalid::new("no far store is set"))?)
     }
 }
 
-/// A store around the far one that keeps decoded chunks is asked first.
+/// The chunk cache of a store that wraps the far store is consulted first.
 #[test]
-fn decoded_chunks_that_are_kept_are_not_fetched_again() {
+fn cached_decoded_chunks_are_not_fetched_again() {
     for (codecs, batches) in [(zstd(), vec![64]), (sharded(&[16, 16], &zstd()), vec![64])] {
         let twice = Twice::new(&[256, 256], &[32, 32], &codecs).filled();
         FAR.set(Some(Arc::clone(&twice.far)));
         let cache = json!({"type": "cache", "bytes": 1 << 26, "chunks": "decoded", "store": {"type": "far"}});
         let mut registry = Registry::linked().unwrap();
         registry
-            .register_store(StorePlugin::new(
-                "far",
-                &[],
-                &|_: &str| Err(Invalid::new("it has no URL").into()),
-            ))
+            .register_store(StorePlugin::new("far", &[], &|_: &str| {
+                Err(Invalid::new("the store does not have a URL").into())
+            }))
             .unwrap();
         let context = Context::new(registry);
         let store = open_store(context.registry(), &cache.to_string()).unwrap();
@@ -282,7 +279,7 @@ fn decoded_chunks_that_are_kept_are_not_fetched_again() {
             assert!(found.bytes() == wanted.bytes());
             assert_eq!(twice.far.take().batches, batches);
         }
-        // What is written through it is fetched anew, and the rest is not.
+        // Only the chunk that was written through the cache is fetched again.
         array.write_values(twice.select("40,40"), &[9u16]).unwrap();
         let _written = twice.far.take();
         assert!(
@@ -295,7 +292,7 @@ fn decoded_chunks_that_are_kept_are_not_fetched_again() {
 }
 
 #[test]
-fn a_chunk_that_cannot_be_decoded_is_named_and_the_rest_is_not_waited_for() {
+fn the_error_of_a_damaged_chunk_names_it_and_ends_the_read_early() {
     let twice = Twice::new(&[2048, 512], &[16, 16], &zstd()).filled();
     twice.store.set(&key("a/c/0/3"), b"no frame of zstd".into()).unwrap();
     let error = twice.error();
@@ -315,20 +312,20 @@ fn a_chunk_that_cannot_be_decoded_is_named_and_the_rest_is_not_waited_for() {
 }
 
 #[test]
-fn a_request_that_fails_is_an_error_that_names_the_key() {
+fn the_error_of_a_failed_request_names_the_key() {
     for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
         for failing in 0..2 {
             let twice = Twice::new(&[512, 512], &[16, 16], &codecs).filled();
             twice.far.spoil(move |_, batch, (number, answer)| match batch == failing && number == 77 {
                 true => {
-                    let source = "the line is cut";
+                    let source = "connection lost";
                     let place = "a/c/2/13".to_owned();
                     vec![(number, Err(StoreError::io("reading", place, source)))]
                 }
                 false => vec![(number, answer)],
             });
             match twice.array.read(&Selection::All) {
-                Err(error) => assert_eq!(error.to_string(), "reading `a/c/2/13`: the line is cut"),
+                Err(error) => assert_eq!(error.to_string(), "reading `a/c/2/13`: connection lost"),
                 Ok(_) => assert_eq!((twice.far.take().batches.len(), failing), (1, 1), "there is one batch"),
             }
         }
@@ -336,7 +333,7 @@ fn a_request_that_fails_is_an_error_that_names_the_key() {
 }
 
 #[test]
-fn a_store_that_answers_too_seldom_or_too_often_is_an_error() {
+fn missing_and_duplicate_responses_are_errors() {
     let twice = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
     twice.far.spoil(|_, _, (number, answer)| if number == 500 { vec![] } else { vec![(number, answer)] });
     assert_eq!(twice.error().to_string(), "reading `a/`: no response to request 500 of 1024");
@@ -353,16 +350,17 @@ fn a_store_that_answers_too_seldom_or_too_often_is_an_error() {
     );
 }
 
-/// Between its index and its inner chunks, a shard is replaced: no element is of the old state then.
+/// The shard is replaced between the requests for its index and its inner chunks; the result must not mix
+/// both states.
 #[test]
-fn a_shard_that_changes_between_the_round_trips_is_read_once_more() {
+fn a_shard_that_changes_between_the_round_trips_is_read_again() {
     let twice = Twice::new(&[64, 256], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
     let other = Twice::new(&[64, 256], &[64, 64], &sharded(&[16, 16], &zstd()));
     other.near_array.write_values(&Selection::All, &vec![9u16; 64 * 256]).unwrap();
     let mut output = Output::at_most(1 << 20);
     let got = other.store.get(&key("a/c/0/2"), ByteRange::Full.into(), &mut output).unwrap().unwrap();
     let value = got.into_bytes(output);
-    // A small shard that is wanted as a whole would be one request.
+    // Selects only a part, because a small shard that is read completely takes one request.
     let selection = twice.select("0:48,:");
     let before = twice.near_array.read_values::<u16>(&selection).unwrap();
     twice.far.spoil(move |inside, batch, (number, answer)| {
@@ -380,7 +378,7 @@ fn a_shard_that_changes_between_the_round_trips_is_read_once_more() {
     }
 }
 
-/// The root, 8 groups with 4 arrays and a group of one array each: from far.
+/// Creates a far store with a root of 8 groups, each with 4 arrays and a group that holds one array.
 fn nested(format: Format) -> Arc<FarStore> {
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), "memory:").unwrap();
@@ -400,9 +398,9 @@ fn nested(format: Format) -> Arc<FarStore> {
 }
 
 #[test]
-fn nodes_are_found_opened_and_created_in_few_round_trips() {
+fn nodes_are_listed_opened_and_created_in_few_round_trips() {
     let context = Context::linked().unwrap();
-    // Requests in each batch, and how many there are that are none.
+    // The number of requests in each batch, and of requests outside of batches.
     type Asked = (Vec<usize>, usize);
     let all: [(Format, [Asked; 3]); 3] = [
         (Format::V2, [(vec![15], 3), (vec![16, 80, 16], 19), (vec![9, 3], 1)]),
@@ -415,7 +413,7 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
         assert_eq!(asked(&far), (vec![4], 0), "{format}");
         let group = hierarchy.group("/g3").unwrap();
         let _opened = far.take();
-        // Whether it is still a group, and what it has, are one round trip.
+        // The check that it is still a group and its listing share one round trip.
         far.gather_alone(if format == Format::V3Draft { 1 } else { of_arrays.1 });
         assert_eq!(group.arrays().unwrap().len(), 4);
         let trips = far.take();
@@ -432,7 +430,7 @@ fn nodes_are_found_opened_and_created_in_few_round_trips() {
     }
 }
 
-/// Requests in each batch, and how many there are that are none.
+/// Returns the number of requests in each batch, and of requests outside of batches.
 fn asked(far: &FarStore) -> (Vec<usize>, usize) {
     let trips = far.take();
     (trips.batches, trips.alone)
@@ -457,7 +455,7 @@ fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
 
         let counted = Arc::new(CountingStore::new(Arc::clone(&near)));
         let far = Arc::new(FarStore::new(Arc::<CountingStore>::clone(&counted), DELAY, HINTS));
-        // The documents that tell the format are delivered only once the listing was requested.
+        // The documents that reveal the format are delivered only after the listing was requested.
         let start = Instant::now();
         let is_listed = AtomicBool::new(false);
         far.spoil(move |_, batch, delivery| {
@@ -529,7 +527,7 @@ fn many_arrays_of_v3_are_created_in_two_round_trips() {
     assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![42], 1, 40, IN_FLIGHT));
     assert_eq!(hierarchy.group("/g6").unwrap().arrays().unwrap().len(), 44);
 
-    // Groups that are missing are written, and copies of documents follow.
+    // Missing groups are written, and consolidated metadata are updated.
     assert_eq!(create(&["/g7/y/z/a".to_owned(), "/g7/y/b".to_owned()]).unwrap(), 2);
     let again = Hierarchy::open(Arc::<FarStore>::clone(&far), &Context::linked().unwrap()).unwrap();
     assert_eq!(again.group("/g7/y").unwrap().children().unwrap().len(), 2);
@@ -539,11 +537,11 @@ fn many_arrays_of_v3_are_created_in_two_round_trips() {
         "{metadata:?}"
     );
 
-    // Nothing is written where one of them cannot be.
+    // Nothing is written if one of the arrays cannot be created.
     let _before = far.take();
     for (second, reason) in [
         ("/g6/x0", "cannot create /g6/x0"),
-        ("/g1/new", "it is to be created twice"),
+        ("/g1/new", "it occurs twice among the new arrays"),
         ("/g1/new/below", "/g1/new is an array"),
         ("/g2/a1/below", "/g2/a1 is an array"),
     ] {

@@ -1,6 +1,6 @@
-//! Writing to a store that is far away: how many values are on their way at once, in how much memory, what is the same
-//! as near, and what happens when it fails.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Writing to a remote store: the number of values in flight and their memory, equality with a near store,
+//! and the handling of failures.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ const DELAY: Duration = Duration::from_millis(2);
 const IN_FLIGHT: usize = 32;
 const MANNER: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
-/// So many values have to be on their way at once, at least: some chunks have the lock of another one.
+/// The minimum number of values in flight; some chunks wait for the lock of another one.
 const MANY: usize = IN_FLIGHT - 8;
 
-/// Bytes that a write has on their way at most.
+/// Maximum number of bytes that a write has in flight.
 const BUDGET: usize = 64 << 20;
 
-/// One array in a store that is far away, and one just like it near by.
+/// One array in a far store, and an equal one in a near store.
 struct Twice {
     behind: Arc<dyn Store>,
     far: Arc<FarStore>,
@@ -53,7 +53,7 @@ impl Twice {
         Self { behind, far, array, near: open(near) }
     }
 
-    /// Writes to both, and compares all values of both stores.
+    /// Writes to both arrays and compares all values of both stores.
     fn write(&self, selection: &str, elements: &[u16]) -> Trips {
         let selection = Selection::parse(selection, self.array.shape()).unwrap();
         self.near.write_values(&selection, elements).unwrap();
@@ -65,7 +65,7 @@ impl Twice {
         trips
     }
 
-    /// With elements that differ, all of them stored.
+    /// Fills the arrays with distinct elements, so that all chunks are stored.
     fn filled(self) -> Self {
         self.write("", &elements(self.array.shape().iter().product()));
         self
@@ -99,19 +99,19 @@ fn zstd() -> Value {
 }
 
 fn cut(key: &Key) -> StoreError {
-    let source = "the line is cut";
+    let source = "connection lost";
     StoreError::io("writing", key.to_string(), source)
 }
 
 #[test]
-fn as_many_chunks_are_on_their_way_at_once_as_pay() {
+fn writes_keep_the_hinted_number_of_chunks_in_flight() {
     for codecs in [bytes(), zstd(), sharded(&[16, 8], &zstd())] {
         let twice = Twice::new(&[512, 512], &[32, 16], &codecs);
         twice.far.gather(MANY);
         let trips = twice.write("", &elements(512 * 512));
         assert_eq!((trips.written, trips.alone), (512, 0), "nothing is read");
         assert!(trips.writes >= MANY, "{trips:?}");
-        // Only what is covered in part is read before.
+        // Only chunks that are partially covered are read first.
         twice.far.gather(MANY);
         let trips = twice.write("10:200,8:112", &elements(190 * 104));
         assert_eq!((trips.written, trips.alone), (7 * 7, 7 * 7 - 5 * 6));
@@ -124,7 +124,7 @@ fn as_many_chunks_are_on_their_way_at_once_as_pay() {
 }
 
 #[test]
-fn one_thread_has_as_many_on_their_way() {
+fn one_thread_has_the_same_number_of_writes_in_flight() {
     let document = document(&[512, 512], &[32, 32], &zstd());
     let twice = Twice::of(&document, MANNER, &context().with_one_thread());
     twice.far.gather(MANY);
@@ -134,7 +134,7 @@ fn one_thread_has_as_many_on_their_way() {
 }
 
 #[test]
-fn a_store_for_which_one_request_pays_gets_no_more_at_once_than_there_are_threads() {
+fn without_concurrency_in_the_hints_each_thread_has_one_write_in_flight() {
     let document = document(&[256, 256], &[32, 32], &zstd());
     let hints = ReadHints::new(1, 0);
     for (context, most) in [(context().with_one_thread(), 1), (context(), context().thread_count())] {
@@ -146,13 +146,13 @@ fn a_store_for_which_one_request_pays_gets_no_more_at_once_than_there_are_thread
 }
 
 #[test]
-fn the_bytes_on_their_way_are_bounded() {
-    // 24 chunks of 4 MiB: half as much again as may be on its way.
+fn the_number_of_bytes_in_flight_of_writes_is_bounded() {
+    // 24 chunks of 4 MiB: one and a half times the budget.
     let twice = Twice::new(&[24, 1 << 21], &[1, 1 << 21], &bytes());
     twice.far.gather(12);
     let trips = twice.write("", &elements(24 << 21));
     assert!(trips.written == 24 && trips.writes >= 12 && trips.writes <= 16, "{trips:?}");
-    // Where values are small, there are more of them.
+    // If values are small, more of them are in flight.
     let twice = Twice::new(&[24, 1 << 21], &[1, 1 << 21], &zstd());
     twice.far.gather(18);
     let trips = twice.write("", &vec![7; 24 << 21]);
@@ -160,13 +160,13 @@ fn the_bytes_on_their_way_are_bounded() {
 }
 
 #[test]
-fn few_shards_are_encoded_on_all_threads_and_written_at_once() {
+fn few_shards_are_encoded_on_all_threads_and_written_concurrently() {
     let twice = Twice::new(&[64, 1536], &[64, 512], &sharded(&[16, 16], &zstd()));
     twice.far.gather(2);
     assert!(twice.write("", &elements(64 * 1536)).writes >= 2);
     let trips = twice.write("0:40,100:1300", &elements(40 * 1200));
     assert_eq!((trips.written, trips.alone), (3, 3));
-    // Large enough to be spread over threads.
+    // Large enough to be encoded by several threads.
     let shards = sharded(&[256, 256], &sharded(&[64, 64], &zstd()));
     let twice = Twice::new(&[1024, 1536], &[1024, 512], &shards).filled();
     twice.far.gather(2);
@@ -175,7 +175,7 @@ fn few_shards_are_encoded_on_all_threads_and_written_at_once() {
 }
 
 #[test]
-fn fill_values_are_erased_at_once() {
+fn chunks_of_fill_values_are_erased_concurrently() {
     for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
         let twice = Twice::new(&[256, 256], &[16, 16], &codecs).filled();
         let trips = twice.write("", &vec![0; 256 * 256]);
@@ -186,7 +186,7 @@ fn fill_values_are_erased_at_once() {
 }
 
 #[test]
-fn texts_and_arrays_without_dimensions_are_the_same_from_far() {
+fn texts_and_arrays_without_dimensions_are_written_the_same_to_a_far_store() {
     let mut texts = document(&[60, 10], &[7, 3], &json!([{"name": "vlen-utf8"}]));
     (texts["data_type"], texts["fill_value"]) = (json!("string"), json!("none"));
     let twice = Twice::of(&texts, MANNER, &context());
@@ -201,21 +201,21 @@ fn texts_and_arrays_without_dimensions_are_the_same_from_far() {
 }
 
 #[test]
-fn nothing_is_begun_after_a_value_that_cannot_be_written() {
+fn no_write_starts_after_a_failed_one() {
     for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
         for (failing, selection, written) in [(0, "", 32), (100, "", 132), (40, "0:512:2,0:512:2", 72)] {
             let twice = Twice::new(&[512, 512], &[16, 16], &codecs);
             twice.far.spoil_set(move |number, key| {
-                // What comes later ends when the failure is known.
+                // Later writes end after the failure is known.
                 thread::sleep(Duration::from_millis(if number > failing { 100 } else { 0 }));
                 if number == failing { Err(cut(key)) } else { Ok(()) }
             });
             let selection = Selection::parse(selection, &[512, 512]).unwrap();
             let count = selection.shape(&[512, 512]).unwrap().iter().product();
             let error = twice.array.write_values(&selection, &elements(count)).unwrap_err().to_string();
-            assert!(error.starts_with("writing `a/c/") && error.ends_with("the line is cut"), "{error}");
+            assert!(error.starts_with("writing `a/c/") && error.ends_with("connection lost"), "{error}");
             let trips = twice.far.take();
-            // What was on its way is there, and is no more than that.
+            // The writes that were in flight are completed, and no others.
             assert!(trips.written <= written + IN_FLIGHT, "{trips:?}");
             assert_eq!(twice.near_count(), trips.written - 1, "{trips:?}");
         }
@@ -223,14 +223,14 @@ fn nothing_is_begun_after_a_value_that_cannot_be_written() {
 }
 
 impl Twice {
-    /// Chunks that are stored.
+    /// Returns the number of stored chunks.
     fn near_count(&self) -> usize {
         self.behind.list_sorted(&Prefix::new("a/c/").unwrap()).unwrap().len()
     }
 }
 
 #[test]
-fn a_chunk_that_cannot_be_changed_is_named_and_keeps_its_value() {
+fn the_error_of_a_damaged_chunk_names_it_and_its_value_remains() {
     let twice = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
     twice.behind.set(&key("a/c/3/5"), b"no frame of zstd".into()).unwrap();
     let selection = Selection::parse("0:512:2", &[512, 512]).unwrap();
@@ -240,19 +240,19 @@ fn a_chunk_that_cannot_be_changed_is_named_and_keeps_its_value() {
 }
 
 #[test]
-fn a_store_that_panics_does_so_where_it_was_written_to() {
+fn a_panic_of_the_store_propagates_to_the_caller() {
     let twice = Twice::new(&[512, 512], &[16, 16], &zstd());
     twice.far.spoil_set(|number, _| if number == 50 { panic!("number 50") } else { Ok(()) });
     let write = || twice.array.write_values(&Selection::All, &elements(512 * 512));
     let panic = panic::catch_unwind(AssertUnwindSafe(write)).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 50"));
-    // No lock is taken for ever.
+    // All locks were released.
     twice.far.spoil_set(|_, _| Ok(()));
     twice.filled();
 }
 
 #[test]
-fn parts_of_one_chunk_that_are_written_at_the_same_time_are_all_there() {
+fn concurrent_writes_to_parts_of_one_chunk_lose_nothing() {
     for codecs in [zstd(), sharded(&[8, 8], &zstd())] {
         let twice = Twice::new(&[64, 64], &[16, 16], &codecs);
         let all = elements(64 * 64);
@@ -275,7 +275,7 @@ fn parts_of_one_chunk_that_are_written_at_the_same_time_are_all_there() {
 
 /// All threads of a pool write at the same time, and none of them waits for another one.
 #[test]
-fn threads_of_the_pool_may_all_write_at_once() {
+fn all_threads_of_a_pool_can_write_at_the_same_time() {
     for threads in [1, 2] {
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
         let context = context().with_thread_pool(Arc::clone(&pool));
@@ -304,12 +304,12 @@ fn threads_of_the_pool_may_all_write_at_once() {
 }
 
 #[test]
-fn chunks_that_end_up_outside_are_erased_in_bulk() {
+fn chunks_outside_a_new_shape_are_erased_in_bulk() {
     let mut twice = Twice::new(&[512, 512], &[8, 8], &bytes()).filled();
     twice.array.resize(&[100, 512]).unwrap();
     let trips = twice.far.take();
     assert_eq!(twice.near_count(), 13 * 64);
-    // A document is read and written, a listing, and no more requests than are on their way at once.
+    // Reading and writing the document, a listing, and at most one batch of concurrent requests.
     assert!(trips.alone <= 2 + IN_FLIGHT, "{trips:?}");
     twice.array.erase_chunks(&twice.array.stored_chunks().unwrap()).unwrap();
     let trips = twice.far.take();
@@ -320,7 +320,7 @@ fn chunks_that_end_up_outside_are_erased_in_bulk() {
 }
 
 #[test]
-fn chunks_are_copied_as_they_are_with_as_many_on_their_way_as_pay() {
+fn copies_of_encoded_chunks_keep_the_hinted_number_in_flight() {
     let from = Twice::new(&[512, 512], &[16, 16], &zstd()).filled();
     for near in [false, true] {
         let to = Twice::new(&[512, 512], &[16, 16], &zstd());
@@ -337,7 +337,7 @@ fn chunks_are_copied_as_they_are_with_as_many_on_their_way_as_pay() {
             source.read(&Selection::All).unwrap().bytes()
         );
     }
-    // What is not stored is not copied, and a chunk that the array has not is an error.
+    // Missing chunks are not copied, and an index outside the grid is an error.
     let to = Twice::new(&[512, 512], &[16, 16], &zstd());
     from.behind.erase(&key("a/c/0/1")).unwrap();
     to.array.copy_encoded_chunks(&from.array, &[vec![0, 1], vec![0, 2]], || {}).unwrap();
@@ -347,7 +347,7 @@ fn chunks_are_copied_as_they_are_with_as_many_on_their_way_as_pay() {
 }
 
 #[test]
-fn the_bytes_of_copied_chunks_on_their_way_are_bounded() {
+fn the_number_of_bytes_in_flight_of_copies_is_bounded() {
     let from = Twice::new(&[24, 1 << 21], &[1, 1 << 21], &bytes()).filled();
     let to = Twice::new(&[24, 1 << 21], &[1, 1 << 21], &bytes());
     to.far.gather(12);

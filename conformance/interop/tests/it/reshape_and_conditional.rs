@@ -1,4 +1,4 @@
-//! `reshape` and `conditional` among other codecs, and in shards.
+//! `reshape` and `conditional` combined with other codecs, and in shards.
 
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
 
@@ -8,10 +8,10 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
     let context = Context::linked().unwrap();
     let memory = open_store(context.registry(), "memory:").unwrap();
     let hierarchy = Hierarchy::create(memory, &context, Format::V3).unwrap();
-    let conditional = json!({"codecs": ["shuffle_of_nobody"]});
+    let conditional = json!({"codecs": ["unknown_shuffle"]});
     let builder = || ArrayBuilder::new([12, 10], "uint16").chunks([6, 10]).uncompressed();
     let refused = hierarchy.create_array("/unknown", &builder().codec(("conditional", conditional)));
-    assert!(refused.unwrap_err().to_string().contains("shuffle_of_nobody"));
+    assert!(refused.unwrap_err().to_string().contains("unknown_shuffle"));
 
     let gzip = json!({"codecs": [{"name": "gzip", "configuration": {"level": 5}}]});
     let chain = |builder: ArrayBuilder| {
@@ -23,7 +23,7 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
             .codec(("crc32c", json!({})))
     };
     let array = hierarchy.create_array("/a", &chain(builder())).unwrap();
-    // The first chunk has an order that gzip finds, the second one none.
+    // gzip can compress the first chunk but not the second one.
     let mut state = 1u64;
     let elements: Vec<u8> = (0..120u64)
         .map(|number| {
@@ -45,7 +45,8 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
     assert_eq!(sharded.read(&Selection::All).unwrap().bytes(), elements);
     let row = Selection::parse("7, 2:5", sharded.shape()).unwrap();
     assert_eq!(sharded.read(&row).unwrap().bytes(), &elements[2 * 72..2 * 75]);
-    // Both inner chunks as they are apart, and an index of two pairs with its checksum.
+    // Both inner chunks with the same bytes as the separate chunks, and an index of two pairs with its
+    // checksum.
     let shard = sharded.encoded_chunk(&[0, 0]).unwrap().unwrap();
     assert_eq!(shard.len(), stored(0).len() + stored(1).len() + 2 * 16 + 4);
 }

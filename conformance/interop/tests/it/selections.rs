@@ -1,11 +1,11 @@
-//! Selections as Rust ranges, tuples and text.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Selections given as Rust ranges, tuples and text.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_interop::created;
 use zarr_kit::spec::ArraySubset;
 use zarr_kit::{Array, ArrayBuilder, DimensionSelection, Format, Selection};
 
-/// An array of 5 × 7 elements in chunks of 2 × 3, which count up from 0.
+/// Creates an array of 5 × 7 elements in chunks of 2 × 3; the elements count up from 0.
 fn array() -> Array {
     let array = created(Format::V3, &ArrayBuilder::new([5, 7], "uint8").chunks([2, 3]));
     array.write_values(.., &(0..35u8).collect::<Vec<_>>()).unwrap();
@@ -17,7 +17,7 @@ fn read(array: &Array, selection: impl Into<Selection>) -> Vec<u8> {
 }
 
 #[test]
-fn ranges_are_selections_without_a_conversion() {
+fn ranges_are_accepted_as_selections() {
     let array = array();
     let wanted = [9, 10, 16, 17];
     let ranges = [1..3, 2..4];
@@ -28,7 +28,7 @@ fn ranges_are_selections_without_a_conversion() {
     assert_eq!(read(&array, ArraySubset::new(ranges.to_vec())), wanted);
     assert_eq!(read(&array, ..), (0..35).collect::<Vec<_>>());
     let error = array.read([0..6, 0..1]).unwrap_err().to_string();
-    assert!(error.contains("it ends at 6, and the array at 5"), "{error}");
+    assert!(error.contains("it ends at 6, but the array ends at 5"), "{error}");
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn entries_of_a_tuple_are_ranges_indices_and_lists() {
     assert_eq!(read(&array, (..2, 6)), [6, 13]);
     assert_eq!(read(&array, (.., vec![6, 0])), [6, 0, 13, 7, 20, 14, 27, 21, 34, 28]);
     assert_eq!(read(&array, (1..=2, 3)), [10, 17]);
-    // The dimensions that are left out are read whole.
+    // Omitted dimensions are read completely.
     assert_eq!(read(&array, (4,)), [28, 29, 30, 31, 32, 33, 34]);
     let step = DimensionSelection::Range { start: 0, stop: 7, step: 3 };
     assert_eq!(read(&array, (0, step)), [0, 3, 6]);
@@ -47,7 +47,7 @@ fn entries_of_a_tuple_are_ranges_indices_and_lists() {
 }
 
 #[test]
-fn text_is_parsed_once_and_selects_from_arrays_of_any_shape() {
+fn parsed_text_selects_from_arrays_of_any_shape() {
     let array = array();
     let last: Selection = "..., -1".parse().unwrap();
     assert_eq!(read(&array, &last), [6, 13, 20, 27, 34]);
@@ -57,7 +57,7 @@ fn text_is_parsed_once_and_selects_from_arrays_of_any_shape() {
 }
 
 #[test]
-fn selections_are_written_through_as_they_are_read() {
+fn selections_work_the_same_for_reads_and_writes() {
     let array = array();
     array.write_values((.., 0), &[50u8, 51, 52, 53, 54]).unwrap();
     array.write([4..5, 5..7], &[60, 61]).unwrap();

@@ -1,4 +1,5 @@
-//! Small floats beside `ml_dtypes`, which other programs take them from, and their bytes through the engine.
+//! Small floats compared with `ml_dtypes`, the library that other programs use for them, and their bytes in
+//! stored chunks.
 
 use serde_json::Value;
 use zarr_conformance::data_types::Subject;
@@ -9,7 +10,7 @@ use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, js
 
 /// Tests EX-NUM-06, EX-NUM-09, EX-NUM-12, EX-NUM-15, EX-NUM-20.
 #[test]
-fn codes_and_rounding_are_those_of_ml_dtypes() {
+fn codes_and_rounding_equal_those_of_ml_dtypes() {
     let Some(python) = python(Packages::Zarr3) else { return };
     let (output, good) = run_script(&python, "small_floats.py", &[]);
     assert!(good, "{output}");
@@ -37,7 +38,7 @@ fn codes_and_rounding_are_those_of_ml_dtypes() {
     }
 }
 
-/// A type, codecs, elements, and the chunk that holds them.
+/// A data type, codecs, elements, and the chunk that holds them.
 type Case = (&'static str, &'static str, &'static [u8], &'static [u8]);
 
 /// Tests EX-NUM-18, EX-NUM-19, EX-CODEC-18, EX-CODEC-27.

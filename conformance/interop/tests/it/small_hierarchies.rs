@@ -1,5 +1,6 @@
-//! The small hierarchies that other programs wrote, and that fuzzing begins with. They are in `fuzz/peers`.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The small hierarchies in `fuzz/peers`, which other programs wrote and which form the initial fuzzing
+//! corpus.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +13,7 @@ use zarr_interop::environment::scripts;
 use zarr_interop::{Packages, python};
 use zarr_kit::{Context, Hierarchy, Kind, Mode, Selection, UndefinedFill, open_store};
 
-/// Bytes of all files of one hierarchy, and of all that is stored.
+/// Maximum number of bytes of one hierarchy, and of all stored hierarchies.
 const MOST_OF_ONE: usize = 4096;
 const MOST_OF_ALL: u64 = 300_000;
 
@@ -67,7 +68,8 @@ fn stored(program: &str) -> Written {
     serde_json::from_slice(&fs::read(file(program)).unwrap()).unwrap()
 }
 
-/// Lets a program write its hierarchies; `None` after a visible skip, where it cannot be had here.
+/// Writes the hierarchies of a program; returns `None` after a visible skip if the program cannot be
+/// installed.
 fn write(program: &str, folder: &Path) -> Option<Written> {
     let mut command = if program == "zarrs" {
         Command::new(env!("CARGO_BIN_EXE_write-with-zarrs"))
@@ -102,7 +104,7 @@ fn add_files(folder: &Path, prefix: &str, files: &mut Files) {
     }
 }
 
-/// One line for each hierarchy.
+/// Formats the file, with one line for each hierarchy.
 fn text(written: &Written) -> String {
     let by = serde_json::to_string(&written.written_by).unwrap();
     let mut text = format!("{{\"written_by\": {by}, \"hierarchies\": {{\n");
@@ -119,9 +121,9 @@ fn keys(written: &Written) -> Vec<(&str, Vec<&String>)> {
     written.hierarchies.iter().map(|(name, files)| (name.as_str(), files.keys().collect())).collect()
 }
 
-/// With `ZARR_WRITE_PEERS` set, the files are written instead of compared.
+/// If `ZARR_WRITE_PEERS` is set, the files are written instead of compared.
 #[test]
-fn each_program_writes_the_hierarchies_again_that_fuzzing_begins_with() {
+fn each_program_still_writes_its_hierarchies_of_the_fuzzing_corpus() {
     let writes = std::env::var_os("ZARR_WRITE_PEERS").is_some();
     for program in PROGRAMS {
         let folder = tempfile::tempdir().unwrap();
@@ -136,7 +138,7 @@ fn each_program_writes_the_hierarchies_again_that_fuzzing_begins_with() {
 }
 
 #[test]
-fn the_hierarchies_that_fuzzing_begins_with_are_many_and_small() {
+fn the_fuzzing_corpus_has_many_small_hierarchies() {
     let sizes = PROGRAMS.map(|program| file(program).metadata().unwrap().len());
     assert!(sizes.iter().sum::<u64>() < MOST_OF_ALL, "{sizes:?}");
     for program in PROGRAMS {
@@ -149,9 +151,9 @@ fn the_hierarchies_that_fuzzing_begins_with_are_many_and_small() {
     }
 }
 
-/// Fuzzing would find little behind a document that no reader understands.
+/// Fuzzing would find little in a hierarchy whose documents cannot be read.
 #[test]
-fn all_hierarchies_that_fuzzing_begins_with_can_be_read() {
+fn all_hierarchies_of_the_fuzzing_corpus_can_be_read() {
     let mut problems = Vec::new();
     for program in PROGRAMS {
         for (name, files) in stored(program).hierarchies {
@@ -179,7 +181,7 @@ fn read_all(folder: &Path) -> Result<(), String> {
     let hierarchy = Hierarchy::open(store, &context).map_err(|error| error.to_string())?;
     let nodes = hierarchy.walk(hierarchy.path("/").unwrap()).map_err(|error| error.to_string())?;
     if nodes.is_empty() {
-        return Err("no node".to_owned());
+        return Err("no nodes".to_owned());
     }
     for node in nodes.iter().filter(|node| node.kind == Kind::Array) {
         let array = hierarchy.array(&node.path).map_err(|error| format!("{error:?}"))?;

@@ -1,6 +1,6 @@
-//! The pages of `docs/spec` say what the plugins do: their examples are valid by their own schemas, the plugins of this
-//! build take them, and what they say of elements and bytes is what comes out.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Checks that the pages of `docs/spec` match the plugins: the examples conform to the schemas of their
+//! pages, the plugins of this build accept them, and the plugins produce the documented elements and bytes.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod entry;
 mod page;
@@ -13,8 +13,8 @@ use zarr_kit::spec::{Representation, Value};
 use entry::{Entry, Linked};
 use page::{Example, Page};
 
-/// Calls `with` for every entry of every example that names what its page describes. Of those without elements of their
-/// own, the array is that of the first example.
+/// Calls `with` for every entry of every example that names the extension of its page. For examples without
+/// elements, the array is that of the first example.
 fn each_entry(mut with: impl FnMut(&Linked, &Page, &Example, &Entry, &Representation)) {
     let linked = Linked::new();
     for page in Page::all() {
@@ -22,11 +22,11 @@ fn each_entry(mut with: impl FnMut(&Linked, &Page, &Example, &Entry, &Representa
         let decoded = page.examples.first().map(|example| run::decoded_side(&linked, example));
         let decoded = decoded.unwrap_or_else(|| panic!("{}: no examples", page.name));
         for example in &page.examples {
-            // A codec and a data type may have one name.
+            // A codec and a data type may have the same name.
             let other = if page.kind() == "codecs" { "data_type" } else { "codecs" };
             let members = example.document.as_object().unwrap().iter().filter(|(name, _)| *name != other);
             let entries: Vec<_> = members.flat_map(|(_, value)| Entry::all(&identifiers, value)).collect();
-            assert!(!entries.is_empty(), "{}: nothing of {} in {}", page.name, page.uri, example.document);
+            assert!(!entries.is_empty(), "{}: {} is not used in {}", page.name, page.uri, example.document);
             let decoded =
                 if example.runs.is_empty() { &decoded } else { &run::decoded_side(&linked, example) };
             for entry in entries {
@@ -36,7 +36,7 @@ fn each_entry(mut with: impl FnMut(&Linked, &Page, &Example, &Entry, &Representa
     }
 }
 
-/// Whether the plugin takes an entry.
+/// Checks whether the plugin accepts an entry.
 fn created(
     linked: &Linked,
     page: &Page,
@@ -56,7 +56,7 @@ fn created(
 
 /// Tests EX-RULE-02, EX-RULE-04.
 #[test]
-fn every_example_is_valid_by_its_schema_and_made_by_its_plugin() {
+fn every_example_conforms_to_its_schema_and_is_accepted_by_its_plugin() {
     let mut drafts = 0;
     each_entry(|linked, page, example, entry, decoded| {
         let name = &page.name;
@@ -69,12 +69,12 @@ fn every_example_is_valid_by_its_schema_and_made_by_its_plugin() {
         assert!(result.is_ok(), "{name}: {document}: {result:?}");
         drafts += usize::from(entry.format == Format::V3Draft);
     });
-    assert!(drafts >= Page::all().len(), "the URI is the draft's");
+    assert!(drafts >= Page::all().len(), "every page needs an example of the draft");
 }
 
 /// Tests EX-RULE-02, EX-RULE-04.
 #[test]
-fn what_a_schema_refuses_its_plugin_refuses_too() {
+fn plugins_reject_what_their_schemas_reject() {
     let mut count = 0;
     each_entry(|linked, page, example, entry, decoded| {
         let mut both = |entry: &Entry, is_valid: bool| {
@@ -89,7 +89,8 @@ fn what_a_schema_refuses_its_plugin_refuses_too() {
             return;
         }
         for name in page.required() {
-            // Where the schema is that of the whole entry, a member such as `type` is for the document's reader.
+            // If the schema describes the whole entry, the reader of the document checks members such as
+            // `type`, not the plugin.
             if page.is_about_the_configuration() {
                 both(&entry.without(name), false);
             }
@@ -105,11 +106,11 @@ fn what_a_schema_refuses_its_plugin_refuses_too() {
 }
 
 #[test]
-fn a_page_says_all_names_of_what_it_describes() {
+fn a_page_lists_all_names_of_its_extension() {
     let linked = Linked::new();
     for page in Page::all() {
         let identifiers = linked.identifiers(&page);
-        // Objects of v2 are named by the codec behind the slash.
+        // Objects of v2 are named by the codec after the slash.
         let id = identifiers.id.map(|id| id.strip_prefix("O/").unwrap_or(id));
         let names = identifiers.aliases.iter().copied().chain(identifiers.name).chain(id);
         for name in names.filter(|name| !name.is_empty()) {
@@ -121,7 +122,7 @@ fn a_page_says_all_names_of_what_it_describes() {
 }
 
 #[test]
-fn the_examples_of_plugins_are_valid_by_the_schemas_of_their_pages() {
+fn the_examples_of_plugins_conform_to_the_schemas_of_their_pages() {
     let linked = Linked::new();
     let mut count = 0;
     for page in Page::all() {
@@ -142,12 +143,13 @@ fn the_examples_of_plugins_are_valid_by_the_schemas_of_their_pages() {
     assert!(count > 50, "{count}");
 }
 
-/// What stands in backticks in `conformance/requirements/extensions.md` and names an extension that has a page: in the
-/// last column to be refused, before it to be read.
+/// Checks the code in `conformance/requirements/extensions.md` that names an extension with a page: code in
+/// the last column must be rejected, other code accepted.
 ///
 /// Tests EX-RULE-02.
+/// Tests EX-RULE-02.
 #[test]
-fn examples_of_the_ledger_are_valid_by_the_schemas_of_the_pages() {
+fn examples_of_the_ledger_conform_to_the_schemas_of_the_pages() {
     let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../requirements/extensions.md");
     let ledger = std::fs::read_to_string(ledger).unwrap();
     let linked = Linked::new();
@@ -175,7 +177,7 @@ fn examples_of_the_ledger_are_valid_by_the_schemas_of_the_pages() {
 }
 
 #[test]
-fn what_the_pages_say_of_elements_and_bytes_is_what_the_plugins_do() {
+fn plugins_produce_the_documented_elements_and_bytes() {
     let mut without: Vec<String> = Page::all().into_iter().map(|page| page.name).collect();
     each_entry(|linked, page, example, entry, _| {
         if run::check(linked, page, example, entry) > 0 {
@@ -183,5 +185,5 @@ fn what_the_pages_say_of_elements_and_bytes_is_what_the_plugins_do() {
         }
     });
     without.retain(|name| !name.starts_with("extensions-"));
-    assert_eq!(without, [""; 0], "pages without an example that was run");
+    assert_eq!(without, [""; 0], "pages without an executed example");
 }

@@ -1,5 +1,5 @@
-//! Hierarchies in stores around stores, as JSON describes them.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Hierarchies in stores that wrap other stores, as described in JSON.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -29,14 +29,14 @@ fn folder(path: &Path) -> serde_json::Value {
     json!({"type": "filesystem", "path": path.to_str().unwrap()})
 }
 
-/// One store around another.
+/// Wraps one store in another.
 fn around(outer: &serde_json::Value, store: &serde_json::Value) -> serde_json::Value {
     let mut outer = outer.clone();
     outer["store"] = store.clone();
     outer
 }
 
-/// What stores are stacked of: both modes of the cache, and the other two that hand on writes.
+/// Returns the wrapping stores: both modes of the cache, and two others that forward writes.
 fn kinds() -> [serde_json::Value; 4] {
     [
         json!({"type": "cache", "bytes": 5000, "missing": true}),
@@ -46,26 +46,26 @@ fn kinds() -> [serde_json::Value; 4] {
     ]
 }
 
-/// Three of four, in every order.
+/// Returns all orders of three of the four kinds.
 fn orders() -> impl Iterator<Item = [usize; 3]> {
     let all = (0..64).map(|number| [number % 4, number / 4 % 4, number / 16]);
     all.filter(|[a, b, c]| a != b && b != c && a != c)
 }
 
-/// The first of them is the innermost.
+/// Wraps `inside` in stores of these kinds; the first kind is the innermost.
 fn stacked(order: [usize; 3], inside: serde_json::Value) -> serde_json::Value {
     order.iter().fold(inside, |store, &at| around(&kinds()[at], &store))
 }
 
-/// Whether a cache of encoded values is around one of decoded chunks.
+/// Checks whether a cache of encoded values wraps one of decoded chunks.
 fn is_refused(order: [usize; 3]) -> bool {
     let place = |kind| order.iter().position(|&at| at == kind);
     place(0).zip(place(1)).is_some_and(|(encoded, decoded)| encoded > decoded)
 }
 
-/// Shards of the draft and of v3, written and read through all of them, in every order.
+/// Shards of the draft and of v3 are written and read through stacks in every order.
 #[test]
-fn stores_are_stacked_in_any_order_that_makes_sense() {
+fn stores_can_be_stacked_in_any_valid_order() {
     let values: Vec<u32> = (0..64).collect();
     let sharding = value!({"extension": "https://purl.org/zarr/spec/storage_transformers/sharding/1.0",
         "type": "indexed", "configuration": {"chunks_per_shard": [2, 2]}});
@@ -95,7 +95,7 @@ fn stores_are_stacked_in_any_order_that_makes_sense() {
             let plain = plain.unwrap().array("/a").unwrap();
             assert_eq!(plain.read_values::<u32>(&Selection::All).unwrap()[1..], values[1..]);
 
-            // Nothing is written through a store that is for reading.
+            // A read-only store prevents writes.
             let read_only = open(&around(&json!({"type": "read-only"}), &stacked)).unwrap();
             assert_eq!(read_only.capabilities(), Capabilities::ALL.read_only());
             assert!(read_only.set(&Key::new("k").unwrap(), b"v".into()).is_err());
@@ -108,7 +108,7 @@ fn stores_are_stacked_in_any_order_that_makes_sense() {
 
 /// Tests D3-ST-08.
 #[test]
-fn every_rule_for_stores_holds_for_stacks_of_three() {
+fn stacks_of_three_stores_pass_every_rule_for_stores() {
     for order in orders().filter(|&order| !is_refused(order)) {
         let description = stacked(order, json!({"type": "memory"}));
         holds_every_rule(&description.to_string(), &|| open(&description).unwrap());
@@ -116,7 +116,7 @@ fn every_rule_for_stores_holds_for_stacks_of_three() {
 }
 
 #[test]
-fn what_cannot_be_stacked_is_refused_with_a_reason() {
+fn the_error_of_an_invalid_stack_explains_the_reason() {
     let memory = json!({"type": "memory"});
     let cache = |bytes: u64| json!({"type": "cache", "bytes": bytes});
     let statistics = json!({"type": "statistics"});
@@ -129,7 +129,7 @@ fn what_cannot_be_stacked_is_refused_with_a_reason() {
         (around(&read_only, &around(&statistics, &json!({"type": "nothing"}))), "store `nothing` is unknown"),
         (around(&read_only, &json!(1)), "`type` is missing"),
         (read_only.clone(), "store"),
-        // With something between them just as without.
+        // A store between the two caches does not change the result.
         (
             around(&cache(9), &around(&statistics, &around(&cache(9), &memory))),
             "one cache with the `bytes` of both",
@@ -138,14 +138,14 @@ fn what_cannot_be_stacked_is_refused_with_a_reason() {
         (around(decoded, &around(decoded, &memory)), "one cache with the `bytes` of both"),
         (
             around(&statistics, &around(&json!({"type": "opaque"}), &around(decoded, &memory))),
-            "what is around it (`statistics`, `opaque`) does not pass them on: `cache` has to be around that",
+            "the stores around it (`statistics`, `opaque`) do not pass them on: `cache` must be the outer one",
         ),
     ] {
         let mut registry = Registry::linked().unwrap();
         registry.register_store(StorePlugin::new("opaque", &[], &no_url)).unwrap();
         let error = open_store(&registry, &description.to_string()).unwrap_err().to_string();
         assert!(error.contains(reason), "{description}: {error}");
-        // Where the cache is around it, or keeps encoded chunks, it is fine.
+        // Valid: the cache is the outer store, or it caches encoded chunks.
         for inside in [
             around(decoded, &around(&json!({"type": "opaque"}), &memory)),
             around(&json!({"type": "opaque"}), &around(&cache(9), &memory)),
@@ -159,7 +159,7 @@ fn no_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(Invalid::new(format!("`{url}` is described in JSON")).into())
 }
 
-/// A store around another one that does no more than it must.
+/// A wrapping store that implements only the required methods.
 #[derive(Debug, serde::Deserialize)]
 struct OpaqueConfiguration {
     store: Box<dyn StoreConfiguration>,
@@ -218,7 +218,7 @@ thread_local! {
     static COUNTED: RefCell<Option<Arc<CountingStore>>> = const { RefCell::new(None) };
 }
 
-/// The store that this thread put there.
+/// The configuration of the store in `COUNTED` of this thread.
 #[derive(Debug, serde::Deserialize)]
 struct Counted {}
 
@@ -226,11 +226,11 @@ struct Counted {}
 impl StoreConfiguration for Counted {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
         let store = COUNTED.with_borrow(Option::clone);
-        Ok(store.ok_or_else(|| Invalid::new("no store was put there"))?)
+        Ok(store.ok_or_else(|| Invalid::new("`COUNTED` is empty"))?)
     }
 }
 
-/// Stores around one that counts, and one that counts around them.
+/// A stack of stores between two counting stores, one inside and one outside.
 struct Cached {
     inside: Arc<CountingStore>,
     outside: Arc<CountingStore>,
@@ -257,7 +257,7 @@ impl Cached {
         self.array()
     }
 
-    /// Another handle, with nothing but what the stores keep.
+    /// Opens another handle, which can use only the state in the stores.
     fn array(&self) -> Array {
         let store: Arc<dyn Store> = Arc::<CountingStore>::clone(&self.outside);
         let array = Hierarchy::open(store, &self.context).unwrap().array("/a").unwrap();
@@ -265,14 +265,14 @@ impl Cached {
         array
     }
 
-    /// How often values were asked for: of the inner store, and of the outer one.
+    /// Returns the number of `get` calls to the inner store and to the outer one.
     fn calls(&self) -> (usize, usize) {
         let gets = |calls: &Calls| calls.get("get").copied().unwrap_or(0);
         (gets(&self.inside.take()), gets(&self.outside.take()))
     }
 }
 
-/// 16 by 16 elements, in chunks of 8 by 8 by themselves or as shards of four or sixteen.
+/// Returns layouts of 16 by 16 elements in separate chunks or shards of 8 by 8.
 fn layouts() -> [(&'static str, ArrayBuilder); 5] {
     let array = || ArrayBuilder::new([16, 16], "uint16").uncompressed();
     let gzip = |builder: ArrayBuilder| builder.codec(("gzip", value!({"level": 1})));
@@ -302,7 +302,7 @@ fn select(text: &str) -> Selection {
 }
 
 #[test]
-fn decoded_chunks_are_found_without_a_call() {
+fn cached_decoded_chunks_are_read_without_a_call() {
     for (layout, builder) in layouts() {
         let cached = Cached::with_chunks("decoded");
         let array = cached.create(&builder, &numbers());
@@ -325,9 +325,9 @@ fn decoded_chunks_are_found_without_a_call() {
     }
 }
 
-/// What a handle keeps of its own is no part of it.
+/// The test excludes anything that a handle caches itself.
 #[test]
-fn another_handle_asks_the_store_for_nothing_again() {
+fn a_second_handle_reads_only_from_the_cache() {
     for chunks in ["encoded", "decoded"] {
         for (layout, builder) in layouts() {
             let cached = Cached::with_chunks(chunks);
@@ -337,7 +337,7 @@ fn another_handle_asks_the_store_for_nothing_again() {
             let again = cached.array();
             assert_eq!(again.read_values::<u16>(&select("0:10,0:10")).unwrap().len(), 100);
             assert_eq!(cached.calls().0, 0, "{layout}, {chunks}");
-            // The index of a shard is there for inner chunks that were not asked for yet.
+            // The cached index of a shard also serves inner chunks that have not been read yet.
             if layout.contains("shards") {
                 assert_eq!(again.read_values::<u16>(&select("14:,14:")).unwrap(), [239, 240, 255, 256]);
                 let calls = if layout == "shards in shards" { 2 } else { 1 };
@@ -348,7 +348,7 @@ fn another_handle_asks_the_store_for_nothing_again() {
 }
 
 #[test]
-fn elements_of_variable_size_are_kept_decoded() {
+fn decoded_elements_of_variable_size_are_cached() {
     let cached = Cached::with_chunks("decoded");
     let builder = ArrayBuilder::new([6], "string").chunks([2]).shards([4]);
     let store: Arc<dyn Store> = Arc::<CountingStore>::clone(&cached.outside);
@@ -366,12 +366,12 @@ fn elements_of_variable_size_are_kept_decoded() {
 }
 
 #[test]
-fn what_is_written_through_any_handle_is_read() {
+fn writes_through_any_handle_are_visible_to_all() {
     for chunks in ["encoded", "decoded"] {
         for (layout, builder) in layouts() {
             let cached = Cached::with_chunks(chunks);
             let reader = cached.create(&builder, &vec![0; 256]);
-            // Nothing is stored yet, and that is no lasting truth.
+            // Nothing is stored yet; the cache must not remember this permanently.
             assert_eq!(reader.read_values::<u16>(&Selection::All).unwrap(), [0; 256]);
             let writer = cached.array();
             let mut wanted = [0u16; 256];
@@ -412,19 +412,20 @@ fn arrays_with_other_metadata_do_not_share_chunks() {
         assert_eq!(second.read_values::<u16>(&Selection::All).unwrap(), swapped);
         assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
     }
-    // What says nothing of the elements makes no difference.
+    // Changes that do not affect the elements share the cached chunks.
     cached.outside.set(&key, document.as_bytes().into()).unwrap();
     assert_eq!(first.read_values::<u16>(&Selection::All).unwrap(), numbers());
     let mut third = cached.array();
-    third.set_attribute("by", "somebody").unwrap();
+    third.set_attribute("by", "someone").unwrap();
     let third = cached.array();
     assert_eq!(third.read_values::<u16>(&Selection::All).unwrap(), numbers());
     assert_eq!(cached.calls(), (0, 0));
 }
 
-/// A cache for a quarter of the array keeps a quarter of it while all is read over and over.
+/// A cache with space for a quarter of the array must retain about a quarter of it during repeated reads of
+/// everything.
 #[test]
-fn reading_more_than_there_is_room_for_finds_some_of_it() {
+fn repeated_reads_larger_than_the_cache_still_hit_it() {
     let cached = Cached::new(&json!({"type": "cache", "bytes": 70_000, "chunks": "decoded"}));
     let builder = ArrayBuilder::new([128, 1024], "uint16").chunks([4, 1024]).uncompressed();
     let builder = builder.codec(("gzip", value!({"level": 1})));
@@ -441,9 +442,9 @@ fn reading_more_than_there_is_room_for_finds_some_of_it() {
     }
 }
 
-/// Writers replace whole shards; a reader sees each as it was before or after.
+/// Writers replace whole shards; a reader sees each shard before or after the change.
 #[test]
-fn a_shard_is_read_in_one_state_while_it_is_written() {
+fn a_shard_is_read_in_one_state_during_a_write() {
     for (layout, builder) in layouts() {
         let cached = Cached::with_chunks("decoded");
         let writer = cached.create(&builder, &[1; 256]);

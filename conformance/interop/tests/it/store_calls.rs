@@ -1,5 +1,5 @@
-//! How often the store is asked.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The number of store calls of each operation.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// A store with these documents.
+    /// Creates a store with these documents.
     fn new(documents: &[(&str, serde_json::Value)]) -> Self {
         let context = Context::linked().unwrap();
         let store = open_store(context.registry(), "memory:").unwrap();
@@ -32,7 +32,7 @@ impl Counted {
         Hierarchy::open(store, &self.context).unwrap()
     }
 
-    /// What `work` gives, and the calls that it makes.
+    /// Returns the result of `work` and the calls that it makes.
     fn calls<T>(&self, work: impl FnOnce() -> T) -> (T, Calls) {
         let _before = self.store.take();
         let result = work();
@@ -84,10 +84,10 @@ fn read(array: &Array, selection: &str) {
 }
 
 #[test]
-fn a_hierarchy_is_detected_with_few_calls_and_a_node_of_v3_is_one_more() {
+fn detecting_a_hierarchy_takes_few_calls_and_opening_a_v3_node_one_more() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let (hierarchy, calls) = counted.calls(|| counted.open());
-    // `zarr.json`, and the three documents of v2 that might be beside it.
+    // `zarr.json`, and the three documents of v2 that may be next to it.
     assert!(total(&calls) <= 4, "{calls:?}");
     let (_, calls) = counted.calls(|| hierarchy.array("/a").unwrap());
     assert_eq!(total(&calls), 1, "{calls:?}");
@@ -97,7 +97,7 @@ fn a_hierarchy_is_detected_with_few_calls_and_a_node_of_v3_is_one_more() {
 
 /// Tests V3-STORE-10.
 #[test]
-fn whether_a_node_of_v3_exists_is_one_call() {
+fn checking_whether_a_v3_node_exists_takes_one_call() {
     let counted = v3(&json!([{"name": "bytes"}]));
     counted.store.set(&Key::new("h/x/zarr.json").unwrap(), group().to_string().as_bytes().into()).unwrap();
     let hierarchy = counted.open();
@@ -108,7 +108,7 @@ fn whether_a_node_of_v3_exists_is_one_call() {
 }
 
 #[test]
-fn whether_a_node_of_the_draft_exists_is_at_most_three_calls() {
+fn checking_whether_a_draft_node_exists_takes_at_most_three_calls() {
     let array = json!({
         "shape": [3], "data_type": "int16", "chunk_memory_layout": "C", "fill_value": 7, "extensions": [],
         "chunk_grid": {"type": "regular", "chunk_shape": [2], "separator": "/"}, "attributes": {}, "codecs": [],
@@ -128,7 +128,7 @@ fn whether_a_node_of_the_draft_exists_is_at_most_three_calls() {
 }
 
 #[test]
-fn a_chunk_is_one_call_and_so_is_each_further_one() {
+fn reading_takes_one_call_for_each_chunk() {
     for codecs in [
         json!([{"name": "bytes"}]),
         json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]),
@@ -153,21 +153,21 @@ fn a_chunk_is_one_call_and_so_is_each_further_one() {
 }
 
 #[test]
-fn a_shard_is_its_index_and_its_inner_chunks_and_the_index_is_kept() {
+fn reading_a_shard_fetches_its_index_once_and_its_inner_chunks() {
     let counted = v3(&sharded());
     let array = filled(&counted);
     let (_, calls) = counted.calls(|| read(&array, "0:2,0:2"));
     assert_eq!(total(&calls), 2, "index and one inner chunk: {calls:?}");
     let (_, calls) = counted.calls(|| read(&array, "2:4,2:4"));
-    assert_eq!(total(&calls), 1, "one inner chunk, with the index that was kept: {calls:?}");
+    assert_eq!(total(&calls), 1, "one inner chunk, with the cached index: {calls:?}");
     let (_, calls) = counted.calls(|| read(&array, "0:4,0:4"));
-    assert_eq!(total(&calls), 1, "four inner chunks that are neighbours: {calls:?}");
+    assert_eq!(total(&calls), 1, "four adjacent inner chunks: {calls:?}");
     let (_, calls) = counted.calls(|| read(&array, ":,:"));
-    assert_eq!(total(&calls), 3 * 2 + 1, "three shards that are new: {calls:?}");
+    assert_eq!(total(&calls), 3 * 2 + 1, "three new shards: {calls:?}");
 }
 
 #[test]
-fn writing_a_whole_chunk_reads_nothing_and_a_part_reads_it_once() {
+fn writing_a_whole_chunk_reads_nothing_and_writing_a_part_reads_it_once() {
     for codecs in [json!([{"name": "bytes"}]), sharded()] {
         let counted = v3(&codecs);
         let array = counted.open().array("/a").unwrap();
@@ -181,12 +181,12 @@ fn writing_a_whole_chunk_reads_nothing_and_a_part_reads_it_once() {
     }
 }
 
-/// In the order in which they are asked for, neighbours of a coordinate list or a mask are in other chunks.
+/// In the order of the request, successive elements of a coordinate list or a mask are in different chunks.
 #[test]
 fn single_elements_fetch_and_store_each_chunk_once() {
     let gzip = json!([{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}}]);
     let string = json!([{"name": "vlen-utf8"}]);
-    // Of a shard, also the index is read; two inner chunks of the first one do not lie together.
+    // For a shard, the index is read too; two inner chunks of the first shard are not adjacent.
     for (codecs, reads) in [(gzip, 2), (string, 2), (sharded(), 2 + 1 + 2)] {
         let mut document = v3_array(&[8, 8], &[4, 4], &codecs);
         let is_variable = codecs[0]["name"] == "vlen-utf8";
@@ -210,7 +210,7 @@ fn single_elements_fetch_and_store_each_chunk_once() {
         };
         write(&Selection::All, &(1..=64).collect::<Vec<_>>());
 
-        // Two chunks, three times each; the first element comes once more.
+        // Two chunks with three elements each; the first element occurs twice.
         let coordinates = Selection::Coordinates(vec![vec![0, 7, 1, 4, 1, 7, 0], vec![0, 7, 1, 4, 0, 6, 0]]);
         let (_, calls) = counted.calls(|| write(&coordinates, &[101, 102, 103, 104, 105, 106, 107]));
         assert_eq!(
@@ -242,7 +242,7 @@ fn single_elements_fetch_and_store_each_chunk_once() {
 }
 
 #[test]
-fn of_shards_in_a_shard_only_indexes_and_what_is_wanted_are_read() {
+fn nested_shards_are_read_by_their_indexes_and_selected_inner_chunks() {
     let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
     let nested = json!([{"name": "sharding_indexed", "configuration": {
         "chunk_shape": [4, 4], "codecs": sharded(), "index_codecs": index, "index_location": "start",
@@ -257,29 +257,29 @@ fn of_shards_in_a_shard_only_indexes_and_what_is_wanted_are_read() {
     };
     read("1,5", &[14], 3);
     read("3,6", &[31], 1);
-    // Neighbours are one request, and so is all of an inner shard.
+    // Adjacent inner chunks take one request, and so does a whole inner shard.
     read("0:2,0:4", &[1, 2, 3, 4, 9, 10, 11, 12], 1 + 1);
     read("4:8,0:4", &[33, 34, 35, 36, 41, 42, 43, 44, 49, 50, 51, 52, 57, 58, 59, 60], 1);
-    // What is written to one of them is seen, whatever was kept of them.
+    // A write is visible whatever was cached before.
     array.write(Selection::parse("1,5", &[8, 8]).unwrap(), &[99]).unwrap();
     read("1,5", &[99], 3);
     read("1,6", &[15], 1);
 }
 
 #[test]
-fn children_are_one_listing_and_one_call_for_each() {
+fn listing_children_takes_one_listing_and_one_call_for_each() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let hierarchy = counted.open();
     let root = hierarchy.path("/").unwrap();
     let (children, calls) = counted.calls(|| hierarchy.children(&root).unwrap());
     assert_eq!(children.len(), 2);
     assert_eq!(calls.get("list_dir"), Some(&1), "{calls:?}");
-    // The document of the group itself, to know that it is one, and those of both children.
+    // The document of the group itself, to check that it is a group, and those of both children.
     assert!(calls.get("get").copied().unwrap_or(0) <= 3, "{calls:?}");
 }
 
 #[test]
-fn arrays_of_a_group_are_opened_from_the_documents_of_its_listing() {
+fn listing_the_arrays_of_a_group_reads_each_document_once() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let group = counted.open().group("/").unwrap();
     let (arrays, calls) = counted.calls(|| group.arrays().unwrap());
@@ -289,7 +289,7 @@ fn arrays_of_a_group_are_opened_from_the_documents_of_its_listing() {
 }
 
 #[test]
-fn creating_an_array_reads_the_document_above_and_looks_for_its_own() {
+fn creating_an_array_checks_its_parent_group_and_its_own_path() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let hierarchy = counted.open();
     let builder = ArrayBuilder::new([8, 8], "uint8");
@@ -297,11 +297,11 @@ fn creating_an_array_reads_the_document_above_and_looks_for_its_own() {
     assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 2 + 1), "{calls:?}");
     let (_, calls) = counted.calls(|| hierarchy.create_array("/g/b", &builder).unwrap());
     assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 3 + 1), "{calls:?}");
-    // Below it, nothing is listed but its own folder, which tells that there is neither a document nor a chunk.
+    // Only the folder of the new array is listed, to check that it has neither documents nor chunks.
     assert_eq!((calls.get("list_dir"), calls.get("list_prefix")), (Some(&1), None), "{calls:?}");
 }
 
-/// A store that keeps requests in flight.
+/// Creates a store with concurrent requests.
 fn far() -> (Arc<CountingStore>, Context) {
     let context = Context::linked().unwrap();
     let memory = open_store(context.registry(), "memory:").unwrap();
@@ -315,7 +315,7 @@ fn listings(calls: &Calls) -> usize {
 }
 
 #[test]
-fn arrays_in_a_far_hierarchy_that_was_started_here_are_created_without_a_listing() {
+fn arrays_in_a_new_far_hierarchy_are_created_without_a_listing() {
     for format in [Format::V2, Format::V3] {
         let (store, context) = far();
         let shared: Arc<dyn Store> = Arc::<CountingStore>::clone(&store);
@@ -329,7 +329,7 @@ fn arrays_in_a_far_hierarchy_that_was_started_here_are_created_without_a_listing
         hierarchy.create_arrays([("/g/b", &builder), ("/c", &builder)]).unwrap();
         let calls = store.take();
         assert_eq!(listings(&calls), 0, "{format}: {calls:?}");
-        // Once chunks may be left somewhere, each array is looked for.
+        // After an erasure, chunks may be left over, so each new array is checked.
         hierarchy.erase("/g/h/a").unwrap();
         let _erased = store.take();
         hierarchy.create_array("/g/h/a", &builder).unwrap();
@@ -338,7 +338,7 @@ fn arrays_in_a_far_hierarchy_that_was_started_here_are_created_without_a_listing
 }
 
 #[test]
-fn arrays_in_a_far_hierarchy_that_is_there_take_one_listing_for_each_group_at_most() {
+fn creating_arrays_in_an_existing_far_hierarchy_takes_one_listing_for_each_group() {
     let (store, context) = far();
     let started: Arc<dyn Store> = Arc::<CountingStore>::clone(&store);
     Hierarchy::create(started, &context, Format::V3).unwrap().create_group("/", Object::new()).unwrap();
@@ -359,25 +359,25 @@ fn arrays_in_a_far_hierarchy_that_is_there_take_one_listing_for_each_group_at_mo
 }
 
 #[test]
-fn rows_are_appended_without_a_listing_and_a_whole_chunk_is_not_read() {
+fn appending_rows_lists_nothing_and_reads_no_whole_chunk() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let mut array = counted.open().array("/a").unwrap();
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 32]).unwrap());
-    // The document of the array and that of the group above it; two chunks and the document.
+    // Reads the documents of the array and of its parent group; writes two chunks and the document.
     assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&2), Some(&3), 5), "{calls:?}");
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 8]).unwrap());
     assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&2), Some(&3), 5), "{calls:?}");
-    // Two chunks have rows already.
+    // Two chunks already contain rows.
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 8]).unwrap());
     assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&4), Some(&3), 7), "{calls:?}");
 }
 
 #[test]
-fn few_chunks_are_erased_by_their_names_where_an_array_grows() {
+fn growing_an_array_slightly_erases_chunks_without_a_listing() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let mut array = counted.open().array("/a").unwrap();
     let (_, calls) = counted.calls(|| array.resize(&[8, 12]).unwrap());
-    // Without a border inside of chunks, the documents are all that is read.
+    // If no chunk crosses the old edge, only the documents are read.
     assert_eq!((listings(&calls), calls.get("get"), calls.get("set")), (0, Some(&2), Some(&1)), "{calls:?}");
     let (_, calls) = counted.calls(|| array.resize(&[8 << 12, 12]).unwrap());
     assert_eq!(listings(&calls), 1, "{calls:?}");

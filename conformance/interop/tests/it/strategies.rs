@@ -1,6 +1,6 @@
-//! What strategies make up: documents are read and written back, chunks go through the chains of plugins, selections mean
-//! what they say.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Property tests: documents are read and written back, chunks pass through codec chains of plugins, and
+//! selections return the right elements.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use zarr_kit::spec::{ArrayRepresentation, CodecChain, DataType, Output, Reading,
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Mode, Registry, Selection, open_store};
 
 fn runner(cases: u32) -> TestRunner {
-    // What has failed is found again by its seed, which the message tells; no file is kept.
+    // The message contains the seed of a failure, so no file is written.
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
@@ -35,7 +35,7 @@ fn read(format: Format, document: &Value) -> Result<ArrayMetadata, DocumentError
         Format::V3Draft => draft::parse_array(document, Generation::B, &reading)?,
         Format::V3 => match v3::parse_node(document, &reading)? {
             NodeMetadata::Array(array) => *array,
-            NodeMetadata::Group(_) => return Err(DocumentError::document("is that of a group")),
+            NodeMetadata::Group(_) => return Err(DocumentError::document("is the document of a group")),
         },
     };
     let warnings = reading.take_warnings();
@@ -52,18 +52,18 @@ fn written(array: &ArrayMetadata) -> Result<Value, DocumentError> {
 
 /// Tests V2-ARR-03, D3-ARR-02, V3-ARR-01.
 #[test]
-fn documents_of_each_format_are_read_strictly_and_say_the_same_when_they_are_written() {
+fn documents_of_each_format_round_trip_in_strict_mode() {
     for format in Format::ALL {
         let tested = runner(150).run(&arb_metadata(format), |document| {
             let array = read(format, &document).map_err(|error| TestCaseError::fail(error.to_string()))?;
             let again = written(&array).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(read(format, &again), Ok(array.clone()), "{}", again);
-            // What is written is the one form of it, whatever form was read; and nothing that was said is gone.
+            // Writing normalizes the form, so a second round trip changes nothing, and no member is lost.
             prop_assert_eq!(written(&read(format, &again).unwrap()), Ok(again.clone()));
             for (name, member) in document.as_object().unwrap() {
                 let is_said = again.as_object().unwrap().get(name).is_some();
                 let is_empty = member.as_array().is_some_and(<[Value]>::is_empty);
-                prop_assert!(is_said || is_empty, "{} is gone from {}", name, again);
+                prop_assert!(is_said || is_empty, "{} is missing in {}", name, again);
             }
             Ok(())
         });
@@ -71,7 +71,7 @@ fn documents_of_each_format_are_read_strictly_and_say_the_same_when_they_are_wri
     }
 }
 
-/// What is JSON, or is not for a reason that people have: names that occur twice, bare `NaN`, commas at the end.
+/// Generates JSON, sometimes with typical mistakes: duplicate names, bare `NaN`, trailing commas.
 fn arb_nearly_json() -> impl Strategy<Value = String> {
     const WORDS: &str = r#"null|true|false|0|-0|1e400|-1.5E+3|""|"array"|"a\u00e9"|[]|{}"#;
     const WRONG: &str = "NaN|Infinity|-Infinity|nul|01|1.|+1|\"\\ud800\"|\"\\x\"|\"\n\"|/**/1||\"";
@@ -98,7 +98,7 @@ fn arb_nearly_json() -> impl Strategy<Value = String> {
 
 /// Tests V2-ARR-21, D3-DOC-06.
 #[test]
-fn one_member_of_a_document_is_read_just_as_strictly_as_all_of_it() {
+fn reading_one_member_of_a_document_is_as_strict_as_reading_all() {
     let kinds =
         [DocumentKind::V2, DocumentKind::V2Attributes, DocumentKind::V2Consolidated, DocumentKind::V3];
     let read = Cell::new(0);
@@ -129,7 +129,7 @@ fn one_member_of_a_document_is_read_just_as_strictly_as_all_of_it() {
     assert!(counts.into_iter().all(|count| count > 200), "{counts:?}");
 }
 
-/// A data type by its name in v3, and the codecs of a chunk of it.
+/// The name of a data type in v3, and the codecs of a chunk with that type.
 const CHAINS: &[(&str, &str)] = &[
     ("int16", r#"[{"name": "bytes", "configuration": {"endian": "big"}}, "crc32c"]"#),
     (
@@ -178,7 +178,7 @@ fn round_trip(
 }
 
 #[test]
-fn chunks_come_back_from_the_chains_of_plugins() {
+fn chunks_round_trip_through_codec_chains_of_plugins() {
     let registry = Registry::linked().unwrap();
     for (name, codecs) in CHAINS {
         let codecs = parsed(codecs);
@@ -193,7 +193,7 @@ fn chunks_come_back_from_the_chains_of_plugins() {
 }
 
 #[test]
-fn a_selection_gives_the_elements_that_a_plain_list_gives() {
+fn a_selection_returns_the_same_elements_as_a_simple_list() {
     let shapes = arb_shape(3, 9);
     let all = shapes.prop_flat_map(|shape| {
         let chunks: Vec<_> = shape.iter().map(|&length| 1..=length.max(1)).collect();

@@ -1,6 +1,6 @@
-//! A crate in a folder of its own, as anybody has it: one dev-dependency, a `[[test]]` entry and one line, and its plugin is
-//! held to the suite.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! A crate in its own folder, as a third party would write it. One dev-dependency, a `[[test]]` entry and one
+//! line of code suffice to run the suite for its plugin.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A codec that is its own configuration. `DECODE` stands for what decoding makes of a byte.
-const SOURCE: &str = r##"//! Every byte of a chunk, and a key.
+/// A codec that is its own configuration. `DECODE` is replaced by an expression that decodes a byte.
+const SOURCE: &str = r##"//! Flips the bits of a key in every byte of a chunk.
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ impl BytesToBytesCodec for Xor {
 }
 "##;
 
-/// The crate, in a folder that is in no workspace. Its name has to differ from those of the other crates: cargo would take
-/// the program of another crate of that name for its own.
+/// Writes the crate to a folder outside of any workspace. Its name must be unique: with a duplicate name,
+/// Cargo would reuse the program of the other crate.
 fn third_party(name: &str, decode: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let root = Path::new(ROOT).canonicalize().unwrap();
@@ -72,12 +72,12 @@ fn third_party(name: &str, decode: &str) -> TempDir {
     write("src/lib.rs", &SOURCE.replace("DECODE", decode));
     let library = name.replace('-', "_");
     write("tests/conformance.rs", &format!("zarr_conformance::conformance_tests!({library});\n"));
-    // The versions that are here already: nothing is fetched.
+    // Uses the versions that are already installed, so that nothing is downloaded.
     fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     folder
 }
 
-/// Runs `cargo test` there: its output, and whether it succeeded.
+/// Runs `cargo test` in the folder; returns its output and whether it succeeded.
 fn tested(folder: &TempDir, report: &str) -> (String, bool) {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
     let mut cargo = Command::new(env!("CARGO"));
@@ -88,7 +88,7 @@ fn tested(folder: &TempDir, report: &str) -> (String, bool) {
     (String::from_utf8_lossy(&said).into_owned(), output.status.success())
 }
 
-/// Returns the outcome of a rule from the output: `ok`, `FAILED`, or why it is ignored.
+/// Returns the outcome of a rule from the output: `ok`, `FAILED`, or the reason why it is ignored.
 fn outcome<'s>(said: &'s str, rule: &str) -> &'s str {
     let start = format!("test codec `example.xor`: {rule} ");
     let line = said.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{rule}: {said}"));
@@ -96,13 +96,13 @@ fn outcome<'s>(said: &'s str, rule: &str) -> &'s str {
 }
 
 #[test]
-fn one_dev_dependency_an_entry_and_a_line_are_enough_for_the_report() {
+fn one_dev_dependency_an_entry_and_a_line_produce_the_report() {
     let right = third_party("example-xor", "byte ^ self.key");
     let (said, is_well) = tested(&right, "report.txt");
     assert!(is_well, "{said}");
     assert!(said.contains("test result: ok. "), "{said}");
     let report = fs::read_to_string(right.path().join("report.txt")).unwrap();
-    // Nothing that another program wrote is known for it.
+    // L3 is not reached: there are no fixtures of other programs for it.
     assert!(report.starts_with("codec `example.xor`: L2 ("), "{report}");
     assert!(report.contains(" 0 failed, "), "{report}");
 
@@ -117,7 +117,7 @@ fn one_dev_dependency_an_entry_and_a_line_are_enough_for_the_report() {
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }
-    // Other rules hold.
+    // Other rules still pass.
     assert_eq!((outcome(&said, "L0 identifiers"), outcome(&said, "L2 codec-truncated")), ("ok", "ok"));
     let report = fs::read_to_string(wrong.path().join("report.html")).unwrap();
     assert!(report.contains("<h3>codec `example.xor`: L1 <code>codec-round-trip</code></h3>"), "{report}");
@@ -125,14 +125,14 @@ fn one_dev_dependency_an_entry_and_a_line_are_enough_for_the_report() {
 }
 
 #[test]
-fn an_abort_fails_the_rule_that_it_happens_in_and_the_other_rules_are_checked() {
+fn an_abort_fails_only_the_rule_in_which_it_happens() {
     let decode = "if encoded.len() == 3 { std::process::abort() } else { byte ^ self.key }";
     let folder = third_party("aborting-xor", decode);
     let (said, is_well) = tested(&folder, "report.txt");
     assert!(!is_well, "{said}");
     let (_, failures) = said.split_once("\nfailures:\n").unwrap();
     let (_, foreign) = failures.split_once("---- codec `example.xor`: L2 codec-foreign ----").unwrap();
-    for part in ["- decoding 3 bytes, ", "it ended the whole program with an abort (signal 6)"] {
+    for part in ["- decoding 3 bytes, ", "it aborted the process (signal 6)"] {
         assert!(foreign.contains(part), "{part}: {said}");
     }
     assert_eq!(outcome(&said, "L4 codec-range"), "ok");

@@ -1,5 +1,5 @@
-//! Threads that change one hierarchy at the same time, through handles of one context: nothing is lost.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Threads that change one hierarchy at the same time through handles of one context: no change is lost.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,8 @@ fn context() -> Context {
     Context::linked().unwrap()
 }
 
-/// Runs `work` in each format on a store in memory and on one of files, with consolidated metadata or without.
+/// Runs `work` in each format, on a store in memory and on the file system, with and without consolidated
+/// metadata.
 fn everywhere(work: impl Fn(&Hierarchy, bool)) {
     for format in FORMATS {
         for is_consolidated in [false, true] {
@@ -41,13 +42,13 @@ fn everywhere(work: impl Fn(&Hierarchy, bool)) {
     }
 }
 
-/// Another handle of the same store and context.
+/// Opens another handle of the same store and context.
 fn opened_again(hierarchy: &Hierarchy, consolidated: bool) -> Hierarchy {
     let options = OpenOptions::new().format(hierarchy.format()).consolidated(consolidated);
     Hierarchy::open_with(Arc::clone(hierarchy.store()), hierarchy.context(), options).unwrap()
 }
 
-/// Every thread gets a number; the handles of every second one are opened by itself.
+/// Runs `work` on numbered threads; every second thread opens its own handle.
 fn on_threads(hierarchy: &Hierarchy, work: impl Fn(&Hierarchy, u64) + Sync) {
     let work = &work;
     thread::scope(|scope| {
@@ -67,7 +68,7 @@ fn sorted(array: &Array) -> Vec<u32> {
 }
 
 #[test]
-fn rows_that_many_threads_append_are_all_there_once() {
+fn rows_appended_by_many_threads_are_each_stored_once() {
     const EACH: u64 = 20;
     everywhere(|hierarchy, is_consolidated| {
         let mut builders = vec![ArrayBuilder::new([0], "uint32").chunks([7])];
@@ -78,7 +79,7 @@ fn rows_that_many_threads_append_are_all_there_once() {
             let path = format!("/g/appended-{number}");
             let array = hierarchy.create_array(&path, builder).unwrap();
             on_threads(hierarchy, |opened, thread| {
-                // Clones of one handle, and handles of their own.
+                // Clones of one handle, and separate handles.
                 let mut mine = if thread % 4 == 0 { array.clone() } else { opened.array(&path).unwrap() };
                 for round in 0..EACH {
                     let value = u32::try_from(thread * EACH + round).unwrap();
@@ -96,9 +97,10 @@ fn rows_that_many_threads_append_are_all_there_once() {
     });
 }
 
-/// Threads of rayon that wait for their own work run any other: none of them may wait for a lock that it has itself.
+/// A rayon thread that waits for its own work may run other work, so it must not wait for a lock that it
+/// holds.
 #[test]
-fn appends_that_are_begun_on_threads_of_rayon_do_not_wait_for_one_another_without_end() {
+fn appends_on_rayon_threads_do_not_deadlock() {
     let hierarchy = Hierarchy::create(memory(), &context(), Format::V3).unwrap();
     for (path, builder) in [
         ("/chunks", ArrayBuilder::new([0, 1024], "uint32").chunks([16, 1024])),
@@ -120,7 +122,7 @@ fn appends_that_are_begun_on_threads_of_rayon_do_not_wait_for_one_another_withou
 }
 
 #[test]
-fn attributes_that_many_threads_set_are_all_kept() {
+fn attributes_set_by_many_threads_are_all_stored() {
     const EACH: u64 = 10;
     everywhere(|hierarchy, is_consolidated| {
         hierarchy.create_array("/g/a", &ArrayBuilder::new([4], "uint8")).unwrap();
@@ -154,7 +156,7 @@ fn attributes_that_many_threads_set_are_all_kept() {
 }
 
 #[test]
-fn of_threads_that_create_one_node_exactly_one_succeeds() {
+fn exactly_one_of_many_threads_creates_a_node() {
     everywhere(|hierarchy, is_consolidated| {
         let builder = ArrayBuilder::new([4], "uint8");
         for round in 0..10 {
@@ -179,12 +181,12 @@ fn of_threads_that_create_one_node_exactly_one_succeeds() {
 }
 
 #[test]
-fn nodes_that_many_threads_create_are_all_in_consolidated_metadata() {
+fn consolidated_metadata_contain_all_nodes_created_by_many_threads() {
     const EACH: u64 = 6;
     everywhere(|hierarchy, is_consolidated| {
         on_threads(hierarchy, |opened, thread| {
             for round in 0..EACH {
-                // The groups between them are missing.
+                // The groups between `/g` and the array are missing.
                 let path = format!("/g/{round}/{thread}/a");
                 opened.create_array(&path, &ArrayBuilder::new([4], "uint8")).unwrap();
                 if thread % 4 == 0 {
@@ -202,7 +204,7 @@ fn nodes_that_many_threads_create_are_all_in_consolidated_metadata() {
 }
 
 #[test]
-fn attributes_of_a_group_are_kept_by_threads_that_create_nodes_below_it() {
+fn creating_nodes_below_a_group_keeps_its_attributes() {
     for round in 0..20 {
         let context = context();
         let hierarchy = Hierarchy::create(memory(), &context, Format::V3).unwrap();

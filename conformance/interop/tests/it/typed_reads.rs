@@ -1,5 +1,5 @@
-//! Reads as values of a Rust type: who owns the memory, which shape it has, and when it is copied.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! Reads as values of a Rust type: the owner of the memory, the shape, and copies.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use zarr_kit::{Array, ArrayBuilder, Context, Element, Error, Format, Hierarchy, 
 
 const LENGTH: u64 = 700;
 
-/// Large enough that all threads take part in a copy, and chunks lie across its rows. One chunk is not stored.
+/// Creates an array large enough that all threads take part in a copy, with chunks narrower than its rows.
+/// One chunk is not stored.
 fn array(context: &Context) -> Array {
     let hierarchy = Hierarchy::create(memory(), context, Format::V3).unwrap();
     let builder =
@@ -31,7 +32,7 @@ fn contexts() -> [Context; 3] {
 }
 
 #[test]
-fn values_are_those_that_were_written_as_a_slice_as_a_vec_and_as_an_ndarray() {
+fn slices_vectors_and_ndarrays_hold_the_written_values() {
     for context in contexts() {
         let array = array(&context);
         let values = array.read_values::<f32>(&Selection::All).unwrap();
@@ -72,7 +73,7 @@ fn a_part_has_the_shape_of_its_selection() {
 }
 
 #[test]
-fn elements_become_values_without_a_copy_and_their_memory_is_used_again() {
+fn elements_become_values_without_a_copy_and_their_memory_is_reused() {
     let array = array(&Context::linked().unwrap());
     let elements = array.read(&Selection::All).unwrap();
     let start = elements.bytes().as_ptr();
@@ -85,14 +86,14 @@ fn elements_become_values_without_a_copy_and_their_memory_is_used_again() {
 }
 
 #[test]
-fn values_outlive_their_array_and_go_to_other_threads() {
+fn values_outlive_their_array_and_can_be_sent_to_other_threads() {
     let values = array(&Context::linked().unwrap()).read_values::<f32>(&Selection::All).unwrap();
     let sent = std::thread::spawn(move || Vec::from(values)).join().unwrap();
     assert!(sent == written());
 }
 
 #[test]
-fn another_type_is_refused_by_both_names() {
+fn the_error_of_a_wrong_type_names_the_data_type() {
     let array = array(&Context::linked().unwrap());
     let errors = [
         array.read_values::<f64>(&Selection::All).unwrap_err(),

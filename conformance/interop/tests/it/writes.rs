@@ -1,4 +1,4 @@
-//! What the engine writes, read by other programs and compared bit for bit.
+//! The engine writes, other programs read, and the elements are compared bit for bit.
 
 use serde_json::{Value, json};
 use zarr_interop::book::{Book, attributes, check_all, no_skip, value};
@@ -9,7 +9,8 @@ use zarr_kit::{ArrayBuilder, Format, Order, Selection};
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3, Format::V3Draft];
 
-/// The type as the format wants it for a byte order, and the builder with what else says the order.
+/// Returns a builder for a type and byte order; v2 encodes the order in the type, the other formats in a
+/// codec.
 fn ordered(format: Format, name: &str, descriptor: &str, big: bool) -> ArrayBuilder {
     let data_type = match format {
         Format::V2 => descriptor.replace('<', if big { ">" } else { "<" }),
@@ -24,7 +25,7 @@ fn ordered(format: Format, name: &str, descriptor: &str, big: bool) -> ArrayBuil
 }
 
 #[test]
-fn numbers_of_every_type_and_order_are_read_by_others() {
+fn other_programs_read_numbers_of_every_type_and_order() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let mut store = book.store("numbers");
@@ -43,7 +44,7 @@ fn numbers_of_every_type_and_order_are_read_by_others() {
 }
 
 #[test]
-fn arrays_of_every_shape_are_read_by_others() {
+fn other_programs_read_arrays_of_every_shape() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let mut store = book.store("shapes");
@@ -75,15 +76,15 @@ fn arrays_of_every_shape_are_read_by_others() {
 }
 
 #[test]
-fn fill_values_are_read_by_others() {
+fn other_programs_read_fill_values() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let mut store = book.store("fills");
         let (infinity, nan) =
             if format == Format::V3Draft { ("+Infinity", "NaN") } else { ("Infinity", "NaN") };
-        let zero = json!({"zarr2": "it reads -0.0 as 0.0"});
-        let complex = json!({"zarr2": "it misreads NaN and Infinity in complex numbers"});
-        let quiet = json!({"zarr3": "it makes signalling NaNs quiet"});
+        let zero = json!({"zarr2": "reads -0.0 as 0.0"});
+        let complex = json!({"zarr2": "misreads NaN and Infinity in complex numbers"});
+        let quiet = json!({"zarr3": "makes signalling NaNs quiet"});
         let mut table = vec![
             ("bool", "|b1", json!(true), no_skip()),
             ("int8", "|i1", json!(-128), no_skip()),
@@ -121,13 +122,13 @@ fn fill_values_are_read_by_others() {
 }
 
 #[test]
-fn times_text_and_bytes_are_read_by_others() {
+fn other_programs_read_times_text_and_bytes() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let mut store = book.store("types");
-        let no_tensorstore = json!({"tensorstore": "it does not have the type"});
-        let no_rank_zero = json!({"tensorstore": "it does not have the type", "zarr3": "numcodecs refuses rank 0",
-            "zarr2": "numcodecs refuses rank 0"});
+        let no_tensorstore = json!({"tensorstore": "does not support the type"});
+        let no_rank_zero = json!({"tensorstore": "does not support the type", "zarr3": "numcodecs does not support rank 0",
+            "zarr2": "numcodecs does not support rank 0"});
         let mut types = vec![];
         for unit in ["Y", "D", "h", "ms", "ns", "as"] {
             types.push((json!(format!("<M8[{unit}]")), format!("<M8[{unit}]")));
@@ -174,7 +175,7 @@ fn times_text_and_bytes_are_read_by_others() {
 }
 
 #[test]
-fn structures_are_read_by_others() {
+fn other_programs_read_structures() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let mut store = book.store("structures");
@@ -182,15 +183,15 @@ fn structures_are_read_by_others() {
             json!([["a", "<i4"], ["b", if format == Format::V2 { ">f8" } else { "<f8" }], ["c", "|u1"]]);
         let nested = json!([["a", "<u2"], ["b", [["x", "<f4"], ["y", [["z", "|i1"], ["t", "|b1"]]]]]]);
         let sub = json!([["x", "<f4"], ["z", "<i2", [2, 2]]]);
-        let no_tensorstore = json!({"tensorstore": "fields within fields, or none at all in v3"});
+        let no_tensorstore = json!({"tensorstore": "does not support nested fields, or structures in v3"});
         for (name, dtype) in [("flat", &flat), ("nested", &nested), ("sub", &sub)] {
             if name == "sub" && format == Format::V3 {
-                continue; // zarr-python refuses them.
+                continue; // zarr-python does not support them.
             }
             let skip = match (name, format) {
                 ("flat", Format::V2) => no_skip(),
                 ("sub", Format::V2) => {
-                    json!({"tensorstore": "fields within fields", "zarr3": "it refuses sub-arrays"})
+                    json!({"tensorstore": "does not support nested fields", "zarr3": "does not support sub-arrays"})
                 }
                 _ => no_tensorstore.clone(),
             };
@@ -213,11 +214,11 @@ fn structures_are_read_by_others() {
 }
 
 #[test]
-fn groups_and_attributes_in_any_script_are_read_by_others() {
+fn other_programs_read_groups_and_attributes_in_any_script() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let said: Value = serde_json::from_str(ATTRIBUTES).unwrap();
-        // The older formats have names in ASCII alone.
+        // Names are limited to ASCII in the older formats.
         let names: Vec<&str> = NAMES
             .iter()
             .copied()
@@ -251,7 +252,7 @@ fn groups_and_attributes_in_any_script_are_read_by_others() {
 }
 
 #[test]
-fn consolidated_metadata_are_read_by_others() {
+fn other_programs_read_consolidated_metadata() {
     for format in [Format::V2, Format::V3] {
         let mut book = Book::new(format);
         let said: Value = serde_json::from_str(ATTRIBUTES).unwrap();
@@ -265,7 +266,8 @@ fn consolidated_metadata_are_read_by_others() {
         store.case(json!({
             "node_type": "group", "path": "/", "attributes": {}, "children": ["a"], "consolidated": true,
         }));
-        // The documents are not looked at any more: without this one, /a/b/two is only in the copy.
+        // Readers of consolidated metadata do not need the documents: once this one is removed, only the
+        // consolidated metadata describe /a/b/two.
         let document = if format == Format::V2 { "a/b/two/.zarray" } else { "a/b/two/zarr.json" };
         check_all(&book);
         std::fs::remove_file(book.location("consolidated").join(document)).unwrap();
@@ -276,7 +278,7 @@ fn consolidated_metadata_are_read_by_others() {
 }
 
 #[test]
-fn arrays_that_were_resized_and_appended_to_are_read_by_others() {
+fn other_programs_read_resized_and_appended_arrays() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let mut store = book.store("resized");

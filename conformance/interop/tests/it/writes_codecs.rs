@@ -1,4 +1,5 @@
-//! What the engine writes with codecs, shards and permutations, read by other programs and compared bit for bit.
+//! The engine writes with codecs, shards and permutations, other programs read, and the elements are compared
+//! bit for bit.
 
 use serde_json::{Value, json};
 use zarr_interop::book::{Book, check_all, no_skip, value};
@@ -8,7 +9,7 @@ use zarr_kit::{ArrayBuilder, Format, Selection};
 
 const FORMATS: [Format; 3] = [Format::V2, Format::V3, Format::V3Draft];
 
-/// Codecs by any of their names, and why programs cannot read them.
+/// Returns codecs by one of their names, and the programs that cannot read them with the reason.
 fn codecs(format: Format) -> Vec<(&'static str, Value, Value)> {
     let not_there = |reader: &str, reason: &str| json!({reader: reason});
     let mut codecs = vec![
@@ -19,7 +20,7 @@ fn codecs(format: Format) -> Vec<(&'static str, Value, Value)> {
             "zstd",
             json!({"level": 5, "checksum": true}),
             if format == Format::V2 {
-                not_there("tensorstore", "it has no checksums in v2")
+                not_there("tensorstore", "does not support checksums in v2")
             } else {
                 no_skip()
             },
@@ -29,9 +30,11 @@ fn codecs(format: Format) -> Vec<(&'static str, Value, Value)> {
         for shuffle in ["noshuffle", "shuffle", "bitshuffle"] {
             let skip = match cname {
                 "snappy" if format == Format::V3Draft => {
-                    not_there("draft", "numcodecs has blosc without snappy")
+                    not_there("draft", "blosc of numcodecs lacks snappy")
                 }
-                "snappy" => json!({"zarr3": "numcodecs has blosc without snappy", "zarr2": "so here"}),
+                "snappy" => {
+                    json!({"zarr3": "blosc of numcodecs lacks snappy", "zarr2": "blosc of numcodecs lacks snappy"})
+                }
                 _ => no_skip(),
             };
             let configuration =
@@ -52,20 +55,20 @@ fn codecs(format: Format) -> Vec<(&'static str, Value, Value)> {
     codecs.push(("zlib", json!({"level": 3}), foreign.clone()));
     codecs.push(("bz2", json!({"level": 3}), foreign));
     if format == Format::V2 {
-        // These stand in the list of filters there, which tensorstore does not have.
+        // In v2 it is a filter, which tensorstore does not support.
         codecs.retain(|(name, ..)| *name != "crc32c");
     }
     if format == Format::V3Draft {
         codecs.retain(|(name, ..)| *name != "crc32c");
         for (.., skip) in codecs.iter_mut().filter(|(name, ..)| ["zstd", "zlib", "bz2"].contains(name)) {
-            *skip = json!({"draft": "a codec that the drafts do not name: it has a URI of our own"});
+            *skip = json!({"draft": "a codec without a name in the drafts, written with our own URI"});
         }
     }
     codecs
 }
 
 #[test]
-fn compressed_arrays_are_read_by_others() {
+fn other_programs_read_compressed_arrays() {
     for format in FORMATS {
         let mut book = Book::new(format);
         let mut store = book.store("codecs");
@@ -81,10 +84,10 @@ fn compressed_arrays_are_read_by_others() {
 }
 
 #[test]
-fn filters_of_v2_are_read_by_others() {
+fn other_programs_read_filters_of_v2() {
     let mut book = Book::new(Format::V2);
     let mut store = book.store("filters");
-    let skip = json!({"tensorstore": "it has no filters"});
+    let skip = json!({"tensorstore": "does not support filters"});
     for (descriptor, size) in [("<i4", 4), (">i2", 2), ("<u8", 8)] {
         let delta = ("delta", json!({"dtype": descriptor}));
         let shuffle = ("shuffle", json!({"elementsize": size}));
@@ -114,7 +117,7 @@ fn filters_of_v2_are_read_by_others() {
                     compressor.unwrap_or("none")
                 );
                 store.array(&path, &builder, &json!(descriptor), &skip, |array| {
-                    // Small numbers: those that are scaled go through floats.
+                    // Small numbers, because scaled ones are converted to floats.
                     let items: Vec<Vec<u8>> =
                         (0..72u64).map(|number| (number / 3 % 50).to_le_bytes()[..size].to_vec()).collect();
                     array.write(&Selection::All, &raw::to_write(&**array.data_type(), &items)).unwrap();
@@ -127,7 +130,7 @@ fn filters_of_v2_are_read_by_others() {
 }
 
 #[test]
-fn shards_are_read_by_others() {
+fn other_programs_read_shards() {
     let mut book = Book::new(Format::V3);
     let mut store = book.store("shards");
     let shapes: [(&[u64], &[u64], &[u64]); 4] = [
@@ -137,7 +140,7 @@ fn shards_are_read_by_others() {
         (&[], &[], &[]),
     ];
     let zarr3_fails =
-        json!({"zarr3": "it refuses a permutation before shards whose chunk it does not divide unturned"});
+        json!({"zarr3": "checks that inner chunks divide the shard without applying the transpose"});
     for (number, (shape, shard, inner)) in shapes.into_iter().enumerate() {
         for location in ["start", "end"] {
             for (word, index) in [
@@ -184,14 +187,14 @@ fn shards_are_read_by_others() {
 }
 
 #[test]
-fn shards_of_every_type_are_read_by_others() {
+fn other_programs_read_shards_of_every_type() {
     let mut book = Book::new(Format::V3);
     let mut store = book.store("shards-of-types");
     for (name, descriptor) in NUMBERS.iter().copied() {
         let builder = ArrayBuilder::new([7, 9], name).chunks([2, 3]).shards([4, 6]);
         store.parts(&format!("/type-{name}"), &builder, descriptor, &no_skip());
     }
-    let text = json!({"tensorstore": "it has no text of variable length in shards"});
+    let text = json!({"tensorstore": "does not support text of variable length in shards"});
     let builder = ArrayBuilder::new([7, 9], "string").chunks([2, 3]).shards([4, 6]);
     store.whole("/string", &builder, "string", &text);
     store.parts("/string-parts", &builder, "string", &text);
@@ -199,7 +202,7 @@ fn shards_of_every_type_are_read_by_others() {
 }
 
 #[test]
-fn permutations_are_read_by_others() {
+fn other_programs_read_permutations() {
     let mut book = Book::new(Format::V3);
     let mut store = book.store("permutations");
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1], [0, 2, 1]] {

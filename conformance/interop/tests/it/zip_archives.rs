@@ -1,5 +1,5 @@
-//! Zip archives that other programs wrote are read, and other programs read those that we pack.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+//! The engine reads zip archives of other programs, and they read archives packed by `zarrctl`.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn elements() -> Vec<i32> {
     (0..70).collect()
 }
 
-/// All elements of the array that each of these hierarchies has, or why there are none.
+/// Returns all elements of the array that each of these hierarchies has.
 fn read(location: &str) -> Result<Vec<i32>, zarr_kit::Error> {
     let hierarchy = Hierarchy::open(open(location), &Context::linked().unwrap())?;
     let root = hierarchy.group("/")?;
@@ -29,14 +29,14 @@ fn read(location: &str) -> Result<Vec<i32>, zarr_kit::Error> {
     Ok(hierarchy.array("/g/a")?.read_values::<i32>(&Selection::All)?.into_vec())
 }
 
-/// Runs the script, which has to end well.
+/// Runs the script, which must succeed.
 fn script(python: &Path, arguments: &[&OsStr]) {
     let (output, ended_well) = run_script(python, "zip_archives.py", arguments);
     assert!(ended_well, "{arguments:?}: {output}");
 }
 
 #[test]
-fn archives_of_zarr_python_and_of_zipfile_are_read() {
+fn archives_of_zarr_python_and_zipfile_are_read() {
     let Some(python) = python(Packages::Zarr3) else { return };
     let folder = tempfile::tempdir().unwrap();
     script(&python, &["write".as_ref(), folder.path().as_ref()]);
@@ -55,7 +55,7 @@ fn archives_of_zarr_python_and_of_zipfile_are_read() {
         "many.zip",
     ] {
         let path = at(name);
-        // By its path, by a URL, and as it is described; behind a cache, too.
+        // By its path, by a URL, as a JSON description, and through a cache.
         let described = json!({"type": "zip", "path": path});
         let cached = json!({"type": "cache", "bytes": 100_000, "chunks": "decoded", "store": described});
         for location in [path.clone(), format!("zip:{path}"), described.to_string(), cached.to_string()] {
@@ -79,7 +79,7 @@ fn archives_of_zarr_python_and_of_zipfile_are_read() {
 }
 
 #[test]
-fn other_programs_read_what_is_packed() {
+fn other_programs_read_packed_archives() {
     let (Some(new), Some(old)) = (python(Packages::Zarr3), python(Packages::Zarr2)) else { return };
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

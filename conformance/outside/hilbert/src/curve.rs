@@ -1,6 +1,7 @@
-//! Where the curve goes.
+//! The order of elements along the curve.
 
-/// The place in C order of each element of a chunk of `shape`, along the curve. The chunk is one that fits into memory.
+/// Returns the elements of a chunk of `shape` in the order of the curve, as their positions in C order. The chunk
+/// must fit into memory.
 pub(crate) fn places(shape: &[u64]) -> Vec<usize> {
     let longest = shape.iter().copied().max().unwrap_or(1);
     let bits = u64::BITS - longest.saturating_sub(1).leading_zeros();
@@ -18,10 +19,10 @@ pub(crate) fn places(shape: &[u64]) -> Vec<usize> {
     numbers.into_iter().map(|(_, place)| place).collect()
 }
 
-/// How far along the curve a position is, in a cube with `bits` bits for each dimension.
+/// Returns the distance along the curve of a position in a cube with `bits` bits per dimension.
 fn along_the_curve(position: &[u64], bits: u32) -> u128 {
     let mut axes = position.to_vec();
-    // From the coarsest cube to the finest: the turns that the curve makes in it are taken back.
+    // Undoes the turns of the curve, from the coarsest cube to the finest.
     for bit in (1..bits).rev().map(|bit| 1 << bit) {
         for axis in 0..axes.len() {
             if axes[axis] & bit != 0 {
@@ -33,7 +34,7 @@ fn along_the_curve(position: &[u64], bits: u32) -> u128 {
             }
         }
     }
-    // What is left is a Gray code, whose bits lie across the axes.
+    // The result is a Gray code whose bits are spread across the axes.
     for axis in 1..axes.len() {
         axes[axis] ^= axes[axis - 1];
     }
@@ -49,16 +50,16 @@ fn along_the_curve(position: &[u64], bits: u32) -> u128 {
 mod tests {
     use super::places;
 
-    /// The first three orders of the curve as D. Hilbert drew them, on a sheet of 4 by 4: across, down, in a U.
+    /// The first three orders of the curve as D. Hilbert drew them, on a square of 4 by 4: across, down, in a U.
     #[test]
-    fn a_sheet_is_walked_in_the_form_of_a_u() {
+    fn a_square_is_traversed_in_the_form_of_a_u() {
         assert_eq!(places(&[2, 2]), [0, 1, 3, 2]);
         assert_eq!(places(&[4, 4]), [0, 4, 5, 1, 2, 3, 7, 6, 10, 11, 15, 14, 13, 9, 8, 12]);
     }
 
-    /// Neighbours on the curve are neighbours in the cube, and every element is met once.
+    /// Neighbors on the curve are neighbors in the cube, and every element occurs once.
     #[test]
-    fn each_step_is_to_a_neighbour() {
+    fn each_step_goes_to_a_neighbor() {
         for (edge, rank) in [(2, 2), (16, 2), (2, 3), (4, 3), (8, 3)] {
             let order = places(&vec![edge; rank]);
             let edge = usize::try_from(edge).unwrap();
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_outside_of_the_chunk_are_passed_over() {
+    fn positions_outside_the_chunk_are_skipped() {
         let whole = places(&[4, 4]);
         let part = places(&[3, 4]);
         let within: Vec<usize> = whole.into_iter().filter(|place| *place < 12).collect();

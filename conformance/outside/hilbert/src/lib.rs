@@ -1,11 +1,12 @@
-//! The chunk memory layout `hilbert`: the elements of a chunk follow a Hilbert curve, so that elements that are near to one
-//! another in the chunk are mostly near to one another in its bytes.
+//! The chunk memory layout `hilbert`: the elements of a chunk follow a Hilbert curve. Elements that are close to each
+//! other in the chunk are usually close in its bytes.
 //!
-//! The curve goes through the smallest cube whose edge is a power of two and that holds the chunk; positions outside of
-//! the chunk leave no gaps. It begins at the first element. With one dimension it is `C`; more than three are refused.
+//! The curve starts at the first element. It fills the smallest cube that contains the chunk and whose edge is a
+//! power of two; positions outside the chunk leave no gaps. With one dimension the layout equals `C`. More than three
+//! dimensions are refused.
 //!
-//! Source: J. Skilling, "Programming the Hilbert curve", 2004, with the bits of the first dimension before those of the
-//! next one. With two dimensions that is the curve that everybody knows.
+//! Source: J. Skilling, "Programming the Hilbert curve", 2004, with the bits of each dimension before those of the
+//! next. With two dimensions this is the well-known curve.
 
 mod curve;
 
@@ -23,7 +24,7 @@ use curve::places;
 zarr_spec::register!(
     MemoryLayoutPlugin::new(IDENTIFIERS, &create)
         .configuration::<NoConfiguration>()
-        .about("The elements of a chunk follow one another along a Hilbert curve.", EXAMPLES)
+        .about("Orders the elements of a chunk along a Hilbert curve.", EXAMPLES)
 );
 
 const IDENTIFIERS: Identifiers = Identifiers {
@@ -42,14 +43,14 @@ const EXAMPLES: &[Example] = &[
     Example::draft(DOCUMENT).with_shape(&[3, 1, 6]),
 ];
 
-/// Puts the elements of chunks in the order of the curve.
+/// Orders the elements of chunks along the curve.
 #[derive(Debug, Default)]
 struct Hilbert {
-    /// That of the shape that was met last: most chunks of an array have one shape.
+    /// The order for the last shape, cached because most chunks of an array have the same shape.
     kept: Mutex<Option<Order>>,
 }
 
-/// The places in C order of the elements of a chunk, along the curve.
+/// The elements of a chunk along the curve, as positions in C order.
 #[derive(Debug)]
 struct Order {
     shape: Vec<u64>,
@@ -57,14 +58,14 @@ struct Order {
 }
 
 impl Hilbert {
-    /// The places of elements that have `bytes` bytes together, and the bytes of each.
+    /// Returns the order of the elements, and the size of an element. The elements must have `bytes` bytes in total.
     fn order(&self, array: &ArrayRepresentation, bytes: usize) -> Result<(Arc<[usize]>, usize), String> {
         let Elements::Fixed { size, .. } = array.data_type.elements() else {
-            return Err("elements of variable size have no places in a chunk".to_owned());
+            return Err("elements of variable size are not supported".to_owned());
         };
-        // Nothing is kept for a chunk whose elements are not there.
+        // Fails before caching the order of a chunk with the wrong size.
         if array.element_count().and_then(|count| count.checked_mul(size)) != Some(bytes) {
-            return Err(format!("{bytes} bytes are not all of a chunk of shape {:?}", array.shape));
+            return Err(format!("{bytes} bytes are not a whole chunk of shape {:?}", array.shape));
         }
         if bytes == 0 {
             return Ok((Arc::new([]), 1));
@@ -84,7 +85,9 @@ impl ArrayToArrayCodec for Hilbert {
             Elements::Fixed { .. } => Ok(decoded.clone()),
             Elements::Variable => {
                 let name = decoded.data_type.name();
-                Err(CodecError::Unsupported(format!("elements of `{name}` are of variable size")))
+                Err(CodecError::Unsupported(format!(
+                    "`{name}` has elements of variable size, which are not supported"
+                )))
             }
         }
     }
@@ -120,7 +123,7 @@ impl ArrayToArrayCodec for Hilbert {
     }
 }
 
-/// The draft names the layout beside the extension.
+/// Creates the layout, which the member `type` names in the draft.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     match creation.type_name.and_then(Value::as_str) {
@@ -130,6 +133,8 @@ fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     match rank {
         0 | 1 => Ok(Codec::Permutation((0..rank).collect())),
         2 | 3 => Ok(Codec::ArrayToArray(Arc::new(Hilbert::default()))),
-        _ => Err(CodecError::Unsupported(format!("a curve through {rank} dimensions"))),
+        _ => Err(CodecError::Unsupported(format!(
+            "a Hilbert curve in {rank} dimensions (at most 3 are supported)"
+        ))),
     }
 }

@@ -1,3 +1,3 @@
-//! Holds the plugin to the rules of its kind.
+//! Tests the plugin against the rules for memory layouts.
 
 zarr_conformance::conformance_tests!(outside_hilbert);

@@ -1,4 +1,4 @@
-//! What the layout refuses. Its order is tested beside the curve.
+//! Input that the layout refuses. The tests of the order are in the module of the curve.
 
 use outside_hilbert as _;
 use zarr_conformance::codecs::{decode, encode};
@@ -17,7 +17,7 @@ fn layout(type_name: &str, rank: usize) -> Result<Codec, CodecError> {
 }
 
 #[test]
-fn it_is_for_up_to_three_dimensions_under_one_name() {
+fn supports_up_to_three_dimensions_and_one_name() {
     assert!(matches!(layout("hilbert", 1), Ok(Codec::Permutation(order)) if order == [0]));
     assert!(matches!(layout("hilbert", 3), Ok(Codec::ArrayToArray(_))));
     assert!(matches!(layout("hilbert", 4), Err(CodecError::Unsupported(_))));
@@ -25,8 +25,8 @@ fn it_is_for_up_to_three_dimensions_under_one_name() {
 }
 
 #[test]
-fn elements_are_of_one_size_and_all_there() {
-    let Ok(Codec::ArrayToArray(layout)) = layout("hilbert", 2) else { panic!("it is another kind of codec") };
+fn refuses_variable_elements_and_partial_chunks() {
+    let Ok(Codec::ArrayToArray(layout)) = layout("hilbert", 2) else { panic!("unexpected kind of codec") };
     assert!(matches!(layout.encoded(&array(&[2, 2], types::TEXT)), Err(CodecError::Unsupported(_))));
     let layout = Codec::ArrayToArray(layout);
     let array = array(&[2, 2], types::UINT8);

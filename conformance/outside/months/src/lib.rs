@@ -1,9 +1,9 @@
-//! The chunk grid `outside.months`: the first dimension of an array counts days, and each month is a chunk. The other
-//! dimensions have chunks of one length.
+//! The chunk grid `outside.months`: the first dimension of an array counts days, and each month is a chunk. Along
+//! each other dimension, all chunks have the same length.
 //!
-//! The first element is the first day of `first_month`; `chunk_shape` has the lengths along the other dimensions. A month
-//! is stored as a whole, also where the array ends within it. So chunks have 28 to 31 days, and the array may grow for
-//! ever without a list of lengths. Days are those of the Gregorian calendar, also before there was one.
+//! The first element is the first day of `first_month`. `chunk_shape` has the lengths along the other dimensions. A
+//! month is stored as a whole, even if the array ends within it. Chunks thus have 28 to 31 days, and the array can
+//! grow without a list of lengths. The Gregorian calendar also applies to days before its introduction.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ struct MonthsConfiguration {
     chunk_shape: Vec<u64>,
 }
 
-/// A month, counted from January of the year 0.
+/// A month, as the number of months since January of the year 0.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 struct Month(u64);
@@ -65,40 +65,41 @@ impl TryFrom<String> for Month {
             parts.and_then(|(_, month)| month.parse::<u64>().ok()).filter(|month| (1..=12).contains(month));
         match (year, month) {
             (Some(year), Some(month)) => Ok(Self(year * 12 + month - 1)),
-            _ => Err("a month is a year of four digits, `-`, and 01 to 12"),
+            _ => Err("expected a month: a year of four digits, `-`, and 01 to 12"),
         }
     }
 }
 
-/// Days of the months of a year without a leap day, before each of them.
+/// The number of days before each month of a year, without a leap day.
 const DAYS_BEFORE: [u128; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
-/// Months and days after which the calendar begins anew: 400 years.
+/// The number of months and days in a cycle of the calendar: 400 years.
 const CYCLE: (u128, u128) = (4800, 146_097);
 
-/// Days from the first one of the year 0 to the first one of a month. Months behind every array have a number, too.
+/// Returns the number of days from the start of the year 0 to the start of a month. Months past the end of every
+/// array are valid, too.
 fn days_before(month: u128) -> u128 {
     let year = month / 12;
     let of_year = month % 12;
     // The year 0 is a leap year.
     let leap_days = |years: u128| years.div_ceil(4) - years.div_ceil(100) + years.div_ceil(400);
-    // From March on, the leap day of the year itself has passed.
+    // From March on, the year's own leap day counts.
     let leap_days = leap_days(if of_year < 2 { year } else { year + 1 });
     year * 365 + leap_days + DAYS_BEFORE[of_year as usize]
 }
 
-/// The month that a day is in, both counted as [`days_before`] does.
+/// Returns the month of a day; both are counted from the start of the year 0.
 fn month_of(day: u128) -> u128 {
     let guess = day * CYCLE.0 / CYCLE.1;
-    // Months are about as long as each other: it is the guess or one of its neighbours.
+    // Months differ little in length: the month is the guess or one of its neighbors.
     (guess.saturating_sub(1)..=guess + 1).rev().find(|month| days_before(*month) <= day).unwrap_or(0)
 }
 
-/// Months along the first dimension.
+/// A grid with a chunk for each month along the first dimension.
 #[derive(Debug)]
 struct Months {
     first: u128,
-    /// Along the other dimensions.
+    /// The chunk lengths along the other dimensions.
     chunk_shape: Vec<u64>,
     array_shape: Vec<u64>,
     grid_shape: Vec<u64>,
@@ -107,10 +108,11 @@ struct Months {
 impl Months {
     fn new(first: Month, chunk_shape: Vec<u64>, array_shape: &[u64]) -> Result<Self, GridError> {
         let Some((days, others)) = array_shape.split_first() else {
-            return Err(Invalid::new("an array without dimensions has no days").into());
+            return Err(Invalid::new("an array without dimensions cannot be divided into months").into());
         };
         if others.len() != chunk_shape.len() || chunk_shape.contains(&0) {
-            let what = format!("`chunk_shape` is {chunk_shape:?}, not {} lengths above 0", others.len());
+            let what =
+                format!("`chunk_shape` is {chunk_shape:?}; expected {} positive lengths", others.len());
             return Err(Invalid::new(what).into());
         }
         let mut grid = Self {
@@ -125,24 +127,25 @@ impl Months {
         Ok(grid)
     }
 
-    /// The month of an element, the first one being 0.
+    /// Returns the month of an element, counted from the first month.
     fn month(&self, element: u64) -> Result<u64, GridError> {
         let month = month_of(days_before(self.first) + u128::from(element)) - self.first;
         u64::try_from(month).map_err(|_| GridError::OutOfBounds(format!("month {month}")))
     }
 
-    /// The first element of a month.
+    /// Returns the first element of a month.
     fn start(&self, month: u64) -> Result<u64, GridError> {
         let day = days_before(self.first + u128::from(month)) - days_before(self.first);
-        u64::try_from(day).map_err(|_| GridError::OutOfBounds(format!("month {month} is past every array")))
+        u64::try_from(day)
+            .map_err(|_| GridError::OutOfBounds(format!("month {month} is past the maximum array length")))
     }
 
-    /// Refuses what is not below the entry of `shape` for `dimension`.
+    /// Checks that `number` is below the entry of `shape` for `dimension`.
     fn check(shape: &[u64], dimension: usize, number: u64, what: &str) -> Result<(), GridError> {
         match shape.get(dimension) {
             Some(count) if number < *count => Ok(()),
             _ => Err(GridError::OutOfBounds(format!(
-                "there is no {what} {number} along dimension {dimension} of {shape:?}"
+                "{what} {number} along dimension {dimension} does not exist in {shape:?}"
             ))),
         }
     }
@@ -158,10 +161,12 @@ impl ChunkGrid for Months {
         let Some(length) = dimension.checked_sub(1).map(|other| self.chunk_shape[other]) else {
             return Ok(self.start(chunk)?..self.start(chunk + 1)?);
         };
-        // There is an element at the start.
+        // The product does not overflow, because the start lies in the array.
         let start = chunk * length;
         let end = start.checked_add(length);
-        let end = end.ok_or_else(|| GridError::OutOfBounds(format!("chunk {chunk} has no end")))?;
+        let end = end.ok_or_else(|| {
+            GridError::OutOfBounds(format!("the end of chunk {chunk} exceeds the maximum array length"))
+        })?;
         Ok(start..end)
     }
 
@@ -191,9 +196,9 @@ fn create(creation: &Creation<'_>, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, 
 mod tests {
     use super::*;
 
-    /// From the year 0: 1970 began after 719528 days, as every table of Julian days has it.
+    /// Counted from the year 0, the year 1970 starts after 719528 days, as in tables of Julian days.
     #[test]
-    fn days_are_those_of_the_calendar() {
+    fn days_match_the_calendar() {
         for (year, month, days) in
             [(0, 1, 0), (0, 3, 60), (1, 1, 366), (1900, 3, 694_020), (1970, 1, 719_528), (2000, 3, 730_545)]
         {

@@ -1,3 +1,3 @@
-//! Holds the plugin to the rules of its kind.
+//! Tests the plugin against the rules for chunk grids.
 
 zarr_conformance::conformance_tests!(outside_months);

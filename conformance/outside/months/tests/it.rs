@@ -1,4 +1,4 @@
-//! `outside.months` on years that are known, and what it refuses.
+//! `outside.months` with known years and with invalid input.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn grid(configuration: &str, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridEr
 }
 
 #[test]
-fn february_has_a_day_more_in_a_leap_year() {
+fn february_is_longer_in_leap_years() {
     for (year, days) in [(1900, 28), (2000, 29), (2023, 28), (2024, 29)] {
         let configuration = format!(r#"{{"first_month": "{year}-01", "chunk_shape": [100]}}"#);
         let grid = grid(&configuration, &[60, 250]).unwrap();
@@ -36,7 +36,7 @@ fn a_year_may_begin_in_any_month() {
 }
 
 #[test]
-fn what_is_no_month_or_no_shape_is_refused() {
+fn refuses_invalid_months_and_shapes() {
     for (configuration, shape) in [
         (r#"{"first_month": "2024-13", "chunk_shape": []}"#, &[1][..]),
         (r#"{"first_month": "24-01", "chunk_shape": []}"#, &[1]),

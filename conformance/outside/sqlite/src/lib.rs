@@ -1,11 +1,12 @@
-//! The store `outside.sqlite`: the keys and values of a hierarchy in one SQLite file.
+//! The store `outside.sqlite`: a hierarchy in one SQLite file.
 //!
-//! They are the rows of the table `zarr (k TEXT PRIMARY KEY, v BLOB)`, as `SQLiteStore` of zarr-python 2 has it: each reads
-//! what the other one wrote. Opened as `{"type": "outside.sqlite", "path": "a.sqlite"}` or `sqlite:a.sqlite`. A file that is
-//! not there is an empty store, and is made by the first value.
+//! Keys and values are the rows of the table `zarr (k TEXT PRIMARY KEY, v BLOB)`, which `SQLiteStore` of zarr-python
+//! 2 also uses: each can read the files of the other. It is opened as `{"type": "outside.sqlite", "path":
+//! "a.sqlite"}` or `sqlite:a.sqlite`. A missing file is an empty store, and the first value creates it.
 //!
-//! Each change is a transaction of its own, and other programs may read and write at the same time. A file that is made here
-//! has a write-ahead log: changes do not wait for the disk, and a machine that loses its power may lose the last of them.
+//! Each change is a separate transaction, and other programs may read and write at the same time. Files created by
+//! this store have a write-ahead log: changes do not wait for the disk, so the last changes may be lost if the
+//! machine loses power.
 
 use std::path::{self, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,30 +23,31 @@ use zarr_spec::{BoxError, Example, Invalid, Key, LimitExceeded, Output, Prefix, 
 zarr_spec::register!(
     StorePlugin::new("outside.sqlite", &["sqlite"], &open)
         .configuration::<SqliteConfiguration>()
-        .about("Keeps values in a SQLite file.", EXAMPLES)
+        .about("Stores values in a SQLite file.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "outside.sqlite", "path": "a.sqlite"}"#)];
 
-/// How long another program may be in the middle of a change.
+/// The maximum time to wait for a change by another program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A SQLite file.
 #[derive(Debug)]
 struct Sqlite {
     path: PathBuf,
-    /// One connection, which is of one thread at a time; none as long as there is no file.
+    /// The only connection, which one thread uses at a time; `None` until the file exists.
     connection: Mutex<Option<Connection>>,
 }
 
 impl Sqlite {
-    /// An absolute path is a file to SQLite, whatever it is called.
+    /// Makes the path absolute, because SQLite always treats an absolute path as a file.
     fn new(path: &str) -> Result<Self, StoreError> {
         let absolute = path::absolute(path).map_err(|error| failed("opening", &path, error.into()))?;
         Ok(Self { path: absolute, connection: Mutex::new(None) })
     }
 
-    /// Runs `work` in a transaction that sees one state of the file. `None` if there is no file.
+    /// Runs `work` in a transaction that sees a consistent state of the file. Returns `None` if the file does not
+    /// exist.
     fn with_file<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, BoxError>,
@@ -56,7 +58,7 @@ impl Sqlite {
         self.run(OpenFlags::empty(), TransactionBehavior::Deferred, work).map(Some)
     }
 
-    /// Runs `work` in a transaction that is the only one which writes. The file is made if need be.
+    /// Runs `work` in the only write transaction. Creates the file if it does not exist.
     fn write(&self, work: impl FnOnce(&Transaction<'_>) -> Result<(), BoxError>) -> Result<(), BoxError> {
         self.run(OpenFlags::SQLITE_OPEN_CREATE, TransactionBehavior::Immediate, |transaction| {
             transaction.execute("CREATE TABLE IF NOT EXISTS zarr (k TEXT PRIMARY KEY, v BLOB)", ())?;
@@ -70,7 +72,7 @@ impl Sqlite {
         behavior: TransactionBehavior,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, BoxError>,
     ) -> Result<T, BoxError> {
-        // A transaction that was left behind by a panic has been rolled back.
+        // A transaction interrupted by a panic has been rolled back.
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match &mut *connection {
             Some(connection) => connection,
@@ -102,7 +104,7 @@ impl Store for Sqlite {
         Capabilities::ALL
     }
 
-    /// Reads no more of a value than `range`.
+    /// Reads only the requested part of the value.
     fn get(
         &self,
         key: &Key,
@@ -128,7 +130,7 @@ impl Store for Sqlite {
         self.write(|transaction| set(transaction, key, &value)).map_err(|error| failed("writing", key, error))
     }
 
-    /// All values change at once, or none does.
+    /// Changes either all values or none.
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
         check_overlaps(values)?;
         let Some((first, ..)) = values.first() else { return Ok(()) };
@@ -182,7 +184,7 @@ impl Store for Sqlite {
     }
 }
 
-/// The number of the row that has a value.
+/// Returns the row id of a key.
 fn row(transaction: &Transaction<'_>, key: &Key) -> Result<Option<i64>, BoxError> {
     let row = transaction.query_row("SELECT rowid FROM zarr WHERE k = ?", [key.as_str()], |row| row.get(0));
     Ok(row.optional()?)
@@ -194,8 +196,8 @@ fn set(transaction: &Transaction<'_>, key: &Key, value: &[u8]) -> Result<(), Box
     Ok(())
 }
 
-/// Keys below `prefix` are texts from the first one on and before the second one: `0` follows `/`. Below the root are all,
-/// which an empty text for the second one says.
+/// Returns the lower bound and the exclusive upper bound of the keys below `prefix`; `0` follows `/`. An empty upper
+/// bound means that there is none, as for the root.
 fn bounds(prefix: &Prefix) -> (&str, String) {
     let start = prefix.as_str();
     (start, start.strip_suffix('/').map_or_else(String::new, |start| format!("{start}0")))
@@ -222,13 +224,14 @@ impl StoreConfiguration for SqliteConfiguration {
     }
 }
 
-/// Behind `sqlite:` is a path as it is, or `//` and an absolute one: what might be taken for a host is none.
+/// Opens `sqlite:` followed by a path, or by `//` and an absolute path. Hosts are refused.
 fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     let rest = url.split_once(':').map_or("", |(_, rest)| rest);
     let path = match rest.strip_prefix("//") {
         Some(path) => Some(path).filter(|path| path.starts_with('/')),
         None => Some(rest).filter(|path| !path.is_empty()),
     };
-    let wrong = || Invalid::new(format!("`{url}` names no file: there are sqlite:PATH and sqlite:///PATH"));
+    let wrong =
+        || Invalid::new(format!("`{url}` does not name a file (expected sqlite:PATH or sqlite:///PATH)"));
     Ok(Arc::new(Sqlite::new(path.ok_or_else(wrong)?)?))
 }

@@ -1,4 +1,4 @@
-//! `outside.sqlite` beside another program at the same file, and what is no file of it.
+//! `outside.sqlite` with another program that uses the same file, and with invalid files.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn rows_are_keys_and_values() {
     let path = folder.path().join("a.sqlite");
     let store = store(&path);
     assert_eq!(store.list().unwrap(), []);
-    assert!(!path.exists(), "reading makes no file");
+    assert!(!path.exists(), "reading does not create the file");
     store.set(&key("a/b"), b"value".into()).unwrap();
 
     let other = Connection::open(&path).unwrap();
@@ -42,7 +42,7 @@ fn rows_are_keys_and_values() {
 }
 
 #[test]
-fn a_part_of_a_value_takes_no_more_room_than_it_has() {
+fn a_part_of_a_value_needs_only_its_own_memory() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder.path().join("a.sqlite"));
     store.set(&key("a"), (&[7; 100_000]).into()).unwrap();
@@ -57,7 +57,7 @@ fn a_part_of_a_value_takes_no_more_room_than_it_has() {
 }
 
 #[test]
-fn what_is_no_file_of_it_is_an_error() {
+fn invalid_files_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sqlite");
     fs::write(
@@ -77,16 +77,16 @@ fn what_is_no_file_of_it_is_an_error() {
 }
 
 #[test]
-fn a_file_has_a_name_and_no_host() {
+fn a_url_has_a_path_and_no_host() {
     let registry = Registry::linked().unwrap();
     let plugin = registry.stores().iter().find(|plugin| plugin.name == "outside.sqlite").unwrap();
     assert!(open_described(&registry, &json!({"type": "outside.sqlite", "path": ""})).is_err());
     for url in ["sqlite:", "sqlite://", "sqlite://a.sqlite"] {
         let refused = (plugin.open)(url).unwrap_err().to_string();
-        assert!(refused.contains("sqlite:PATH and sqlite:///PATH"), "{refused}");
+        assert!(refused.contains("sqlite:PATH or sqlite:///PATH"), "{refused}");
     }
     let location = |url| (plugin.open)(url).unwrap().location();
     assert_eq!(location("sqlite:///a/b.sqlite"), "sqlite:/a/b.sqlite");
-    // Which SQLite would keep in memory if it were no path.
+    // SQLite would use memory for this name if the path were not absolute.
     assert!(location("sqlite::memory:").ends_with("/:memory:"));
 }

@@ -1,10 +1,10 @@
-//! Integers of 12 bits, as sensors and cameras make them: the data types `outside.int12` and `outside.uint12`, and the
-//! codec `outside.packed12`.
+//! Integers of 12 bits, which sensors and cameras produce: the data types `outside.int12` and `outside.uint12`, and
+//! the codec `outside.packed12`.
 //!
-//! In memory an element is an integer of two bytes, so that whatever computes with integers takes it. `bytes` stores those
-//! two. `outside.packed12` stores two elements in three bytes, the least significant bit first: the first byte and the
-//! lower half of the second one are the first element. The last of an odd number of elements has two bytes. So do the
-//! cameras' own `Mono12p`, and `packbits` with `last_bit` 11.
+//! In memory an element is an integer of two bytes, so that code for integers can use it directly. The codec `bytes`
+//! stores these two bytes. `outside.packed12` stores two elements in three bytes, least significant bit first: the
+//! first byte and the lower half of the second byte are the first element. If the number of elements is odd, the last
+//! element takes two bytes. The camera format `Mono12p`, and `packbits` with `last_bit` 11, store the same bytes.
 
 mod packed;
 
@@ -33,7 +33,7 @@ zarr_spec::register!(
     .about("Integers from 0 to 4095.", &[Example::v3(r#""outside.uint12""#)])
 );
 
-/// An integer of 12 bits in two bytes, with its sign in all bits above.
+/// An integer of 12 bits in two bytes, sign extended if it is signed.
 #[derive(Debug, Clone, Copy)]
 enum TwelveBits {
     Signed,
@@ -48,13 +48,13 @@ impl TwelveBits {
         }
     }
 
-    /// The one that elements of `data_type` are.
+    /// Returns the type of the elements of `data_type`.
     fn of(data_type: &dyn DataType) -> Option<Self> {
         let name = data_type.name();
         [Self::Signed, Self::Unsigned].into_iter().find(|it| it.identifier() == name)
     }
 
-    /// The element whose lower 12 bits are those of `bits`.
+    /// Returns the element with the lower 12 bits of `bits`.
     fn element(self, bits: u16) -> u16 {
         match self {
             Self::Signed => ((bits << 4).cast_signed() >> 4).cast_unsigned(),
@@ -107,14 +107,15 @@ impl DataType for TwelveBits {
         };
         match element.filter(|element| self.is_element(*element)) {
             Some(element) => Ok(FillValue::new(element.to_ne_bytes())),
-            None => Err(DataTypeError::FillValue(format!("{json} is no {}", self.identifier()))),
+            None => Err(DataTypeError::FillValue(format!("{json} is not a valid {}", self.identifier()))),
         }
     }
 
     fn fill_value_json(&self, element: &[u8], _: Format, _: &ByteOrder) -> Result<Value, DataTypeError> {
         let wrong = |what: String| DataTypeError::FillValue(what);
-        let bytes: [u8; 2] =
-            element.try_into().map_err(|_| wrong(format!("{} bytes are no element", element.len())))?;
+        let bytes: [u8; 2] = element
+            .try_into()
+            .map_err(|_| wrong(format!("an element has 2 bytes, not {}", element.len())))?;
         self.check(element).map_err(|invalid| wrong(invalid.to_string()))?;
         Ok(Value::from(self.value(u16::from_ne_bytes(bytes))))
     }
@@ -125,12 +126,14 @@ impl DataType for TwelveBits {
 
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         match integers(elements).find(|bits| !self.is_element(*bits)) {
-            Some(bits) => Err(Invalid::new(format!("bits {bits:#06x} are no {}", self.identifier()))),
+            Some(bits) => {
+                Err(Invalid::new(format!("bits {bits:#06x} are not a valid {}", self.identifier())))
+            }
             None => Ok(()),
         }
     }
 
-    /// The four bits above are nobody's when two bytes are stored: whoever wrote them may have left anything there.
+    /// Replaces the four upper bits, which are unspecified when two bytes are stored.
     fn settle(&self, elements: &mut [u8], _mode: Mode) -> Result<(), Invalid> {
         for bytes in elements.as_chunks_mut().0 {
             *bytes = self.element(u16::from_ne_bytes(*bytes)).to_ne_bytes();

@@ -1,4 +1,4 @@
-//! The codec `outside.packed12`: array to bytes, two elements in three of them.
+//! The codec `outside.packed12`: array to bytes, with two elements in three bytes.
 
 use std::sync::Arc;
 
@@ -20,19 +20,19 @@ zarr_spec::register!(
 const EXAMPLES: &[Example] =
     &[Example::v3(r#"{"name": "outside.packed12"}"#).with_data_types(&["outside.int12", "outside.uint12"])];
 
-/// Packs elements of one of the types.
+/// Packs elements of one of the two types.
 #[derive(Debug)]
 struct Packed(TwelveBits);
 
 impl Packed {
-    /// Elements of `array`, and the bytes that they are packed into.
+    /// Returns the number of elements in `array` and their packed size in bytes.
     fn sizes(&self, array: &ArrayRepresentation) -> Result<(usize, usize), CodecError> {
         let is_ours = array.data_type.name() == self.0.identifier();
         let count = array.element_count().filter(|count| is_ours && count.checked_mul(3).is_some());
         match count {
             Some(count) => Ok((count, (count * 3).div_ceil(2))),
             None => Err(CodecError::Unsupported(format!(
-                "it does not pack {:?} elements of `{}`",
+                "cannot pack an array of shape {:?} and data type `{}`",
                 array.shape,
                 array.data_type.name()
             ))),
@@ -98,7 +98,9 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     let data_type = &array(decoded)?.data_type;
     let packed = TwelveBits::of(&**data_type).ok_or_else(|| {
         let name = data_type.name();
-        CodecError::Unsupported(format!("it packs `outside.int12` and `outside.uint12`, not `{name}`"))
+        CodecError::Unsupported(format!(
+            "data type `{name}` is not supported (expected `outside.int12` or `outside.uint12`)"
+        ))
     })?;
     Ok(Codec::ArrayToBytes(Arc::new(Packed(packed))))
 }

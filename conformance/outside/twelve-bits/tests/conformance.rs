@@ -1,3 +1,3 @@
-//! Holds the plugin to the rules of its kind.
+//! Tests the plugins against the rules for data types and codecs.
 
 zarr_conformance::conformance_tests!(outside_twelve_bits);

@@ -1,4 +1,4 @@
-//! Integers of 12 bits and their packed form, by hand, and what they refuse.
+//! Integers of 12 bits and their packed form, with bytes written by hand and with invalid input.
 
 use outside_twelve_bits as _;
 use zarr_conformance::codecs::{decode, encode};
@@ -8,7 +8,7 @@ use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, Format, Mode, Reading, Registry, Representation, Value,
 };
 
-/// An array of one dimension.
+/// Returns an array of one dimension.
 fn array(name: &str, length: u64) -> ArrayRepresentation {
     let registry = Registry::linked().unwrap();
     let reading = Reading::new(Mode::Strict);
@@ -44,7 +44,7 @@ fn two_elements_are_three_bytes_with_the_least_significant_bit_first() {
 }
 
 #[test]
-fn what_has_more_bits_is_not_packed() {
+fn refuses_values_and_types_with_more_bits() {
     let array = array("outside.uint12", 1);
     let refused = encode(&packed(&array), &array, &4096_u16.to_ne_bytes());
     assert!(matches!(refused, Err(CodecError::Encode(_))), "{refused:?}");
@@ -74,7 +74,7 @@ fn fill_values_are_the_integers_of_the_type() {
 }
 
 #[test]
-fn the_bits_above_are_nobodys() {
+fn the_upper_bits_are_ignored_and_replaced() {
     let stored = [0x0801_u16, 0xf801].map(u16::to_ne_bytes).concat();
     for (name, expected) in [("outside.int12", 0xf801_u16), ("outside.uint12", 0x0801)] {
         let data_type = array(name, 0).data_type;

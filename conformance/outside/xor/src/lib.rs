@@ -1,6 +1,7 @@
-//! The codec `outside.xor`: the bytes of a chunk, combined by exclusive or with a key that is repeated as often as needed.
+//! The codec `outside.xor`: combines the bytes of a chunk with a repeated key by exclusive or.
 //!
-//! Bytes to bytes. The encoded size is the decoded size. It hides bytes from a casual look and protects nothing.
+//! It is a bytes-to-bytes codec that does not change the size. It hides bytes from a casual look but does not protect
+//! them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,13 +32,13 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-/// The codec is its configuration.
+/// The codec, which consists of its configuration.
 #[derive(Debug, Deserialize)]
 struct Xor {
     key: Key,
 }
 
-/// One byte at least, in a document two hexadecimal digits each.
+/// The key: at least one byte, in documents two hexadecimal digits per byte.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct Key(Vec<u8>);
@@ -46,9 +47,7 @@ impl TryFrom<String> for Key {
     type Error = String;
 
     fn try_from(digits: String) -> Result<Self, String> {
-        let wrong = || {
-            "a key is two hexadecimal digits for each of its bytes, of which there is one at least".to_owned()
-        };
+        let wrong = || "expected a key of at least one byte, as two hexadecimal digits per byte".to_owned();
         let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return Err(wrong()) };
         let byte = |pair: &[u8; 2]| {
             let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
@@ -60,7 +59,7 @@ impl TryFrom<String> for Key {
 }
 
 impl Xor {
-    /// Appends `bytes`, the first of which is number `first` of its chunk.
+    /// Appends `bytes`, which start at index `first` of their chunk.
     fn put(&self, bytes: &[u8], first: usize, output: &mut Output<'_>) -> Result<(), CodecError> {
         let room = &mut output.spare(bytes.len())?[..bytes.len()];
         let Key(key) = &self.key;
@@ -86,7 +85,7 @@ impl BytesToBytesCodec for Xor {
         self.put(encoded, 0, decoded)
     }
 
-    /// What lies beside `range` is left as it is in memory, and nothing is computed for it.
+    /// Computes only the bytes in `range` and leaves the rest of the memory unchanged.
     fn decode_range(
         &self,
         encoded: &[u8],

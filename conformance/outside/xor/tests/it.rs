@@ -1,4 +1,4 @@
-//! `outside.xor` on bytes that are known, and what it refuses.
+//! `outside.xor` with known bytes and with invalid keys.
 
 use outside_xor as _;
 use zarr_conformance::codecs::{decode, encode};
@@ -18,7 +18,7 @@ fn the_key_is_repeated() {
 }
 
 #[test]
-fn a_key_is_pairs_of_digits() {
+fn a_key_consists_of_pairs_of_digits() {
     for key in [r#""""#, r#""a""#, r#""a5a""#, r#""0x""#, r#""é""#, "165", "null"] {
         let configuration = format!(r#"{{"key": {key}}}"#);
         let made = create(Format::V3, "outside.xor", &configuration, Mode::Lenient, &BYTES);

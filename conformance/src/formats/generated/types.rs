@@ -1,17 +1,17 @@
-//! The data types of what is made up: their names, fill values, and elements as a formula.
+//! The data types of generated examples: names, fill values, and a formula for the elements.
 
 use half::f16;
 use zarr_spec::{Number, Value};
 
 use super::FormatName;
 
-/// A data type: its name in v3 and the draft, kind and size in v2, and fill values with their bytes in little endian.
+/// A data type: the name in v3 and the draft, kind and size in v2, and fill values with their little-endian bytes.
 pub(super) struct Type {
     pub(super) name: &'static str,
     pub(super) id: &'static str,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(super) size: usize,
-    /// Bytes that byte order concerns.
+    /// The number of bytes that the byte order reverses together.
     pub(super) unit: usize,
     kind: Kind,
     pub(super) fills: &'static [(Fill, [u8; 16])],
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Complex,
 }
 
-/// What a document says.
+/// The fill value in a metadata document.
 #[derive(Clone, Copy)]
 pub(super) enum Fill {
     Bool(bool),
@@ -48,7 +48,7 @@ impl Fill {
     }
 }
 
-/// Padded with zeros.
+/// Pads the bytes with zeros.
 const fn bytes<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
     let mut padded = [0; 16];
     let mut place = 0;
@@ -59,7 +59,7 @@ const fn bytes<const N: usize>(bytes: [u8; N]) -> [u8; 16] {
     padded
 }
 
-/// Two numbers of eight bytes.
+/// Returns the bytes of two 8-byte numbers.
 const fn pair(first: u64, second: u64) -> [u8; 16] {
     ((first as u128) | ((second as u128) << 64)).to_le_bytes()
 }
@@ -158,13 +158,13 @@ const OTHERS: [Type; 6] = [
 ];
 
 impl Type {
-    /// Those that a format has in its own text, and writes one way.
+    /// Returns the types that the format itself specifies and writes in exactly one way.
     pub(super) fn of(format: FormatName) -> Vec<&'static Self> {
         let is_there = |it: &&Self| format == FormatName::V3 || it.kind != Kind::Complex;
         INTEGERS.iter().chain(&OTHERS).filter(is_there).collect()
     }
 
-    /// The element of this number, little endian.
+    /// Returns the element with this number, little endian.
     pub(super) fn element(&self, number: u64) -> Vec<u8> {
         match self.kind {
             Kind::Bool => vec![u8::from(number % 3 == 1)],
@@ -177,7 +177,7 @@ impl Type {
         }
     }
 
-    /// From little endian to the order of this machine.
+    /// Converts elements from little endian to native byte order.
     pub(super) fn native(&self, mut elements: Vec<u8>) -> Vec<u8> {
         if cfg!(target_endian = "big") {
             elements.chunks_mut(self.unit).for_each(<[u8]>::reverse);
@@ -186,7 +186,7 @@ impl Type {
     }
 }
 
-/// A multiple of an eighth, which a float of any size has exactly.
+/// Returns the bytes of a multiple of 1/8, which every float size represents exactly.
 fn float(number: u64, size: usize) -> Vec<u8> {
     let eighths = u16::try_from(number % 2001).unwrap_or_default();
     let value = (f32::from(eighths) - 1000.0) / 8.0;

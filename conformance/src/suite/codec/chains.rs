@@ -1,4 +1,4 @@
-//! What the engine relies on where it runs the chains of a codec.
+//! The rules about running the chains inside a codec.
 
 use std::ptr;
 
@@ -14,7 +14,7 @@ pub(super) const RULES: &[CodecRule] = &[(
     Rule {
         id: "codec-chains",
         level: Level::L1,
-        sentence: "A codec runs only the chains that it names, and no copies of them.",
+        sentence: "A codec runs only the chains that `chains` returns, not copies of them.",
         source: "`CompositeCodec::chains`",
         since: "0.1",
     },
@@ -30,14 +30,14 @@ fn chains(trial: &CodecOnTrial, cases: &mut Cases) {
         for sample in samples(&used.array) {
             let holds = used.runs_what_it_names(&**codec, &sample);
             cases.holds(format!("{used}, {}", sample.label), holds, || {
-                "it runs a chain that is none of those it names".to_owned()
+                "it runs a chain that `chains` does not return".to_owned()
             });
         }
     }
 }
 
 impl Use<'_> {
-    /// What is not encoded or not decoded breaks another rule.
+    /// Checks that encoding and decoding run only the declared chains. An error in either breaks another rule.
     fn runs_what_it_names(&self, codec: &dyn CompositeCodec, sample: &Sample) -> bool {
         let mut chains = Named { chains: codec.chains(), has_run_another: false };
         let encoded = answer(|| {
@@ -56,8 +56,8 @@ impl Use<'_> {
     }
 }
 
-/// Runs any chain, and knows which ones were named. They are told apart as a library tells its host which one to run: by
-/// where they are.
+/// Runs any chain, and detects chains that were not declared. Chains are compared by address, as a plugin library
+/// does when it tells the host which chain to run.
 struct Named<'a> {
     chains: Vec<&'a CodecChain>,
     has_run_another: bool,

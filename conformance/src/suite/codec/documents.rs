@@ -1,4 +1,4 @@
-//! The names and configurations that the codec writes.
+//! The rules about names and configurations that codecs write.
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{Format, Mode, Reading, Representation};
@@ -10,7 +10,7 @@ pub(super) const RULES: &[CodecRule] = &[(
     Rule {
         id: "codec-canonical-form",
         level: Level::L0,
-        sentence: "The name and configuration that are written for a format are read again, and written the same.",
+        sentence: "The name and configuration written for a format can be read, and are written the same again.",
         source: "`zarr_spec::codec::TranslateCodec`",
         since: "0.1",
     },
@@ -28,7 +28,7 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
                 }
                 let written = match write(trial, example.format, &document, &decoded, format) {
                     Ok(written) => written,
-                    // Some configurations cannot be said elsewhere.
+                    // Some formats cannot represent some configurations.
                     Err(reason) if format != example.format => {
                         cases.skip(format!("in {format}: {reason}"));
                         continue;
@@ -41,7 +41,7 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
                 let result = match write(trial, format, &written, &decoded, format) {
                     Ok(again) if again == written => Ok(()),
                     Ok(again) => Err(format!(
-                        "the codec is written as {}, and that is written as {}",
+                        "the codec is written as {}, but after reading that as {}",
                         text(&written),
                         text(&again)
                     )),
@@ -56,7 +56,7 @@ fn canonical_form(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// The name and configuration by which `document` is written in another format, or in its own.
+/// Returns the name and configuration that represent `document` in format `to`.
 fn write(
     trial: &CodecOnTrial,
     from: Format,

@@ -1,4 +1,4 @@
-//! Bytes from elsewhere, which a codec has to read.
+//! Bytes written by other programs, which a codec must decode.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,26 +22,26 @@ use crate::suite::{Cases, Level, Rule, Suite};
 const FIXTURES: Rule = Rule {
     id: "codec-fixtures",
     level: Level::L3,
-    sentence: "What another program wrote, or a standard prints, decodes to what it stands for.",
-    source: "each fixture names its own",
+    sentence: "Chunks from other programs and from standards decode to the expected elements.",
+    source: "each fixture names its source",
     since: "0.1",
 };
 
 pub(super) const RULES: &[CodecRule] = &[(FIXTURES, |trial, cases| {
     if !check(trial, &OF_OTHERS, cases) {
         cases.skip(
-            "no chunk of another program or standard is known for it, so that its bytes and their order are unchecked; \
-             give some as `fixtures` of `conformance_tests!`, or to zarrctl as `--fixtures FOLDER`",
+            "no chunk from another program or standard is known for this codec, so its bytes and their order are \
+             unchecked; pass some as `fixtures` of `conformance_tests!`, or to zarrctl as `--fixtures FOLDER`",
         );
     }
 })];
 
-/// A chunk that another program encoded.
+/// A chunk encoded by another program.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixture {
     /// The document of the codec, with one data type and the shape of the chunk.
     pub example: Example,
-    /// The elements in hexadecimal digits, as they lie in the memory of a little endian machine.
+    /// The elements in hexadecimal digits, as in the memory of a little-endian machine.
     pub decoded: &'static str,
     /// The encoded bytes in hexadecimal digits.
     pub encoded: &'static str,
@@ -49,8 +49,8 @@ pub struct Fixture {
     pub source: &'static str,
 }
 
-/// Chunks that other programs encoded, one a line, which any codec of these names is held to.
-/// `conformance/interop/python/fixtures.py` prints them and says what the columns are.
+/// Chunks encoded by other programs, one per line, for any codec with these names.
+/// `conformance/interop/python/fixtures.py` prints them and documents the columns.
 const TABLE: &str = include_str!("fixtures.tsv");
 
 /// The rows of [`TABLE`].
@@ -58,7 +58,7 @@ const TABLE: &str = include_str!("fixtures.tsv");
 static OF_OTHERS: LazyLock<Vec<Fixture>> =
     LazyLock::new(|| table::rows(TABLE, None).expect("the table of the suite"));
 
-/// Holds the codecs of `suites` to `fixtures` as well, each to its own.
+/// Adds `fixtures` to the codec suites in `suites`, each to the codec that it names.
 pub fn add_fixtures(registry: &Registry, fixtures: &'static [Fixture], suites: &mut [Suite]) {
     let registry = with_stand_ins(registry);
     for &plugin in registry.codecs().iter() {
@@ -75,7 +75,7 @@ pub fn add_fixtures(registry: &Registry, fixtures: &'static [Fixture], suites: &
     }
 }
 
-/// Whether any of them is for this codec.
+/// Checks the codec against its fixtures. Returns false if there are none for this codec.
 fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) -> bool {
     let mut is_any = false;
     for fixture in fixtures {
@@ -111,11 +111,12 @@ fn check(trial: &CodecOnTrial, fixtures: &[Fixture], cases: &mut Cases) -> bool 
     is_any
 }
 
-/// What the codec makes of `encoded`; of what the engine does for a codec, a chain makes it that has nothing else.
+/// Decodes `encoded` with the codec. If the engine applies the codec itself, a chain with only this codec decodes the
+/// bytes.
 fn decoded(trial: &CodecOnTrial, used: &Use<'_>, encoded: &[u8], limit: usize) -> Result<Vec<u8>, String> {
     let (Codec::Permutation(_) | Codec::Binary(_)) = used.codec else { return used.decoded(encoded, limit) };
     let reading = Reading::new(Mode::Strict);
-    // v2 writes elements in little endian where no codec says it.
+    // v2 stores little-endian elements if no codec declares otherwise.
     let creation = ChainCreation { format: Format::V2, registry: &*trial.registry, reading: &reading };
     let chain = CodecChain::create(&creation, Some(used.codec.clone()), &[], &used.array).map_err(text)?;
     let mut decoded = Output::at_most(limit);
@@ -152,7 +153,7 @@ mod tests {
         }
     }
 
-    /// The programs whose chunks [`Sum`] does not decode when it has these names.
+    /// Returns the sources of the fixtures that [`Sum`] fails to decode if it has these identifiers.
     fn failed(identifiers: Identifiers, given: &'static [Fixture]) -> Vec<String> {
         let mut registry = Registry::empty();
         let sum = CodecPlugin::new(identifiers, &|_, _| Ok(Codec::Checksum(Arc::new(Sum))));
@@ -166,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn fixtures_that_do_not_decode_to_what_they_stand_for_are_failures() {
+    fn fixtures_with_wrong_elements_are_failures() {
         let failed = failed(Identifiers::name("sum"), GIVEN);
         assert_eq!(failed, ["other elements", "another sum", "no document"]);
     }
 
     #[test]
-    fn codecs_of_known_names_are_held_to_the_table() {
+    fn codecs_with_known_names_are_checked_against_the_table() {
         let identifiers = Identifiers { uri: None, name: Some("crc32c"), id: Some("crc32c"), aliases: &[] };
         assert_eq!(failed(identifiers, &[]), ["numcodecs 0.17.1"; 4]);
     }

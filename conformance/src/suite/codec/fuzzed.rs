@@ -1,4 +1,4 @@
-//! Codecs and any bytes at all.
+//! Fuzz targets for codecs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::suite::elements::{moderate, pieces, samples};
 use crate::suite::fuzzed::{chosen, document, is_of};
 use crate::suite::tried::Tried;
 
-/// The most bytes that elements of variable size may come to.
+/// The maximum size of a chunk of elements of variable size, in bytes.
 const VARIABLE_LIMIT: usize = 1 << 16;
 
 pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec<Target>) {
@@ -30,12 +30,12 @@ pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, tar
         let mut seeded: Option<&Example> = None;
         let mut seeded_in_parts: Option<&Example> = None;
         for used in trial.computing(&mut cases) {
-            // Chunks of a moderate size say most in few bytes; one for each example is enough to begin with.
+            // Chunks of moderate size cover most in few bytes; one seed per example suffices.
             let is_moderate =
                 !used.example.shape.is_empty() || (6..100).contains(&used.array.element_count().unwrap_or(0));
             let has_seeds = is_moderate && !seeded.is_some_and(|seeded| std::ptr::eq(seeded, used.example));
             seeded = if has_seeds { Some(used.example) } else { seeded };
-            // Chunks of one part say nothing of parts.
+            // Chunks of a single part do not exercise parts.
             let has_parts =
                 used.has_parts() && !seeded_in_parts.is_some_and(|seeded| std::ptr::eq(seeded, used.example));
             seeded_in_parts = if has_parts { Some(used.example) } else { seeded_in_parts };
@@ -48,7 +48,7 @@ pub(in crate::suite) fn add(registry: &Arc<Registry>, package: Option<&str>, tar
     }
 }
 
-/// Decoding and encoding with a codec that is a memory layout.
+/// Adds targets that decode and encode with a codec that is a memory layout.
 pub(in crate::suite) fn add_use(
     name: &str,
     example: &'static Example,
@@ -112,13 +112,13 @@ fn add_configuration(trial: &Arc<CodecOnTrial>, example: &'static Example, targe
 }
 
 impl Use<'_> {
-    /// The most bytes that a chunk has.
+    /// Returns the maximum size of a chunk in bytes.
     fn most(&self) -> usize {
         let size = self.array.size().limit().and_then(|size| usize::try_from(size).ok());
         size.unwrap_or(VARIABLE_LIMIT)
     }
 
-    /// Whether a chunk is encoded in parts.
+    /// Checks whether the codec encodes the chunk in parts.
     fn has_parts(&self) -> bool {
         match &self.codec {
             Codec::BytesToBytes(codec) => {
@@ -128,7 +128,7 @@ impl Use<'_> {
         }
     }
 
-    /// Decodes what follows the two bytes that choose a range.
+    /// Decodes the input after its first two bytes, which select a range.
     fn decode_any(&self, input: &[u8]) {
         let Some((&[start, end], encoded)) = input.split_first_chunk::<2>() else { return };
         let limit = self.most();
@@ -151,47 +151,54 @@ impl Use<'_> {
         }
     }
 
-    /// The same comes out where the memory is that of the chunk alone, and nothing before it changes.
+    /// Checks that decoding into memory of the chunk's size gives the same result and does not change the bytes
+    /// before it.
     fn decode_to_exactly(&self, encoded: &[u8], wanted: Option<&[u8]>) {
         let mut memory = vec![0xa5; self.most() + 3];
         let mut output = Output::to(&mut memory);
         let room = output.put(&[0xa5; 3]);
-        assert!(room.is_ok(), "there is room for three bytes");
+        assert!(room.is_ok(), "three bytes fit");
         let result = self.decode_to(encoded, &mut output);
         let end = output.written().len();
         assert_eq!(memory[..3], [0xa5; 3], "{self}: bytes before the chunk changed");
         match (result, wanted) {
-            (Ok(()), Some(wanted)) => assert_eq!(&memory[3..end], wanted, "{self}: not what a buffer gets"),
+            (Ok(()), Some(wanted)) => assert_eq!(
+                &memory[3..end],
+                wanted,
+                "{self}: decoding into a growing buffer gives other bytes"
+            ),
             (Err(_), None) => {}
             (result, wanted) => panic!(
-                "{self}: into the chunk it is {result:?}, into a buffer {:?} bytes",
+                "{self}: decoding into the chunk gives {result:?}, into a growing buffer {:?} bytes",
                 wanted.map(<[u8]>::len)
             ),
         }
     }
 
-    /// Encodes elements made of `input`.
+    /// Encodes elements derived from `input`.
     fn encode_any(&self, input: &[u8]) {
         if let Some(decoded) = elements(&self.array, input) {
             self.there_and_back(&decoded);
         }
     }
 
-    /// What is encoded decodes, to the same bytes where that is promised.
+    /// Checks that encoded bytes decode, to the same bytes if the codec is lossless.
     fn there_and_back(&self, decoded: &[u8]) {
         let encoded = match self.encode(decoded) {
             Ok(Ok(encoded)) => encoded,
-            // Not every element has an encoded form.
+            // Some elements cannot be encoded.
             Ok(Err(CodecError::Encode(_))) => return,
-            Ok(Err(error)) => panic!("{self}: the elements are to blame, and the error is {error:?}"),
+            Ok(Err(error)) => panic!("{self}: expected an `Encode` error, got {error:?}"),
             Err(panic) => panic!("{self}: encoding: {panic}"),
         };
         let size = encoded.len() as u64;
         match self.promised() {
-            Ok(Size::Exact(promised)) => assert_eq!(size, promised, "{self}: it said another size"),
-            Ok(Size::AtMost(most)) => assert!(size <= most, "{self}: {size} bytes, and at most {most} said"),
+            Ok(Size::Exact(promised)) => assert_eq!(size, promised, "{self}: the declared size is wrong"),
+            Ok(Size::AtMost(most)) => {
+                assert!(size <= most, "{self}: encoded to {size} bytes, but declared at most {most}")
+            }
             Ok(Size::Unknown) => {}
-            Err(error) => panic!("{self}: no size: {error}"),
+            Err(error) => panic!("{self}: the encoded size cannot be computed: {error}"),
         }
         if let Codec::BytesToBytes(codec) = &self.codec
             && let Some(codec) = codec.in_parts()
@@ -201,26 +208,26 @@ impl Use<'_> {
         let limit = decoded.len().max(self.most());
         match self.decode(&encoded, limit) {
             Ok(Ok(again)) if self.loses_nothing() => {
-                assert_eq!(again, decoded, "{self}: other bytes came back");
+                assert_eq!(again, decoded, "{self}: decoding gives other bytes");
             }
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => panic!("{self}: what was encoded does not decode: {error:?}"),
-            Err(panic) => panic!("{self}: decoding what was encoded: {panic}"),
+            Ok(Err(error)) => panic!("{self}: the encoded bytes do not decode: {error:?}"),
+            Err(panic) => panic!("{self}: decoding the encoded bytes: {panic}"),
         }
     }
 }
 
-/// What was decoded; nothing for what is corrupt or too large, as it should be.
+/// Returns the decoded bytes, or nothing if they are reported as corrupt or too large.
 fn outcome(answer: Answer) -> Option<Vec<u8>> {
     match answer {
         Ok(Ok(decoded)) => Some(decoded),
         Ok(Err(CodecError::Corrupt(_) | CodecError::TooLarge(_))) => None,
-        Ok(Err(error)) => panic!("the bytes are to blame, and the error is {error:?}"),
+        Ok(Err(error)) => panic!("expected a `Corrupt` or `TooLarge` error, got {error:?}"),
         Err(panic) => panic!("{panic}"),
     }
 }
 
-/// A range is the same bytes as those of the whole.
+/// Checks that decoding a range gives the same bytes as decoding the whole chunk.
 fn range_of(
     codec: &dyn BytesToBytesCodec,
     encoded: &[u8],
@@ -234,7 +241,7 @@ fn range_of(
     let written = output.written().len();
     match (result, whole) {
         (Ok(()), Some(whole)) => {
-            assert_eq!(written, whole.len(), "{codec:?}: as many bytes for {range:?}");
+            assert_eq!(written, whole.len(), "{codec:?}: size of the output for {range:?}");
             assert_eq!(memory.get(range.clone()), whole.get(range.clone()), "{codec:?}: bytes {range:?}");
         }
         (Ok(()), None) => assert!(range.end <= written, "{codec:?}: {range:?} of {written} bytes"),
@@ -242,25 +249,25 @@ fn range_of(
         (Err(error), Some(whole)) => {
             assert!(range.end > whole.len(), "{codec:?}: {range:?} of {} bytes: {error:?}", whole.len());
         }
-        (Err(error), None) => panic!("{codec:?}: the bytes are to blame, and the error is {error:?}"),
+        (Err(error), None) => panic!("{codec:?}: expected a `Corrupt` or `TooLarge` error, got {error:?}"),
     }
 }
 
-/// Part by part, a chunk of `size` bytes is the same, or refused if it is not whole.
+/// Checks that decoding a chunk of `size` bytes in parts gives the same bytes, or an error if the chunk is not whole.
 fn parts_of(codec: &dyn InParts, encoded: &[u8], whole: Option<&[u8]>, size: usize) {
     let Some(decoded) = decoded_in_parts(codec, encoded, size) else { return };
     let in_parts = match &decoded {
         Ok(decoded) => Some(&decoded[..]),
         Err(CodecError::Corrupt(_) | CodecError::TooLarge(_)) => None,
-        Err(error) => panic!("{codec:?}: the bytes are to blame, and the error is {error:?}"),
+        Err(error) => panic!("{codec:?}: expected a `Corrupt` or `TooLarge` error, got {error:?}"),
     };
     let chunk = |bytes: Option<&[u8]>| bytes.filter(|bytes| bytes.len() == size).map(<[u8]>::to_vec);
     let at_once = chunk(whole);
     let in_parts = chunk(in_parts);
-    assert_eq!(in_parts, at_once, "{codec:?}: in parts it is not what it is at once");
+    assert_eq!(in_parts, at_once, "{codec:?}: decoding in parts differs from decoding in one call");
 }
 
-/// Whether these bytes are a whole chunk of elements.
+/// Checks whether the bytes are a whole chunk of elements.
 fn is_chunk(array: &ArrayRepresentation, bytes: &[u8]) -> bool {
     match array.size() {
         Size::Exact(size) => bytes.len() as u64 == size && array.data_type.check(bytes).is_ok(),
@@ -271,8 +278,8 @@ fn is_chunk(array: &ArrayRepresentation, bytes: &[u8]) -> bool {
     }
 }
 
-/// A chunk whose elements are made of `input`, again and again; of variable size with a byte before each that says how long
-/// it is.
+/// Returns a chunk that repeats the elements derived from `input`. In the input, a length byte precedes each element
+/// of variable size.
 fn elements(array: &ArrayRepresentation, input: &[u8]) -> Option<Vec<u8>> {
     let count = array.element_count()?;
     let data_type = &array.data_type;
@@ -296,7 +303,7 @@ fn elements(array: &ArrayRepresentation, input: &[u8]) -> Option<Vec<u8>> {
     Some(chunk)
 }
 
-/// What [`elements`] makes a chunk of.
+/// Returns the input from which [`elements`] creates `chunk`.
 fn as_input(array: &ArrayRepresentation, chunk: &[u8]) -> Vec<u8> {
     if array.data_type.elements().size().is_some() {
         return chunk.to_vec();
@@ -308,7 +315,7 @@ fn as_input(array: &ArrayRepresentation, chunk: &[u8]) -> Vec<u8> {
 }
 
 impl Tried<Codec> {
-    /// Makes a codec of whatever a document says, and uses it.
+    /// Creates a codec from any document, and uses it.
     fn create_any(&self, example: &'static Example, array: &ArrayRepresentation, entry: &Value) {
         let reading = Reading::new(Mode::Lenient);
         let Ok(document) = self.parse(example, entry, &reading) else { return };
@@ -325,7 +332,7 @@ impl Tried<Codec> {
         self.write_any(example, array, entry);
     }
 
-    /// What is read strictly is written to a document again, the same each time.
+    /// Checks that a document accepted in strict mode can be written, and is written the same again.
     fn write_any(&self, example: &'static Example, array: &ArrayRepresentation, entry: &Value) {
         let reading = Reading::new(Mode::Strict);
         let format = example.format;
@@ -340,13 +347,13 @@ impl Tried<Codec> {
         }
         let written = match self.registry.translated_codec(&creation, &decoded, format) {
             Ok(written) => written,
-            Err(error) => panic!("{entry} is read, and cannot be written: {error}"),
+            Err(error) => panic!("{entry} can be read but not written: {error}"),
         };
         let creation = self.creation(format, &written, &reading);
         let made = (self.plugin.create)(&creation, &decoded);
-        assert!(made.is_ok(), "{entry} is written as {written:?}, and that is {made:?}");
+        assert!(made.is_ok(), "{entry} is written as {written:?}, which results in {made:?}");
         let twice = self.registry.translated_codec(&creation, &decoded, format);
         let is_same = twice.as_ref().is_ok_and(|twice| *twice == written);
-        assert!(is_same, "{entry} is written as {written:?}, and then {twice:?}");
+        assert!(is_same, "{entry} is written as {written:?}, but then as {twice:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Bytes that make a codec which believes them ask for too much memory.
+//! Inputs that claim large sizes, so that a codec that trusts them allocates too much memory.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use crate::codecs::Random;
 use crate::suite::Cases;
 use crate::suite::elements::noise;
 
-/// Bytes that decoding may take beside what it decodes to: windows and tables of all that there is.
+/// The memory that decoding may use in addition to its output, in bytes: for windows and tables.
 const WORKING_MEMORY: usize = 64 << 20;
 
-/// One use of a codec, and hostile input for it.
+/// A use of a codec, and hostile input for it.
 pub(in crate::suite) struct Hostile<'a> {
     used: Use<'a>,
-    /// Bytes of the chunk.
+    /// The size of the chunk in bytes.
     limit: usize,
     valid: Vec<Vec<u8>>,
     inputs: Vec<Input>,
-    /// Inputs that claim sizes which only a limit that nothing declares lets through.
+    /// Inputs that claim large sizes, for decoding without a declared size.
     claims: Vec<Input>,
 }
 
-/// Encoded bytes that nobody wrote.
+/// Encoded bytes that no codec wrote.
 pub(in crate::suite) struct Input(Vec<u8>);
 
 impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = &self.0[..self.0.len().min(16)];
-        write!(f, "{} bytes that begin with {start:02x?}", self.0.len())
+        write!(f, "{} bytes starting with {start:02x?}", self.0.len())
     }
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Hostile<'_> {
 }
 
 impl Hostile<'static> {
-    /// One for each example of a codec.
+    /// Returns the hostile input for each example of a codec.
     pub(in crate::suite) fn all(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Self> {
         largest(trial, cases).into_iter().map(Self::of).collect()
     }
@@ -57,7 +57,7 @@ impl Hostile<'static> {
                 random.damage(&mut bytes);
                 bytes
             }));
-            // Sizes stand at the beginning or the end, and there in whole words.
+            // Sizes usually are whole words at the start or the end.
             for place in places(encoded) {
                 let mut bytes = encoded.clone();
                 let end = bytes.len().min(place + 4);
@@ -73,7 +73,7 @@ impl Hostile<'static> {
 }
 
 impl Hostile<'_> {
-    /// Bytes that decoding may take.
+    /// Returns the number of bytes that decoding may allocate.
     pub(in crate::suite) fn allowed(&self) -> usize {
         self.limit.saturating_add(WORKING_MEMORY)
     }
@@ -82,12 +82,12 @@ impl Hostile<'_> {
         &self.inputs
     }
 
-    /// Inputs for [`Hostile::decode_undeclared`].
+    /// Returns the inputs for [`Hostile::decode_undeclared`].
     pub(in crate::suite) fn undeclared_inputs(&self) -> impl Iterator<Item = &Input> {
         self.inputs.iter().chain(&self.claims)
     }
 
-    /// Decodes behind a limit that nothing declares, as of elements of variable size; the bytes that came out.
+    /// Decodes without a declared size, as for elements of variable size. Returns the size of the output.
     pub(in crate::suite) fn decode_undeclared(&self, input: &Input) -> usize {
         match self.used.decode(&input.0, UNDECLARED) {
             Ok(Ok(decoded)) => decoded.len(),
@@ -95,18 +95,18 @@ impl Hostile<'_> {
         }
     }
 
-    /// Bytes that [`Hostile::decode_undeclared`] may take, `written` bytes having come out.
+    /// Returns the number of bytes that [`Hostile::decode_undeclared`] may allocate for an output of `written` bytes.
     pub(in crate::suite) fn allowed_undeclared(&self, input: &Input, written: usize) -> usize {
         let largest = self.limit.max(written);
         largest.saturating_mul(3).saturating_add(input.0.len()).saturating_add(WORKING_MEMORY)
     }
 
-    /// Decodes; what comes of it is for other rules.
+    /// Decodes an input. Other rules check the result.
     pub(in crate::suite) fn decode(&self, input: &Input) {
         drop(self.used.decode(&input.0, self.limit));
     }
 
-    /// Decodes what is valid, so that whatever a codec sets up once is there.
+    /// Decodes valid input, so that the codec completes its one-time setup.
     pub(in crate::suite) fn set_up(&self) {
         for encoded in &self.valid {
             drop(self.used.decode(encoded, self.limit));

@@ -1,4 +1,4 @@
-//! Chunks of more than a mebibyte.
+//! The rules about chunks of more than 1 MiB.
 
 use zarr_spec::{ArrayRepresentation, Mode, Reading};
 
@@ -12,18 +12,18 @@ pub(super) const RULES: &[CodecRule] = &[(
     Rule {
         id: "codec-large-chunks",
         level: Level::L2,
-        sentence: "Chunks of more than 1 MiB decode to as many bytes as they had, and to the same ones where nothing is \
-                   lost.",
+        sentence: "Chunks of more than 1 MiB decode to the same number of bytes, and to the same bytes if the codec is \
+                   lossless.",
         source: "D3-CODEC-04",
         since: "0.1",
     },
     large_chunks,
 )];
 
-/// Bytes of a large chunk at least: 1 MiB, and some that fill no block.
+/// The minimum size of a large chunk in bytes: 1 MiB, plus a few bytes that do not fill a block.
 const LARGE: usize = (1 << 20) + 13;
 
-/// Elements of a large chunk if they are of variable size.
+/// The number of elements in a large chunk of elements of variable size.
 const LARGE_COUNT: u64 = 20_000;
 
 fn large_chunks(trial: &CodecOnTrial, cases: &mut Cases) {
@@ -41,7 +41,8 @@ fn large_chunks(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// A ramp compresses well, noise does not; others say little more. A lossy codec need not take more than moderate numbers.
+/// Returns the samples for large chunks. A ramp compresses well and noise does not; other samples add little. Lossy
+/// codecs need to accept only moderate numbers.
 fn chosen(used: &Use<'_>) -> Vec<Sample> {
     if !used.loses_nothing() {
         return moderate(&used.array).into_iter().collect();
@@ -55,16 +56,17 @@ fn chosen(used: &Use<'_>) -> Vec<Sample> {
 }
 
 fn same_size(is: &[u8], was: &[u8]) -> Result<(), String> {
-    let what = || format!("{} bytes came back as {}", was.len(), is.len());
+    let what = || format!("{} bytes decoded to {} bytes", was.len(), is.len());
     (is.len() == was.len()).then_some(()).ok_or_else(what)
 }
 
-/// Large chunks of the first example that names no shape, or of all of them with their first and last types.
+/// Returns large chunks of the first example without a shape; in thorough runs of all such examples, with their first
+/// and last data types.
 pub(super) fn large_uses(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
     let mut uses = Vec::new();
     for example in trial.examples() {
         if !example.shape.is_empty() {
-            cases.skip("the examples name the shape of their chunks");
+            cases.skip("the examples declare the shape of their chunks");
             continue;
         }
         let Ok(document) = trial.document(example) else { continue };
@@ -88,7 +90,7 @@ pub(super) fn large_uses(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'st
     uses
 }
 
-/// The array with one dimension that is large enough.
+/// Returns the array with a single dimension that is large enough.
 fn large(array: ArrayRepresentation) -> Option<ArrayRepresentation> {
     let count = match array.data_type.elements().size() {
         Some(0) => return None,

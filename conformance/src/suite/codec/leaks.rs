@@ -1,4 +1,4 @@
-//! Memory that codecs leave behind.
+//! The rules about memory leaks.
 
 use std::hint::black_box;
 
@@ -13,24 +13,24 @@ pub(super) const RULES: &[CodecRule] = &[(
     Rule {
         id: "codec-leaks",
         level: Level::L2,
-        sentence: "Codecs that were created and dropped leave no memory behind.",
+        sentence: "Creating and dropping codecs does not leak memory.",
         source: "`CodecPlugin::create`; `destroy` of the C ABI",
         since: "0.1",
     },
     leaks,
 )];
 
-/// Codecs that are created before memory is measured: what is set up once is there then.
+/// The number of codecs to create before the first measurement, which completes one-time setup.
 const FIRST: usize = 16;
 
-/// Codecs that are created after that.
+/// The number of codecs to create between the measurements.
 const MORE: usize = 64;
 
-/// Bytes that all of them together may leave behind: allocators ask the system for more than they need.
+/// The number of bytes that all these codecs may leak, because allocators request more memory than they need.
 const ALLOWED: u64 = 4 << 20;
 
 fn leaks(trial: &CodecOnTrial, cases: &mut Cases) {
-    // Other threads of this process allocate as well.
+    // With several rules at a time, other threads of this process also allocate.
     if !is_recorded() || !cfg!(target_os = "linux") {
         cases.skip("memory is measured on Linux, in processes that check one rule at a time");
         return;
@@ -49,9 +49,7 @@ fn leaks(trial: &CodecOnTrial, cases: &mut Cases) {
         (0..MORE).for_each(|_| create());
         match before.and_then(|before| Ok(address_space()?.0.saturating_sub(before.0))) {
             Ok(more) => cases.holds(example.document, more <= ALLOWED, || {
-                format!(
-                    "{MORE} codecs that were created and dropped left {more} bytes of address space behind"
-                )
+                format!("creating and dropping {MORE} codecs leaked {more} bytes of address space")
             }),
             Err(error) => cases.lack(error),
         }

@@ -1,4 +1,4 @@
-//! What the engine relies on to be fast.
+//! The rules that the engine's speed depends on.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-value",
             level: Level::L1,
-            sentence: "A permutation has every dimension once, and inner chunks divide their shard.",
+            sentence: "A permutation contains every dimension once, and inner chunks divide their shard evenly.",
             source: "`zarr_spec::Codec::Permutation`, `zarr_spec::codec::Shard::inner_shape`",
             since: "0.1",
         },
@@ -30,8 +30,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-exact-destination",
             level: Level::L4,
-            sentence: "Decoding into memory of exactly the size of the chunk gives what decoding into a growing buffer \
-                       gives, and leaves what lies before and behind it.",
+            sentence: "Decoding into memory of exactly the chunk's size gives the same bytes as decoding into a growing buffer, \
+                       and does not change the memory before and after it.",
             source: "`zarr_spec::Output`",
             since: "0.1",
         },
@@ -41,7 +41,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-size",
             level: Level::L4,
-            sentence: "The encoded bytes are as many as the codec says beforehand, or at most as many.",
+            sentence: "The size of the encoded bytes matches the declared size, or does not exceed the declared maximum.",
             source: "`BytesToBytesCodec::encoded_size`; V3-SHARD-06",
             since: "0.1",
         },
@@ -51,8 +51,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-range",
             level: Level::L4,
-            sentence: "The bytes of a range are those of the whole, or an error where they are cut off or there are no \
-                       such bytes.",
+            sentence: "Decoding a range gives the same bytes as decoding the whole chunk, or an error if the input is \
+                       truncated or the range is out of bounds.",
             source: "`BytesToBytesCodec::decode_range`",
             since: "0.1",
         },
@@ -62,8 +62,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-parts",
             level: Level::L4,
-            sentence: "Part by part, a codec encodes to the same bytes and decodes to the same bytes as at once, and \
-                       refuses the same.",
+            sentence: "Encoding and decoding in parts gives the same bytes as in one call, and the same inputs are errors.",
             source: "`zarr_spec::codec::InParts`",
             since: "0.1",
         },
@@ -78,7 +77,7 @@ fn value(trial: &CodecOnTrial, cases: &mut Cases) {
                 let mut sorted = order.clone();
                 sorted.sort_unstable();
                 let is_one = sorted.into_iter().eq(0..used.array.shape.len());
-                cases.holds(&used, is_one, || format!("{order:?} is no permutation of its dimensions"));
+                cases.holds(&used, is_one, || format!("{order:?} is not a permutation of its dimensions"));
             }
             Codec::Shard(shard) => {
                 let divided = inner_grid_shape(&used.array.shape, &shard.inner_shape);
@@ -89,7 +88,7 @@ fn value(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Bytes behind the memory that is lent, which code in C may reach; next to guard pages there are none.
+/// The number of bytes after the output memory that code in C may overwrite. With guard pages there are none.
 const BEHIND: usize = 64;
 
 fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
@@ -97,7 +96,7 @@ fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
         for sample in samples(&used.array) {
             let Ok(encoded) = used.encoded(&sample) else { continue };
             let result = used.decoded(&encoded, sample.bytes.len()).and_then(|grown| {
-                // As if the chunk lay between others in one output.
+                // Simulates a chunk that lies between others in one output.
                 let end = grown.len() + 3;
                 let input = Input::of(&encoded);
                 let mut memory = Memory::of(end, BEHIND);
@@ -110,7 +109,7 @@ fn exact_destination(trial: &CodecOnTrial, cases: &mut Cases) {
                     return Err(format!("{rest} bytes were not written"));
                 }
                 if memory[end..].iter().any(|byte| *byte != 0xa5) {
-                    return Err("bytes behind the memory that was lent have changed".to_owned());
+                    return Err("bytes after the output memory have changed".to_owned());
                 }
                 same_bytes(&memory[..3], &[0xa5; 3])?;
                 same_bytes(&memory[3..end], &grown)
@@ -142,7 +141,7 @@ fn size(trial: &CodecOnTrial, cases: &mut Cases) {
                 Size::Unknown => continue,
             };
             cases.holds(format!("{used}, {}", sample.label), holds, || {
-                format!("{is} bytes, and {promised:?} before")
+                format!("encoded to {is} bytes, but declared {promised:?}")
             });
         }
     }
@@ -151,7 +150,7 @@ fn size(trial: &CodecOnTrial, cases: &mut Cases) {
 fn range(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         let Codec::BytesToBytes(codec) = &used.codec else {
-            cases.skip("only bytes are decoded in part");
+            cases.skip("only bytes-to-bytes codecs decode ranges");
             continue;
         };
         for sample in samples(&used.array) {
@@ -186,7 +185,7 @@ fn parts(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Both directions, in parts of the sizes that the codec says, where it says any.
+/// Checks that both directions give the same bytes in parts, if the codec declares part sizes.
 pub(super) fn same_in_parts(codec: &dyn InParts, encoded: &[u8], whole: &[u8]) -> Result<(), String> {
     if let Some(part) = codec.part_size(whole.len()) {
         let mut output = Output::at_most(usize::MAX);
@@ -200,8 +199,8 @@ pub(super) fn same_in_parts(codec: &dyn InParts, encoded: &[u8], whole: &[u8]) -
     Ok(())
 }
 
-/// What comes out of a chunk of `size` bytes in parts, if the codec decodes these bytes so. Nobody has more memory for a
-/// part than for all of them.
+/// Decodes a chunk of `size` bytes in parts, if the codec supports that for these bytes. Parts larger than the chunk
+/// are never used.
 pub(super) fn decoded_in_parts(
     codec: &dyn InParts,
     encoded: &[u8],
@@ -212,14 +211,15 @@ pub(super) fn decoded_in_parts(
     Some(codec.decode_parts(encoded, &mut gathered).map(|()| gathered.written))
 }
 
-/// Decodes what was damaged or cut off at once and in parts of elements of so many bytes.
+/// Checks that damaged or truncated bytes decode to the same result in parts and in one call. `size` is the size of
+/// the elements in bytes.
 fn same_of_damaged(used: &Use<'_>, codec: &dyn InParts, encoded: &[u8], size: usize) -> Result<(), String> {
     let mut random = Random::default();
     (0..PLACES).try_for_each(|round| {
         let mut bytes = encoded.to_vec();
         match round % 4 {
             0 => bytes.truncate(encoded.len() * round / PLACES),
-            // What stands in front says the most of the rest.
+            // The header determines how the rest is decoded.
             1 => bytes.iter_mut().skip(round / 2).take(1).for_each(|byte| *byte ^= 1 << (round / 4)),
             times => (0..times).for_each(|_| random.damage(&mut bytes)),
         }
@@ -236,14 +236,14 @@ fn same_of_damaged(used: &Use<'_>, codec: &dyn InParts, encoded: &[u8], size: us
         match (all(used.decode(&bytes, size)?), all(in_parts)) {
             (Some(at_once), Some(in_parts)) => same_bytes(&in_parts, &at_once),
             (None, None) => Ok(()),
-            (None, Some(_)) => Err("an error at once is none".to_owned()),
-            (Some(_), None) => Err("none at once is an error".to_owned()),
+            (None, Some(_)) => Err("decoding in one call fails, but in parts succeeds".to_owned()),
+            (Some(_), None) => Err("decoding in one call succeeds, but in parts fails".to_owned()),
         }
         .map_err(|what| format!("decoding in parts, damaged in round {round}: {what}"))
     })
 }
 
-/// Bytes that are read in parts of one size.
+/// A source of parts of a fixed size.
 struct Divided<'a> {
     bytes: &'a [u8],
     part: usize,
@@ -263,7 +263,7 @@ impl PartSource for Divided<'_> {
     }
 }
 
-/// A chunk of `size` bytes that is written in parts of one size.
+/// A target for a chunk of `size` bytes in parts of a fixed size.
 struct Gathered {
     size: usize,
     part: usize,
@@ -284,24 +284,24 @@ impl PartTarget for Gathered {
     }
 }
 
-/// Whether `size` bytes from `start` on are one of the parts of `part` bytes that `all` bytes are divided into.
+/// Checks whether the `size` bytes from `start` on are one of the parts of `part` bytes that make up `all` bytes.
 fn is_part(part: usize, start: usize, size: usize, all: usize) -> bool {
     let rest = all.saturating_sub(start);
     start.checked_rem(part) == Some(0) && size == part.min(rest)
 }
 
 fn no_part(part: usize, start: usize, size: usize) -> String {
-    format!("{size} bytes from {start} on are no part of {part} bytes")
+    format!("{size} bytes at offset {start} are not a part of {part} bytes")
 }
 
-/// None, all, the first, the last, and those that lie between.
+/// Returns ranges that are empty, whole, at the start, at the end and in the middle.
 fn ranges(size: usize) -> Vec<Range<usize>> {
     let places = [0, 1, size / 8, size / 3, size / 2, size - size / 8, size.saturating_sub(1), size];
     let all = places.iter().flat_map(|&start| places.map(|end| start..end));
     all.filter(|range| range.start <= range.end && range.end <= size).collect()
 }
 
-/// Decodes a range of what stands for `whole`, also behind other bytes, cut off, and past the end.
+/// Checks a range of `whole`: after other bytes in the output, with truncated input, and past the end.
 fn right_in(
     codec: &dyn BytesToBytesCodec,
     encoded: &[u8],
@@ -312,23 +312,27 @@ fn right_in(
     same_bytes(&part.map_err(|error| error.to_string())?, &whole[range.clone()])?;
     let past = range.start..whole.len() + 1;
     if !matches!(decoded_in(codec, encoded, past, whole.len())?, Err(CodecError::Corrupt(_))) {
-        return Err("one byte more than there are is not corrupt".to_owned());
+        return Err("a range one byte past the end is not reported as corrupt".to_owned());
     }
     for cut in [0, encoded.len() / 3, encoded.len() / 2, encoded.len().saturating_sub(1)] {
         let cut = &encoded[..cut];
         let Ok(part) = decoded_in(codec, cut, range.clone(), whole.len())? else { continue };
-        // Bytes without an end are whole wherever they end.
+        // If the format has no end marker, truncated input is valid.
         let mut shorter = Output::at_most(whole.len());
         let shorter = codec.decode(cut, &mut shorter).is_ok().then(|| shorter.into_written());
         let is_of_shorter = shorter.is_some_and(|shorter| shorter.get(range.clone()) == Some(&part[..]));
         if part != whole[range.clone()] && !is_of_shorter {
-            return Err(format!("cut to {} of {} bytes it is no error", cut.len(), encoded.len()));
+            return Err(format!(
+                "truncated to {} of {} bytes, decoding succeeds with wrong bytes",
+                cut.len(),
+                encoded.len()
+            ));
         }
     }
     Ok(())
 }
 
-/// Decodes a range behind other bytes; the outer error is about what was not asked for.
+/// Decodes a range after other bytes in the output. The outer error reports a violation of the contract.
 fn decoded_in(
     codec: &dyn BytesToBytesCodec,
     encoded: &[u8],
@@ -346,5 +350,5 @@ fn decoded_in(
     let written = output.written().len() - 3;
     same_bytes(&memory[..3], &[0xa5; 3])?;
     let part = memory[3..3 + written].get(range);
-    part.map(|part| Ok(part.to_vec())).ok_or_else(|| format!("{written} bytes came out"))
+    part.map(|part| Ok(part.to_vec())).ok_or_else(|| format!("only {written} bytes were written"))
 }

@@ -1,4 +1,4 @@
-//! Damaged and hostile input, and many callers at once.
+//! The rules about damaged and hostile input.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-truncated",
             level: Level::L2,
-            sentence: "Encoded bytes that are cut off anywhere are corrupt or too large, or decode to fewer bytes than \
-                       the whole does.",
+            sentence: "Encoded bytes that are truncated anywhere are corrupt or too large, or decode to fewer bytes than the \
+                       whole.",
             source: "`CodecError::Corrupt`",
             since: "0.1",
         },
@@ -28,7 +28,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-damaged",
             level: Level::L2,
-            sentence: "Damaged bytes are corrupt or too large, and never a panic or more bytes than the chunk has.",
+            sentence: "Damaged bytes are corrupt or too large, or decode to at most the size of the chunk, and never cause a panic.",
             source: "`CodecError::Corrupt`",
             since: "0.1",
         },
@@ -38,7 +38,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-foreign",
             level: Level::L2,
-            sentence: "Bytes that no codec wrote, or none at all, are corrupt or decode to no more than the chunk has.",
+            sentence: "Foreign bytes and empty input are corrupt, or decode to at most the size of the chunk.",
             source: "`CodecError::Corrupt`",
             since: "0.1",
         },
@@ -48,7 +48,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-limit",
             level: Level::L2,
-            sentence: "An output that is a byte too small is an error, and nothing is written past it.",
+            sentence: "An output that is one byte too small causes an error, and nothing is written past its end.",
             source: "`CodecError::TooLarge`",
             since: "0.1",
         },
@@ -58,8 +58,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-deterministic",
             level: Level::L2,
-            sentence: "Equal elements are encoded to equal bytes, whatever was encoded or failed to decode before.",
-            source: "`Pool`: what a codec keeps from call to call does not show",
+            sentence: "Equal elements encode to equal bytes, regardless of earlier calls and their errors.",
+            source: "`Pool`: the state that a codec keeps between calls does not affect results",
             since: "0.1",
         },
         deterministic,
@@ -68,7 +68,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-checksum",
             level: Level::L2,
-            sentence: "A checksum notices every bit that flips, and is written as a whole, whatever was there before.",
+            sentence: "A checksum detects every flipped bit, and overwrites all bytes of its memory.",
             source: "`zarr_spec::codec::Checksum`",
             since: "0.1",
         },
@@ -78,8 +78,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-allocation",
             level: Level::L2,
-            sentence: "Decoding damaged and foreign bytes never allocates more than the chunk has, and 64 MiB, nor does a \
-                       process that has address space for that.",
+            sentence: "Decoding damaged and foreign bytes allocates at most the size of the chunk and 64 MiB, on the \
+                       decoding thread and in a separate process with limited address space.",
             source: "No size from outside is trusted: ARCHITECTURE.md, \"Invariants\"",
             since: "0.1",
         },
@@ -89,22 +89,22 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-claims",
             level: Level::L2,
-            sentence: "Where nothing declares a size, decoding damaged and foreign bytes takes at most their number, three \
-                       times the bytes that the chunk has or that really come out, and 64 MiB, whatever sizes they claim.",
-            source: "README.md, \"Limits\"",
+            sentence: "If nothing declares a size, decoding damaged and foreign bytes allocates at most the size of the input, \
+                       three times the size of the chunk or of the actual output, and 64 MiB, whatever sizes the input claims.",
+            source: "docs/promises.md, \"Memory of one chunk\"",
             since: "0.1",
         },
         claims,
     ),
 ];
 
-/// Bytes that decoding may take beside what it decodes to: windows and tables of all that there is.
+/// The memory that decoding may use in addition to its output, in bytes: for windows and tables.
 pub(super) const WORKING_MEMORY: usize = 64 << 20;
 
-/// At most so many places of the encoded bytes are tried.
+/// The maximum number of positions in the encoded bytes to damage.
 pub(super) const PLACES: usize = 32;
 
-/// Of each example the use with the largest chunk: damage does the same to all of them.
+/// Returns the use with the largest chunk of each example. Damage affects all chunks alike.
 pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'static>> {
     let mut uses = trial.computing(cases);
     uses.reverse();
@@ -112,10 +112,10 @@ pub(super) fn largest(trial: &CodecOnTrial, cases: &mut Cases) -> Vec<Use<'stati
     uses
 }
 
-/// Encoded bytes of at most this size are cut at every place.
+/// The maximum size in bytes up to which every truncation is tested.
 const ALL_PLACES: usize = 256;
 
-/// The encoded form of each sample; what cannot be encoded breaks another rule.
+/// Returns the encoded form of each sample. Samples that fail to encode break another rule.
 pub(super) fn encoded_samples<'u>(used: &'u Use<'_>) -> impl Iterator<Item = (Sample, Vec<u8>)> + 'u {
     samples(&used.array).into_iter().filter_map(|sample| {
         let encoded = used.encoded(&sample).ok()?;
@@ -123,35 +123,35 @@ pub(super) fn encoded_samples<'u>(used: &'u Use<'_>) -> impl Iterator<Item = (Sa
     })
 }
 
-/// What may become of bytes that are not as they should be.
+/// Checks the result of decoding invalid bytes.
 fn harmless(answer: Answer, limit: usize) -> Result<(), String> {
     match answer {
         Ok(Ok(bytes)) if bytes.len() > limit => {
-            Err(format!("{} bytes of at most {limit} came out", bytes.len()))
+            Err(format!("{} bytes were decoded, although the limit is {limit}", bytes.len()))
         }
         Ok(Ok(_) | Err(CodecError::Corrupt(_) | CodecError::TooLarge(_))) => Ok(()),
-        Ok(Err(error)) => Err(format!("the bytes are to blame, and the error is {error:?}")),
+        Ok(Err(error)) => Err(format!("expected a `Corrupt` or `TooLarge` error, got {error:?}")),
         Err(panic) => Err(panic),
     }
 }
 
-/// A codec cannot know that a valid stream of fewer bytes was longer once. The engine refuses such a chunk for its size. It
-/// cannot refuse a chunk of the right size, of which some elements were never stored.
+/// Checks truncated input. A codec cannot know that a valid stream of fewer bytes was longer once: the engine refuses
+/// a chunk of that size. The engine cannot refuse a chunk of the right size in which some elements were never stored.
 fn truncated(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         for (sample, encoded) in encoded_samples(&used) {
             let Ok(whole) = used.decoded(&encoded, usize::MAX) else { continue };
             let result = beginnings(encoded.len()).into_iter().try_for_each(|size| {
                 shorter(used.decode(&encoded[..size], whole.len()), whole.len())
-                    .map_err(|what| format!("cut to {size} of {} bytes: {what}", encoded.len()))
+                    .map_err(|what| format!("truncated to {size} of {} bytes: {what}", encoded.len()))
             });
             cases.check(format!("{used}, {}", sample.label), result);
         }
     }
 }
 
-/// Sizes to which `size` bytes are cut: all of short ones; of long ones those at both ends, where headers, trailers and
-/// padding are, and some between.
+/// Returns the sizes to which `size` bytes are truncated. For short input these are all sizes. For long input they
+/// are the sizes near both ends, where headers, trailers and padding are, and some in between.
 fn beginnings(size: usize) -> BTreeSet<usize> {
     if size <= ALL_PLACES {
         return (0..size).collect();
@@ -161,12 +161,12 @@ fn beginnings(size: usize) -> BTreeSet<usize> {
     (0..PLACES).chain(size - PLACES..size).chain(between).collect()
 }
 
-/// The beginning of a stream of `whole` decoded bytes may be an error, or decode to fewer bytes.
+/// Checks that the start of a stream of `whole` decoded bytes causes an error or decodes to fewer bytes.
 fn shorter(answer: Answer, whole: usize) -> Result<(), String> {
     match answer {
-        // A chunk of no bytes has no elements that could be wrong.
+        // An empty chunk has no elements that could be wrong.
         Ok(Ok(bytes)) if bytes.len() >= whole && whole > 0 => {
-            Err(format!("{} bytes came out, as many as of the whole", bytes.len()))
+            Err(format!("{} bytes were decoded, as from the whole input", bytes.len()))
         }
         answer => harmless(answer, whole),
     }
@@ -196,7 +196,7 @@ fn foreign(trial: &CodecOnTrial, cases: &mut Cases) {
         let result = all.into_iter().try_for_each(|bytes| {
             harmless(used.decode(&bytes, limit), limit).map_err(|what| {
                 let start = &bytes[..bytes.len().min(8)];
-                format!("{} bytes that begin with {start:02x?}: {what}", bytes.len())
+                format!("{} bytes starting with {start:02x?}: {what}", bytes.len())
             })
         });
         cases.check(&used, result);
@@ -206,13 +206,15 @@ fn foreign(trial: &CodecOnTrial, cases: &mut Cases) {
 fn limit(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         for (sample, encoded) in encoded_samples(&used) {
-            // What comes back from a lossy codec may be of another size.
+            // The output of a lossy codec may have another size.
             let decoded = used.decoded(&encoded, usize::MAX).map_or(0, |decoded| decoded.len());
             let Some(short) = decoded.checked_sub(1) else { continue };
             let result = match used.decode(&encoded, short) {
-                Ok(Ok(bytes)) => Err(format!("{} bytes in place of {} are no error", bytes.len(), short + 1)),
+                Ok(Ok(bytes)) => {
+                    Err(format!("an output of {} bytes for {} causes no error", bytes.len(), short + 1))
+                }
                 Ok(Err(CodecError::TooLarge(_) | CodecError::Corrupt(_))) => Ok(()),
-                Ok(Err(error)) => Err(format!("the error is {error:?}")),
+                Ok(Err(error)) => Err(format!("unexpected error {error:?}")),
                 Err(panic) => Err(panic),
             };
             cases.check(format!("{used}, {}", sample.label), result);
@@ -224,7 +226,7 @@ fn deterministic(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in largest(trial, cases) {
         let all: Vec<_> = encoded_samples(&used).collect();
         for (sample, encoded) in &all {
-            // A stream that ends too early must leave nothing behind.
+            // A truncated stream must not affect later calls.
             let _cut = used.decode(&encoded[..encoded.len() / 2], sample.bytes.len());
         }
         for (sample, encoded) in &all {
@@ -237,7 +239,7 @@ fn deterministic(trial: &CodecOnTrial, cases: &mut Cases) {
 fn checksum(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in trial.uses(cases) {
         let Codec::Checksum(checksum) = &used.codec else {
-            cases.skip("the codec is no checksum");
+            cases.skip("the codec is not a checksum");
             continue;
         };
         for size in [0, 1, 4, 9, 64] {
@@ -249,7 +251,9 @@ fn checksum(trial: &CodecOnTrial, cases: &mut Cases) {
                 continue;
             }
             let is_whole = written[0] == written[1];
-            cases.holds(format!("{used}, {size} bytes"), is_whole, || "not all of it is written".to_owned());
+            cases.holds(format!("{used}, {size} bytes"), is_whole, || {
+                "the checksum does not overwrite all bytes of its memory".to_owned()
+            });
             let Ok(Ok(stored)) = used.encode(&bytes) else { continue };
             let missed = (0..stored.len() * 8).find(|bit| {
                 let mut flipped = stored.clone();
@@ -257,17 +261,17 @@ fn checksum(trial: &CodecOnTrial, cases: &mut Cases) {
                 !matches!(used.decode(&flipped, size), Ok(Err(CodecError::Corrupt(_))))
             });
             cases.holds(format!("{used}, {size} bytes"), missed.is_none(), || {
-                format!("bit {missed:?} of what is stored flips, and nobody notices")
+                format!("flipping bit {missed:?} of the stored bytes is not detected")
             });
         }
     }
 }
 
-/// What the thread that decodes asks the allocator of this program for. What else there is, a process of its own shows: see
-/// [`Again`](crate::suite::Again).
+/// Checks the allocations of the decoding thread with this program's allocator. A separate process covers other
+/// memory: see [`Again`](crate::suite::Again).
 fn allocation(trial: &CodecOnTrial, cases: &mut Cases) {
     if allocations::highest(|| ()).is_none() {
-        cases.skip("this program does not count what is allocated");
+        cases.skip("this program does not count allocations");
         return;
     }
     for hostile in Hostile::all(trial, cases) {
@@ -276,7 +280,7 @@ fn allocation(trial: &CodecOnTrial, cases: &mut Cases) {
             if highest <= hostile.allowed() {
                 return Ok(());
             }
-            Err(format!("{highest} bytes for {input}"))
+            Err(format!("{highest} bytes were allocated for {input}"))
         });
         cases.check(&hostile, result);
     }
@@ -284,7 +288,7 @@ fn allocation(trial: &CodecOnTrial, cases: &mut Cases) {
 
 fn claims(trial: &CodecOnTrial, cases: &mut Cases) {
     if allocations::highest(|| ()).is_none() {
-        cases.skip("this program does not count what is allocated");
+        cases.skip("this program does not count allocations");
         return;
     }
     for hostile in Hostile::all(trial, cases) {
@@ -296,7 +300,7 @@ fn claims(trial: &CodecOnTrial, cases: &mut Cases) {
             if highest <= allowed {
                 return Ok(());
             }
-            Err(format!("{highest} bytes for {input}, and {allowed} are allowed"))
+            Err(format!("{highest} bytes were allocated for {input}, the limit is {allowed}"))
         });
         cases.check(&hostile, result);
     }

@@ -1,4 +1,4 @@
-//! What goes in comes out, or as much of it as the example says.
+//! The rules about round trips and about the loss that examples declare.
 
 use zarr_plugin_kit::numbers::{AnyNumber, Number, Operand, cast_each};
 use zarr_spec::Loss;
@@ -12,8 +12,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-round-trip",
             level: Level::L1,
-            sentence: "What was encoded without loss decodes to the same bits, NaN payloads and negative zeros \
-                       included.",
+            sentence: "Losslessly encoded elements decode to the same bits, including NaN payloads and negative zeros.",
             source: "D3-CODEC-04",
             since: "0.1",
         },
@@ -23,7 +22,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-loss",
             level: Level::L1,
-            sentence: "What an example says about loss is true: no element comes back farther off.",
+            sentence: "The loss of every element is within the bound that the example declares.",
             source: "`zarr_spec::Loss`",
             since: "0.1",
         },
@@ -33,7 +32,7 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-loses-once",
             level: Level::L1,
-            sentence: "What came back from a lossy codec comes back the same from then on.",
+            sentence: "Encoding and decoding the output of a lossy codec again does not change it.",
             source: "`zarr_spec::Loss`",
             since: "0.1",
         },
@@ -57,16 +56,16 @@ fn round_trip(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Says where bytes differ.
+/// Compares bytes and reports the first difference.
 pub(super) fn same_bytes(is: &[u8], wanted: &[u8]) -> Result<(), String> {
     if is == wanted {
         return Ok(());
     }
     if is.len() != wanted.len() {
-        return Err(format!("{} bytes came back as {}", wanted.len(), is.len()));
+        return Err(format!("{} bytes decoded to {} bytes", wanted.len(), is.len()));
     }
     let place = is.iter().zip(wanted).position(|(a, b)| a != b).unwrap_or_default();
-    Err(format!("byte {place} is {:#04x} and was {:#04x}", is[place], wanted[place]))
+    Err(format!("byte {place} is {:#04x}, expected {:#04x}", is[place], wanted[place]))
 }
 
 fn loss(trial: &CodecOnTrial, cases: &mut Cases) {
@@ -75,7 +74,7 @@ fn loss(trial: &CodecOnTrial, cases: &mut Cases) {
             Loss::Absolute(bound) => (bound, false),
             Loss::Relative(bound) => (bound, true),
             Loss::Nothing | Loss::Unbounded => {
-                cases.skip("the examples have no bound of loss");
+                cases.skip("the examples do not declare a bound of loss");
                 continue;
             }
         };
@@ -84,13 +83,13 @@ fn loss(trial: &CodecOnTrial, cases: &mut Cases) {
             let before = reals(&used, &sample.bytes)?;
             let after = reals(&used, &decoded)?;
             if before.len() != after.len() {
-                return Err(format!("{} numbers came back as {}", before.len(), after.len()));
+                return Err(format!("{} numbers decoded to {}", before.len(), after.len()));
             }
             for (number, (before, after)) in before.iter().zip(&after).enumerate() {
                 let may = if is_relative { bound * before.abs() } else { bound };
                 let is_near = (before - after).abs() <= may;
                 if !is_near {
-                    return Err(format!("number {number} was {before} and came back as {after}"));
+                    return Err(format!("number {number} changed from {before} to {after}"));
                 }
             }
             Ok(())
@@ -102,7 +101,7 @@ fn loss(trial: &CodecOnTrial, cases: &mut Cases) {
 fn loses_once(trial: &CodecOnTrial, cases: &mut Cases) {
     for used in trial.computing(cases) {
         if used.loses_nothing() {
-            cases.skip("the examples lose nothing");
+            cases.skip("the examples are lossless");
             continue;
         }
         let Some(sample) = moderate(&used.array) else { continue };
@@ -111,19 +110,19 @@ fn loses_once(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// What comes back, and what comes back of that.
+/// Returns the elements after one round trip and after two.
 fn back_twice(used: &Use<'_>, sample: &Sample) -> Result<(Vec<u8>, Vec<u8>), String> {
     let size = sample.bytes.len();
     let once = used.decoded(&used.encoded(sample)?, size)?;
-    let again = Sample { label: "what came back", bytes: once.clone() };
+    let again = Sample { label: "the decoded elements", bytes: once.clone() };
     let twice = used.decoded(&used.encoded(&again)?, size)?;
     Ok((once, twice))
 }
 
-/// Elements as real numbers; of complex ones both parts.
+/// Returns the elements as real numbers, both parts for complex numbers.
 fn reals(used: &Use<'_>, bytes: &[u8]) -> Result<Vec<f64>, String> {
     let data_type = &*used.array.data_type;
-    let unknown = || format!("nobody here knows the numbers of data type {}", data_type.name());
+    let unknown = || format!("the suite cannot convert data type {} to numbers", data_type.name());
     let (AnyNumber::Number(number) | AnyNumber::Narrow(number, _)) =
         <AnyNumber as Operand>::of(data_type).ok_or_else(unknown)?
     else {

@@ -1,4 +1,4 @@
-//! Threads that use one codec at the same time.
+//! The rules about several threads that use one codec.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ pub(super) const RULES: &[CodecRule] = &[(
     Rule {
         id: "codec-threads",
         level: Level::L2,
-        sentence: "Eight threads that use one codec at the same time get what one thread gets.",
+        sentence: "Eight threads that use one codec in parallel get the same results as one thread.",
         source: "`Codec` is `Send` and `Sync`",
         since: "0.1",
     },
@@ -26,10 +26,11 @@ pub(super) const RULES: &[CodecRule] = &[(
 
 const THREADS: usize = 8;
 
-/// Rounds that start together. There are more of them while time is left: short calls rarely overlap.
+/// The minimum number of rounds that start together. More follow while there is time, because short calls rarely
+/// overlap.
 const ROUNDS: usize = 2;
 
-/// How long threads race for one use of a codec at most, unless [`ROUNDS`] take longer.
+/// Returns the maximum duration of the race for one use of a codec, unless [`ROUNDS`] take longer.
 fn time() -> Duration {
     Duration::from_millis(if is_thorough() { 500 } else { 5 })
 }
@@ -48,7 +49,7 @@ fn threads(trial: &CodecOnTrial, cases: &mut Cases) {
     }
 }
 
-/// Elements, what they are encoded to, and what that decodes to.
+/// Elements, their encoded form, and the result of decoding it.
 struct Work {
     sample: Sample,
     encoded: Vec<u8>,
@@ -70,11 +71,11 @@ impl Work {
     }
 }
 
-/// Threads that start each round together, with different elements.
+/// Runs threads that start each round together, with different elements.
 fn raced(used: &Use<'_>, work: &[Work]) -> Result<(), String> {
     let barrier = Barrier::new(THREADS);
     let end = Instant::now() + time();
-    // The attempts of many threads would overwrite one another.
+    // The attempts of several threads would overwrite one another.
     let attempt = Attempt { record: None, ..Attempt::current() };
     let is_over = AtomicBool::new(false);
     let race = |number: usize| {

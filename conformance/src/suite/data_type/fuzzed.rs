@@ -1,4 +1,4 @@
-//! Data types and any bytes at all.
+//! Fuzz targets for data types.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::fuzz::{Aspect, Target};
 use crate::suite::fuzzed::{configurations, document, is_of, name_of};
 use crate::suite::tried::Tried;
 
-/// The most bytes of elements that are tried at once.
+/// The maximum size of the elements of one input, in bytes.
 const ELEMENTS_SIZE: usize = 1 << 12;
 
 pub(in crate::suite) fn add(
@@ -60,7 +60,7 @@ pub(in crate::suite) fn add(
 }
 
 impl Use {
-    /// Bytes that are elements once they are settled are printed, and come back from documents as they were.
+    /// Checks bytes that settle to elements: the elements can be printed, and documents represent them exactly.
     fn any_elements(&self, stored: &[u8]) {
         let mut settled = match self.data_type.elements().size() {
             Some(size) => stored[..stored.len() - stored.len() % size.max(1)].to_vec(),
@@ -83,15 +83,15 @@ impl Use {
     }
 
     fn element_and_back(&self, element: &[u8]) {
-        assert!(self.printed(element).is_some(), "{}: {element:02x?} is not printed", self.label);
+        assert!(self.printed(element).is_some(), "{}: {element:02x?} cannot be printed", self.label);
         let written = self.data_type.fill_value_json(element, self.format, &self.order);
         if self.data_type.elements().size().is_none() && written.is_err() {
-            // Documents have no form of some, such as JSON with `Infinity` in it.
+            // Documents cannot represent some elements, such as JSON with `Infinity`.
             return;
         }
         match self.again(element, self.format) {
             Ok(Some(again)) if again == element => {}
-            // Texts that say the same are one value in a document, as JSON is with spaces and without.
+            // Equivalent texts have the same value in a document, as JSON with and without spaces does.
             Ok(Some(again)) if self.data_type.elements().size().is_none() => {
                 assert_eq!(
                     self.again(&again, self.format),
@@ -100,16 +100,16 @@ impl Use {
                     self.label
                 );
             }
-            Ok(Some(again)) => panic!("{}: {element:02x?} comes back as {again:02x?}", self.label),
+            Ok(Some(again)) => panic!("{}: {element:02x?} is read back as {again:02x?}", self.label),
             Ok(None) => {}
             Err(error) => panic!("{}: {element:02x?}: {error}", self.label),
         }
     }
 
-    /// JSON that is a fill value is an element.
+    /// Checks that JSON accepted as a fill value is an element.
     fn any_fill_value(&self, text: &[u8]) {
         let Some(json) = document(text) else { return };
-        // Nobody is asked what `null` is where it means that there is none.
+        // `null` may mean that there is no fill value, so the type is not asked.
         if json.is_null() {
             return;
         }
@@ -119,7 +119,7 @@ impl Use {
         let size = self.data_type.elements().size();
         assert!(size.is_none_or(|size| size == fill.bytes().len()), "{}: {json} is {fill:?}", self.label);
         let checked = self.data_type.check(fill.bytes());
-        assert!(checked.is_ok(), "{}: {json} is {fill:?}, and {checked:?}", self.label);
+        assert!(checked.is_ok(), "{}: {json} is {fill:?}, but `check` returns {checked:?}", self.label);
         self.element_and_back(fill.bytes());
     }
 }

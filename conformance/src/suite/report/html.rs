@@ -1,4 +1,4 @@
-//! A report as one page that a person reads: no other file, no address that it would have to reach.
+//! The report as a single HTML page that needs no other files or network access.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 impl Report {
-    /// As a page of HTML: what it comes to, what is broken, and then every rule. `command` reproduces the run of one
-    /// subject; `{subject}` in it stands for its name.
+    /// Returns the report as an HTML page: the result, the broken rules, then every rule. `command` reproduces the
+    /// run of one subject; `{subject}` in it stands for its name.
     #[must_use]
     pub fn to_html(&self, title: &str, command: &str) -> String {
         let mut page = format!(
@@ -34,7 +34,7 @@ impl Report {
         page
     }
 
-    /// One sentence, and where to read on.
+    /// Writes the result in one sentence, and links to the sections.
     fn outcome(&self, page: &mut String) {
         let [passed, failed, skipped] =
             self.subjects.iter().fold([0; 3], |[passed, failed, skipped], (_, outcomes)| {
@@ -55,14 +55,14 @@ impl Report {
         put(
             page,
             format_args!(
-                "<p class=\"outcome\">{outcome}; {passed} held, {skipped} without anything to apply to.</p>\n\
+                "<p class=\"outcome\">{outcome}; {passed} held, {skipped} did not apply.</p>\n\
                  <nav><a href=\"#broken\">Broken rules</a> · <a href=\"#summary\">Summary</a> · \
                  <a href=\"#all\">All rules</a></nav>\n",
             ),
         );
     }
 
-    /// Whoever has broken a rule comes first.
+    /// Writes the table of subjects. Subjects with broken rules come first.
     fn summary(&self, page: &mut String) {
         page.push_str(
             "<section id=\"summary\">\n<h2>Summary</h2>\n<table>\n<thead><tr><th>Subject</th><th>From</th>",
@@ -125,7 +125,7 @@ impl Report {
             put(
                 page,
                 format_args!(
-                    "</ul>\n<p>Again: <code class=\"again\">{}</code></p>\n</article>\n",
+                    "</ul>\n<p>To reproduce it: <code class=\"again\">{}</code></p>\n</article>\n",
                     escaped(&command)
                 ),
             );
@@ -179,7 +179,7 @@ fn row(outcome: &Outcome, page: &mut String) {
         Verdict::Skipped(reason) => ("skipped", ["skipped", "none"], String::new(), reason.clone()),
     };
     let note =
-        if note.is_empty() { note } else { format!("<br><small>Not tried: {}</small>", escaped(&note)) };
+        if note.is_empty() { note } else { format!("<br><small>Not checked: {}</small>", escaped(&note)) };
     put(
         page,
         format_args!(
@@ -192,7 +192,7 @@ fn row(outcome: &Outcome, page: &mut String) {
     );
 }
 
-/// A word for a shell that stands for itself.
+/// Quotes text for a shell if necessary.
 fn word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-/:".contains(character);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -205,7 +205,7 @@ fn of_several(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// How many rules hold, are broken, and do not apply.
+/// Returns the numbers of rules that hold, are broken and do not apply.
 fn counts(outcomes: &[Outcome]) -> [usize; 3] {
     outcomes.iter().fold([0; 3], |[passed, failed, skipped], outcome| match outcome.verdict {
         Verdict::Passed { .. } => [passed + 1, failed, skipped],
@@ -214,12 +214,12 @@ fn counts(outcomes: &[Outcome]) -> [usize; 3] {
     })
 }
 
-/// A store that is there already comes from nowhere.
+/// Returns the origin of a subject. It is empty for a store that was opened by the user.
 fn from(subject: &Subject) -> String {
     format!("{} {}", subject.package, subject.version).trim().to_owned()
 }
 
-/// Writing to a `String` cannot fail.
+/// Appends text to a `String`, which cannot fail.
 fn put(to: &mut String, text: std::fmt::Arguments<'_>) {
     to.write_fmt(text).unwrap_or_default();
 }

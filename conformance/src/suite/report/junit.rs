@@ -1,4 +1,4 @@
-//! A report in the form that most build servers read: JUnit's XML.
+//! The report as JUnit XML, which most build servers can read.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{Report, escaped};
 use crate::suite::Verdict;
 
 impl Report {
-    /// As JUnit's XML: a suite for each subject, a case for each rule.
+    /// Returns the report as JUnit XML, with a suite for each subject and a case for each rule.
     #[must_use]
     pub fn to_junit(&self) -> String {
         let mut xml = String::from(
@@ -67,7 +67,7 @@ impl Report {
     }
 }
 
-/// Writing to a `String` cannot fail.
+/// Appends text to a `String`, which cannot fail.
 fn put(to: &mut String, text: std::fmt::Arguments<'_>) {
     to.write_fmt(text).unwrap_or_default();
 }

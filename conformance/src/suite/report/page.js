@@ -1,5 +1,5 @@
 "use strict";
-// What is shown is in the address, so that it can be linked: `#failed`, `#skipped&L2`, `#text=zstd`.
+// The address contains the filters, so that they can be linked: `#failed`, `#skipped&L2`, `#text=zstd`.
 const form = document.getElementById("filters");
 const verdicts = [...form.querySelectorAll("[name=verdict]")];
 const text = document.getElementById("text");

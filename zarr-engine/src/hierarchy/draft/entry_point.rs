@@ -1,4 +1,4 @@
-//! The entry point of the draft, and what it names.
+//! The entry point of the draft, and the plugins that it names.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::creation::creation;
 use crate::error::Error;
 use crate::hierarchy::access::Access;
 
-/// Returns the entry point of a new hierarchy with the metadata encoding `name`, which may be any of its identifiers.
+/// Returns the entry point of a new hierarchy with the metadata encoding `name`, which is any of its identifiers.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for an encoding that is unknown or has no URI.
+/// [`Error::Invalid`] for an encoding that is unknown or does not have a URI.
 pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Result<EntryPoint, Error> {
     let table = registry.metadata_encodings();
     let reading = Reading::new(Mode::Strict);
@@ -28,7 +28,7 @@ pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Re
         return Ok(EntryPoint::new());
     }
     let Some(uri) = identifiers.uri else {
-        let reason = format!("metadata encoding `{name}` has no URI, which the v3 draft wants");
+        let reason = format!("metadata encoding `{name}` does not have a URI, which the v3 draft requires");
         return Err(Invalid::new(reason).into());
     };
     let document = ExtensionDocument {
@@ -45,7 +45,7 @@ pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Re
 
 /// Returns how the entry point of an existing hierarchy differs from `wanted`. It may have more extensions.
 pub(in crate::hierarchy) fn difference(found: &EntryPoint, wanted: &EntryPoint) -> Option<String> {
-    // The `type` is a label for people.
+    // The `type` is only a human-readable label.
     let is_same = |one: &ExtensionDocument, other: &ExtensionDocument| {
         one.identifier == other.identifier && one.configuration == other.configuration
     };

@@ -1,5 +1,5 @@
-//! The list of nodes that an extension of the entry point brings: by it, a hierarchy is explored where the store cannot
-//! list.
+//! The list of nodes that an extension of the entry point provides. It makes a hierarchy explorable in a store that
+//! cannot list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const NODES: &str = "nodes";
 /// The nodes that have a document.
 pub(super) type Nodes = BTreeMap<NodePath, Kind>;
 
-/// Where the nodes are listed.
+/// The document that lists the nodes.
 #[derive(Debug)]
 pub(super) struct NodeIndex {
     key: Key,
@@ -27,7 +27,7 @@ pub(super) struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// The one that an extension brings; the first, where several do.
+    /// Returns the index of the first extension that has one.
     pub(super) fn of(
         extensions: &[Arc<dyn Extension>],
         encoding: &Arc<dyn MetadataEncoding>,
@@ -40,13 +40,13 @@ impl NodeIndex {
         Ok(Some(Self { key, encoding: Arc::clone(encoding) }))
     }
 
-    /// All nodes. Without a document there are none.
+    /// Returns all nodes; an empty list if the document does not exist.
     pub(super) fn nodes(&self, access: &Access) -> Result<Nodes, Error> {
         let Some(bytes) = access.get(&self.key)? else { return Ok(Nodes::new()) };
         access.reading(&self.key, |reading| self.decode(&bytes, reading))
     }
 
-    /// Changes the list, and writes it if that makes a difference.
+    /// Changes the list, and writes it if it differs from the stored one.
     pub(super) fn change(&self, access: &Access, change: impl FnOnce(&mut Nodes)) -> Result<(), Error> {
         let _changing = access.lock_consolidated();
         let before = self.nodes(access)?;
@@ -65,13 +65,19 @@ impl NodeIndex {
         let document =
             document.map_err(|error| DocumentError::document(format!("cannot be decoded: {error}")))?;
         let members = document.as_object().ok_or_else(|| {
-            DocumentError::document(format!("is {}, and a list of nodes is an object", document.kind_name()))
+            DocumentError::document(format!(
+                "is {}, but a list of nodes must be an object",
+                document.kind_name()
+            ))
         })?;
         if let Some(unknown) = members.keys().find(|name| *name != NODES) {
-            return Err(DocumentError::member(unknown, "is unknown; a list of nodes has `nodes` alone"));
+            return Err(DocumentError::member(
+                unknown,
+                "is unknown; a list of nodes has only the member `nodes`",
+            ));
         }
         let nodes = members.get(NODES).and_then(Value::as_object);
-        let nodes = nodes.ok_or_else(|| DocumentError::member(NODES, "is missing or no object"))?;
+        let nodes = nodes.ok_or_else(|| DocumentError::member(NODES, "is missing or not an object"))?;
         nodes.iter().map(|(path, kind)| node(path, kind)).collect()
     }
 }

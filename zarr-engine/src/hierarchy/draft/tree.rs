@@ -1,4 +1,4 @@
-//! The nodes below a group, with groups that have no document.
+//! The nodes below a group, including implicit groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use crate::hierarchy::access::Access;
 use crate::hierarchy::kind::{Kind, NodeEntry};
 use crate::hierarchy::listing::is_below;
 
-/// Returns the nodes at and below `path`, the kind of which is `start`. `nodes` are all nodes with documents.
+/// Returns the nodes at and below `path`, whose kind is `start`. `nodes` are all nodes with documents.
 pub(super) fn below(access: &Access, path: &NodePath, start: Kind, mut nodes: Nodes) -> Vec<NodeEntry> {
     nodes.retain(|node, _| is_below(node, path));
     nodes.insert(path.clone(), start);
     with_implicit_groups(nodes, path, |orphan, array| {
-        access.warn(format!("{orphan} is below {array}, which is an array; it is no node"));
+        access.warn(format!("{orphan} is below {array}, which is an array; it is ignored"));
     })
 }
 
-/// Returns the nodes at and below `start`: explicit ones, and implicit groups between them. Calls `orphan` with each node
-/// below an array, and the array.
+/// Returns the nodes at and below `start`: the explicit ones and the implicit groups between them. Calls `orphan` with
+/// each node below an array, and the array.
 fn with_implicit_groups(
     explicit: BTreeMap<NodePath, Kind>,
     start: &NodePath,
@@ -29,7 +29,7 @@ fn with_implicit_groups(
     // Paths below an array, and that array.
     let mut orphans: BTreeMap<NodePath, NodePath> = BTreeMap::new();
     let mut nodes = Vec::new();
-    // A path comes after all paths above it.
+    // Paths are sorted: a path comes after all paths above it.
     for (path, kind) in &explicit {
         let mut between = Vec::new();
         let mut next = path.parent().filter(|_| path != start);

@@ -1,4 +1,4 @@
-//! Consolidated metadata of v2: `.zmetadata` has copies of the documents at and below its group.
+//! Consolidated metadata of v2: `.zmetadata` contains copies of the documents at and below its group.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::hierarchy::kind::Kind;
 use crate::hierarchy::rules::not_a_group;
 
 impl V2 {
-    /// Puts changes into every `.zmetadata` at and above `path`, and into the snapshot. Returns whether there is a
+    /// Applies changes to every `.zmetadata` at and above `path`, and to the snapshot. Returns whether there is a
     /// `.zmetadata`.
     pub(super) fn refresh(
         &self,
@@ -66,7 +66,7 @@ impl V2 {
             return Ok(false);
         }
         let _guard = access.lock_consolidated();
-        // Another thread may have changed them before the lock was taken.
+        // Another thread may have changed them before the lock was acquired.
         values = access.get_all(&keys)?;
         for ((group, key), value) in groups.iter().zip(&keys).zip(values) {
             let Some(value) = value else { continue };
@@ -138,7 +138,7 @@ fn write(access: &Access, key: &Key, consolidated: &Consolidated) -> Result<(), 
     access.set_json(key, &document)
 }
 
-/// Puts changes into the consolidated metadata of `group`. Changes of nodes outside of the group are left out.
+/// Applies changes to the consolidated metadata of `group`. Changes of nodes outside of the group are ignored.
 fn apply(consolidated: &mut Consolidated, group: &NodePath, changes: &[Change]) {
     for (key, document) in changes {
         let Ok(key) = relative(key, group) else { continue };
@@ -158,7 +158,7 @@ fn remove(consolidated: &mut Consolidated, group: &NodePath, path: &NodePath) ->
     Ok(())
 }
 
-/// Returns a key as the consolidated metadata of `group` have it.
+/// Returns `key` relative to `group`, as in its consolidated metadata.
 ///
 /// # Errors
 ///
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn consolidated_metadata_follow_what_is_written_and_erased() {
+    fn writing_and_erasing_update_the_consolidated_metadata() {
         let keys = [".zgroup", "a/.zgroup", "a/b/.zarray", "a-/.zgroup", "ab/.zarray"];
         let documents = keys.map(|key| (Key::new(key).unwrap(), Value::Null)).into_iter().collect();
         let mut consolidated = Consolidated { documents };

@@ -13,23 +13,24 @@ use crate::hierarchy::known_groups::{Above, State};
 use crate::hierarchy::leftovers;
 use crate::hierarchy::rules::{NewMetadata, NewNode, below_an_array, exists_already};
 
-/// Nodes whose documents are read in one batch: a larger batch would be handed to rayon under the lock of the node.
+/// Number of nodes whose documents are read in one batch. A larger batch would start rayon jobs while the node is
+/// locked.
 const NODES_PER_BATCH: usize = 64;
 
-/// What is stored where a node is to be created.
+/// The state of the store at the path of a new node.
 pub(super) struct Checked {
-    /// Groups above it that do not exist.
+    /// The groups above it that do not exist.
     missing: Vec<NodePath>,
-    /// When the groups above were read.
+    /// The state in which the groups above were read.
     state: State,
-    /// Documents without a node.
+    /// Documents that do not form a node.
     leftover: Documents,
     /// The folder of the node, if it was listed.
     listed: Option<Directory>,
 }
 
 impl V2 {
-    /// Attributes are written first: a node exists as soon as its own document does.
+    /// Creates a node. Attributes are written first, because a node exists as soon as its own document does.
     pub(super) fn create_node(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error> {
         let path = node.path;
         let Checked { missing, state, leftover, listed } = check(access, path, node.needs_listing())?;
@@ -60,7 +61,8 @@ impl V2 {
     }
 }
 
-/// Refuses to create a node at `path` if another node is in the way. Lists the folder of the node if `lists`.
+/// Refuses to create a node at `path` if another node is in the way. If `lists` is true, also lists the folder of the
+/// node.
 pub(super) fn check(access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
     let Above { groups: mut nodes, state } = access.groups_above(path);
     let count = nodes.len();
@@ -97,7 +99,7 @@ pub(super) fn check(access: &Access, path: &NodePath, lists: bool) -> Result<Che
     }
 }
 
-/// Reads the documents of a node, unless its folder was `listed` without any.
+/// Reads the documents of a node, unless the listing of its folder contains none.
 fn documents_in(access: &Access, path: &NodePath, listed: Option<&Directory>) -> Result<Documents, Error> {
     let keys = [keyed(array_key(path))?, keyed(group_key(path))?, keyed(attributes_key(path))?];
     if keys.iter().any(|key| leftovers::may_have(listed, key)) {

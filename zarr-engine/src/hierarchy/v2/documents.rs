@@ -14,7 +14,7 @@ use crate::hierarchy::kind::{Kind, NodeEntry};
 use crate::hierarchy::listing::paths_below;
 use crate::hierarchy::rules::{Found, FoundArray, array_of};
 
-/// A document that was written, or erased.
+/// A document that was written, or `None` if it was erased.
 pub(super) type Change = (Key, Option<Value>);
 
 /// The documents of one node.
@@ -39,7 +39,7 @@ impl Documents {
     }
 }
 
-/// Lists the nodes directly below all of `groups`. Their documents need not be readable.
+/// Lists the nodes directly below all of `groups`. Unreadable documents are not an error.
 pub(super) fn listed(access: &Access, groups: &[NodePath]) -> Result<Vec<NodeEntry>, Error> {
     children_at(access, paths_below(access, groups, prefix)?)
 }
@@ -68,7 +68,7 @@ fn warn_of_unreadable<T>(access: &Access, values: &[Result<T, Error>]) {
 /// The value of a document, or the error of the store.
 type Fetched = Result<Option<Bytes>, Error>;
 
-/// Reads the arrays at `paths`, with one batch of requests. An error concerns one array only.
+/// Reads the arrays at `paths`, with one batch of requests. Each array has its own result.
 pub(super) fn arrays_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<FoundArray>, Error> {
     let keys = keys_of(&paths)?;
     let mut values = access.get_each(&keys).into_iter();
@@ -96,7 +96,7 @@ pub(super) fn found_array(
     (path, array)
 }
 
-/// Returns the kind of the stored node at `path`. Its documents need not be readable.
+/// Returns the kind of the stored node at `path`. Unreadable documents are not an error.
 pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
     let keys = [keyed(array_key(path))?, keyed(group_key(path))?];
     let (is_array, is_group) = if access.is_local() {
@@ -158,7 +158,7 @@ fn keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
     Ok(keys)
 }
 
-/// Parses the documents of a node, which has these keys and values.
+/// Parses the documents of a node, given their keys and values.
 fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Documents, Error> {
     let kinds = [DocumentKind::V2, DocumentKind::V2, DocumentKind::V2Attributes];
     let mut documents =
@@ -169,7 +169,7 @@ fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Doc
     Ok(Documents { array: next()?, group: next()?, attributes: next()? })
 }
 
-/// Writes the attributes of a node. If there are none, erases the document, provided that the store can erase.
+/// Writes the attributes of a node. If they are empty and the store can erase, erases the document instead.
 pub(super) fn write_attributes(
     access: &Access,
     path: &NodePath,
@@ -186,7 +186,7 @@ pub(super) fn write_attributes(
 }
 
 fn both(path: &NodePath) -> String {
-    format!("{path} has both `.zarray` and `.zgroup`; it is taken for an array")
+    format!("{path} has both `.zarray` and `.zgroup`; it is read as an array")
 }
 
 fn entry(access: &Access, path: NodePath, is_array: bool, is_group: bool) -> Option<NodeEntry> {

@@ -1,4 +1,4 @@
-//! Consolidated metadata of final v3: a group's document may have copies of the documents below it.
+//! Consolidated metadata of final v3: a group's document may contain copies of the documents below it.
 
 use std::sync::MutexGuard;
 
@@ -17,7 +17,7 @@ use crate::hierarchy::rules::not_a_group;
 /// The new document of a node. `None` if the node and all nodes below it are removed.
 pub(super) type Change<'a> = (&'a NodePath, Option<&'a Value>);
 
-/// Documents with consolidated metadata, and the lock that excludes other changes of consolidated metadata.
+/// Documents with consolidated metadata, and the lock on them.
 type GuardedCopies<'a> = (Vec<(NodePath, Value)>, Option<MutexGuard<'a, ()>>);
 
 /// Returns whether one of `nodes` is a group with consolidated metadata.
@@ -29,10 +29,10 @@ pub(super) fn have_copies<'n>(nodes: impl IntoIterator<Item = &'n Option<NodeMet
 }
 
 impl V3 {
-    /// Returns the documents of the groups above `path` with consolidated metadata, after the changes (V3-GRP-08). No
-    /// other thread changes consolidated metadata until the guard is dropped.
+    /// Returns the new documents of those groups above `path` that have consolidated metadata (V3-GRP-08). Consolidated
+    /// metadata are locked until the guard is dropped.
     ///
-    /// Nothing is written: a copy that cannot be updated is an error before the changes are made.
+    /// This writes nothing, so that a copy that cannot be updated is an error before any change is made.
     pub(super) fn copies<'a>(
         &self,
         access: &'a Access,
@@ -47,8 +47,8 @@ impl V3 {
         self.locked_if(access, read, |copies| !copies.is_empty())
     }
 
-    /// Returns what `read` returns. If it has consolidated metadata, no other thread changes any in this store until the
-    /// guard is dropped.
+    /// Returns the result of `read`. If it has consolidated metadata, those of this store are locked until the guard is
+    /// dropped.
     pub(super) fn locked_if<'a, T>(
         &self,
         access: &'a Access,
@@ -60,12 +60,12 @@ impl V3 {
         if guard.is_some() || !has_copies(&found) {
             return Ok((found, guard));
         }
-        // Another thread may have changed them before the lock was taken.
+        // Another thread may have changed them before the lock was acquired.
         let guard = access.lock_consolidated();
         Ok((read()?, guard))
     }
 
-    /// Writes the copies, after the changes that are in them.
+    /// Writes updated copies, after the documents themselves were written.
     pub(super) fn refresh(
         &self,
         access: &Access,
@@ -85,7 +85,7 @@ impl V3 {
         Ok(())
     }
 
-    /// Puts changes into consolidated metadata only.
+    /// Changes only consolidated metadata.
     pub(super) fn change_copies(
         &self,
         access: &Access,
@@ -105,7 +105,7 @@ impl V3 {
         self.refresh(access, &copies, &changes)
     }
 
-    /// Copies all documents below a group to its own document.
+    /// Copies all documents below a group to the group's document.
     pub(super) fn write_consolidated(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         access.check_listable("consolidating metadata")?;
         let document = stored(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
@@ -147,7 +147,7 @@ fn documents_below(access: &Access, level: &[NodePath]) -> Result<Vec<(NodePath,
     Ok(found)
 }
 
-/// Returns the documents of those `nodes` that have consolidated metadata, after the changes.
+/// Returns the documents of those `nodes` that have consolidated metadata, with the changes applied.
 pub(super) fn copies_of(
     nodes: impl Iterator<Item = (NodePath, Option<NodeMetadata>)>,
     changes: &[Change<'_>],
@@ -165,7 +165,7 @@ pub(super) fn copies_of(
     Ok(copies)
 }
 
-/// Puts a change below `group` into its consolidated metadata. Consolidated metadata of nodes in it are left out.
+/// Applies a change below `group` to its consolidated metadata. Nested consolidated metadata are not copied.
 fn apply(nodes: &mut Object, group: &NodePath, change: Change<'_>) {
     let (path, document) = change;
     if !is_below(path, group) {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn consolidated_metadata_follow_what_is_written_and_erased() {
+    fn writing_and_erasing_update_the_consolidated_metadata() {
         let text = br#"{"a":{"node_type":"group"},"a/b":{},"ab":{},"a-":{}}"#;
         let value = parse(text, &ParseOptions::default()).unwrap().value;
         let mut nodes = value.as_object().unwrap().clone();

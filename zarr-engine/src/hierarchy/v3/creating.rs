@@ -22,7 +22,7 @@ use crate::hierarchy::rules::{
     FormatRules, NewMetadata, NewNode, below_an_array, exists_already, in_the_way,
 };
 
-/// The nodes above new ones. `None` for groups that do not exist.
+/// The nodes above new nodes; `None` for groups that do not exist.
 type Ancestors = Vec<(NodePath, Option<NodeMetadata>)>;
 
 /// The nodes above a path, and the document at it.
@@ -32,17 +32,17 @@ struct AboveAndAt {
     state: State,
 }
 
-/// What is stored where a node is to be created.
+/// The state of the store at the path of a new node.
 pub(super) struct Checked {
-    /// The nodes above that were read.
+    /// The nodes above.
     above: Ancestors,
-    /// When they were read.
+    /// The state in which they were read.
     state: State,
     /// The folder of the node, if it was listed.
     listed: Option<Directory>,
 }
 
-/// What is stored where arrays are to be created.
+/// The state of the store at the paths of new arrays.
 struct CheckedArrays {
     /// All nodes above.
     above: Ancestors,
@@ -67,7 +67,7 @@ impl V3 {
         Ok(())
     }
 
-    /// Creates arrays in a far store: reads all documents above in one batch, and writes new documents concurrently.
+    /// Creates arrays in a remote store: reads all documents above in one batch, and writes new documents concurrently.
     pub(super) fn create_far_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
         let check = || check_all_listed(access, arrays);
         let (checked, _guard) =
@@ -87,8 +87,8 @@ impl V3 {
         self.write_new(access, above, &new, erase).map(drop)
     }
 
-    /// Writes the groups `above` that do not exist, then new nodes, then consolidated metadata. `erase_leftovers` is called
-    /// before anything is written. Returns whether there are consolidated metadata.
+    /// Writes the missing groups in `above`, then the new nodes, then consolidated metadata. Calls `erase_leftovers`
+    /// before it writes anything. Returns whether there are consolidated metadata.
     fn write_new(
         &self,
         access: &Access,
@@ -117,7 +117,8 @@ impl V3 {
         Ok(!copies.is_empty())
     }
 
-    /// Refuses to create a node at `path` if another node is in the way. Lists the folder of the node if `lists`.
+    /// Refuses to create a node at `path` if another node is in the way. If `lists` is true, also lists the folder of
+    /// the node.
     pub(super) fn check(&self, access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
         let read = || self.above_and_at(access, path);
         let (AboveAndAt { above, mut itself, state }, listed) = if lists {
@@ -125,7 +126,7 @@ impl V3 {
         } else {
             (read()?, None)
         };
-        // A folder that was listed without a document does not have one.
+        // The listing shows whether the folder has a document.
         if access.is_local() && leftovers::may_have(listed.as_ref(), &keyed(node_key(path))?) {
             itself = stored(access, path)?;
         }
@@ -139,8 +140,8 @@ impl V3 {
         }
     }
 
-    /// Reads the nodes above `path`, and its own document. Groups that are known to have no consolidated metadata are
-    /// left out.
+    /// Reads the nodes above `path`, and its own document. Groups that are cached as having no consolidated metadata
+    /// are left out.
     fn above_and_at(&self, access: &Access, path: &NodePath) -> Result<AboveAndAt, Error> {
         let Above { groups: mut nodes, state } = access.groups_above(path);
         if access.is_local() {
@@ -158,7 +159,7 @@ impl V3 {
         Ok(AboveAndAt { above: nodes.into_iter().zip(above).collect(), itself, state })
     }
 
-    /// Returns the document of a new node. That of the last array is cached.
+    /// Returns the document of a new node. The document of the last array is cached.
     fn encoded(&self, node: &NewNode<'_>) -> Result<Arc<Encoded>, Error> {
         let path = node.path;
         let make = |array: &ArrayMetadata| Encoded::new(path, array_document(array)).map(Arc::new);
@@ -169,7 +170,7 @@ impl V3 {
     }
 }
 
-/// Checks the paths of all `arrays`, and lists the folders of arrays whose stored chunks are to be erased.
+/// Checks the paths of all `arrays`, and lists the folders of arrays whose leftover chunks must be erased.
 fn check_all_listed(access: &Access, arrays: &[NewNode<'_>]) -> Result<CheckedArrays, Error> {
     let erased = arrays.iter().filter(|new| new.leftovers.is_some());
     let erased = erased.map(|new| Ok((new.path, keyed(prefix(new.path))?)));
@@ -178,12 +179,12 @@ fn check_all_listed(access: &Access, arrays: &[NewNode<'_>]) -> Result<CheckedAr
     Ok(CheckedArrays { above, occupied })
 }
 
-/// Returns the nodes above `arrays`. Refuses to create the arrays if other nodes are in the way.
+/// Returns the nodes above `arrays`. It is an error if other nodes are in the way.
 fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error> {
     let mut new = BTreeSet::new();
     for path in arrays.iter().map(|array| array.path) {
         if !new.insert(path) {
-            return Err(in_the_way(path, "it is to be created twice"));
+            return Err(in_the_way(path, "it occurs twice among the new arrays"));
         }
     }
     let mut nodes: Vec<NodePath> = groups_above(arrays).into_iter().collect();
@@ -222,6 +223,6 @@ fn groups_above(arrays: &[NewNode<'_>]) -> BTreeSet<NodePath> {
 
 /// Returns whether the documents of both have the same text.
 fn has_same_text(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
-    // Objects are equal in any order of their members, but written in theirs.
+    // Equal objects may have their members in a different order, which changes the text.
     one.attributes.is_empty() && one.ignored.is_empty() && one == other
 }

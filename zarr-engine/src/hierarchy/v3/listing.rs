@@ -19,14 +19,14 @@ pub(super) enum Listed<'a> {
     Read(Value),
     /// The stored text.
     Stored(&'a Key, &'a [u8]),
-    /// The store cannot read it.
+    /// The error of the store, which cannot read it.
     Failed(Error),
-    /// The format does not allow the name of the node. Opening the node returns the reason.
+    /// The name of the node is not allowed. Opening the node returns the reason.
     Unreadable,
 }
 
 impl Listed<'_> {
-    /// Parses the JSON. Returns `None` if it cannot be read: opening the node returns the reason.
+    /// Parses the JSON. Returns `None` if it cannot be read; opening the node returns the reason.
     pub(super) fn document(self, access: &Access) -> Option<Value> {
         match self {
             Self::Read(document) => Some(document),
@@ -51,7 +51,7 @@ impl Listed<'_> {
         }
     }
 
-    /// The stored document of a node. A node with a name that v3 does not allow is unreadable.
+    /// Returns the stored document of a node. A node with a name that v3 does not allow is unreadable.
     fn of<'a>(path: &NodePath, key: &'a Key, value: &'a [u8]) -> Listed<'a> {
         match path.check(Format::V3) {
             Ok(()) => Listed::Stored(key, value),
@@ -81,7 +81,7 @@ impl V3 {
     }
 }
 
-/// Calls `made` for each node directly below all of `groups`, with one batch of requests for their documents.
+/// Calls `made` for each node directly below any of `groups`. Fetches their documents in one batch.
 pub(super) fn listed<T: Send>(
     access: &Access,
     groups: &[NodePath],
@@ -90,7 +90,7 @@ pub(super) fn listed<T: Send>(
     nodes_at(access, paths_below(access, groups, prefix)?, made)
 }
 
-/// Calls `made` for each of `paths` that has a document. One that cannot be read does not hide the others.
+/// Calls `made` for each of `paths` that has a document. An unreadable document does not affect the others.
 pub(super) fn nodes_at<T: Send>(
     access: &Access,
     paths: Vec<NodePath>,
@@ -116,7 +116,7 @@ pub(super) fn nodes_at<T: Send>(
     Ok(access.context.map(nodes, one))
 }
 
-/// The member with the kind of a node.
+/// The member that holds the kind of a node.
 const NODE_TYPE: &str = "node_type";
 
 /// Returns the kind of the node with this document.
@@ -124,7 +124,7 @@ pub(super) fn kind_of(document: &Value) -> Kind {
     kind_called(document.as_object().and_then(|members| members.get(NODE_TYPE)))
 }
 
-/// Returns the kind in the text of a document. Nothing else of it is parsed.
+/// Returns the kind from the text of a document. The rest is not parsed.
 pub(super) fn stored_kind(access: &Access, key: &Key, value: &[u8]) -> Kind {
     let read = |reading: &_| parse_json_member(value, DocumentKind::V3, NODE_TYPE, reading);
     kind_called(access.reading(key, read).ok().flatten().as_ref())

@@ -1,4 +1,4 @@
-//! Groups without consolidated metadata.
+//! A cache of groups without consolidated metadata.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,18 +12,18 @@ use super::documents::parse;
 use crate::error::Error;
 use crate::hierarchy::access::{Access, keyed};
 
-/// Groups in the cache.
+/// Maximum number of cached groups.
 const MOST_PLAIN_GROUPS: usize = 10_000;
 
-/// The versions of the documents of groups without consolidated metadata. Each new node needs the groups above it; a
-/// document of the same version is not read again.
+/// The versions of the documents of groups without consolidated metadata. Creating a node requires the groups above it;
+/// a document whose version has not changed is not read again.
 ///
-/// Without it, creating 100 arrays in memory takes 17 % more instructions (`create/100-arrays`).
+/// Without this cache, creating 100 arrays in memory takes 17 % more instructions (`create/100-arrays`).
 #[derive(Debug, Default)]
 pub(super) struct PlainGroups(Mutex<HashMap<Key, Version>>);
 
 impl PlainGroups {
-    /// Reads the node at `path`. A group in the cache is returned without its attributes.
+    /// Reads the node at `path`. A cached group is returned without its attributes.
     pub(super) fn read(&self, access: &Access, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
         let key = keyed(node_key(path))?;
         let known = self.known().get(&key).cloned();

@@ -28,7 +28,7 @@ pub enum ExtensionPoint {
 }
 
 impl ExtensionPoint {
-    /// All extension points, in the order of the table in the README.
+    /// All extension points, in the order of the table in `docs/extensions.md`.
     pub const ALL: [Self; 9] = [
         Self::Codec,
         Self::DataType,

@@ -1,4 +1,4 @@
-//! Shards, byte by byte.
+//! The bytes of shards.
 
 use serde_json::json;
 use zarr_conformance::hex;
@@ -26,7 +26,8 @@ fn a_shard_with_its_index_at_the_end_has_these_bytes() {
     assert_eq!(get(&*store, "a/c/0/0").unwrap(), shard);
     assert_eq!(open(&store).read_values::<u8>(&Selection::All).unwrap(), elements);
 
-    // One of the two numbers alone says that an inner chunk is missing: the checksum is left out of this index.
+    // Each of the two numbers must be the marker of a missing inner chunk; one is not enough. This index has
+    // no checksum.
     let mut document = v3(&json!([4, 4]), &json!([4, 4]), "uint8", &json!(0), &codecs);
     document["codecs"][0]["configuration"]["index_codecs"] = json!([little()]);
     for (place, inner) in [(24, 1), (32, 1), (8, 0)] {
@@ -55,7 +56,7 @@ fn a_shard_with_its_index_at_the_start_has_these_bytes() {
 
 /// Tests V3-SHARD-12, V3-SHARD-13.
 #[test]
-fn a_shard_may_have_any_order_and_gaps_but_no_index_that_leads_out_of_it() {
+fn a_shard_may_have_any_order_and_gaps_but_not_entries_out_of_bounds() {
     let mut sharding = sharding(&json!([2]), "end");
     sharding["configuration"]["index_codecs"] = json!([little()]);
     let store = store_of(&v3(&json!([6]), &json!([6]), "uint8", &json!(9), &json!([sharding])));
@@ -86,7 +87,7 @@ fn a_shard_may_have_any_order_and_gaps_but_no_index_that_leads_out_of_it() {
 
 /// Tests V3-SHARD-16, V3-SHARD-17, V3-SHARD-11.
 #[test]
-fn a_shard_of_fill_values_alone_is_not_stored_and_explicit_fill_chunks_are_read() {
+fn a_shard_of_only_fill_values_is_not_stored_and_explicit_fill_chunks_are_read() {
     let mut sharding = sharding(&json!([2]), "end");
     sharding["configuration"]["index_codecs"] = json!([little()]);
     let store = store_of(&v3(&json!([3]), &json!([4]), "uint8", &json!(9), &json!([sharding])));
@@ -94,7 +95,7 @@ fn a_shard_of_fill_values_alone_is_not_stored_and_explicit_fill_chunks_are_read(
     array.write_values::<u8>(&Selection::All, &[9, 9, 9]).unwrap();
     assert_eq!(get(&*store, "a/c/0"), None);
     array.write_values::<u8>(&Selection::All, &[9, 9, 1]).unwrap();
-    // Two entries, although the array ends inside of the second inner chunk.
+    // Two entries, although the array ends inside the second inner chunk.
     assert_eq!(get(&*store, "a/c/0").unwrap().len(), 2 + 2 * 16);
     array.write_values::<u8>(&Selection::parse("2", &[3]).unwrap(), &[9]).unwrap();
     assert_eq!(get(&*store, "a/c/0"), None);

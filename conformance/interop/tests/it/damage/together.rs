@@ -1,4 +1,4 @@
-//! Several at one array.
+//! Concurrent access to one array.
 
 use std::sync::Barrier;
 use std::thread;
@@ -9,7 +9,7 @@ use zarr_kit::{Context, DimensionSelection, Selection, open_store};
 use super::{open, open_with, set, sharding, store_of, v3};
 
 #[test]
-fn writers_of_neighbouring_regions_of_one_chunk_lose_nothing() {
+fn concurrent_writers_of_adjacent_regions_of_one_chunk_lose_nothing() {
     let plain =
         json!([{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 0, "checksum": false}}]);
     let folder = tempfile::tempdir().unwrap();
@@ -45,7 +45,7 @@ fn writers_of_neighbouring_regions_of_one_chunk_lose_nothing() {
 }
 
 #[test]
-fn a_handle_sees_what_another_handle_writes() {
+fn a_handle_sees_writes_of_another_handle() {
     let store =
         store_of(&v3(&json!([8]), &json!([8]), "uint8", &json!(0), &json!([sharding(&json!([2]), "end")])));
     let one = open(&store);
@@ -64,7 +64,7 @@ fn a_handle_sees_what_another_handle_writes() {
 }
 
 #[test]
-fn readers_of_a_shard_that_is_written_see_one_state_or_the_other() {
+fn readers_during_a_write_see_the_old_or_the_new_shard() {
     let folder = tempfile::tempdir().unwrap();
     let context = Context::linked().unwrap();
     let store = open_store(context.registry(), folder.path().to_str().unwrap()).unwrap();
@@ -81,7 +81,7 @@ fn readers_of_a_shard_that_is_written_see_one_state_or_the_other() {
                         let Ok(read) = array.read_values::<u8>(&Selection::All) else { continue };
                         assert!(
                             read.windows(2).all(|pair| pair[0] == pair[1]),
-                            "a mixture was read: {read:?}"
+                            "read a mixture of states: {read:?}"
                         );
                     }
                 })

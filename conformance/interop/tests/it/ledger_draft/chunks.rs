@@ -1,4 +1,4 @@
-//! Shapes, grids and layouts: which elements are in which chunk, and in which order.
+//! Shapes, grids and layouts: the elements of each chunk and their order.
 
 use serde_json::{Value, json};
 use zarr_kit::spec::grid::ChunkGridPlugin;
@@ -79,7 +79,7 @@ fn chunks_count_from_zero_and_begin_at_multiples_of_their_shape() {
 
 /// Tests D3-GRID-15.
 #[test]
-fn an_older_key_of_a_single_chunk_is_tried_in_compatibility_mode() {
+fn compatibility_mode_tries_an_older_key_of_a_single_chunk() {
     let document = one_chunk(&[], "uint8", json!({"fill_value": 9}));
     let read = |values: &[(&str, u8)], mode| {
         let store = with_array(&document);
@@ -102,7 +102,7 @@ fn an_older_key_of_a_single_chunk_is_tried_in_compatibility_mode() {
 
 /// Tests D3-GRID-19.
 #[test]
-fn a_grid_that_is_unknown_is_not_skipped() {
+fn an_unknown_grid_is_not_ignored() {
     let grid = json!({"extension": "https://e.org/grid/1.0", "type": "rectilinear"});
     let store = with_array(&array_document(json!({"chunk_grid": grid})));
     for mode in [Mode::Strict, Mode::Lenient, Mode::Compatibility] {
@@ -112,7 +112,7 @@ fn a_grid_that_is_unknown_is_not_skipped() {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert_eq!(problems[0].place, "chunk_grid");
         assert!(problems[0].reason.contains("https://e.org/grid/1.0"), "{problems:?}");
-        assert!(hierarchy.metadata("/a").is_ok(), "its document can be looked at");
+        assert!(hierarchy.metadata("/a").is_ok(), "the metadata can be read");
     }
     let known = context_with(|registry| {
         let regular =
@@ -129,7 +129,7 @@ fn a_grid_that_is_unknown_is_not_skipped() {
     assert_eq!(array.chunk_grid().grid_shape(), [2]);
 }
 
-/// The stored bytes of 0 to 5 in one chunk of two rows and three columns.
+/// Writes 0 to 5 in one chunk of two rows and three columns; returns the stored bytes.
 fn six_elements(changes: Value) -> Vec<u8> {
     let store = with_array(&one_chunk(&[2, 3], "uint8", changes));
     let array = array(&store, &context()).unwrap();
@@ -141,14 +141,14 @@ fn six_elements(changes: Value) -> Vec<u8> {
 
 /// Tests D3-LAYOUT-02, D3-LAYOUT-03.
 #[test]
-fn the_layout_says_which_dimension_varies_fastest() {
+fn the_layout_determines_the_fastest_dimension() {
     assert_eq!(six_elements(json!({"chunk_memory_layout": "C"})), [0, 1, 2, 3, 4, 5]);
     assert_eq!(six_elements(json!({"chunk_memory_layout": "F"})), [0, 3, 1, 4, 2, 5]);
 }
 
 /// Tests D3-LAYOUT-04.
 #[test]
-fn layouts_are_for_elements_of_fixed_size() {
+fn layouts_require_elements_of_fixed_size() {
     let text = json!({"extension": "https://zarr-kit.example/spec/data-types/string/1.0", "type": "string"});
     let codecs = json!([{"type": "https://zarr-kit.example/spec/codecs/vlen-utf8/1.0"}]);
     let document = |layout: &str| {
@@ -165,7 +165,7 @@ fn layouts_are_for_elements_of_fixed_size() {
 
 /// Tests D3-LAYOUT-05.
 #[test]
-fn a_layout_that_is_unknown_is_not_skipped() {
+fn an_unknown_layout_is_not_ignored() {
     const URI: &str = "https://e.org/l/1.0";
     let layout = json!({"extension": "https://e.org/l/1", "type": "morton"});
     let document = one_chunk(&[2, 3], "uint8", json!({"chunk_memory_layout": layout}));
@@ -190,7 +190,7 @@ fn a_layout_that_is_unknown_is_not_skipped() {
 
 /// Tests D3-LAYOUT-06.
 #[test]
-fn layouts_are_the_same_up_to_one_dimension() {
+fn layouts_do_not_differ_in_up_to_one_dimension() {
     for shape in [&[][..], &[3]] {
         let stored = ["C", "F"].map(|layout| {
             let store = with_array(&one_chunk(shape, "int16", json!({"chunk_memory_layout": layout})));
@@ -206,7 +206,7 @@ fn layouts_are_the_same_up_to_one_dimension() {
 
 /// Tests DX-TRANS-04, DX-URI-04.
 #[test]
-fn a_layout_comes_before_a_transposition() {
+fn a_layout_is_applied_before_the_transpose_codec() {
     let transpose = |order: Value| json!([{"type": "https://purl.org/zarr/spec/codecs/transpose/1.0", "configuration": {"order": order}}]);
     let both = json!({"chunk_memory_layout": "F", "codecs": transpose(json!("F"))});
     assert_eq!(six_elements(both), [0, 1, 2, 3, 4, 5]);
@@ -216,18 +216,18 @@ fn a_layout_comes_before_a_transposition() {
     let document =
         one_chunk(&[2, 3], "uint8", json!({"codecs": [{"type": other, "configuration": {"order": "F"}}]}));
     assert!(message(array(&with_array(&document), &context())).contains(other));
-    // In three dimensions the order of the two makes a difference.
+    // In three dimensions, the order of the two makes a difference.
     let changes = json!({"chunk_memory_layout": "F", "codecs": transpose(json!([1, 0, 2]))});
     let store = with_array(&one_chunk(&[2, 2, 2], "uint8", changes));
     let array = array(&store, &context()).unwrap();
     array.write_values::<u8>(&Selection::All, &[0, 1, 2, 3, 4, 5, 6, 7]).unwrap();
-    // Dimensions i, j, k become k, j, i by the layout, and j, k, i by the codec.
+    // The layout reorders dimensions i, j, k to k, j, i; the codec reorders those to j, k, i.
     assert_eq!(get(&*store, "data/a/c0/0/0").unwrap(), [0, 4, 1, 5, 2, 6, 3, 7]);
 }
 
 /// Tests D3-CODEC-21.
 #[test]
-fn a_chunk_that_is_missing_holds_the_fill_value() {
+fn a_missing_chunk_reads_as_the_fill_value() {
     let document = array_document(json!({"shape": [5], "data_type": "float32", "fill_value": "0x7fc00001"}));
     let store = draft(&[("meta/a.array.json", document)]);
     let array = array(&store, &context()).unwrap();

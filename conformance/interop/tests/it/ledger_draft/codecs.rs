@@ -1,4 +1,4 @@
-//! The chain of codecs.
+//! Chains of codecs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn endian(order: &str) -> Value {
     json!({"type": ENDIAN, "configuration": {"endian": order}})
 }
 
-/// What a gzip stream holds, by the codec alone.
+/// Decodes a gzip stream with only the codec.
 fn gunzip(context: &Context, stream: &[u8]) -> Vec<u8> {
     let registry = context.registry();
     let reading = Reading::new(Mode::Strict);
@@ -38,14 +38,14 @@ fn gunzip(context: &Context, stream: &[u8]) -> Vec<u8> {
     let Codec::BytesToBytes(codec) =
         (plugin.create)(&creation, &Representation::Bytes(Size::Unknown)).unwrap()
     else {
-        panic!("gzip takes bytes")
+        panic!("gzip is a bytes-to-bytes codec")
     };
     let mut decoded = Output::at_most(1 << 16);
     codec.decode(stream, &mut decoded).unwrap();
     decoded.into_written()
 }
 
-/// One chunk with these codecs, written, and the bytes that are stored.
+/// Writes one chunk with these codecs; returns the array and the stored bytes.
 fn stored<T: zarr_kit::Element>(document: &Value, values: &[T], context: &Context) -> (Array, Vec<u8>) {
     let store = with_array(document);
     let array = array(&store, context).unwrap();
@@ -57,7 +57,7 @@ fn stored<T: zarr_kit::Element>(document: &Value, values: &[T], context: &Contex
 
 /// Tests D3-CODEC-05.
 #[test]
-fn an_array_with_an_unknown_codec_can_be_looked_at_and_no_more() {
+fn only_the_metadata_of_an_array_with_an_unknown_codec_can_be_read() {
     let uri = "https://e.org/codec/none/1.0";
     let store =
         with_array(&array_document(json!({"codecs": [{"type": uri}, gzip()], "attributes": {"a": 1}})));
@@ -68,7 +68,7 @@ fn an_array_with_an_unknown_codec_can_be_looked_at_and_no_more() {
         assert_eq!(problems.iter().map(|problem| problem.place.as_str()).collect::<Vec<_>>(), ["codecs[0]"]);
         assert_eq!(problems[0].missing[0].identifier, uri);
         let zarr_kit::metadata::NodeMetadata::Array(metadata) = hierarchy.metadata("/a").unwrap() else {
-            panic!("an array")
+            panic!("expected an array")
         };
         assert_eq!(metadata.shape, [4]);
         assert_eq!(metadata.attributes.get("a").unwrap().as_u64(), Some(1));
@@ -77,7 +77,7 @@ fn an_array_with_an_unknown_codec_can_be_looked_at_and_no_more() {
 
 /// Tests D3-CODEC-06, D3-CODEC-14.
 #[test]
-fn codecs_follow_one_another_and_leave_bytes() {
+fn codecs_are_applied_in_order_and_produce_bytes() {
     let context = context();
     let document = one_chunk(&[1], "int16", json!({"codecs": [endian("big"), gzip()]}));
     let (array, bytes) = stored::<i16>(&document, &[1], &context);
@@ -95,10 +95,10 @@ fn codecs_follow_one_another_and_leave_bytes() {
 
 /// Tests D3-CODEC-07, D3-CODEC-17.
 #[test]
-fn a_codec_that_does_not_fit_is_refused_before_a_chunk_is_touched() {
+fn an_incompatible_codec_is_an_error_before_chunks_are_accessed() {
     let context = context_with(plugins::register);
     let cases = [
-        (one_chunk(&[2], "float32", json!({"codecs": [{"type": ROUNDING}]})), "elements have not two bytes"),
+        (one_chunk(&[2], "float32", json!({"codecs": [{"type": ROUNDING}]})), "elements must have two bytes"),
         (
             one_chunk(&[1, 1, 2, 2, 2], "uint8", json!({"codecs": [{"type": PICTURE}]})),
             "a picture has two dimensions",
@@ -118,7 +118,7 @@ fn a_codec_that_does_not_fit_is_refused_before_a_chunk_is_touched() {
         let error = message(hierarchy.array("/a"));
         assert!(error.contains("codecs[") && error.contains(reason), "{error}");
         let calls = counting.take();
-        // The keys of the two documents that a node may have, and nothing of its chunks.
+        // Only the keys of the two documents that a node may have, and none of its chunks.
         assert_eq!(
             calls.iter().map(|(name, count)| (*name, *count)).collect::<Vec<_>>(),
             [("get", 2), ("get_many", 1)]
@@ -132,7 +132,7 @@ fn a_codec_that_does_not_fit_is_refused_before_a_chunk_is_touched() {
 
 /// Tests D3-CODEC-08, D3-CODEC-09.
 #[test]
-fn codecs_see_a_chunk_of_layout_f_transposed() {
+fn codecs_receive_a_chunk_of_layout_f_transposed() {
     let context = context_with(plugins::register);
     let document = |layout: &str| {
         one_chunk(&[2, 3], "uint8", json!({"chunk_memory_layout": layout, "codecs": [{"type": NUMBERING}]}))
@@ -154,7 +154,7 @@ fn codecs_see_a_chunk_of_layout_f_transposed() {
 
 /// Tests D3-CODEC-10, D3-CODEC-11.
 #[test]
-fn a_codec_for_bytes_gets_the_elements_of_an_array_in_c_order() {
+fn a_bytes_codec_receives_the_elements_of_an_array_in_c_order() {
     let context = context();
     let document = |layout: &str| {
         one_chunk(&[2, 2], "int16", json!({"chunk_memory_layout": layout, "codecs": [gzip()]}))
@@ -176,7 +176,7 @@ fn a_codec_for_bytes_gets_the_elements_of_an_array_in_c_order() {
 
 /// Tests D3-CODEC-13, DX-ENDIAN-05, DX-URI-03.
 #[test]
-fn a_codec_for_arrays_does_not_stand_behind_one_for_bytes() {
+fn an_array_codec_cannot_follow_a_bytes_codec() {
     let context = context();
     let chain = |codecs: Value| one_chunk(&[2], "int16", json!({"codecs": codecs}));
     let (array, bytes) = stored::<i16>(&chain(json!([endian("big"), gzip()])), &[1, 2], &context);
@@ -192,7 +192,7 @@ fn a_codec_for_arrays_does_not_stand_behind_one_for_bytes() {
 
 /// Tests D3-CODEC-15.
 #[test]
-fn without_codecs_the_stored_size_is_that_of_the_elements() {
+fn without_codecs_the_stored_size_equals_the_size_of_the_elements() {
     let values = [0.0, 1.5, -2.0, f64::MAX];
     let (array, bytes) = stored::<f64>(&one_chunk(&[2, 2], "float64", json!({})), &values, &context());
     assert_eq!(bytes.len(), 32);
@@ -208,7 +208,7 @@ fn without_codecs_the_stored_size_is_that_of_the_elements() {
 
 /// Tests D3-CODEC-16, D3-CONTRA-18.
 #[test]
-fn decoding_undoes_the_codecs_from_the_last_to_the_first_and_then_the_layout() {
+fn decoding_reverses_the_codecs_and_then_the_layout() {
     let context = context_with(plugins::register);
     let turn = json!({"type": "https://purl.org/zarr/spec/codecs/transpose/1.0", "configuration": {"order": [2, 0, 1]}});
     let chains = [
@@ -237,7 +237,7 @@ fn decoding_undoes_the_codecs_from_the_last_to_the_first_and_then_the_layout() {
 
 /// Tests D3-CODEC-18, D3-CODEC-19, D3-CONTRA-28.
 #[test]
-fn a_codec_is_what_its_uri_says() {
+fn a_codec_is_identified_by_its_exact_uri() {
     let context = context_with(plugins::register);
     let reading = |uri: &str, mode| {
         let document =
@@ -264,7 +264,7 @@ fn a_codec_is_what_its_uri_says() {
     ] {
         assert!(matches!(reading(other, Mode::Compatibility), Err(Error::NotUnderstood { .. })), "{other}");
     }
-    // Any URI may be a codec, and one URI is one codec.
+    // Any URI can identify a codec, but each URI identifies only one.
     let document = one_chunk(&[2, 1], "uint8", json!({"codecs": [{"type": PICTURE}]}));
     assert_eq!(stored::<u8>(&document, &[7, 8], &context).1, b"P\x07\x08");
     let mut registry = context.registry().clone();
@@ -275,7 +275,7 @@ fn a_codec_is_what_its_uri_says() {
 
 /// Tests D3-CODEC-20.
 #[test]
-fn what_a_codec_does_not_know_is_an_error() {
+fn unknown_members_of_a_codec_are_an_error() {
     let reading = |codec: Value, mode| {
         let document = one_chunk(&[2], "uint8", json!({"codecs": [codec]}));
         array(&with_array(&document), &context().with_mode(mode))
@@ -293,7 +293,7 @@ fn what_a_codec_does_not_know_is_an_error() {
 
 /// Tests D3-CODEC-22.
 #[test]
-fn a_codec_may_lose_digits_and_no_elements() {
+fn a_codec_may_lose_precision_but_not_elements() {
     let context = context_with(plugins::register);
     let document = one_chunk(&[2, 2], "int16", json!({"codecs": [{"type": ROUNDING}, gzip()]}));
     let (array, _) = stored::<i16>(&document, &[0x1234, -1, 256, 5], &context);
@@ -333,7 +333,7 @@ fn a_newer_minor_version_of_a_codec_is_accepted() {
 
 /// Tests D3-DOC-03.
 #[test]
-fn documents_of_nodes_are_in_the_encoding_that_the_entry_point_names() {
+fn documents_of_nodes_use_the_encoding_in_the_entry_point() {
     let hierarchy = Hierarchy::create(super::support::memory(), &context(), Format::V3Draft).unwrap();
     hierarchy.create_group("/g", object(&json!({"é": "\u{0}", "n": [1e300, null]}))).unwrap();
     let builder = zarr_kit::ArrayBuilder::new([2], "int8").uncompressed();
@@ -346,5 +346,5 @@ fn documents_of_nodes_are_in_the_encoding_that_the_entry_point_names() {
     );
     assert_eq!(get_json(store, "meta/a.array.json")["data_type"], "int8");
     set(store, "meta/g.group.json", b"\xa1jattributes\xa0");
-    assert!(matches!(hierarchy.group("/g"), Err(Error::Document { .. })), "CBOR is no JSON");
+    assert!(matches!(hierarchy.group("/g"), Err(Error::Document { .. })), "CBOR is not JSON");
 }

@@ -1,4 +1,4 @@
-//! Arrays of the draft in the words of the other formats.
+//! Conversion of arrays of the draft to the other formats.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn parsed(document: &zarr_kit::spec::Value) -> Value {
     serde_json::from_str(&document.to_string()).unwrap()
 }
 
-/// The document that final v3 has for an array of the draft.
+/// Converts an array document of the draft to final v3.
 fn converted(document: &Value) -> Result<Value, Error> {
     let context = context();
     let source = array(&with_array(document), &context)?;
@@ -25,7 +25,7 @@ fn converted(document: &Value) -> Result<Value, Error> {
     Ok(parsed(&v3::array_document(&metadata).unwrap()))
 }
 
-/// The same array in a hierarchy of v3, with the very bytes of its chunks.
+/// Creates the same array in a hierarchy of v3, with copies of the encoded chunks.
 fn with_same_chunks(path: &str, source: &Array) -> Array {
     let hierarchy = Hierarchy::create(memory(), &context(), Format::V3).unwrap();
     let metadata = convert_metadata(source.metadata(), Format::V3, context().registry()).unwrap();
@@ -73,7 +73,7 @@ fn keys_change_and_implicit_groups_are_written() {
 
 /// Tests DX-MAP-03, DX-MAP-04, DX-MAP-05.
 #[test]
-fn layout_and_byte_order_become_codecs_that_leave_the_same_bytes() {
+fn layout_and_byte_order_become_codecs_that_produce_the_same_bytes() {
     let endian = |order: &str| json!({"type": ENDIAN, "configuration": {"endian": order}});
     let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
     let old_gzip = json!({"type": GZIP, "configuration": {"level": 1}});
@@ -101,7 +101,7 @@ fn layout_and_byte_order_become_codecs_that_leave_the_same_bytes() {
 
 /// Tests DX-MAP-08, DX-MAP-10.
 #[test]
-fn what_v3_has_no_place_for_is_left_behind_if_it_may_be() {
+fn conversion_to_v3_drops_only_ignorable_metadata() {
     let datetime = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0";
     let data_type = json!({"extension": datetime, "type": "<M8[ns]", "fallback": ["int64"]});
     let ignorable = json!({"extension": "https://e.org/x/1", "must_understand": false});
@@ -111,7 +111,7 @@ fn what_v3_has_no_place_for_is_left_behind_if_it_may_be() {
     assert_eq!(v3["data_type"], wanted);
     assert!(v3.get("extensions").is_none() && v3.get("fallback").is_none(), "{v3}");
 
-    // Types that are unknown have no name in v3, and what must be understood is not dropped.
+    // Unknown types cannot be named in v3, and extensions that must be understood are not dropped.
     let registry = context().registry().clone();
     for change in [
         json!({"data_type": {"extension": "https://e.org/t/1", "type": "q", "fallback": "int64"}}),
@@ -164,7 +164,7 @@ fn za() -> Value {
 
 /// Tests D3-ARR-13.
 #[test]
-fn members_of_v2_have_other_names() {
+fn members_of_v2_have_other_names_in_the_draft() {
     let context = context();
     let reading = Reading::new(Mode::Strict);
     let source = v2::parse_array(&value(&za()), None, &reading).unwrap();
@@ -191,7 +191,7 @@ fn members_of_v2_have_other_names() {
 }
 
 #[test]
-fn text_in_layout_f_becomes_a_transposition_in_the_draft() {
+fn text_in_order_f_uses_the_transpose_codec_in_the_draft() {
     let context = context();
     let mut document = za();
     for (name, member) in [

@@ -22,7 +22,7 @@ fn extension(uri: &str, type_name: &str, fallback: Value) -> Value {
     json!({"extension": uri, "type": type_name, "fallback": fallback})
 }
 
-/// An array `/a` of this type, with one chunk of these bytes.
+/// Creates an array `/a` of this type, with one chunk of these bytes.
 fn with_chunk(data_type: Value, count: u64, bytes: &[u8]) -> Arc<dyn Store> {
     let store = with_array(&one_chunk(&[count], data_type, json!({})));
     set(&*store, "data/a/c0", bytes);
@@ -39,7 +39,7 @@ fn used(array: &Array) -> String {
 
 /// Tests D3-DT-03.
 #[test]
-fn a_bool_is_any_byte_and_in_strict_mode_0_or_1() {
+fn a_bool_may_be_any_byte_but_only_0_or_1_in_strict_mode() {
     let store = with_array(&one_chunk(&[3], "bool", json!({"fill_value": false})));
     set(&*store, "data/a/c0", &[0, 2, 1]);
     let lenient = array(&store, &context()).unwrap();
@@ -56,7 +56,7 @@ fn a_bool_is_any_byte_and_in_strict_mode_0_or_1() {
 
 /// Tests D3-DTX-03, D3-DTX-04, D3-CONTRA-09.
 #[test]
-fn the_first_fallback_that_is_known_is_used() {
+fn the_first_known_fallback_is_used() {
     let bytes: Vec<u8> = (0..16).collect();
     let open = |data_type: Value| array(&with_chunk(data_type, 1, &bytes), &allowing());
     let raw = open(extension(UNKNOWN, "y", json!(["quad128", "r128"]))).unwrap();
@@ -66,7 +66,7 @@ fn the_first_fallback_that_is_known_is_used() {
     assert_eq!(used(&first), "complex128");
     let nested = extension(UNKNOWN, "y", json!([{"extension": "https://e.org/t/1", "type": "q"}, "r128"]));
     assert_eq!(used(&open(nested).unwrap()), "r128");
-    // The extension is known, and its type is not.
+    // The extension is known, but its type is not.
     let bytes: Vec<u8> = (0..8).collect();
     let store = with_chunk(extension(DATETIME, "<M8[fortnight]", json!("int64")), 1, &bytes);
     assert_eq!(used(&array(&store, &allowing()).unwrap()), "int64");
@@ -89,7 +89,7 @@ fn the_first_fallback_that_is_known_is_used() {
 
 /// Tests D3-DTX-05, D3-EXT-04.
 #[test]
-fn a_fallback_is_never_used_in_silence() {
+fn a_fallback_is_never_used_silently() {
     let data_type = extension(UNKNOWN, "<M8[ns]", json!("int64"));
     let store = with_chunk(data_type.clone(), 1, &[1, 0, 0, 0, 0, 0, 0, 0]);
     let error = message(array(&store, &context()));
@@ -109,14 +109,14 @@ fn a_fallback_is_never_used_in_silence() {
         );
         assert!(message(array.write_values::<i64>(&Selection::All, &[2])).contains("cannot be written"));
     }
-    // A type that is known needs none, whatever the policy.
+    // A known type does not use its fallback, whatever the policy.
     let known = with_chunk(extension(DATETIME, "<M8[ns]", json!("int64")), 1, &[0; 8]);
     assert_eq!(array(&known, &allowing()).unwrap().fallback(), None);
 }
 
 /// Tests D3-DTX-02, D3-DTX-03.
 #[test]
-fn a_fallback_that_is_not_known_may_have_fallbacks_of_its_own() {
+fn an_unknown_fallback_may_have_fallbacks() {
     let bytes: Vec<u8> = (0..8).collect();
     let open =
         |fallback: Value| array(&with_chunk(extension(UNKNOWN, "y", fallback), 1, &bytes), &allowing());
@@ -146,7 +146,7 @@ fn a_fallback_that_is_not_known_may_have_fallbacks_of_its_own() {
 
 /// Tests D3-DTX-05.
 #[test]
-fn one_array_may_be_opened_through_its_fallback() {
+fn a_fallback_can_be_allowed_for_one_array() {
     let data_type = extension(UNKNOWN, "y", json!("int64"));
     let store = with_chunk(data_type, 1, &[1, 0, 0, 0, 0, 0, 0, 0]);
     let hierarchy = open(&store, &context());
@@ -156,10 +156,10 @@ fn one_array_may_be_opened_through_its_fallback() {
     assert_eq!(used(&array), "int64");
     assert_eq!(array.read_values::<i64>(&Selection::All).unwrap(), [1]);
     array.set_attribute("unit", "s").unwrap();
-    assert_eq!(used(&array), "int64", "what was asked for lasts as long as the handle");
+    assert_eq!(used(&array), "int64", "the option remains in effect for the handle");
     let shown = format!("{array:?}");
     assert!(shown.contains("fallback: Some(") && shown.contains(UNKNOWN), "{shown}");
-    // Others of the hierarchy are opened as before, and a context that allows can be denied.
+    // Other arrays of the hierarchy are not affected, and the option can also deny what the context allows.
     assert!(message(hierarchy.array("/a")).contains("only when asked for"));
     let hierarchy = open(&store, &allowing());
     assert!(hierarchy.array("/a").is_ok());
@@ -167,7 +167,7 @@ fn one_array_may_be_opened_through_its_fallback() {
 }
 
 #[test]
-fn elements_of_a_fallback_are_written_when_asked_for_and_metadata_stays() {
+fn writing_through_a_fallback_is_opt_in_and_leaves_the_document_unchanged() {
     for endian in ["little", "big"] {
         let changes = json!({
             "data_type": extension(UNKNOWN, "y", json!(["quad128", "int16"])),
@@ -183,7 +183,7 @@ fn elements_of_a_fallback_are_written_when_asked_for_and_metadata_stays() {
         let order =
             |bytes: [u8; 4]| if endian == "big" { bytes } else { [bytes[1], bytes[0], bytes[3], bytes[2]] };
         assert_eq!(get(&*store, "data/a/c0").unwrap(), order([1, 2, 0xff, 0xfe]));
-        // What those who know the type take for the fill value is not known.
+        // The fill value of the real type is unknown, so chunks of zeros are stored.
         assert_eq!(get(&*store, "data/a/c1").unwrap(), [0; 4]);
         assert_eq!(get(&*store, "meta/a.array.json").unwrap(), before);
 
@@ -204,7 +204,7 @@ fn elements_of_a_fallback_are_written_when_asked_for_and_metadata_stays() {
 }
 
 #[test]
-fn a_part_of_a_missing_chunk_is_not_written_when_its_fill_value_is_not_known() {
+fn a_partial_write_to_a_missing_chunk_needs_a_known_fill_value() {
     let document =
         array_document(json!({"data_type": extension(UNKNOWN, "y", json!("int32")), "fill_value": "NaT"}));
     let store = with_array(&document);
@@ -224,7 +224,7 @@ fn array_of(store: &Arc<dyn Store>, context: &Context) -> Array {
 
 /// Tests D3-DTX-07.
 #[test]
-fn the_writer_chooses_fallbacks_and_the_type_brings_its_own() {
+fn fallbacks_come_from_the_builder_or_from_the_type() {
     let hierarchy = Hierarchy::create(memory(), &context(), Format::V3Draft).unwrap();
     let builder = ArrayBuilder::new([2], "<M8[ns]").uncompressed();
     hierarchy.create_array("/default", &builder).unwrap();
@@ -242,7 +242,7 @@ fn the_writer_chooses_fallbacks_and_the_type_brings_its_own() {
 
 /// Tests D3-DTX-09.
 #[test]
-fn a_fallback_has_the_size_of_what_it_stands_for() {
+fn a_fallback_has_the_size_of_its_type() {
     let open = |fallback: Value, context: &Context| {
         array(&with_chunk(extension(DATETIME, "<M8[ns]", fallback), 1, &[0; 8]), context)
     };
@@ -283,11 +283,11 @@ fn a_fallback_reads_the_fill_value_if_it_can() {
     assert!(matches!(read(&store, &allowing()), Err(Error::UndefinedFillValue { .. })));
 }
 
-/// A number is no fill value of raw bits. The document has one, and messages say which.
+/// A number is not a fill value of raw bits. The message names the fill value in the document.
 ///
 /// Tests D3-DTX-11.
 #[test]
-fn a_fill_value_that_the_fallback_does_not_have_is_named() {
+fn the_error_of_a_fill_value_outside_the_fallback_names_it() {
     let document = array_document(json!({
         "data_type": {"extension": UNKNOWN, "type": "int24", "fallback": "r24"},
         "fill_value": 5,
@@ -295,7 +295,8 @@ fn a_fill_value_that_the_fallback_does_not_have_is_named() {
     let opened = array(&with_array(&document), &allowing()).unwrap();
     let error = message(opened.read(&Selection::All));
     assert!(
-        error.contains("the array's fill value 5 is one of data type") && error.contains("int24"),
+        error.contains("the array's fill value 5 belongs to the unknown data type")
+            && error.contains("int24"),
         "{error}"
     );
     assert!(error.contains("not of its fallback r24") && !error.contains("null"), "{error}");
@@ -316,7 +317,7 @@ fn a_fill_value_of_null_is_undefined() {
     }
     let mut opened = array(&store, &context()).unwrap();
     assert!(opened.resize(&[6]).is_err(), "null is never written");
-    // Zeros that were written are there, also where nobody says what is elsewhere.
+    // Stored zeros can be read even if the fill value is undefined.
     let hierarchy = open(&store, &context());
     hierarchy.array("/a").unwrap().write_values::<i32>(&Selection::All, &[0; 4]).unwrap();
     assert_eq!(hierarchy.array("/a").unwrap().read_values::<i32>(&Selection::All).unwrap(), [0; 4]);
@@ -355,7 +356,7 @@ fn a_default_fill_value_is_written() {
 
 /// Tests DX-ENDIAN-07.
 #[test]
-fn a_type_of_an_extension_may_say_its_byte_order() {
+fn an_extension_type_may_specify_its_byte_order() {
     let document = |sign: &str, codecs: Value| {
         one_chunk(
             &[1],
@@ -403,9 +404,11 @@ fn uris_are_compared_and_never_fetched() {
     let mut entry_point = super::support::entry_point();
     entry_point["extensions"] = json!([entry]);
     super::support::set_json(&*store, "zarr.json", &entry_point);
-    let Err(Error::NotUnderstood { problems, .. }) = array(&store, &allowing()) else { panic!("understood") };
+    let Err(Error::NotUnderstood { problems, .. }) = array(&store, &allowing()) else {
+        panic!("expected an error")
+    };
     let places: Vec<&str> = problems.iter().map(|problem| problem.place.as_str()).collect();
     assert_eq!(places, ["storage_transformers[0]", "codecs[0]"]);
     let error = listener.accept().unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "nobody came");
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "a URI was fetched");
 }

@@ -1,4 +1,4 @@
-//! What is left when nodes are erased, and when arrays shrink.
+//! Erasing nodes and shrinking arrays: the keys that remain.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use zarr_kit::{Array, Error, Selection};
 
 use super::support::{array_document, context, draft, get, get_json, keys, open, set};
 
-/// A hierarchy with these arrays, one chunk each, and these groups.
+/// Creates a hierarchy with these arrays of one chunk each, and these groups.
 fn nodes(arrays: &[&str], groups: &[&str]) -> Arc<dyn Store> {
     let store = draft(&[]);
     for array in arrays {
@@ -23,7 +23,7 @@ fn nodes(arrays: &[&str], groups: &[&str]) -> Arc<dyn Store> {
 
 /// Tests D3-OP-13.
 #[test]
-fn erasing_an_array_takes_its_document_and_its_chunks() {
+fn erasing_an_array_removes_its_document_and_its_chunks() {
     let store = nodes(&["foo", "foobar"], &[]);
     open(&store, &context()).erase("/foo").unwrap();
     assert_eq!(keys(&*store), ["data/foobar/c0", "meta/foobar.array.json", "zarr.json"]);
@@ -32,7 +32,7 @@ fn erasing_an_array_takes_its_document_and_its_chunks() {
 
 /// Tests D3-OP-14, D3-OP-15.
 #[test]
-fn erasing_a_group_takes_all_below_it_and_nothing_beside_it() {
+fn erasing_a_group_removes_only_what_is_below_it() {
     for (groups, is_implicit) in [(&["foobar"][..], true), (&["foo", "foo/b", "foobar"], false)] {
         let store = nodes(&["foo/a", "foobar/a"], groups);
         let hierarchy = open(&store, &context());
@@ -46,7 +46,7 @@ fn erasing_a_group_takes_all_below_it_and_nothing_beside_it() {
 
 /// Tests D3-OP-16.
 #[test]
-fn erasing_the_root_leaves_the_entry_point() {
+fn erasing_the_root_keeps_the_entry_point() {
     for groups in [&[][..], &["group", "a"]] {
         let store = nodes(&["a/b", "c"], groups);
         set(&*store, "data/c0/0", &[1]);
@@ -58,7 +58,7 @@ fn erasing_the_root_leaves_the_entry_point() {
 
 /// Tests D3-OP-19.
 #[test]
-fn an_implicit_group_goes_with_its_last_child_unless_it_is_kept() {
+fn an_implicit_group_disappears_with_its_last_child_unless_it_is_made_explicit() {
     let store = nodes(&["a/b/c"], &[]);
     let hierarchy = open(&store, &context());
     hierarchy.erase("/a/b/c").unwrap();
@@ -89,13 +89,13 @@ fn resizing_changes_the_document_and_erases_chunks_outside() {
     array.resize(&[3]).unwrap();
     assert_eq!(read(&array), [1, 2, 3]);
     assert_eq!(keys(&*store), ["data/a/c0", "data/a/c1", "meta/a.array.json", "zarr.json"]);
-    assert_eq!(get(&*store, "data/a/c1").unwrap(), [3, 4], "a chunk that is partly inside keeps its bytes");
+    assert_eq!(get(&*store, "data/a/c1").unwrap(), [3, 4], "a chunk at the edge keeps its bytes");
     let mut wanted: Value = document;
     wanted["shape"] = json!([3]);
     assert_eq!(get_json(&*store, "meta/a.array.json"), wanted);
 
     array.resize(&[5]).unwrap();
-    // Elements that an array gains hold the fill value.
+    // New elements of an array hold the fill value.
     assert_eq!(read(&array), [1, 2, 3, 99, 99]);
     assert_eq!(read(&open(&store, &context()).array("/a").unwrap()), [1, 2, 3, 99, 99]);
     assert!(matches!(array.resize(&[5, 1]), Err(Error::Selection(_))));

@@ -20,7 +20,7 @@ const NOTED: &str = "https://e.org/noted/1.0";
 
 const MODES: [Mode; 3] = [Mode::Strict, Mode::Lenient, Mode::Compatibility];
 
-/// JSON from the last byte to the first.
+/// JSON with its bytes in reverse order.
 #[derive(Debug)]
 struct Backwards;
 
@@ -48,7 +48,7 @@ fn with_backwards(registry: &mut Registry) {
 
 /// Tests D3-META-13, D3-EXT-03.
 #[test]
-fn what_decides_on_every_node_is_always_required() {
+fn extensions_that_affect_every_node_must_be_known() {
     let encoding = json!({"extension": BACKWARDS, "type": "backwards", "metadata_key_suffix": ".nosj"});
     let mut document = super::support::entry_point();
     document["metadata_encoding"] = encoding;
@@ -92,7 +92,7 @@ fn what_decides_on_every_node_is_always_required() {
     }
 }
 
-/// Where an extension was applied, and with which configuration.
+/// The place of each application of the extension, and the configuration.
 static APPLIED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
@@ -110,7 +110,7 @@ fn with_noted(registry: &mut Registry) {
         let configuration = creation.configuration.to_string();
         APPLIED.lock().unwrap_or_else(PoisonError::into_inner).push((place, configuration));
         if creation.configuration.as_str() == Some("refuse") {
-            return Err(zarr_kit::spec::Invalid::new("it does not like its configuration"));
+            return Err(zarr_kit::spec::Invalid::new("invalid configuration"));
         }
         Ok(Arc::new(Noted))
     });
@@ -129,7 +129,7 @@ fn with_extension(entry: Value) -> Value {
 
 /// Tests D3-META-20.
 #[test]
-fn an_extension_that_is_known_is_applied_with_its_configuration() {
+fn a_known_extension_is_applied_with_its_configuration() {
     let context = context_with(with_noted);
     for must_understand in [true, false] {
         let entry = |configuration: Value| json!({"extension": NOTED, "must_understand": must_understand, "configuration": configuration});
@@ -142,13 +142,13 @@ fn an_extension_that_is_known_is_applied_with_its_configuration() {
         assert_eq!(applied(), [("array of shape [4]".to_owned(), "[1]".to_owned())]);
         set_json(&*store, "zarr.json", &with_extension(entry(json!("refuse"))));
         let error = message(Hierarchy::open(store, &context));
-        assert!(error.contains("extensions[0]") && error.contains("does not like"), "{error}");
+        assert!(error.contains("extensions[0]") && error.contains("invalid configuration"), "{error}");
     }
 }
 
 /// Tests D3-META-18, D3-META-19, D3-EXT-01, DX-DT-14.
 #[test]
-fn must_understand_decides_on_extensions_of_the_hierarchy() {
+fn must_understand_applies_to_extensions_of_the_hierarchy() {
     let filters = "http://purl.org/zarr/spec/extensions/filters/1.0";
     for uri in ["https://e.org/x/1", filters] {
         let entry =
@@ -166,7 +166,7 @@ fn must_understand_decides_on_extensions_of_the_hierarchy() {
             assert_eq!(get_json(&*store, "zarr.json"), with_extension(entry(false)));
         }
     }
-    // Entries survive also when an entry point is written from what was read.
+    // Entries are preserved when an entry point that was read is written again.
     let ignorable = with_extension(json!({"extension": "https://e.org/x/1", "must_understand": false}));
     let document = super::support::value(&ignorable);
     let reading = Reading::new(Mode::Strict);
@@ -180,7 +180,7 @@ fn must_understand_decides_on_extensions_of_the_hierarchy() {
 
 /// Tests D3-ARR-10, D3-EXT-02.
 #[test]
-fn must_understand_decides_on_extensions_of_an_array() {
+fn must_understand_applies_to_extensions_of_an_array() {
     let entry =
         |must: bool| json!({"extension": "https://e.org/x/1", "must_understand": must, "configuration": [1]});
     for mode in MODES {

@@ -1,4 +1,5 @@
-//! What was written before and after the text: generation A, which zarr-python 2 writes, and early documents of v3.
+//! Formats from before and after the draft's text: generation A, which zarr-python 2 writes, and early
+//! documents of v3.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ const ENTRY_POINT: &str = r#"{
     "zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0"
 }"#;
 
-/// A hierarchy of generation A that holds `values`.
+/// Creates a hierarchy of generation A that holds `values`.
 fn older(values: &[(&str, &[u8])]) -> Arc<dyn Store> {
     let store = memory();
     set(&*store, "zarr.json", ENTRY_POINT.as_bytes());
@@ -29,7 +30,7 @@ fn older(values: &[(&str, &[u8])]) -> Arc<dyn Store> {
     store
 }
 
-/// The document of an array of one chunk.
+/// Returns the document of an array with one chunk.
 fn document(shape: &[u64], data_type: &str, changes: Value) -> Value {
     let mut document = json!({
         "attributes": {},
@@ -45,7 +46,7 @@ fn document(shape: &[u64], data_type: &str, changes: Value) -> Value {
     document
 }
 
-/// The array `/a` of generation A, and its chunks by what their keys end in.
+/// Creates a hierarchy of generation A with the array `/a`, and its chunks by the ends of their keys.
 fn with_array(document: &Value, chunks: &[(&str, &str)]) -> Arc<dyn Store> {
     let store = older(&[("meta/root/a.array.json", document.to_string().as_bytes())]);
     chunks.iter().for_each(|(name, digits)| set(&*store, &format!("data/root/a/{name}"), &hex(digits)));
@@ -58,7 +59,7 @@ fn array(store: &Arc<dyn Store>) -> Array {
 
 /// Tests DX-GEN-08.
 #[test]
-fn generation_a_is_read_and_generation_b_written() {
+fn generation_a_is_read_only_and_generation_b_is_written() {
     let store = with_array(&document(&[2], "<i2", json!({})), &[("c0", "0100 0200")]);
     let before = keys(&*store);
     let hierarchy = open(&store, &context());
@@ -95,7 +96,7 @@ fn generation_a_is_read_and_generation_b_written() {
 
 /// Tests DX-A-03.
 #[test]
-fn a_missing_entry_point_is_for_compatibility_mode() {
+fn a_missing_entry_point_needs_compatibility_mode() {
     let store = with_array(&document(&[2], "<i2", json!({})), &[("c0", "0100 0200")]);
     store.erase(&super::support::key("zarr.json")).unwrap();
     for mode in [Mode::Strict, Mode::Lenient] {
@@ -105,7 +106,7 @@ fn a_missing_entry_point_is_for_compatibility_mode() {
     let hierarchy = open(&store, &context().with_mode(Mode::Compatibility));
     assert_eq!(hierarchy.array("/a").unwrap().read_values::<i16>(&Selection::All).unwrap(), [1, 2]);
     assert_eq!(warnings(&hierarchy).len(), 1, "{:?}", warnings(&hierarchy));
-    // What must be understood is heeded, which that program does not do.
+    // Extensions that must be understood are respected, which zarr-python 2 does not do.
     let mut entry_point: Value = serde_json::from_str(ENTRY_POINT).unwrap();
     entry_point["extensions"] = json!([{"extension": "https://e.org/x/1", "must_understand": true}]);
     set_json(&*store, "zarr.json", &entry_point);
@@ -114,7 +115,7 @@ fn a_missing_entry_point_is_for_compatibility_mode() {
 
 /// Tests DX-A-07.
 #[test]
-fn a_point_separates_the_indices_in_one_segment() {
+fn a_dot_separates_the_indices_in_one_segment() {
     let grid = json!({"chunk_shape": [2, 2], "separator": ".", "type": "regular"});
     let document = document(&[3, 3], "u1", json!({"chunk_grid": grid, "dimension_separator": "."}));
     let chunks = [("c0.0", "0102 0405"), ("c0.1", "0300 0600"), ("c1.0", "0708 0000"), ("c1.1", "0900 0000")];
@@ -129,7 +130,7 @@ fn a_point_separates_the_indices_in_one_segment() {
 
 /// Tests DX-A-08.
 #[test]
-fn a_single_chunk_is_looked_for_under_two_keys() {
+fn a_single_chunk_is_looked_up_under_two_keys() {
     let document = document(&[], "u1", json!({"fill_value": 5}));
     for (chunks, wanted) in [
         (&[("c0", "07")][..], 7),
@@ -148,7 +149,7 @@ fn a_single_chunk_is_looked_for_under_two_keys() {
 
 /// Tests DX-A-13.
 #[test]
-fn filters_among_the_attributes_are_applied() {
+fn filters_in_the_attributes_are_applied() {
     let filters = json!([{"astype": "<i4", "dtype": "<i4", "id": "delta"}]);
     let changes = json!({"attributes": {"filters": filters, "x": 1}, "shape": [4]});
     let document = document(&[2], "<i4", changes);
@@ -156,7 +157,7 @@ fn filters_among_the_attributes_are_applied() {
     let array = array(&store);
     assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), [5, 6, 7, 9]);
     assert_eq!(array.attributes().keys().collect::<Vec<_>>(), ["x"]);
-    // In generation B an attribute of that name is the user's.
+    // In generation B, an attribute with that name belongs to the user.
     let changes = json!({"attributes": {"filters": filters}});
     let store = super::support::with_array(&array_document(changes));
     set(&*store, "data/a/c0", &hex("05000000 01000000"));
@@ -167,7 +168,7 @@ fn filters_among_the_attributes_are_applied() {
 
 /// Tests DX-A-15.
 #[test]
-fn typestrings_say_size_and_byte_order() {
+fn typestrings_specify_size_and_byte_order() {
     let chunk = "00000000 40400000 3f800000 40800000";
     let changes = json!({"chunk_memory_layout": "F", "shape": [3, 3], "fill_value": -1.0});
     let store = with_array(&document(&[2, 2], ">f4", changes), &[("c0/0", chunk)]);
@@ -244,7 +245,7 @@ fn consolidated_metadata_of_generation_a_are_not_used() {
 
 /// Tests DX-A-28.
 #[test]
-fn long_names_are_read() {
+fn nodes_with_long_names_can_be_read() {
     for length in [255, 256, 300] {
         let name = "n".repeat(length);
         let document = document(&[2], "u1", json!({})).to_string();
@@ -259,9 +260,9 @@ fn long_names_are_read() {
 
 /// Tests DX-URI-05.
 #[test]
-fn compressors_without_a_document_are_known_by_their_uris() {
-    // The bytes 1, 2, 3, 4: by Python's modules zlib, bz2 and lzma, and for the other two as their formats have them:
-    // numcodecs' size and a block of four literals, and a frame of one raw block.
+fn compressors_without_a_specification_are_known_by_their_uris() {
+    // The bytes 1, 2, 3, 4. The first three streams are from Python's modules zlib, bz2 and lzma. The other
+    // two follow their formats: numcodecs' size and a block of four literals, and a frame of one raw block.
     let compressed = [
         ("zlib", "78016364626601000018000b"),
         ("bz2", "425a683131415926535986c8c83200000040003c002000219a68334d133c5dc914e142421b2320c8"),
@@ -289,7 +290,7 @@ fn compressors_without_a_document_are_known_by_their_uris() {
 
 /// Tests DX-GEN-05.
 #[test]
-fn documents_of_early_2023_are_read_unless_strictly() {
+fn documents_of_early_2023_are_read_except_in_strict_mode() {
     let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
     let endian = json!({"name": "endian", "configuration": {"endian": "little"}});
     // Python's `gzip.compress(b'\x00\x01', 1, mtime=0)`.
@@ -332,7 +333,8 @@ fn documents_of_early_2023_are_read_unless_strictly() {
 /// Tests DX-SHARD-05.
 #[test]
 fn shards_do_not_divide_along_the_dimensions_of_sub_arrays() {
-    // Written by zarr-python 2.18.7 for four elements of `(2,)<i4` in chunks of one, two in a shard.
+    // Written by zarr-python 2.18.7 for four elements of `(2,)<i4` in chunks of one element, with two chunks
+    // in a shard.
     let sharding = |configuration: Value| {
         let uri = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
         json!([{"configuration": configuration, "extension": uri, "type": "indexed"}])
@@ -346,7 +348,7 @@ fn shards_do_not_divide_along_the_dimensions_of_sub_arrays() {
     let second = format!("06000000 07000000 04000000 05000000 {index}");
     let store = with_array(&written, &[("c0/0", &first), ("c1/0", &second)]);
     assert_eq!(array(&store).read_values::<i32>(&Selection::All).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
-    // The list may not be longer, and in generation B not shorter either.
+    // The list must not be longer, and in generation B not shorter either.
     let long = sharding(json!({"chunks_per_shard": [2, 1, 1]}));
     let store = with_array(&document(&[4, 2], "<i4", json!({"storage_transformers": long})), &[]);
     assert!(message(open(&store, &context()).array("/a")).contains("3 entries, but the array has 2"));

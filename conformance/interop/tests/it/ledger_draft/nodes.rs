@@ -1,4 +1,4 @@
-//! Nodes, implicit groups and how they are found.
+//! Nodes, implicit groups and their discovery.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::support::{
     object, open, set, set_json, walk,
 };
 
-/// Keys in lower case, as file systems have them that fold the case of names.
+/// A store with keys in lower case, like a file system that folds the case of names.
 #[derive(Debug)]
 struct Folding(Arc<dyn Store>);
 
@@ -153,13 +153,13 @@ fn nothing_is_discovered_below_an_array() {
     assert_eq!(warnings(&hierarchy), ["there are keys below /arr, which is an array"]);
     let nodes = walk(&hierarchy, "/");
     assert_eq!(nodes, named([("/", Kind::ImplicitGroup), ("/arr", Kind::Array)]));
-    let orphan = "/arr/x is below /arr, which is an array; it is no node".to_owned();
+    let orphan = "/arr/x is below /arr, which is an array; it is ignored".to_owned();
     assert!(warnings(&hierarchy).contains(&orphan), "{:?}", warnings(&hierarchy));
 }
 
 /// Tests D3-GRP-06, D3-GRP-08, D3-OP-20.
 #[test]
-fn a_group_needs_no_document_until_it_has_attributes() {
+fn a_group_needs_a_document_only_for_attributes() {
     let store = draft(&[("meta/foo/bar.array.json", array_document(json!({})))]);
     let before = keys(&*store);
     let hierarchy = open(&store, &context());
@@ -169,7 +169,7 @@ fn a_group_needs_no_document_until_it_has_attributes() {
     assert!(hierarchy.exists("/foo").unwrap());
     assert_eq!(children(&hierarchy, "/foo"), named([("/foo/bar", Kind::Array)]));
     walk(&hierarchy, "/");
-    assert_eq!(keys(&*store), before, "looking at an implicit group leaves it as it is");
+    assert_eq!(keys(&*store), before, "reading an implicit group does not change it");
 
     group.set_attributes(object(&json!({"spam": "ham"}))).unwrap();
     assert!(!group.is_implicit());
@@ -195,12 +195,12 @@ fn creating_a_node_writes_one_document() {
 
 /// Tests D3-OP-04.
 #[test]
-fn where_there_are_two_documents_the_array_wins() {
+fn a_node_with_two_documents_is_an_array() {
     let store = draft(&[
         ("meta/a.array.json", array_document(json!({}))),
         ("meta/a.group.json", json!({"attributes": {}})),
     ]);
-    let both = "/a has a document of an array and one of a group; it is taken for an array";
+    let both = "/a has documents of both an array and a group; it is read as an array";
     let hierarchy = open(&store, &context());
     assert_eq!(hierarchy.array("/a").unwrap().shape(), [4]);
     assert_eq!(warnings(&hierarchy), [both]);
@@ -231,7 +231,7 @@ fn chunks_have_keys_below_data_in_the_order_of_the_dimensions() {
     assert_eq!(get(&*store, "data/foo/baz/c1/0").unwrap(), [1, 2, 3, 4, 5, 6]);
     assert_eq!(array.chunk_key(&[1, 0]).unwrap().as_str(), "data/foo/baz/c1/0");
     assert_eq!(array.decoded_chunk(&[1, 0]).unwrap().bytes(), [1, 2, 3, 4, 5, 6]);
-    assert_eq!(array.decoded_chunk(&[0, 1]).unwrap().bytes(), [9; 6], "a chunk that is absent");
+    assert_eq!(array.decoded_chunk(&[0, 1]).unwrap().bytes(), [9; 6], "a missing chunk");
     for outside in [&[2, 0][..], &[0, 2], &[0], &[0, 0, 0]] {
         assert!(
             matches!(array.write_encoded_chunk(outside, &[0; 6]), Err(Error::Selection(_))),
@@ -264,7 +264,7 @@ fn children_come_from_one_listing() {
 
 /// Tests D3-OP-08, D3-OP-12.
 #[test]
-fn the_root_is_no_child_of_itself() {
+fn the_root_is_not_a_child_of_itself() {
     let group = json!({"attributes": {}});
     let store = draft(&[("meta/group.json", group), ("meta/a.array.json", array_document(json!({})))]);
     let hierarchy = open(&store, &context());
@@ -281,7 +281,7 @@ fn the_root_is_no_child_of_itself() {
 
 /// Tests D3-OP-11.
 #[test]
-fn what_cannot_be_listed_says_so_and_opens_by_path() {
+fn nodes_of_an_unlistable_store_are_opened_by_path() {
     let capabilities = Capabilities::READ_ONLY.unlistable();
     let entry_point = entry_point().to_string();
     let document = array_document(json!({})).to_string();
@@ -306,7 +306,7 @@ fn what_cannot_be_listed_says_so_and_opens_by_path() {
 
 /// Tests D3-OP-17, D3-OP-18.
 #[test]
-fn existence_takes_one_call_for_each_thing_a_node_may_be() {
+fn checking_existence_takes_one_call_for_each_possible_kind_of_node() {
     let store = draft(&[
         ("meta/a.array.json", array_document(json!({}))),
         ("meta/g.group.json", json!({"attributes": {}})),
@@ -326,7 +326,7 @@ fn existence_takes_one_call_for_each_thing_a_node_may_be() {
 
 /// Tests D3-OP-21, D3-CONTRA-15.
 #[test]
-fn an_entry_point_alone_is_an_empty_hierarchy() {
+fn only_an_entry_point_is_an_empty_hierarchy() {
     let store = draft(&[]);
     let hierarchy = open(&store, &context());
     assert!(!hierarchy.exists("/").unwrap());
@@ -342,7 +342,7 @@ fn an_entry_point_alone_is_an_empty_hierarchy() {
 
 /// Tests D3-META-01, D3-ARR-01.
 #[test]
-fn a_hierarchy_has_an_entry_point_and_an_array_a_document() {
+fn a_hierarchy_needs_an_entry_point_and_an_array_needs_a_document() {
     let store = draft(&[("meta/bar.array.json", array_document(json!({})))]);
     set(&*store, "data/foo/c0", &[0; 8]);
     let hierarchy = open(&store, &context());
@@ -375,7 +375,7 @@ fn a_newer_minor_version_is_read_and_written() {
     let again = open(&store, &context()).array("/a").unwrap();
     assert_eq!(again.read_values::<i32>(&Selection::All).unwrap(), [1, 2, 3, 4]);
     assert_eq!(again.attributes().get("unit").unwrap().as_str(), Some("K"));
-    assert_eq!(get_json(&*store, "zarr.json"), newer, "the entry point is left alone");
+    assert_eq!(get_json(&*store, "zarr.json"), newer, "the entry point is unchanged");
 
     newer["zarr_format"] = json!("https://purl.org/zarr/spec/core/4.0");
     set_json(&*store, "zarr.json", &newer);

@@ -1,4 +1,4 @@
-//! Codecs of the tests' own, which show what a chain does with them.
+//! Codecs for these tests that reveal how a chain uses them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) const ROUNDING: &str = "https://e.org/codecs/rounding/1.0";
 pub(super) const CUTTING: &str = "https://e.org/codecs/cutting/1.0";
 pub(super) const PICTURE: &str = "https://e.org/codecs/picture/1.0";
 
-/// Adds all of them.
+/// Registers all of them.
 pub(super) fn register(registry: &mut Registry) {
     let plugins: [(&'static str, &<Codec as Kind>::Create); 4] =
         [(NUMBERING, &numbering), (ROUNDING, &rounding), (CUTTING, &cutting), (PICTURE, &picture)];
@@ -36,7 +36,8 @@ fn size(array: &ArrayRepresentation) -> usize {
     }
 }
 
-/// Adds its position and the length of the last dimension to each byte: it shows the shape that the codec is given.
+/// Adds its position and the length of the last dimension to each byte, which reveals the shape that the
+/// codec receives.
 #[derive(Debug)]
 struct Numbering;
 
@@ -91,7 +92,11 @@ fn rounding(_creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec
 
 impl ArrayToArrayCodec for Rounding {
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
-        if size(decoded) == 2 { Ok(decoded.clone()) } else { Err(unsupported("elements have not two bytes")) }
+        if size(decoded) == 2 {
+            Ok(decoded.clone())
+        } else {
+            Err(unsupported("elements must have two bytes"))
+        }
     }
 
     fn encode(
@@ -115,7 +120,7 @@ impl ArrayToArrayCodec for Rounding {
     }
 }
 
-/// Loses the last byte, which no codec may.
+/// Drops the last byte, which is invalid for a codec.
 #[derive(Debug)]
 struct Cutting;
 
@@ -133,7 +138,7 @@ impl BytesToBytesCodec for Cutting {
     }
 }
 
-/// Elements of one byte in two dimensions, behind the letter `P`.
+/// Elements of one byte in two dimensions, preceded by the letter `P`.
 #[derive(Debug)]
 struct Picture;
 
@@ -168,7 +173,7 @@ impl ArrayToBytesCodec for Picture {
         from: &[u8],
         to: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let points = from.strip_prefix(b"P").ok_or_else(|| CodecError::corrupt("no picture"))?;
+        let points = from.strip_prefix(b"P").ok_or_else(|| CodecError::corrupt("not a picture"))?;
         Ok(to.put(points)?)
     }
 }

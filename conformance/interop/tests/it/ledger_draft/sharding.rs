@@ -17,12 +17,12 @@ use super::tagging::{self, IDENTITY};
 
 const SHARDING: &str = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
 
-/// Offset and size of one chunk.
+/// Returns the index entry of a chunk: offset and size.
 fn pair(offset: u64, size: u64) -> Vec<u8> {
     [offset.to_le_bytes(), size.to_le_bytes()].concat()
 }
 
-/// The pair of a chunk that is not there.
+/// Returns the index entry of a missing chunk.
 fn missing() -> Vec<u8> {
     vec![0xff; 16]
 }
@@ -31,7 +31,8 @@ fn sharding(uri: &str, configuration: &Value) -> Value {
     json!([{"configuration": configuration, "extension": uri, "type": "indexed"}])
 }
 
-/// Bytes in chunks of `chunk`, with so many of them in a shard.
+/// Returns the document of an array of bytes in chunks of `chunk`, with `chunks_per_shard` of them in a
+/// shard.
 fn sharded(shape: &[u64], chunk: &[u64], chunks_per_shard: &Value, changes: Value) -> Value {
     let mut document = array_document(json!({
         "data_type": "uint8",
@@ -54,7 +55,7 @@ fn part(ranges: &[std::ops::Range<u64>]) -> Selection {
 
 /// Tests DX-SHARD-01, DX-SHARD-02, DX-SHARD-03, DX-SHARD-04, DX-SHARD-23.
 #[test]
-fn all_spellings_of_the_uri_are_read_and_only_good_configurations() {
+fn all_spellings_of_the_uri_and_only_valid_configurations_are_accepted() {
     let document = |list: Value| {
         let mut document = sharded(&[2, 2], &[1, 1], &json!([2, 2]), json!({}));
         document["storage_transformers"] = list;
@@ -142,7 +143,7 @@ fn shards_of_zarr_python_are_read() {
     set(&*store, "data/a/c0", &[vec![3], missing(), pair(0, 1)].concat());
     assert_eq!(read(&store), [0, 3, 0, 0, 7]);
 
-    // zarr-python has `c0` where the text has `c`.
+    // zarr-python uses `c0` where the text specifies `c`.
     let store = with_array(&sharded(&[], &[], &json!([1]), json!({})));
     set(&*store, "data/a/c0", &hex("07 0000000000000000 0100000000000000"));
     let compatible = context().with_mode(Mode::Compatibility);
@@ -160,12 +161,12 @@ fn shards_are_written_with_an_index_without_checksum() {
     assert_eq!(get(&*store, "data/a/c0").unwrap(), [vec![3], missing(), pair(0, 1)].concat());
     assert_eq!(get(&*store, "data/a/c2").unwrap(), [vec![7], pair(0, 1), missing()].concat());
 
-    // With a checksum of four bytes at its end, as the codec of final v3 has it, the index says nonsense.
+    // With a checksum of four bytes at its end, as the codec of final v3 writes it, the index is invalid.
     let with_checksum = [vec![7], pair(0, 1), missing(), vec![1, 2, 3, 4]].concat();
     set(&*store, "data/a/c2", &with_checksum);
     assert!(array(&store, &context()).unwrap().read_values::<u8>(&Selection::All).is_err());
 
-    // Every chunk goes through all the codecs by itself.
+    // Every chunk passes through all codecs separately.
     let gzip = json!([{"type": super::support::GZIP, "configuration": {"level": 1}}]);
     let store = with_array(&sharded(&[4], &[2], &json!([2]), json!({"codecs": gzip})));
     array(&store, &context()).unwrap().write_values::<u8>(&Selection::All, &[1, 2, 3, 4]).unwrap();
@@ -205,7 +206,7 @@ fn a_shard_with_a_bad_index_is_an_error() {
 
 /// Tests DX-SHARD-18, DX-SHARD-20, DX-SHARD-21.
 #[test]
-fn chunks_of_a_shard_are_read_and_changed_by_themselves() {
+fn chunks_of_a_shard_are_read_and_changed_individually() {
     let counting =
         Arc::new(CountingStore::new(with_array(&sharded(&[4, 4], &[2, 2], &json!([2, 2]), json!({})))));
     let store: Arc<dyn Store> = Arc::<CountingStore>::clone(&counting);
@@ -229,12 +230,12 @@ fn chunks_of_a_shard_are_read_and_changed_by_themselves() {
     assert_eq!(shard[shard.len() - 64..shard.len() - 16], [0xff; 48]);
     array.write_values::<u8>(&corner(2), &[0; 4]).unwrap();
     assert_eq!(get(&*store, "data/a/c0/0"), None);
-    // One without any chunk is read all the same.
+    // A shard without any chunk can still be read.
     set(&*store, "data/a/c0/0", &[0xff; 64]);
     assert_eq!(read(&store), [0; 16]);
 }
 
-/// The chunks that are stored, by their indices in the grid of chunks.
+/// Returns the stored chunks, by their indices in the grid of chunks.
 fn stored(array: &Array, chunks_per_shard: &[u64]) -> Vec<Vec<u64>> {
     let mut chunks = Vec::new();
     for shard in array.stored_chunks().unwrap() {
@@ -249,18 +250,18 @@ fn stored(array: &Array, chunks_per_shard: &[u64]) -> Vec<Vec<u64>> {
 
 /// Tests DX-SHARD-22.
 #[test]
-fn chunks_are_listed_and_erased_by_themselves() {
+fn chunks_of_a_shard_are_listed_and_erased_individually() {
     let store = with_array(&sharded(&[5, 4], &[1, 2], &json!([2, 2]), json!({})));
     let array = array(&store, &context()).unwrap();
     array.write_values::<u8>(&part(&[0..2, 0..4]), &[1; 8]).unwrap();
     array.write_values::<u8>(&part(&[4..5, 3..4]), &[1]).unwrap();
-    // Whole rows of shards are listed as prefixes, and only real chunks as chunks.
+    // Rows of shards are listed as prefixes, and only existing chunks as chunks.
     let prefix = |text: &str| zarr_kit::spec::Prefix::new(text).unwrap();
     let directory = store.list_dir(&prefix("data/a/")).unwrap();
     assert_eq!(directory.prefixes, [prefix("data/a/c0/"), prefix("data/a/c2/")]);
     assert_eq!(stored(&array, &[2, 2]), [[0, 0], [0, 1], [1, 0], [1, 1], [4, 1]]);
     assert!(array.stored_inner_chunks(&[1, 0]).unwrap().is_empty());
-    // Fill values erase: the row of chunks `data/a/c0/`, and then the last chunk of a shard with it.
+    // Writing fill values erases the row of chunks `data/a/c0/`, and then a shard with its last chunk.
     array.write_values::<u8>(&part(&[0..1, 0..4]), &[0; 4]).unwrap();
     assert_eq!(stored(&array, &[2, 2]), [[1, 0], [1, 1], [4, 1]]);
     array.write_values::<u8>(&part(&[4..5, 0..4]), &[0; 4]).unwrap();
@@ -276,7 +277,7 @@ fn chunks_are_listed_and_erased_by_themselves() {
 }
 
 #[test]
-fn sharding_is_nearest_to_the_array_or_refused() {
+fn sharding_must_be_nearest_to_the_array() {
     let identity = json!({"extension": IDENTITY, "type": "same"});
     let shards = sharding(SHARDING, &json!({"chunks_per_shard": [2]}))[0].clone();
     let context = context_with(tagging::register);
@@ -344,13 +345,13 @@ fn shards_of_the_draft_are_shards_of_v3_with_the_same_bytes() {
         }
         assert_eq!(target.read_values::<u8>(&Selection::All).unwrap(), values);
 
-        // And back: the same document, so the same bytes.
+        // Converting back gives the same document, so the bytes are the same.
         let back = convert_metadata(target.metadata(), Format::V3Draft, context().registry()).unwrap();
         assert_eq!(back.storage_transformers, source.metadata().storage_transformers);
         assert_eq!(back.chunk_grid.configuration, source.metadata().chunk_grid.configuration);
         assert_eq!(back.codecs, source.metadata().codecs);
     }
-    // v2 has no shards, and other indexes are not those of the draft.
+    // v2 does not support shards, and the draft supports only its own kind of index.
     let store = with_array(&sharded(&[4], &[1], &json!([2]), json!({})));
     let source = array(&store, &context()).unwrap();
     let to_v2 = convert_metadata(source.metadata(), Format::V2, context().registry()).unwrap();

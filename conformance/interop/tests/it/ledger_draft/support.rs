@@ -18,14 +18,14 @@ pub(super) fn context() -> Context {
     Context::linked().unwrap()
 }
 
-/// With the plugins of this build, and what `add` brings.
+/// Creates a context with the plugins of this build and those that `add` registers.
 pub(super) fn context_with(add: impl FnOnce(&mut Registry)) -> Context {
     let mut registry = Registry::linked().unwrap();
     add(&mut registry);
     Context::new(registry)
 }
 
-/// The entry point `EP` of the ledger.
+/// Returns the entry point `EP` of the ledger.
 pub(super) fn entry_point() -> Value {
     json!({
         "zarr_format": "https://purl.org/zarr/spec/core/3.0",
@@ -34,7 +34,7 @@ pub(super) fn entry_point() -> Value {
     })
 }
 
-/// The document `ARR` of the ledger, with `changes` in the place of some of its members.
+/// Returns the document `ARR` of the ledger, modified by the members of `changes`.
 pub(super) fn array_document(changes: Value) -> Value {
     let mut document = json!({
         "shape": [4],
@@ -51,7 +51,7 @@ pub(super) fn array_document(changes: Value) -> Value {
     document
 }
 
-/// An array of one chunk, uncompressed.
+/// Returns the document of an uncompressed array with one chunk.
 pub(super) fn one_chunk(shape: &[u64], data_type: impl Into<Value>, changes: Value) -> Value {
     let mut document = array_document(changes);
     document["shape"] = json!(shape);
@@ -60,7 +60,7 @@ pub(super) fn one_chunk(shape: &[u64], data_type: impl Into<Value>, changes: Val
     document
 }
 
-/// A hierarchy of the draft that holds `values`.
+/// Creates a hierarchy of the draft that holds `values`.
 pub(super) fn draft(values: &[(&str, Value)]) -> Arc<dyn Store> {
     let store = memory();
     set_json(&*store, "zarr.json", &entry_point());
@@ -68,7 +68,7 @@ pub(super) fn draft(values: &[(&str, Value)]) -> Arc<dyn Store> {
     store
 }
 
-/// A hierarchy of the draft, and its array `/a`.
+/// Creates a hierarchy of the draft with the array `/a`.
 pub(super) fn with_array(document: &Value) -> Arc<dyn Store> {
     draft(&[("meta/a.array.json", document.clone())])
 }
@@ -77,7 +77,7 @@ pub(super) fn open(store: &Arc<dyn Store>, context: &Context) -> Hierarchy {
     Hierarchy::open(Arc::clone(store), context).unwrap()
 }
 
-/// The array `/a`.
+/// Opens the array `/a`.
 pub(super) fn array(store: &Arc<dyn Store>, context: &Context) -> Result<Array, Error> {
     Hierarchy::open(Arc::clone(store), context)?.array("/a")
 }
@@ -102,18 +102,18 @@ pub(super) fn get_json(store: &dyn Store, at: &str) -> Value {
     serde_json::from_slice(&get(store, at).unwrap()).unwrap()
 }
 
-/// All keys of a store, sorted.
+/// Returns all keys of a store, sorted.
 pub(super) fn keys(store: &dyn Store) -> Vec<String> {
     store.list().unwrap().iter().map(ToString::to_string).collect()
 }
 
-/// The paths and kinds of the children of a group.
+/// Returns the paths and kinds of the children of a group.
 pub(super) fn children(hierarchy: &Hierarchy, path: &str) -> Vec<(String, Kind)> {
     let children = hierarchy.children(hierarchy.path(path).unwrap()).unwrap();
     children.into_iter().map(|child| (child.path.to_string(), child.kind)).collect()
 }
 
-/// The paths and kinds of a node and all below it.
+/// Returns the paths and kinds of a node and of all nodes below it.
 pub(super) fn walk(hierarchy: &Hierarchy, path: &str) -> Vec<(String, Kind)> {
     let nodes = hierarchy.walk(hierarchy.path(path).unwrap()).unwrap();
     nodes.into_iter().map(|node| (node.path.to_string(), node.kind)).collect()
@@ -123,17 +123,17 @@ pub(super) fn named<const N: usize>(nodes: [(&str, Kind); N]) -> Vec<(String, Ki
     nodes.map(|(path, kind)| (path.to_owned(), kind)).to_vec()
 }
 
-/// The message of what has to be an error.
+/// Returns the message of an error.
 pub(super) fn message<T: Debug, E: std::error::Error>(result: Result<T, E>) -> String {
     result.unwrap_err().to_string()
 }
 
-/// A value of the framework's own JSON.
+/// Converts to the JSON type of the framework.
 pub(super) fn value(json: &Value) -> zarr_kit::spec::Value {
     spec_json::parse(json.to_string().as_bytes(), &spec_json::ParseOptions::default()).unwrap().value
 }
 
-/// An object of the framework's own JSON.
+/// Converts to an object of the framework's JSON.
 pub(super) fn object(json: &Value) -> zarr_kit::spec::Object {
     value(json).as_object().unwrap().clone()
 }

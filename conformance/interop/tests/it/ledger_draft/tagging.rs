@@ -1,4 +1,5 @@
-//! Storage transformers of the tests' own: one that changes nothing, and one that leaves a mark on all that it stores.
+//! Storage transformers for these tests: one that changes nothing, and one that tags the keys and values that
+//! it stores.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use zarr_kit::spec::{Identifiers, Invalid, Key, Output, Prefix};
 pub(super) const IDENTITY: &str = "https://e.org/st/identity/1.0";
 pub(super) const TAGGING: &str = "https://e.org/st/tagging/1.0";
 
-/// Adds both.
+/// Registers both.
 pub(super) fn register(registry: &mut Registry) {
     let identifiers = |uri| Identifiers { uri: Some(uri), name: None, id: None, aliases: &[] };
     let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), &|_, _| {
@@ -25,13 +26,13 @@ pub(super) fn register(registry: &mut Registry) {
             .as_object()
             .and_then(|members| members.get("tag")?.as_str()?.chars().next());
         let tag = tag.and_then(|tag| u8::try_from(tag).ok());
-        let tag = tag.ok_or_else(|| Invalid::new("`tag` is no letter"))?;
+        let tag = tag.ok_or_else(|| Invalid::new("expected `tag` to be a letter"))?;
         Ok(StorageTransformer::Wrap(Arc::new(Tagging { tag })))
     });
     registry.register(tagging).unwrap();
 }
 
-/// Hands on everything.
+/// Forwards everything.
 #[derive(Debug)]
 pub(super) struct Identity;
 
@@ -50,7 +51,7 @@ zarr_kit::spec::delegate_store! {
     }
 }
 
-/// Puts a letter before the names of the array's values, and behind their bytes.
+/// Puts a letter before the names of the array's values, and after their bytes.
 #[derive(Debug)]
 pub(super) struct Tagging {
     pub(super) tag: u8,
@@ -70,13 +71,13 @@ struct Tagged {
 }
 
 impl Tagged {
-    /// The key that the next stage has for one of the array; none for any other.
+    /// Returns the key in the next stage for a key of the array; `None` for other keys.
     fn inner(&self, key: &Key) -> Option<Key> {
         let rest = self.array.strip(key.as_str())?;
         Some(self.array.key(&format!("{}-{rest}", char::from(self.tag))).unwrap())
     }
 
-    /// What a key of the next stage is called here; none for one of the array without the letter.
+    /// Returns the key here for a key of the next stage; `None` for a key of the array without the letter.
     fn outer(&self, key: &Key) -> Option<Key> {
         match self.array.strip(key.as_str()) {
             None => Some(key.clone()),
@@ -110,9 +111,9 @@ impl Store for Tagged {
         let Some(inner) = self.inner(key) else { return self.next.get(key, options, to) };
         let Some(value) = get_value(&*self.next, &inner, usize::MAX)? else { return Ok(None) };
         let Some((tag, bytes)) = value.split_last() else {
-            return Err(Invalid::new("there is no tag").into());
+            return Err(Invalid::new("the tag is missing").into());
         };
-        assert_eq!(*tag, self.tag, "another stage's value");
+        assert_eq!(*tag, self.tag, "a value of another stage");
         let size = bytes.len() as u64;
         let range = options.range.within(size);
         let part = &bytes[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()];

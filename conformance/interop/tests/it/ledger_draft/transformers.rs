@@ -26,7 +26,7 @@ fn with_transformers(list: Value) -> Value {
 
 /// Tests D3-ST-03.
 #[test]
-fn a_transformer_that_is_unknown_makes_an_array_unusable() {
+fn an_unknown_transformer_makes_an_array_unusable() {
     let list = json!([{"extension": "https://e.org/st/1", "type": "x"}]);
     let store = with_array(&with_transformers(list));
     set(&*store, "data/a/c0", &[1, 2]);
@@ -49,7 +49,7 @@ fn a_transformer_that_is_unknown_makes_an_array_unusable() {
 fn a_transformer_is_a_store() {
     let array = Prefix::new("data/a/").unwrap();
     let identity = || Identity.wrap(memory(), &array);
-    // Keys of other arrays pass, and so the rules hold for the other one, too.
+    // Keys of other arrays pass through, so the rules hold for a store with one tagged array, too.
     let tagging = || Tagging { tag: b'x' }.wrap(memory(), &array);
     let everything = || Tagging { tag: b'x' }.wrap(memory(), &Prefix::root());
     for make in [&identity as &dyn Fn() -> Arc<dyn Store>, &tagging, &everything] {
@@ -79,7 +79,7 @@ fn the_first_transformer_is_nearest_to_the_array() {
         (json!([tag('y'), tag('x')]), "x-y-c0", b"yx"),
     ] {
         let store = with_array(&with_transformers(list));
-        // Each with transformers that are built anew from the document.
+        // Each step creates its transformers anew from the document.
         array(&store, &context_with(tagging::register))
             .unwrap()
             .write_values::<u8>(&Selection::All, &[1, 2, 0, 0])
@@ -97,7 +97,7 @@ fn the_first_transformer_is_nearest_to_the_array() {
 
 /// Tests D3-ST-09.
 #[test]
-fn a_transformer_leaves_other_keys_alone() {
+fn a_transformer_does_not_change_other_keys() {
     let context = context_with(tagging::register);
     let hierarchy = Hierarchy::create(memory(), &context, Format::V3Draft).unwrap();
     let builder = ArrayBuilder::new([2], "uint8").uncompressed();
@@ -129,8 +129,8 @@ fn a_transformer_leaves_other_keys_alone() {
 
 /// Tests D3-ST-08, D3-ST-10, D3-CONTRA-25.
 #[test]
-fn what_changes_nothing_in_the_store_is_not_recorded() {
-    // A wrapper that is there while the program runs.
+fn wrappers_that_do_not_change_stored_values_are_not_recorded() {
+    // A wrapper that exists only while the program runs.
     let counting = Arc::new(CountingStore::new(memory()));
     let hierarchy =
         Hierarchy::create(Arc::<CountingStore>::clone(&counting), &context(), Format::V3Draft).unwrap();
@@ -144,7 +144,7 @@ fn what_changes_nothing_in_the_store_is_not_recorded() {
     assert_eq!(keys(&*counting), ["data/a/c0", "meta/a.array.json", "zarr.json"]);
     assert_eq!(get(&*counting, "data/a/c0").unwrap(), [1, 2]);
 
-    // The text has no transformer of its own: a plain name is none.
+    // The text defines no transformers, so a plain name is not valid.
     for name in ["sharding", "indexed", "cache"] {
         let store = memory();
         set_json(&*store, "zarr.json", &super::support::entry_point());

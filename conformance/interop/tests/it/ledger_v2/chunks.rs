@@ -1,4 +1,4 @@
-//! Section 6, and what values are.
+//! Section 6, and the stored values.
 
 use serde_json::json;
 use zarr_kit::Selection;
@@ -9,7 +9,7 @@ use super::za;
 
 /// Tests V2-STORE-04, V2-CHUNK-12, V2-ARR-23.
 #[test]
-fn a_value_is_any_bytes_and_exactly_as_many_as_a_chunk_has() {
+fn a_value_may_hold_any_bytes_but_must_have_the_size_of_a_chunk() {
     let bytes = hex("00 ff 0a 7b 22 80 fe 01");
     let array = stored(&json!({})).with("0", &bytes).with("1", [0xff; 8]).array();
     assert_eq!(all(&array), "00 ff 0a 7b 22 80 fe 01 ff ff ff ff ff ff ff ff");
@@ -21,7 +21,7 @@ fn a_value_is_any_bytes_and_exactly_as_many_as_a_chunk_has() {
         assert!(array.decoded_chunk(&[0]).is_err());
         assert!(array.read_values::<i32>(&Selection::parse("1", &[4]).unwrap()).is_err());
     }
-    // The last chunk is as long as all others, though less of it is in the array.
+    // The last chunk has the same length as all others, although part of it is outside the array.
     let edge = stored(&json!({"shape": [3]})).with("1", hex("01000000 02000000"));
     assert_eq!(edge.array().decoded_chunk(&[1]).unwrap().as_slice::<i32>().unwrap()[..], [1, 2]);
     let short = stored(&json!({"shape": [3]})).with("1", hex("01000000"));
@@ -30,7 +30,7 @@ fn a_value_is_any_bytes_and_exactly_as_many_as_a_chunk_has() {
 
 /// Tests V2-ARR-01.
 #[test]
-fn an_array_is_where_a_zarray_is() {
+fn an_array_exists_where_a_zarray_document_is() {
     let group =
         Stored::new().json(".zgroup", &json!({"zarr_format": 2})).json("a/b/.zarray", &za(&json!({})));
     let hierarchy = group.open();
@@ -45,7 +45,7 @@ fn an_array_is_where_a_zarray_is() {
 
 /// Tests V2-CHUNK-05, V2-CHUNK-06.
 #[test]
-fn missing_chunks_are_the_fill_value() {
+fn missing_chunks_read_as_the_fill_value() {
     let empty = stored(&json!({"fill_value": 7, "shape": [3], "dtype": "<i2"}));
     assert_eq!(all(&empty.array()), "07 00 07 00 07 00");
     let selection = Selection::parse("2", &[3]).unwrap();
@@ -62,12 +62,12 @@ fn edge_chunks_are_whole_and_padded_with_the_fill_value() {
     edge.array().write_values::<i16>(&Selection::All, &[1, 2, 3]).unwrap();
     assert_eq!(edge.value("0"), "01 00 02 00");
     assert_eq!(edge.value("1"), "03 00 07 00");
-    // What is outside of the array may be anything.
+    // The elements outside the array may have any value.
     edge.set("1", hex("03 00 ff ff"));
     assert_eq!(all(&edge.array()), "01 00 02 00 03 00");
     edge.set("1", hex("03 00"));
     assert!(reading_fails(&edge.array()).contains("key `1`"));
-    // Without a fill value: zeros.
+    // Without a fill value, the padding is zeros.
     let undefined = stored(&json!({"fill_value": null, "shape": [3], "dtype": "<i2"}));
     undefined.array().write_values::<i16>(&Selection::All, &[1, 2, 3]).unwrap();
     assert_eq!(undefined.value("1"), "03 00 00 00");
@@ -75,7 +75,7 @@ fn edge_chunks_are_whole_and_padded_with_the_fill_value() {
 
 /// Tests V2-CHUNK-09, V2-CHUNK-10, V2-CHUNK-13.
 #[test]
-fn order_byte_order_and_separator_say_what_is_stored_where() {
+fn order_byte_order_and_separator_determine_bytes_and_keys() {
     let elements: Vec<i16> = (0..6).collect();
     let write = |members| {
         let grid = json!({"shape": [2, 3], "chunks": [2, 2], "fill_value": 0});
@@ -102,7 +102,7 @@ fn order_byte_order_and_separator_say_what_is_stored_where() {
 
 /// Tests V2-CHUNK-11.
 #[test]
-fn the_value_is_what_the_compressor_leaves_and_nothing_more() {
+fn the_value_is_exactly_the_output_of_the_compressor() {
     // 24 bytes of int32 0 to 5, written by zlib at level 1.
     let zlib = hex("780163606060600462262066066216206605620000a40010");
     let members = json!({"shape": [6], "chunks": [6], "compressor": {"id": "zlib", "level": 1}});
@@ -111,10 +111,10 @@ fn the_value_is_what_the_compressor_leaves_and_nothing_more() {
     let written = stored(&members);
     written.array().write_values::<i32>(&Selection::All, &[0, 1, 2, 3, 4, 5]).unwrap();
     assert!(written.value("0").starts_with("78 01"), "{}", written.value("0"));
-    // One byte before it, as a header would be.
+    // An additional byte at the start, like a header, is an error.
     let headed = stored(&members).with("0", [&[0], &zlib[..]].concat());
     assert!(reading_fails(&headed.array()).contains("codec `zlib`"));
-    // Filters alone: what the last one leaves.
+    // With only filters, the value is the output of the last filter.
     let shuffled =
         stored(&json!({"shape": [6], "chunks": [6], "filters": [{"id": "shuffle", "elementsize": 4}]}));
     shuffled.array().write_values::<i32>(&Selection::All, &[0, 1, 2, 3, 4, 5]).unwrap();
@@ -134,7 +134,7 @@ fn the_separator_is_never_guessed() {
 
 /// Tests V2-CHUNK-15.
 #[test]
-fn chunks_of_nothing_but_fill_may_be_stored_or_not() {
+fn chunks_of_only_fill_values_may_be_stored_or_omitted() {
     let elements = [7, 7, 1, 7];
     let without = stored(&json!({"fill_value": 7}));
     without.array().write_values::<i32>(&Selection::All, &elements).unwrap();
@@ -145,7 +145,7 @@ fn chunks_of_nothing_but_fill_may_be_stored_or_not() {
     assert_eq!(with.keys(), [".zarray", "0", "1"]);
     assert_eq!(with.value("0"), "07 00 00 00 07 00 00 00");
     assert_eq!(all(&with.array()), all(&without.array()));
-    // One that was stored goes when it becomes all fill.
+    // A stored chunk is erased when it becomes all fill values.
     let lean = Stored { context: without.context, ..with };
     lean.array().write_values::<i32>(&Selection::All, &[7; 4]).unwrap();
     assert_eq!(lean.keys(), [".zarray"]);
@@ -153,7 +153,7 @@ fn chunks_of_nothing_but_fill_may_be_stored_or_not() {
 
 /// Tests V2-CHUNK-16.
 #[test]
-fn equal_to_fill_means_the_same_bits() {
+fn chunks_are_compared_with_the_fill_value_by_their_bits() {
     let write = |fill: serde_json::Value, bits: u32| {
         let stored = stored(&json!({"dtype": "<f4", "shape": [2], "fill_value": fill}));
         stored.array().write_values::<f32>(&Selection::All, &[f32::from_bits(bits); 2]).unwrap();
@@ -170,7 +170,7 @@ fn equal_to_fill_means_the_same_bits() {
 
 /// Tests V2-CHUNK-17.
 #[test]
-fn resizing_drops_whole_chunks_and_keeps_the_bytes_of_partly_covered_ones() {
+fn resizing_erases_whole_chunks_and_keeps_partially_covered_ones() {
     let stored = stored(&json!({"shape": [5], "fill_value": 9}));
     let mut array = stored.array();
     array.write_values::<i32>(&Selection::All, &[1, 2, 3, 4, 5]).unwrap();
@@ -180,14 +180,15 @@ fn resizing_drops_whole_chunks_and_keeps_the_bytes_of_partly_covered_ones() {
     assert_eq!(stored.value("1"), "03 00 00 00 04 00 00 00");
     array.resize(&[5]).unwrap();
     assert_eq!(stored.keys(), [".zarray", "0", "1"]);
-    // zarr-python shows the fourth element again. Here all elements that an array gains hold the fill value.
+    // zarr-python shows the fourth element again. This engine fills all new elements of an array with the
+    // fill value.
     assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), [1, 2, 3, 9, 9]);
     assert_eq!(stored.array().read_values::<i32>(&Selection::All).unwrap(), [1, 2, 3, 9, 9]);
 }
 
 /// Tests V2-CONTRA-03, V2-CHUNK-04.
 #[test]
-fn the_chunk_of_an_array_without_dimensions_is_called_0() {
+fn the_chunk_of_an_array_without_dimensions_has_the_key_0() {
     let members = json!({"shape": [], "chunks": []});
     let root = stored(&members);
     root.array().write_values::<i32>(&Selection::All, &[42]).unwrap();
@@ -201,7 +202,7 @@ fn the_chunk_of_an_array_without_dimensions_is_called_0() {
 
 /// Tests V2-STRUCT-13.
 #[test]
-fn a_sub_array_is_no_type_of_an_array() {
+fn a_sub_array_is_not_a_data_type_of_an_array() {
     let folded = stored(&json!({"shape": [2, 3], "chunks": [2, 3], "dtype": "<i2"}));
     let folded = folded.with("0.0", hex("0100 0200 0300 0400 0500 0600"));
     assert_eq!(folded.array().read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4, 5, 6]);

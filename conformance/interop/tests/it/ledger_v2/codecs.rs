@@ -1,4 +1,4 @@
-//! The codecs of section 11 that are checked as a whole array stores them, and the object codecs of section 9.
+//! Codecs of section 11 that are tested through stored arrays, and the object codecs of section 9.
 
 use serde_json::{Value, json};
 use zarr_kit::Selection;
@@ -6,14 +6,15 @@ use zarr_kit::Selection;
 use super::support::{Stored, all, hex, reading_fails, to_hex};
 use super::{stored, za};
 
-/// Nine bytes behind one codec.
+/// Creates an array of nine bytes with this codec.
 fn nine(codec: Value) -> Stored {
     stored(&json!({"dtype": "|u1", "shape": [9], "chunks": [9], "filters": [codec]}))
 }
 
 const DIGITS: &str = "31 32 33 34 35 36 37 38 39";
 
-/// What `123456789` is stored as; another byte in its place is found out, and so is a value without room for a sum.
+/// Checks the stored form of `123456789`; a changed byte and a value shorter than the checksum must be
+/// errors.
 fn check_sum(codec: Value, checksum: &str, at_start: bool) {
     let stored = nine(codec.clone());
     stored.array().write_values::<u8>(&Selection::All, b"123456789").unwrap();
@@ -34,7 +35,7 @@ fn check_sum(codec: Value, checksum: &str, at_start: bool) {
 
 /// Tests V2-CODEC-20, V2-CODEC-21.
 #[test]
-fn crc32_and_adler32_stand_at_the_start_unless_they_say_otherwise() {
+fn checksums_of_crc32_and_adler32_are_at_the_start_by_default() {
     for (id, checksum) in [("crc32", "26 39 f4 cb"), ("adler32", "de 01 1e 09")] {
         check_sum(json!({"id": id}), checksum, true);
         check_sum(json!({"id": id, "location": "start"}), checksum, true);
@@ -45,7 +46,7 @@ fn crc32_and_adler32_stand_at_the_start_unless_they_say_otherwise() {
 
 /// Tests V2-CODEC-23.
 #[test]
-fn fletcher32_is_that_of_hdf5() {
+fn fletcher32_equals_the_checksum_of_hdf5() {
     check_sum(json!({"id": "fletcher32"}), "d5 09 df 09", false);
     let eight = stored(&json!({
         "dtype": "|u1", "shape": [8], "chunks": [8], "filters": [{"id": "fletcher32"}],
@@ -54,18 +55,19 @@ fn fletcher32_is_that_of_hdf5() {
     assert_eq!(eight.value("0"), "31 32 33 34 35 36 37 38 d4 d0 0a 00");
 }
 
-/// A prefix is never in a document: `a_prefix_is_hashed_before_the_bytes` of the crate has it.
+/// Documents never contain a prefix; the test `a_prefix_is_hashed_before_the_bytes` of the codec's crate
+/// covers it.
 ///
 /// Tests V2-CODEC-24.
 #[test]
-fn jenkins_lookup3_starts_from_what_it_is_told() {
+fn jenkins_lookup3_starts_from_the_initial_value() {
     check_sum(json!({"id": "jenkins_lookup3"}), "96 9a 5d 84", false);
     check_sum(json!({"id": "jenkins_lookup3", "initval": 0, "prefix": null}), "96 9a 5d 84", false);
     check_sum(json!({"id": "jenkins_lookup3", "initval": 51966}), "0d af 8a ba", false);
     assert!(nine(json!({"id": "jenkins_lookup3", "prefix": "ab"})).error().contains("prefix"));
 }
 
-/// Objects whose chunk is `encoded`, and the payload of each as it is read.
+/// Creates an array of objects with the chunk `encoded`; returns it and the payload of each element.
 fn objects(shape: &Value, codec: Value, key: &str, encoded: &[u8]) -> (Stored, Vec<String>) {
     let stored = stored(&json!({
         "dtype": "|O", "shape": shape, "chunks": shape, "filters": [codec], "fill_value": null,
@@ -78,7 +80,7 @@ fn objects(shape: &Value, codec: Value, key: &str, encoded: &[u8]) -> (Stored, V
 }
 
 #[test]
-fn objects_are_read_as_json_items_and_written_as_numcodecs_writes_them() {
+fn objects_are_read_as_json_items_and_written_like_numcodecs() {
     let items = ["\"foo\"", "1", "null", "{\"b\":1.5}"];
     let json2 = br#"["foo",1,null,{"b":1.5},"|O",[4]]"#;
     let msgpack2 = hex("96a3666f6f01c081a162cb3ff8000000000000a27c4f9104");
@@ -98,7 +100,7 @@ fn objects_are_read_as_json_items_and_written_as_numcodecs_writes_them() {
     let (nothing, _) = objects(&json!([4]), json!({"id": "json2"}), "0", json2);
     nothing.set("0", b"[\"|O\",[4]]");
     assert!(reading_fails(&nothing.array()).contains("codec `json2`"));
-    // Unwritten elements.
+    // Missing elements.
     let (_, texts) = objects(&json!([2]), json!({"id": "json2"}), "9", b"");
     assert_eq!(texts, ["null", "null"]);
 }

@@ -1,4 +1,4 @@
-//! Section 5 and the text of section 9: what is read where nothing was written.
+//! Section 5 and the text of section 9: the value of missing elements.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::support::{Stored, all, spec_value};
 
 /// Tests V2-FILL-03, V2-FILL-04, V2-CONTRA-04.
 #[test]
-fn null_leaves_the_fill_value_undefined_and_zeros_are_read() {
+fn missing_elements_read_as_zeros_if_the_fill_value_is_null() {
     for (dtype, zeros) in
         [("<i4", 4), (">f8", 8), ("|b1", 1), ("|S3", 3), ("<U2", 8), ("<M8[s]", 8), ("|V5", 5)]
     {
@@ -32,7 +32,7 @@ fn null_leaves_the_fill_value_undefined_and_zeros_are_read() {
 
 /// Tests V2-FILL-05.
 #[test]
-fn what_is_not_written_of_a_chunk_is_zero_when_there_is_no_fill_value() {
+fn without_a_fill_value_unwritten_elements_of_a_chunk_are_zero() {
     let stored = stored(&json!({"dtype": "<i2", "fill_value": null, "shape": [3]}));
     stored.array().write_values::<i16>(&Selection::parse("2", &[3]).unwrap(), &[3]).unwrap();
     assert_eq!(stored.keys(), [".zarray", "1"]);
@@ -41,14 +41,14 @@ fn what_is_not_written_of_a_chunk_is_zero_when_there_is_no_fill_value() {
 
 /// Tests V2-OBJ-12.
 #[test]
-fn text_that_was_never_written_is_empty() {
+fn missing_text_reads_as_empty() {
     for fill in [json!(0), json!(null), json!("")] {
         let text = stored(
             &json!({"dtype": "|O", "filters": [{"id": "vlen-utf8"}], "fill_value": fill, "shape": [3]}),
         );
         let elements = text.array().read(&Selection::All).unwrap();
         assert_eq!(elements.strings().unwrap(), ["", "", ""], "{fill}");
-        // Nothing of it is `"0"`, in a chunk that is written in part either.
+        // No element becomes `"0"`, even in a partially written chunk.
         text.array().write_values(Selection::parse("0", &[3]).unwrap(), &["a"]).unwrap();
         assert_eq!(text.value("0"), "02 00 00 00 01 00 00 00 61 00 00 00 00");
         assert_eq!(text.array().read(&Selection::All).unwrap().strings().unwrap(), ["a", "", ""]);
@@ -57,7 +57,7 @@ fn text_that_was_never_written_is_empty() {
 
 /// Tests V2-FILL-09.
 #[test]
-fn the_fill_value_of_a_structure_has_the_byte_order_of_its_fields() {
+fn the_fill_value_of_a_structure_uses_the_byte_order_of_its_fields() {
     let rgb = json!([["r", "|u1"], ["g", "<u2"], ["b", "<f4"]]);
     let read = stored(&json!({"dtype": rgb, "fill_value": "AQIAAABAQA==", "shape": [1]})).strictly();
     assert_eq!(all(&read.array()), "01 02 00 00 00 40 40");
@@ -83,7 +83,7 @@ fn the_fill_value_of_a_structure_has_the_byte_order_of_its_fields() {
         assert_eq!((&document["dtype"], &document["fill_value"]), (dtype, &json!(fill)));
         assert_eq!(all(&hierarchy.array(name).unwrap()), "01 02 00 00 00 40 40");
     }
-    // From v3, where a codec has the order, and back from v2, where each field has one.
+    // Converts from v3, where a codec specifies the order, and back from v2, where each field does.
     let fields = json!([{"name": "r", "data_type": "uint8"}, {"name": "g", "data_type": "uint16"}]);
     for (endian, fill) in [("little", "AQIA"), ("big", "AQAC")] {
         let v3 = Stored::new().json(
@@ -103,7 +103,9 @@ fn the_fill_value_of_a_structure_has_the_byte_order_of_its_fields() {
         assert_eq!(as_draft.fill_value.as_str(), Some(fill), "{endian}");
         let again = convert_metadata(&as_draft, Format::V3, registry).unwrap();
         assert_eq!(again.fill_value.to_string(), r#"{"r":1,"g":2}"#, "{endian}");
-        let NodeMetadata::Array(metadata) = v3.open().metadata("").unwrap() else { panic!("no array") };
+        let NodeMetadata::Array(metadata) = v3.open().metadata("").unwrap() else {
+            panic!("expected an array")
+        };
         assert_eq!(metadata.codecs, again.codecs);
     }
 }

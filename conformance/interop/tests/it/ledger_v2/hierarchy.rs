@@ -14,7 +14,7 @@ fn attributes(value: &Value) -> Object {
     spec_value(value).as_object().unwrap().clone()
 }
 
-/// A new hierarchy of v2.
+/// Creates a new hierarchy of v2.
 fn created(stored: &Stored) -> Hierarchy {
     Hierarchy::create(Arc::clone(&stored.store), &stored.context, Format::V2).unwrap()
 }
@@ -24,7 +24,7 @@ fn names(hierarchy: &Hierarchy, path: &str) -> Vec<String> {
     children.iter().map(|child| child.path.name().to_owned()).collect()
 }
 
-/// A group `foo` with a group `bar` and an array `baz`, and something deeper.
+/// Creates a group `foo` with a group `bar` and an array `baz`, and an array below `bar`.
 fn tree() -> Stored {
     let group = json!({"zarr_format": 2});
     Stored::new()
@@ -39,7 +39,7 @@ fn tree() -> Stored {
 
 /// Tests V2-HIER-08, V2-HIER-17, V2-HIER-23.
 #[test]
-fn members_of_a_group_are_one_level_down_and_have_documents() {
+fn members_of_a_group_are_direct_children_with_documents() {
     let stored = tree().with("foo/stray/file", b"x");
     let hierarchy = stored.open();
     assert!(hierarchy.group("foo/bar").is_ok());
@@ -59,7 +59,7 @@ fn members_of_a_group_are_one_level_down_and_have_documents() {
 
 /// Tests V2-STORE-01.
 #[test]
-fn names_with_control_characters_are_those_of_nodes() {
+fn v2_node_names_may_contain_control_characters() {
     let stored =
         tree().json("foo/tab\tx/.zarray", &za(&json!({}))).json("__x/.zgroup", &json!({"zarr_format": 2}));
     let hierarchy = stored.open();
@@ -70,13 +70,13 @@ fn names_with_control_characters_are_those_of_nodes() {
 
 /// Tests V2-HIER-24.
 #[test]
-fn no_key_begins_with_a_slash() {
+fn keys_do_not_begin_with_a_slash() {
     let stored = Stored::new();
     let array =
         created(&stored).create_array("/foo/bar/", &ArrayBuilder::new([4], "int8").chunks([2])).unwrap();
     array.write_values::<i8>(&zarr_kit::Selection::All, &[1, 2, 3, 4]).unwrap();
     assert_eq!(stored.keys(), [".zgroup", "foo/.zgroup", "foo/bar/.zarray", "foo/bar/0", "foo/bar/1"]);
-    // A store may use them for the names of an archive.
+    // Some stores could use these keys as the names in an archive.
     for wrong in ["/foo/bar/0", "/.zgroup"] {
         assert!(zarr_kit::spec::Key::new(wrong).is_err(), "{wrong}");
     }
@@ -84,7 +84,7 @@ fn no_key_begins_with_a_slash() {
 
 /// Tests V2-HIER-12, V2-HIER-13, V2-HIER-14.
 #[test]
-fn groups_are_created_at_all_paths_above() {
+fn missing_parent_groups_are_created() {
     let stored = Stored::new();
     created(&stored).create_group("foo/bar", Object::new()).unwrap();
     assert_eq!(stored.keys(), [".zgroup", "foo/.zgroup", "foo/bar/.zgroup"]);
@@ -101,7 +101,7 @@ fn groups_are_created_at_all_paths_above() {
 
 /// Tests V2-HIER-15.
 #[test]
-fn nothing_is_created_below_an_array() {
+fn nodes_cannot_be_created_below_an_array() {
     let stored = tree();
     let hierarchy = stored.open();
     let before = stored.keys();
@@ -116,10 +116,10 @@ fn nothing_is_created_below_an_array() {
 
 /// Tests V2-HIER-16.
 #[test]
-fn groups_that_are_there_stay_as_they_are() {
+fn creating_a_node_does_not_change_existing_groups() {
     let stored = tree();
     let attributes = stored.value("foo/.zattrs");
-    // A group with a member that we would not write.
+    // A group with a member that our writer would not produce.
     stored.set("foo/.zgroup", r#"{ "zarr_format": 2, "x": 1 }"#);
     let document = stored.value("foo/.zgroup");
     stored.open().create_array("foo/new/a", &ArrayBuilder::new([4], "int32")).unwrap();
@@ -130,11 +130,11 @@ fn groups_that_are_there_stay_as_they_are() {
 
 /// Tests V2-HIER-18.
 #[test]
-fn an_array_that_is_a_group_too_is_an_array_with_a_warning() {
+fn a_node_with_both_documents_is_an_array_with_a_warning() {
     let stored = tree().json("foo/baz/.zgroup", &json!({"zarr_format": 2}));
     let hierarchy = stored.open();
     assert_eq!(hierarchy.array("foo/baz").unwrap().shape(), [4]);
-    let warning = "/foo/baz has both `.zarray` and `.zgroup`; it is taken for an array";
+    let warning = "/foo/baz has both `.zarray` and `.zgroup`; it is read as an array";
     assert_eq!(warnings(&hierarchy), [warning]);
     let hierarchy = stored.open();
     let children = hierarchy.group("foo").unwrap().children().unwrap();
@@ -148,14 +148,14 @@ fn an_array_that_is_a_group_too_is_an_array_with_a_warning() {
 
 /// Tests V2-HIER-25.
 #[test]
-fn erasing_a_node_erases_what_begins_with_its_prefix_and_nothing_else() {
+fn erasing_a_node_erases_only_keys_with_its_prefix() {
     let stored = tree().json("foobar/.zarray", &za(&json!({}))).with("foobar/0", [1; 8]);
     stored.open().erase("foo").unwrap();
     assert_eq!(stored.keys(), [".zgroup", "foobar/.zarray", "foobar/0"]);
     assert!(stored.open().erase("foo").is_err());
 }
 
-/// The tree with a `.zmetadata`, in which `foo/bar` has other attributes than in its own document.
+/// Creates the tree with consolidated metadata.
 fn consolidated() -> Stored {
     let stored = tree();
     stored.open().consolidate("").unwrap();
@@ -164,7 +164,7 @@ fn consolidated() -> Stored {
 
 /// Tests V2-CONS-03.
 #[test]
-fn with_consolidated_metadata_no_other_document_is_asked_for() {
+fn consolidated_metadata_replace_reads_of_other_documents() {
     let stored = consolidated();
     let counting = Arc::new(CountingStore::new(Arc::clone(&stored.store)));
     let hierarchy = Hierarchy::open(Arc::clone(&counting) as _, &stored.context).unwrap();
@@ -174,10 +174,10 @@ fn with_consolidated_metadata_no_other_document_is_asked_for() {
     assert_eq!(hierarchy.group("foo").unwrap().attributes().len(), 1);
     assert_eq!(hierarchy.walk(hierarchy.path("").unwrap()).unwrap().len(), 5);
     assert!(counting.take().is_empty());
-    // Chunks are not in it.
+    // Consolidated metadata do not contain chunks.
     array.read(&Selection::All).unwrap();
     assert!(!counting.take().is_empty());
-    // Without it, every document is asked for.
+    // Without consolidated metadata, every document is read.
     let options = zarr_kit::OpenOptions::new().consolidated(false);
     let hierarchy = Hierarchy::open_with(Arc::clone(&counting) as _, &stored.context, options).unwrap();
     drop(counting.take());
@@ -187,7 +187,7 @@ fn with_consolidated_metadata_no_other_document_is_asked_for() {
 
 /// Tests V2-CONS-04.
 #[test]
-fn consolidated_metadata_do_not_follow_what_others_write() {
+fn consolidated_metadata_do_not_show_changes_of_other_writers() {
     let stored = consolidated();
     stored.set("foo/.zattrs", r#"{"a": 2}"#);
     stored.set("later/.zgroup", r#"{"zarr_format": 2}"#);
@@ -202,7 +202,7 @@ fn consolidated_metadata_do_not_follow_what_others_write() {
 
 /// Tests V2-CONS-05.
 #[test]
-fn what_is_written_through_consolidated_metadata_refreshes_them() {
+fn writing_through_consolidated_metadata_updates_them() {
     let stored = consolidated();
     let hierarchy = stored.open();
     let array = hierarchy.array("foo/baz").unwrap();

@@ -1,4 +1,4 @@
-//! Section 7 and the codecs of section 11 that need a whole array.
+//! Section 7, and codecs of section 11 that are tested with whole arrays.
 
 use serde_json::json;
 use zarr_interop::warnings;
@@ -9,18 +9,18 @@ use super::support::{all, hex, reading_fails, to_hex};
 
 /// Tests V2-PIPE-01, V2-PIPE-02.
 #[test]
-fn filters_come_before_the_compressor_and_are_undone_in_reverse() {
+fn filters_run_before_the_compressor_and_are_reversed_when_decoding() {
     let filters = json!([{"id": "delta", "dtype": "<i4"}, {"id": "shuffle", "elementsize": 4}]);
     let zlib = json!({"id": "zlib", "level": 1});
     let whole = stored(&json!({"chunks": [4], "filters": filters, "compressor": zlib}));
     whole.array().write_values::<i32>(&Selection::All, &[1, 2, 4, 7]).unwrap();
     assert_eq!(whole.array().read_values::<i32>(&Selection::All).unwrap(), [1, 2, 4, 7]);
-    // The same value without the filters: differences 1, 1, 2, 3, their first bytes first.
+    // The same value read without the filters: the differences 1, 1, 2, 3, with their first bytes first.
     let value = hex(&whole.value("0"));
     let inflated =
         stored(&json!({"shape": [16], "chunks": [16], "dtype": "|u1", "compressor": zlib})).with("0", value);
     assert_eq!(all(&inflated.array()), format!("01 01 02 03{}", " 00".repeat(12)));
-    // Numbers behind bytes are a chain that we do not have: it is refused, never put into another order.
+    // An array codec after a bytes codec is not supported: the chain is an error and is never reordered.
     let filters = json!([{"id": "shuffle", "elementsize": 4}, {"id": "delta", "dtype": "|u1"}]);
     let other = stored(&json!({"chunks": [4], "filters": filters}));
     assert!(other.error().contains("`filters[1]`: codec `delta`"), "{}", other.error());
@@ -28,17 +28,19 @@ fn filters_come_before_the_compressor_and_are_undone_in_reverse() {
 
 /// Tests V2-PIPE-04, V2-CODEC-29.
 #[test]
-fn an_unknown_codec_is_named_and_the_metadata_can_still_be_seen() {
+fn the_error_of_an_unknown_codec_names_it_and_the_metadata_can_be_read() {
     for id in ["nope", "imagecodecs_jpeg2k", "imagecodecs_lerc", "n5_wrapper"] {
         let stored = stored(&json!({"compressor": {"id": id, "level": 5}, "shape": [6]})).with("0", [0; 3]);
-        let Err(Error::NotUnderstood { problems, .. }) = stored.try_array() else { panic!("{id} opens") };
+        let Err(Error::NotUnderstood { problems, .. }) = stored.try_array() else {
+            panic!("{id}: expected an error")
+        };
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].place, "compressor");
         assert_eq!(problems[0].missing[0].identifier, id);
         let wanted = "array / cannot be read or written: document `.zarray`: `compressor`: ";
         assert_eq!(stored.error(), format!("{wanted}codec `{id}` is unknown"));
         let zarr_kit::metadata::NodeMetadata::Array(metadata) = stored.open().metadata("").unwrap() else {
-            panic!("no array");
+            panic!("expected an array");
         };
         assert_eq!(metadata.shape, [6]);
         assert_eq!(metadata.codecs[0].identifier, id);
@@ -47,7 +49,7 @@ fn an_unknown_codec_is_named_and_the_metadata_can_still_be_seen() {
 
 /// Tests V2-PIPE-06, V2-PIPE-07.
 #[test]
-fn unknown_parameters_are_refused_strictly_and_ignored_with_a_warning_otherwise() {
+fn unknown_parameters_are_errors_in_strict_mode_and_warnings_otherwise() {
     let members = json!({"compressor": {"id": "zlib", "level": 1, "x": 2}});
     let lenient = stored(&members);
     let array = lenient.array();
@@ -62,7 +64,7 @@ fn unknown_parameters_are_refused_strictly_and_ignored_with_a_warning_otherwise(
 
 /// Tests V2-PIPE-08.
 #[test]
-fn whatever_maps_bytes_to_bytes_can_be_the_compressor() {
+fn every_bytes_to_bytes_codec_can_be_the_compressor() {
     let checked =
         stored(&json!({"dtype": "|u1", "shape": [9], "chunks": [9], "compressor": {"id": "crc32c"}}));
     checked.array().write_values::<u8>(&Selection::All, b"123456789").unwrap();
@@ -82,7 +84,7 @@ fn whatever_maps_bytes_to_bytes_can_be_the_compressor() {
 
 /// Tests V2-PIPE-09.
 #[test]
-fn filters_see_the_elements_in_the_order_of_the_chunk() {
+fn filters_receive_the_elements_in_the_order_of_the_chunk() {
     let filters = json!([{"id": "delta", "dtype": "<i2"}]);
     let members = json!({"shape": [2, 3], "chunks": [2, 3], "dtype": "<i2", "filters": filters});
     let squares = [0, 1, 4, 9, 16, 25];
@@ -98,13 +100,13 @@ fn filters_see_the_elements_in_the_order_of_the_chunk() {
 
 /// Tests V2-PIPE-10.
 #[test]
-fn what_was_decoded_is_taken_for_elements_of_the_type_in_the_order() {
+fn decoded_bytes_are_elements_of_the_type_in_the_given_order() {
     let members = json!({"shape": [2, 2], "chunks": [2, 2], "dtype": ">i2", "order": "F"});
     let raw = stored(&members).with("0.0", hex("0001 0003 0002 0004"));
     assert_eq!(raw.array().read_values::<i16>(&Selection::All).unwrap(), [1, 2, 3, 4]);
     let short = stored(&members).with("0.0", hex("0001 0003 0002"));
     assert!(reading_fails(&short.array()).contains("chunk [0, 0]"));
-    // The same behind a compressor: 24 bytes where 8 are wanted.
+    // The same after a compressor: 24 bytes instead of 8.
     let zlib = hex("780163606060600462262066066216206605620000a40010");
     let members = super::support::changed(members, &json!({"compressor": {"id": "zlib", "level": 1}}));
     let long = stored(&members).with("0.0", zlib);
@@ -131,9 +133,9 @@ fn objects_are_encoded_by_the_first_filter() {
 
 /// Tests V2-PIPE-12.
 #[test]
-fn the_default_of_python_is_read() {
+fn the_default_compressor_of_zarr_python_is_read() {
     let blosc = json!({"blocksize": 0, "clevel": 5, "cname": "lz4", "id": "blosc", "shuffle": 1});
-    // int32 0 to 5 as numcodecs 0.15 writes them: a header, and the bytes as they are.
+    // int32 0 to 5 as numcodecs 0.15 writes them: a header, followed by the uncompressed bytes.
     let value = "02013304 18000000 18000000 28000000 00000000 01000000 02000000 03000000 04000000 05000000";
     let stored =
         stored(&json!({"shape": [6], "chunks": [6], "compressor": blosc})).strictly().with("0", hex(value));
@@ -148,7 +150,7 @@ fn the_default_of_python_is_read() {
 
 /// Tests V2-CODEC-22.
 #[test]
-fn crc32c_stands_at_the_end_unless_it_says_otherwise() {
+fn the_checksum_of_crc32c_is_at_the_end_by_default() {
     let members = |codec| json!({"dtype": "|u1", "shape": [9], "chunks": [9], "filters": [codec]});
     let end = stored(&members(json!({"id": "crc32c"})));
     end.array().write_values::<u8>(&Selection::All, b"123456789").unwrap();
@@ -161,12 +163,13 @@ fn crc32c_stands_at_the_end_unless_it_says_otherwise() {
     assert_eq!(all(&start.array()), "31 32 33 34 35 36 37 38 39");
 }
 
-/// Chunks and what is read of them, both by zarr-python 2.18.7 with numcodecs 0.15.2. It does not read what it was given
-/// to write: `[["s0", {"n": 1}, "s2"], [{"n": 3}, "s4", {"n": 5}]]`.
+/// The chunks and the items read from them are from zarr-python 2.18.7 with numcodecs 0.15.2. zarr-python
+/// does not read the array that it was given to write: `[["s0", {"n": 1}, "s2"], [{"n": 3}, "s4", {"n":
+/// 5}]]`.
 ///
 /// Tests V2-OBJ-13.
 #[test]
-fn items_of_an_array_in_order_f_are_in_stored_order() {
+fn items_of_an_array_in_order_f_are_read_in_stored_order() {
     let members = |codec: &str| {
         let filters = json!([{"id": codec}]);
         json!({"dtype": "|O", "shape": [2, 3], "chunks": [2, 3], "order": "F", "filters": filters, "fill_value": 0})
@@ -194,8 +197,8 @@ fn items_of_an_array_in_order_f_are_in_stored_order() {
 
 /// Tests V2-OBJ-10.
 #[test]
-fn pickled_objects_are_refused_for_safety() {
-    // A pickle of an empty list, which nobody looks at.
+fn pickled_objects_are_rejected_for_safety() {
+    // A pickle of an empty list, which is never decoded.
     let stored = stored(&json!({"dtype": "|O", "filters": [{"id": "pickle"}], "fill_value": null}))
         .with("0", b"]\x94.");
     let error = stored.error();

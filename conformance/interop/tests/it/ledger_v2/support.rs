@@ -1,4 +1,4 @@
-//! Stores in memory whose values are written out in the tests, and what is read of them.
+//! Stores in memory with values that the tests write out, and helpers to read them.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{ByteRange, Key, Mode, Output};
 use zarr_kit::{Array, Context, Error, Hierarchy, Selection};
 
-/// A store in memory, and how it is read.
+/// A store in memory, and the context to read it with.
 pub(crate) struct Stored {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) context: Context,
 }
 
 impl Stored {
-    /// Without any value; read leniently.
+    /// Creates an empty store that is read in lenient mode.
     pub(crate) fn new() -> Self {
         Self { store: memory(), context: Context::linked().unwrap() }
     }
 
-    /// With one more value.
+    /// Adds a value.
     pub(crate) fn with(self, key: &str, value: impl AsRef<[u8]>) -> Self {
         self.set(key, value);
         self
     }
 
-    /// With one more document.
+    /// Adds a document.
     pub(crate) fn json(self, key: &str, document: &Value) -> Self {
         self.with(key, document.to_string())
     }
 
-    /// The same store, read strictly.
+    /// Switches to strict mode.
     pub(crate) fn strictly(self) -> Self {
         Self { context: self.context.with_mode(Mode::Strict), ..self }
     }
@@ -49,28 +49,28 @@ impl Stored {
         Hierarchy::open(Arc::clone(&self.store), &self.context)
     }
 
-    /// The array at the root.
+    /// Opens the array at the root.
     pub(crate) fn array(&self) -> Array {
         self.try_array().unwrap()
     }
 
-    /// The array at the root.
+    /// Tries to open the array at the root.
     pub(crate) fn try_array(&self) -> Result<Array, Error> {
         self.try_open()?.array("")
     }
 
-    /// What is wrong with the array at the root.
+    /// Returns the error of opening the array at the root.
     pub(crate) fn error(&self) -> String {
         self.try_array().unwrap_err().to_string()
     }
 
-    /// The bytes of a value in hexadecimal digits; `-` if there is none.
+    /// Returns the bytes of a value in hexadecimal digits, or `-` if it is missing.
     pub(crate) fn value(&self, key: &str) -> String {
         let value = get_value(&*self.store, &Key::new(key).unwrap(), 1 << 20).unwrap();
         value.map_or_else(|| "-".to_owned(), |bytes| to_hex(&bytes))
     }
 
-    /// A stored document.
+    /// Returns a stored document.
     pub(crate) fn document(&self, key: &str) -> Value {
         let value = get_value(&*self.store, &Key::new(key).unwrap(), 1 << 20).unwrap();
         serde_json::from_slice(&value.unwrap()).unwrap()
@@ -81,35 +81,35 @@ impl Stored {
         self.store.get(&Key::new(key).unwrap(), ByteRange::Full.into(), &mut output).unwrap().is_some()
     }
 
-    /// All keys, sorted.
+    /// Returns all keys, sorted.
     pub(crate) fn keys(&self) -> Vec<String> {
         self.store.list().unwrap().iter().map(Key::to_string).collect()
     }
 }
 
-/// A document as the framework takes it.
+/// Converts to the JSON type of the framework.
 pub(crate) fn spec_value(value: &Value) -> zarr_kit::spec::Value {
     zarr_kit::json::parse(value.to_string().as_bytes(), &zarr_kit::json::ParseOptions::default())
         .unwrap()
         .value
 }
 
-/// All elements in raw form, in hexadecimal digits.
+/// Returns all elements in raw form, in hexadecimal digits.
 pub(crate) fn all(array: &Array) -> String {
     to_hex(&raw::of(&array.read(&Selection::All).unwrap()))
 }
 
-/// Why the elements cannot be read.
+/// Returns the error of reading all elements.
 pub(crate) fn reading_fails(array: &Array) -> String {
     array.read(&Selection::All).unwrap_err().to_string()
 }
 
-/// Bytes as pairs of digits with blanks between them.
+/// Formats bytes as pairs of digits, separated by spaces.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// `base` with the members of `changes`; those that are null there and begin with `-` in their name are taken out.
+/// Returns `base` with the members of `changes`; a name with the prefix `-` removes the member.
 pub(crate) fn changed(mut base: Value, changes: &Value) -> Value {
     let members = base.as_object_mut().unwrap();
     for (name, value) in changes.as_object().unwrap() {

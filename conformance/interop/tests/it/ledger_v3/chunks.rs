@@ -1,4 +1,4 @@
-//! Section 6 of `v3-final.md`: what is in chunks, and what is read where there are none.
+//! Section 6 of `v3-final.md`: the content of chunks, and the value of missing ones.
 
 use serde_json::json;
 use zarr_kit::Selection;
@@ -8,7 +8,7 @@ use super::{chunks_of, stored};
 
 /// Tests V3-GRID-04, V3-GRID-05.
 #[test]
-fn edge_chunks_are_whole_and_filled_up() {
+fn edge_chunks_are_stored_whole_and_padded() {
     let members = json!({"shape": [3, 4], "data_type": "int16", "chunk_grid": chunks_of(&[2, 2])});
     let array = stored(&members);
     array.array().write_values::<i16>(&Selection::All, &(0..12).collect::<Vec<_>>()).unwrap();
@@ -16,7 +16,7 @@ fn edge_chunks_are_whole_and_filled_up() {
     let filled = stored(&super::support::changed(members.clone(), &json!({"fill_value": 7})));
     filled.array().write_values::<i16>(&Selection::All, &(0..12).collect::<Vec<_>>()).unwrap();
     assert_eq!(filled.value("c/1/0"), "08 00 09 00 07 00 07 00");
-    // What is outside may be anything.
+    // The elements outside the array may have any value.
     array.set("c/1/0", hex("0800 0900 ffff ffff"));
     assert_eq!(array.array().read_values::<i16>(&Selection::All).unwrap(), (0..12).collect::<Vec<_>>());
     array.set("c/1/0", hex("0800 0900"));
@@ -25,7 +25,7 @@ fn edge_chunks_are_whole_and_filled_up() {
 
 /// Tests V3-GRID-13.
 #[test]
-fn a_store_with_nothing_but_the_document_is_all_fill() {
+fn an_array_without_chunks_reads_as_the_fill_value() {
     let stored = stored(&json!({"fill_value": -2})).strictly();
     assert_eq!(stored.array().read_values::<i32>(&Selection::All).unwrap(), [-2; 4]);
     assert_eq!(stored.array().decoded_chunk(&[1]).unwrap().as_slice::<i32>().unwrap()[..], [-2, -2]);
@@ -35,7 +35,7 @@ fn a_store_with_nothing_but_the_document_is_all_fill() {
 
 /// Tests V3-BYTES-04.
 #[test]
-fn any_byte_but_zero_is_read_as_true_and_only_one_is_written() {
+fn any_byte_except_zero_reads_as_true_and_only_one_is_written() {
     let members = json!({"data_type": "bool", "fill_value": false, "codecs": [{"name": "bytes"}]});
     let booleans = stored(&members);
     booleans.array().write_values::<u8>(&Selection::All, &[1, 0, 0, 1]).unwrap();
@@ -55,14 +55,14 @@ fn any_byte_but_zero_is_read_as_true_and_only_one_is_written() {
     let error = array.write_values::<u8>(&Selection::All, &[1, 2, 0, 1]).unwrap_err().to_string();
     assert!(error.contains("byte 2 is neither false nor true"), "{error}");
     assert_eq!(booleans.value("c/0"), "ff 00");
-    // Nor does a part that is written leave such a byte beside it.
+    // A partial write also normalizes the remaining bytes of the chunk.
     array.write_values::<u8>(&Selection::parse("1", &[4]).unwrap(), &[1]).unwrap();
     assert_eq!(booleans.value("c/0"), "01 01");
 }
 
 /// Tests V3-BYTES-07.
 #[test]
-fn a_chunk_has_exactly_its_elements() {
+fn a_chunk_of_the_wrong_size_is_an_error() {
     let members = json!({"data_type": "uint8", "shape": [2], "codecs": ["bytes"]});
     assert_eq!(all(&stored(&members).with("c/0", [1, 2]).array()), "01 02");
     for wrong in [&[][..], &[1], &[1, 2, 3]] {

@@ -6,7 +6,7 @@ use zarr_kit::Selection;
 use super::stored;
 use super::support::{all, hex, to_hex};
 
-/// Types, fill values, and their bits as little endian bytes.
+/// Returns types, fill values, and their bits as little endian bytes.
 fn fills() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("float32", json!("0x7fc00001"), "01 00 c0 7f"),
@@ -25,7 +25,7 @@ fn fills() -> Vec<(&'static str, Value, &'static str)> {
 
 /// Tests DT-G-02.
 #[test]
-fn what_is_missing_has_exactly_the_bits_of_the_fill_value() {
+fn missing_elements_have_exactly_the_bits_of_the_fill_value() {
     for (data_type, fill, bits) in fills() {
         for endian in ["little", "big"] {
             let bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
@@ -36,7 +36,7 @@ fn what_is_missing_has_exactly_the_bits_of_the_fill_value() {
                 |codecs| json!({"data_type": data_type, "shape": [2], "fill_value": fill, "codecs": codecs});
             let empty = stored(&members(json!([bytes]))).strictly();
             assert_eq!(all(&empty.array()), format!("{bits} {bits}"), "{data_type} {fill} {endian}");
-            // A shard in which the first inner chunk is missing, and one that is all missing.
+            // A missing shard, and one in which the first inner chunk is missing.
             let size = hex(bits).len();
             let index = [[u64::MAX, u64::MAX], [0, size as u64]].concat();
             let index: Vec<u8> = index.into_iter().flat_map(u64::to_le_bytes).collect();
@@ -55,7 +55,7 @@ fn what_is_missing_has_exactly_the_bits_of_the_fill_value() {
 
 /// Tests DT-G-03.
 #[test]
-fn a_chunk_is_left_out_only_if_its_bits_are_those_of_the_fill_value() {
+fn a_chunk_is_omitted_only_if_its_bits_equal_the_fill_value() {
     let is_stored = |fill: Value, bits: u32| {
         let array = stored(&json!({"data_type": "float32", "shape": [2], "fill_value": fill}));
         array.array().write_values::<f32>(&Selection::All, &[f32::from_bits(bits); 2]).unwrap();
@@ -71,7 +71,7 @@ fn a_chunk_is_left_out_only_if_its_bits_are_those_of_the_fill_value() {
 
 /// Tests DT-ID-11, V3-CONTRA-08.
 #[test]
-fn raw_bits_are_read_under_both_names() {
+fn raw_bits_are_read_by_both_names() {
     let r16 = json!({"data_type": "r16", "fill_value": [0, 255], "codecs": ["bytes"]});
     // As zarr-python 3.1.6 writes it.
     let raw = json!({"name": "raw_bytes", "configuration": {"length_bytes": 2}});
@@ -83,7 +83,7 @@ fn raw_bits_are_read_under_both_names() {
         stored.array().write(Selection::parse("2:", &[4]).unwrap(), &[5, 6, 7, 8]).unwrap();
         assert_eq!(stored.value("c/1"), "05 06 07 08");
     }
-    // They stand in for no other type, and no type of v3 has a fallback.
+    // Raw bits do not replace other types, and v3 does not have fallbacks.
     let fallback = json!({"name": "int16", "fallback": "r16"});
     assert!(stored(&json!({"data_type": fallback})).strictly().error().contains("`fallback`"));
     let nope = json!({"name": "nope", "fallback": ["r16"]});
@@ -92,7 +92,7 @@ fn raw_bits_are_read_under_both_names() {
 
 /// Tests EX-TYPE-10.
 #[test]
-fn what_is_no_element_is_not_written() {
+fn invalid_elements_are_not_written() {
     let text = json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}});
     let little = json!({"name": "bytes", "configuration": {"endian": "little"}});
     let members =
@@ -107,11 +107,11 @@ fn what_is_no_element_is_not_written() {
     assert!(
         stored(&members("", &json!("bytes"))).strictly().error().contains("does not declare the byte order")
     );
-    // A surrogate, and what is above the last code point.
+    // A surrogate, and a value above the last code point.
     for wrong in ["00d80000 00000000", "61000000 00001100"] {
         let stored = stored(&members("", &little)).with("c/0", hex(&format!("{wrong} 62000000 00000000")));
         let array = stored.array();
-        // It is shown as bytes, and is no text.
+        // It is printed as bytes and cannot be converted to text.
         let elements = array.read(&Selection::All).unwrap();
         assert_eq!(
             (elements.print(0).unwrap(), elements.print(1).unwrap()),
@@ -127,7 +127,7 @@ fn what_is_no_element_is_not_written() {
         assert!(error.contains("is not a Unicode code point"), "{error}");
         assert!(!stored.has("c/1"));
     }
-    // The same inside of a structure.
+    // The same inside a structure.
     let fields = json!([{"name": "a", "data_type": "bool"}, {"name": "b", "data_type": "uint8"}]);
     let structure = json!({"name": "struct", "configuration": {"fields": fields}});
     let stored =
@@ -140,7 +140,7 @@ fn what_is_no_element_is_not_written() {
 }
 
 #[test]
-fn fields_are_settled_like_elements() {
+fn fields_are_normalized_like_elements() {
     let field = |name: &str, data_type: &Value| json!({"name": name, "data_type": data_type});
     let structure = |fields: &[Value]| json!({"name": "struct", "configuration": {"fields": fields}});
     let inner = structure(&[field("c", &json!("uint8")), field("d", &json!("bool"))]);
@@ -156,7 +156,7 @@ fn fields_are_settled_like_elements() {
     array.write(Selection::parse("1", &[4]).unwrap(), &[1, 1, 1, 1]).unwrap();
     assert_eq!(stored.value("c/0"), "01 f8 02 01 01 01 01 01");
 
-    // Bits that do not count are no fault in any mode, and a byte that is no bool is one in strict mode.
+    // Ignored bits are accepted in every mode; an invalid bool is an error in strict mode.
     let strict = stored.strictly();
     for (value, field) in [("02 18 00 00", "a"), ("01 18 00 02", "s")] {
         strict.set("c/0", hex(&format!("{value} 00 00 00 00")));
@@ -170,7 +170,7 @@ fn fields_are_settled_like_elements() {
 
 /// Tests DT-ID-10.
 #[test]
-fn raw_bits_are_those_of_another_program() {
+fn raw_bits_are_exchanged_with_zarrs() {
     let folder = tempfile::tempdir().unwrap();
     let document = r#"{"zarr_format":3,"node_type":"array","shape":[3],"data_type":"r16","fill_value":[7,8],
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},

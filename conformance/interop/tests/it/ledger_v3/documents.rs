@@ -1,4 +1,4 @@
-//! Sections 3 and 5 of `v3-final.md`: the members of an array, and entries that name extensions.
+//! Sections 3 and 5 of `v3-final.md`: the members of an array document, and entries that name extensions.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{ar, stored};
 
 /// Tests V3-ARR-05, V3-CONTRA-03.
 #[test]
-fn a_data_type_is_a_plain_name_without_byte_order() {
+fn a_data_type_is_a_plain_name_without_a_byte_order() {
     for mode in [Stored::strictly as fn(Stored) -> Stored, |stored| stored] {
         let float = mode(stored(&json!({"data_type": "float64", "fill_value": 0.0})));
         assert_eq!(float.array().data_type().name(), "float64");
@@ -42,7 +42,7 @@ fn a_chunk_key_encoding_is_an_extension_definition() {
 
 /// Tests V3-ARR-09, V3-CONTRA-01, V3-EXT-12.
 #[test]
-fn a_fill_value_is_one_of_the_type() {
+fn a_fill_value_must_match_the_type() {
     assert_eq!(stored(&json!({"fill_value": 7})).array().fill_value().bytes(), 7i32.to_ne_bytes());
     let missing = stored(&json!({"-fill_value": null})).error();
     assert!(missing.contains("`fill_value`: is missing"), "{missing}");
@@ -57,11 +57,11 @@ fn a_fill_value_is_one_of_the_type() {
             assert_eq!(problems[0].place, "fill_value", "{data_type} {wrong}");
         }
     }
-    // A comma at the end makes it no JSON, in every mode.
+    // A trailing comma makes the document invalid JSON in every mode.
     let text = ar(&json!({})).to_string().replace('}', ",}");
     let error = Stored::new().with("zarr.json", text).try_open().unwrap_err().to_string();
     assert!(error.contains("document `zarr.json`"), "{error}");
-    // The other members that name extensions take an object and, without a configuration, its name alone.
+    // The other members that name extensions accept an object and, without a configuration, only its name.
     let points = [
         ("data_type", json!("int32"), json!({"name": "int32"})),
         ("chunk_key_encoding", json!("v2"), json!({"name": "v2"})),
@@ -85,7 +85,7 @@ fn a_fill_value_is_one_of_the_type() {
 
 /// Tests V3-ARR-10, V3-EXT-03, V3-EXT-13, V3-GRID-12.
 #[test]
-fn what_the_builder_chose_is_written_in_the_forms_that_all_readers_know() {
+fn builders_write_documents_in_forms_that_all_readers_know() {
     let stored = Stored::new();
     let hierarchy = Hierarchy::create(Arc::clone(&stored.store), &stored.context, Format::V3).unwrap();
     for (name, fill) in [
@@ -127,7 +127,7 @@ fn what_the_builder_chose_is_written_in_the_forms_that_all_readers_know() {
 
 /// Tests V3-ARR-13, V3-EXT-04, V3-ST-01, V3-ST-02.
 #[test]
-fn an_unknown_storage_transformer_is_an_error_unless_it_says_otherwise() {
+fn an_unknown_storage_transformer_is_an_error_unless_it_may_be_ignored() {
     for members in [json!({}), json!({"storage_transformers": []})] {
         assert!(stored(&members).strictly().try_array().is_ok());
     }
@@ -146,19 +146,19 @@ fn an_unknown_storage_transformer_is_an_error_unless_it_says_otherwise() {
     }
     let object = stored(&json!({"storage_transformers": {}})).error();
     assert!(object.contains("`storage_transformers`"), "{object}");
-    // What was skipped is still there when the document is written again.
+    // Ignored transformers are preserved when the document is rewritten.
     let mut array = stored_array.array();
     let shape = array.shape().to_vec();
     array.resize(&shape).unwrap();
     assert_eq!(stored_array.document("zarr.json")["storage_transformers"], skipped);
-    // A member of the document that nobody knows may be skipped in the same way, and only so.
+    // An unknown member of the document may be ignored under the same condition.
     assert!(stored(&json!({"foo": {"name": "x", "must_understand": false}})).strictly().try_array().is_ok());
     assert!(stored(&json!({"foo": {"name": "x"}})).error().contains("foo"));
 }
 
 /// Tests V3-EXT-06.
 #[test]
-fn an_unknown_codec_is_an_error_whatever_it_says() {
+fn an_unknown_codec_is_an_error_even_with_must_understand_false() {
     for must_understand in [false, true] {
         let codec = json!({"name": "nope", "must_understand": must_understand});
         let codecs = json!([{"name": "bytes", "configuration": {"endian": "little"}}, codec]);
@@ -181,7 +181,7 @@ fn names<K: Kind + ?Sized>(table: &Table<K>) -> Vec<&'static str> {
 
 /// Tests V3-EXT-10, V3-CONTRA-06, V3-CONTRA-02.
 #[test]
-fn our_names_have_the_registered_form_and_any_other_name_is_only_unknown() {
+fn our_names_have_the_registered_form_and_other_names_are_unknown() {
     for name in ["zstd", "numcodecs.adler32", "r16"] {
         assert!(is_registered_form(name), "{name}");
     }
@@ -201,7 +201,7 @@ fn our_names_have_the_registered_form_and_any_other_name_is_only_unknown() {
         let error = stored(&json!({"data_type": {"name": name, "configuration": {}}})).error();
         assert!(error.contains(&format!("data type `{name}` is unknown")), "{error}");
     }
-    // What is neither a name nor an object with one.
+    // Values that are neither a name nor an object with one.
     for wrong in
         [json!(""), json!(5), json!(null), json!(["int32"]), json!({"name": 5}), json!({"configuration": {}})]
     {

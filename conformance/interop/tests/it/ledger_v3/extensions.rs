@@ -1,4 +1,4 @@
-//! `extensions.md`: names that nobody here has, structures, and the rules for all extensions.
+//! `extensions.md`: unknown names, structures, and the rules for all extensions.
 
 use serde_json::{Value, json};
 use zarr_interop::warnings;
@@ -21,7 +21,7 @@ fn problems(stored: &Stored) -> Vec<Problem> {
 
 /// Tests EX-RULE-01, EX-GRID-10, EX-GRID-11, EX-TYPE-13, EX-SEEN-06.
 #[test]
-fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
+fn the_error_of_an_unknown_name_contains_the_extension_point_and_the_name() {
     let refused = |members: Value, place: &str, point: &str, name: &str| {
         for stored in [stored(&members), stored(&members).strictly()] {
             let problems = problems(&stored);
@@ -68,7 +68,7 @@ fn an_unknown_name_is_an_error_with_the_extension_point_and_the_name() {
 
 /// Tests EX-GRID-09.
 #[test]
-fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
+fn the_error_of_a_grid_of_another_crate_names_its_feature() {
     for name in ["rectilinear.bounded", "zarrs.regular_bounded"] {
         let grid = json!({"name": name, "configuration": {"chunk_shape": [2]}});
         let stored = stored(&json!({"chunk_grid": grid}));
@@ -77,11 +77,11 @@ fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
         registry.add_catalogue_entry(CatalogueEntry {
             point: ExtensionPoint::ChunkGrid,
             identifiers: &["rectilinear.bounded", "zarrs.regular_bounded"],
-            feature: "grid-of-somebody",
-            package: "somebody",
+            feature: "grid-example",
+            package: "example",
         });
         let known = Stored { context: Context::new(registry), ..stored };
-        let wanted = "is not in this build; feature `grid-of-somebody` of crate `somebody` has it";
+        let wanted = "is not in this build; feature `grid-example` of crate `example` has it";
         assert_eq!(problems(&known)[0].reason, format!("chunk grid `{name}` {wanted}"));
     }
     assert!(stored(&json!({"chunk_grid": chunks_of(&[3])})).try_array().is_ok());
@@ -112,7 +112,7 @@ fn attributes_are_never_extensions() {
 
 /// Tests EX-RULE-04.
 #[test]
-fn the_configuration_of_a_known_extension_is_closed() {
+fn unknown_members_in_a_known_configuration_are_errors() {
     let zstd = json!({"name": "zstd", "configuration": {"level": 1, "x": 0}});
     let codecs = [
         zstd,
@@ -140,7 +140,7 @@ fn the_configuration_of_a_known_extension_is_closed() {
 
 /// Tests EX-SEEN-09.
 #[test]
-fn bare_names_of_codecs_are_read_and_objects_are_written() {
+fn codecs_may_be_bare_names_but_are_written_as_objects() {
     let stored = stored(&json!({"data_type": "uint8", "codecs": ["bytes", "crc32c"]})).strictly();
     stored.array().write_values::<u8>(&Selection::All, &[1, 2, 3, 4]).unwrap();
     let mut array = stored.array();
@@ -152,7 +152,7 @@ fn bare_names_of_codecs_are_read_and_objects_are_written() {
 
 /// Tests EX-CODEC-14.
 #[test]
-fn the_chain_of_the_reshape_example_is_refused() {
+fn the_chain_of_the_reshape_example_is_an_error() {
     let zstd = json!({"name": "zstd", "configuration": {"level": 1}});
     for stored in [
         stored(&json!({"codecs": [zstd, little()]})),
@@ -169,7 +169,7 @@ fn structure(name: &str, fields: Value) -> Value {
     json!({"name": name, "configuration": {"fields": fields}})
 }
 
-/// `x` as float32 and `y` as int16, in both forms.
+/// Returns the fields `x` (float32) and `y` (int16) in the form of either type.
 fn fields(name: &str) -> Value {
     match name {
         "struct" => json!([{"name": "x", "data_type": "float32"}, {"name": "y", "data_type": "int16"}]),
@@ -184,7 +184,7 @@ fn structured(name: &str, codec: Value, fill: Value) -> Stored {
 
 /// Tests EX-STRUCT-04, EX-STRUCT-08.
 #[test]
-fn the_byte_order_of_struct_is_said_and_that_of_structured_may_be_missing() {
+fn struct_requires_a_byte_order_and_structured_does_not() {
     let fill = json!({"x": 1.0, "y": -2});
     let value = "0000803f 0100 00000040 0200";
     let big = "3f800000 0001 40000000 0002";
@@ -208,7 +208,7 @@ fn the_byte_order_of_struct_is_said_and_that_of_structured_may_be_missing() {
     assert_eq!(all(&unsaid.array()), to_hex(&hex(value)));
     let warnings = warnings(unsaid.array().hierarchy());
     assert!(warnings.iter().any(|warning| warning.contains("assuming little endian")), "{warnings:?}");
-    // Fields of one byte each have no byte order to say.
+    // Fields of one byte do not need a byte order.
     let bytes =
         structure("struct", json!([{"name": "r", "data_type": "uint8"}, {"name": "g", "data_type": "bool"}]));
     let members = json!({"data_type": bytes, "fill_value": {"r": 1, "g": true}, "codecs": ["bytes"]});
@@ -231,7 +231,7 @@ fn codecs_of_variable_length_do_not_apply_to_structures() {
 #[test]
 fn both_forms_of_structures_are_read_and_one_is_written() {
     let value = "0000803f 0100 00000040 0200";
-    // As zarr-python 3.1.6 and 3.4.2 write them; the older one says no byte order.
+    // As zarr-python 3.1.6 and 3.4.2 write them; the older one does not specify a byte order.
     let old = structured("structured", json!({"name": "bytes"}), json!("AACAPwEA")).strictly();
     let new = structured("struct", little(), json!({"x": 1.0, "y": 1})).strictly();
     for stored in [&old, &new] {
@@ -240,7 +240,7 @@ fn both_forms_of_structures_are_read_and_one_is_written() {
         assert_eq!(all(&stored.array()), to_hex(&hex(value)));
     }
     assert_eq!(old.array().data_type().name(), new.array().data_type().name());
-    // An array that we make has the new form, whichever was asked for.
+    // New arrays use the new form, whichever form was requested.
     let created = Stored::new().json("zarr.json", &gr());
     for name in ["struct", "structured"] {
         let builder = ArrayBuilder::new([2], spec_value(&structure(name, fields(name))));
@@ -254,12 +254,12 @@ fn both_forms_of_structures_are_read_and_one_is_written() {
 
 /// Tests EX-RULE-05.
 #[test]
-fn codecs_give_the_fill_value_that_shards_compare_with() {
+fn shards_compare_with_the_encoded_fill_value() {
     let index = json!({"chunk_shape": [2], "codecs": [little()], "index_codecs": [little()]});
     let shards = json!({"name": "sharding_indexed", "configuration": index});
     let codec = |name: &str, configuration: Value| json!({"name": name, "configuration": configuration});
     let map = json!({"encode": [["NaN", 0]], "decode": [[0, "NaN"]]});
-    // A fill value, one other element, and the stored bytes of an inner chunk of both.
+    // A fill value, one other element, and the stored bytes of an inner chunk with both.
     for (codecs, fill, element, inner) in [
         (
             json!([codec("scale_offset", json!({"offset": -10, "scale": 2})), shards]),
@@ -295,12 +295,12 @@ fn codecs_give_the_fill_value_that_shards_compare_with() {
         let index = [[u64::MAX; 2], [0, size], [u64::MAX; 2]].concat().into_iter().flat_map(u64::to_le_bytes);
         let shard: Vec<u8> = hex(inner).into_iter().chain(index).collect();
         assert_eq!(stored.value("c/0"), to_hex(&shard), "{codecs}");
-        // What is not stored is the fill value of the array, bit for bit.
+        // Missing elements read as the fill value of the array, bit for bit.
         let elements = array.read(&Selection::All).unwrap();
         for position in [0, 1, 2, 4, 5] {
             assert_eq!(elements.element(position), array.fill_value().bytes(), "{codecs}");
         }
-        // Elements that encode to the fill value of the shard take no place in it.
+        // Elements that encode to the fill value of the shard are not stored.
         array.write(Selection::parse("3", &[6]).unwrap(), array.fill_value().bytes()).unwrap();
         assert!(!stored.has("c/0"), "{codecs}");
     }
@@ -308,7 +308,7 @@ fn codecs_give_the_fill_value_that_shards_compare_with() {
 
 /// Tests EX-SEEN-07.
 #[test]
-fn older_uris_of_zarrs_are_read_and_never_written() {
+fn older_uris_of_zarrs_are_read_but_not_written() {
     let registry = Registry::linked().unwrap();
     let reading = zarr_kit::spec::Reading::new(zarr_kit::Mode::Strict);
     let codecs = registry.codecs();
@@ -322,7 +322,7 @@ fn older_uris_of_zarrs_are_read_and_never_written() {
             let plugin = codecs.find(zarr_kit::Format::V3, &uri, &reading).unwrap();
             let written = plugin.identifiers.any().trim_start_matches("numcodecs.").replace('-', "_");
             assert_eq!(written, *name, "{uri}");
-            // Each of them keeps the configuration that it has under its own name.
+            // Each codec uses the same configuration as under its own name.
             assert!(!plugin.identifiers.any().contains(':'));
         }
     }

@@ -1,4 +1,4 @@
-//! Sections 1, 2, 4 and 14 of `v3-final.md`: nodes, names, consolidated metadata and what is done in a store.
+//! Sections 1, 2, 4 and 14 of `v3-final.md`: nodes, names, consolidated metadata and store operations.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn walked(hierarchy: &Hierarchy) -> Vec<String> {
 
 /// Tests V3-KEY-04.
 #[test]
-fn an_array_at_the_root_is_alone() {
+fn an_array_at_the_root_is_the_only_node() {
     let stored = stored(&json!({}));
     let hierarchy = stored.open();
     assert_eq!(hierarchy.array("/").unwrap().shape(), [4]);
@@ -39,7 +39,7 @@ fn an_array_at_the_root_is_alone() {
 
 /// Tests V3-KEY-05, V3-KEY-06, V3-CONTRA-04.
 #[test]
-fn there_are_no_implicit_groups() {
+fn folders_without_documents_are_not_groups() {
     let stored =
         Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr()).json("c/d/zarr.json", &gr());
     let hierarchy = stored.open();
@@ -48,19 +48,19 @@ fn there_are_no_implicit_groups() {
     assert!(!hierarchy.exists("/c").unwrap());
     assert!(hierarchy.group("/c").is_err());
     assert!(hierarchy.group("/a").is_ok());
-    // Who knows the path gets the node.
+    // The node can be opened by its path.
     assert!(hierarchy.group("/c/d").is_ok());
 }
 
 /// Tests V3-KEY-08.
 #[test]
-fn v3_comes_before_v2_with_a_warning() {
+fn v3_takes_precedence_over_v2_with_a_warning() {
     let both = Stored::new().json("zarr.json", &gr()).json(".zgroup", &json!({"zarr_format": 2}));
     let hierarchy = both.open();
     assert_eq!(hierarchy.format(), Format::V3);
     assert_eq!(
         warnings(&hierarchy),
-        ["there are documents of v2 beside those of v3, which are used unless v2 is asked for"]
+        ["there are also documents of v2; those of v3 are used unless v2 is requested"]
     );
     let array = stored(&json!({})).json(".zarray", &json!({"zarr_format": 2}));
     assert_eq!(array.open().format(), Format::V3);
@@ -74,7 +74,7 @@ fn v3_comes_before_v2_with_a_warning() {
 
 /// Tests V3-NAME-06.
 #[test]
-fn unusual_names_are_written_with_a_warning() {
+fn unusual_names_are_created_with_a_warning() {
     let stored = Stored::new().json("zarr.json", &gr());
     let hierarchy = stored.open();
     hierarchy.create_group("/a-b_C.9", Object::new()).unwrap();
@@ -88,7 +88,7 @@ fn unusual_names_are_written_with_a_warning() {
 
 /// Tests V3-NAME-03, V3-NAME-04, V3-NAME-11.
 #[test]
-fn a_document_in_a_place_that_no_node_can_have_is_listed_as_unreadable() {
+fn a_document_with_an_invalid_node_name_is_listed_as_unreadable() {
     let stored = Stored::new()
         .json("zarr.json", &gr())
         .json("__x/zarr.json", &gr())
@@ -102,10 +102,12 @@ fn a_document_in_a_place_that_no_node_can_have_is_listed_as_unreadable() {
     assert_eq!(found, expected);
     assert_eq!(walked(&hierarchy), ["/", "/...", "/__x", "/zarr.json.d"]);
     let reserved = NodePath::root().listed_child("__x");
-    let Node::Unreadable(unreadable) = hierarchy.node(&reserved).unwrap() else { panic!("it was opened") };
+    let Node::Unreadable(unreadable) = hierarchy.node(&reserved).unwrap() else {
+        panic!("expected an unreadable node")
+    };
     assert!(unreadable.error.to_string().contains("names that begin with `__` are reserved"));
     assert!(hierarchy.group(&reserved).is_err() && hierarchy.array(&reserved).is_err());
-    // Copies hold nodes only, and arrays are those that can be opened: both say what they leave out.
+    // Consolidated metadata and lists of arrays warn about the nodes that they omit.
     assert!(hierarchy.group("/").unwrap().arrays().unwrap().is_empty());
     hierarchy.consolidate("/").unwrap();
     let told = warnings(&hierarchy).join("\n");
@@ -117,7 +119,7 @@ fn a_document_in_a_place_that_no_node_can_have_is_listed_as_unreadable() {
 
 /// Tests V3-NAME-01, V3-NAME-12.
 #[test]
-fn names_with_control_characters_are_those_of_nodes() {
+fn v3_node_names_may_contain_control_characters() {
     let stored = Stored::new()
         .json("zarr.json", &gr())
         .json("tab\tx/zarr.json", &ar(&json!({})))
@@ -134,7 +136,7 @@ fn names_with_control_characters_are_those_of_nodes() {
 
 /// Tests V3-STORE-07.
 #[test]
-fn children_are_the_prefixes_with_a_document() {
+fn children_are_prefixes_with_a_document() {
     let stored = Stored::new()
         .json("zarr.json", &gr())
         .json("a/zarr.json", &gr())
@@ -149,14 +151,14 @@ fn children_are_the_prefixes_with_a_document() {
     hierarchy.children(NodePath::root()).unwrap();
     let calls = counting.take();
     assert_eq!((calls.get("list_dir"), calls.get("list"), calls.get("list_prefix")), (Some(&1), None, None));
-    // An array has no children, its chunks least of all.
+    // An array does not have children, and chunks are not nodes.
     assert!(hierarchy.children(hierarchy.path("/array").unwrap()).is_err());
     assert_eq!(walked(&hierarchy), ["/", "/_b", "/a", "/array"]);
 }
 
 /// Tests V3-STORE-08.
 #[test]
-fn every_node_is_found_and_a_document_inside_of_an_array_is_not_a_node() {
+fn a_document_inside_an_array_is_not_a_node() {
     let stored = Stored::new()
         .json("zarr.json", &gr())
         .json("a/zarr.json", &gr())
@@ -170,7 +172,7 @@ fn every_node_is_found_and_a_document_inside_of_an_array_is_not_a_node() {
     assert!(warnings(&hierarchy).is_empty());
 }
 
-/// A store whose keys differ by more than the case of letters, as files do on Windows and macOS.
+/// A store that ignores the case of letters in keys, like files on Windows and macOS.
 #[derive(Debug)]
 struct Folding(Arc<dyn Store>);
 
@@ -211,7 +213,7 @@ impl Store for Folding {
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
-        // A file system that folds names lists what is in a folder, however the folder is asked for.
+        // A file system that folds names lists a folder under any spelling of its name.
         let folded = Prefix::new(prefix.as_str().to_lowercase()).unwrap();
         let keys = self.0.list_prefix(&folded)?;
         let prefix = prefix.clone();
@@ -225,7 +227,7 @@ impl Store for Folding {
 
 /// Tests V3-STORE-05.
 #[test]
-fn names_that_the_file_system_cannot_tell_apart_or_cannot_have_are_errors_and_overwrite_nothing() {
+fn names_that_the_file_system_folds_or_rejects_are_errors_and_overwrite_nothing() {
     let stored = Stored::new();
     let folding: Arc<dyn Store> = Arc::new(Folding(Arc::clone(&stored.store)));
     let hierarchy = Hierarchy::create(folding, &stored.context, Format::V3).unwrap();
@@ -241,7 +243,8 @@ fn names_that_the_file_system_cannot_tell_apart_or_cannot_have_are_errors_and_ov
     );
     assert_eq!(stored.document("image/zarr.json"), before);
 
-    // A path that is too long: Windows has 260 characters for all of it, this system some for each name.
+    // A path that is too long: Windows limits the whole path to 260 characters, other systems limit each
+    // name.
     let folder = tempfile::tempdir().unwrap();
     let store = open_store(stored.context.registry(), folder.path().to_str().unwrap()).unwrap();
     let hierarchy = Hierarchy::create(store, &stored.context, Format::V3).unwrap();
@@ -253,9 +256,9 @@ fn names_that_the_file_system_cannot_tell_apart_or_cannot_have_are_errors_and_ov
     assert_eq!(walked(&hierarchy), ["/", "/image"]);
 }
 
-/// A group that is known to have no copy of the documents below it may get one, or be an array, by the hand of others.
+/// Another writer may consolidate a group, or replace it by an array, after this handle has cached its state.
 #[test]
-fn what_others_do_to_a_group_is_seen_when_a_node_is_created_in_it() {
+fn creating_a_node_detects_changes_of_its_group_by_other_writers() {
     let folder = tempfile::tempdir().unwrap();
     for location in ["memory:", folder.path().to_str().unwrap()] {
         let stored = Stored::new();
@@ -282,7 +285,7 @@ fn what_others_do_to_a_group_is_seen_when_a_node_is_created_in_it() {
 
 /// Tests V3-STORE-06.
 #[test]
-fn groups_are_created_above_a_new_node() {
+fn missing_parent_groups_of_a_new_node_are_created() {
     let stored = Stored::new();
     let hierarchy = Hierarchy::create(Arc::clone(&stored.store), &stored.context, Format::V3).unwrap();
     hierarchy.create_array("/a/b/c", &ArrayBuilder::new([4], "int32").chunks([2])).unwrap();
@@ -296,7 +299,7 @@ fn groups_are_created_above_a_new_node() {
 
 /// Tests V3-STORE-09, V3-CONTRA-05.
 #[test]
-fn erasing_a_node_leaves_what_only_begins_like_it() {
+fn erasing_a_node_keeps_nodes_with_a_longer_name() {
     let stored = Stored::new()
         .json("zarr.json", &gr())
         .json("foo/zarr.json", &gr())
@@ -309,7 +312,7 @@ fn erasing_a_node_leaves_what_only_begins_like_it() {
     assert_eq!(stored.keys(), ["foobar/c/0", "foobar/zarr.json", "zarr.json"]);
     assert!(hierarchy.exists("/foobar").unwrap());
     assert!(!hierarchy.exists("/foo").unwrap());
-    // No key begins with a slash: these are the prefixes that are asked for.
+    // Keys and prefixes never begin with a slash.
     for wrong in ["/zarr.json", "/foo/zarr.json"] {
         assert!(zarr_kit::spec::Key::new(wrong).is_err(), "{wrong}");
     }
@@ -320,7 +323,7 @@ fn erasing_a_node_leaves_what_only_begins_like_it() {
 
 /// Tests V3-STORE-10.
 #[test]
-fn whether_a_node_exists_takes_one_call() {
+fn checking_whether_a_node_exists_takes_one_call() {
     let stored =
         Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr()).json("c/d/zarr.json", &gr());
     let counting = Arc::new(CountingStore::new(Arc::clone(&stored.store)));
@@ -339,7 +342,7 @@ fn whether_a_node_exists_takes_one_call() {
 
 /// Tests V3-STORE-12.
 #[test]
-fn resizing_drops_chunks_outside_and_writes_none() {
+fn resizing_erases_chunks_outside_and_writes_none() {
     let stored = stored(&json!({"fill_value": 9}));
     let mut array = stored.array();
     array.write_values::<i32>(&Selection::All, &[1, 2, 3, 4]).unwrap();
@@ -353,7 +356,7 @@ fn resizing_drops_chunks_outside_and_writes_none() {
 
 /// Tests V3-GRP-07.
 #[test]
-fn consolidated_metadata_are_a_view_of_their_own() {
+fn consolidated_metadata_are_independent_of_the_documents() {
     let stored = Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr());
     let stored = stored.json("a/b/zarr.json", &ar(&json!({})));
     let plain = walked(&stored.open());
@@ -364,7 +367,7 @@ fn consolidated_metadata_are_a_view_of_their_own() {
     };
     assert_eq!(walked(&stored.open()), plain);
     assert_eq!(walked(&without()), plain);
-    // What others add or change later is seen only without the copy.
+    // Later changes by other writers are only visible without consolidated metadata.
     stored.set("a/new/zarr.json", gr().to_string());
     stored.set("a/b/zarr.json", ar(&json!({"shape": [6]})).to_string());
     assert_eq!(walked(&stored.open()), plain);
@@ -376,7 +379,7 @@ fn consolidated_metadata_are_a_view_of_their_own() {
 
 /// Tests V3-GRP-08, V3-CONTRA-11, V3-GRP-04.
 #[test]
-fn what_is_written_below_a_consolidated_group_is_put_into_the_copy() {
+fn changes_below_a_consolidated_group_update_its_consolidated_metadata() {
     let stored = Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr());
     stored.open().consolidate("/").unwrap();
     let copy = || stored.document("zarr.json")["consolidated_metadata"].clone();
@@ -395,7 +398,7 @@ fn what_is_written_below_a_consolidated_group_is_put_into_the_copy() {
     assert_eq!(copy()["metadata"]["a/b/c"]["shape"], json!([9]));
     stored.open().erase("/a/b").unwrap();
     assert_eq!(paths(), ["a"]);
-    // It is the one member that is no extension object; in every other form it is refused.
+    // This is the only member that is not an extension object; every other form of it is an error.
     let with = |consolidated| {
         let mut group = gr();
         group["consolidated_metadata"] = consolidated;

@@ -12,7 +12,7 @@ fn little() -> Value {
     json!({"name": "bytes", "configuration": {"endian": "little"}})
 }
 
-/// The codec with inner chunks of this shape, and other members of its configuration.
+/// Returns the codec with inner chunks of this shape and changed members of its configuration.
 fn sharding(inner: &[u64], changes: &Value) -> Value {
     let base = json!({
         "chunk_shape": inner, "codecs": ["bytes"], "index_codecs": [little(), {"name": "crc32c"}],
@@ -20,25 +20,25 @@ fn sharding(inner: &[u64], changes: &Value) -> Value {
     json!({"name": "sharding_indexed", "configuration": changed(base, changes)})
 }
 
-/// An array of `uint8` with one shard per chunk.
+/// Creates an array of `uint8` whose chunks are shards.
 fn shards(shape: &[u64], shard: &[u64], inner: &[u64], changes: &Value) -> Stored {
     let codecs = json!([sharding(inner, changes)]);
     stored(&json!({"shape": shape, "data_type": "uint8", "chunk_grid": chunks_of(shard), "codecs": codecs}))
 }
 
-/// Without a checksum, so that indexes can be written out.
+/// Returns changes that remove the checksum, so that tests can write out indexes.
 fn unchecked() -> Value {
     json!({"index_codecs": [little()]})
 }
 
-/// An entry of an index.
+/// Returns an entry of an index.
 fn entry(offset: u64, size: u64) -> Vec<u8> {
     [offset.to_le_bytes(), size.to_le_bytes()].concat()
 }
 
 /// Tests V3-SHARD-14.
 #[test]
-fn the_first_example_of_the_ledger() {
+fn the_first_example_of_the_ledger_is_read_and_written() {
     let value = format!(
         "01010101 02020202 0000000000000000 0400000000000000 {NOTHING} {NOTHING} 0400000000000000 0400000000000000 1a829a30"
     );
@@ -53,7 +53,7 @@ fn the_first_example_of_the_ledger() {
 
 /// Tests V3-SHARD-15, V3-SHARD-08.
 #[test]
-fn offsets_count_from_the_first_byte_also_behind_an_index() {
+fn offsets_are_relative_to_the_start_of_the_shard() {
     let value = "2400000000000000 0200000000000000 ffffffffffffffff ffffffffffffffff 2609790d 0102";
     let at_start = json!({"index_location": "start"});
     let shard = shards(&[4], &[4], &[2], &at_start).strictly().with("c/0", hex(value));
@@ -61,7 +61,7 @@ fn offsets_count_from_the_first_byte_also_behind_an_index() {
     let written = shards(&[4], &[4], &[2], &at_start);
     written.array().write_values::<u8>(&Selection::parse("0:2", &[4]).unwrap(), &[1, 2]).unwrap();
     assert_eq!(written.value("c/0"), super::support::to_hex(&hex(value)));
-    // Counted from the end of the index, the data would begin at 0: that is not where they are looked for.
+    // Offsets relative to the end of the index would begin at 0; the engine does not accept them.
     let without_checksum = changed(at_start, &unchecked());
     let behind = [entry(0, 2), entry(u64::MAX, u64::MAX), vec![1, 2]].concat();
     let other = shards(&[4], &[4], &[2], &without_checksum).with("c/0", behind);
@@ -70,7 +70,7 @@ fn offsets_count_from_the_first_byte_also_behind_an_index() {
 
 /// Tests V3-SHARD-09, V3-SHARD-13.
 #[test]
-fn entries_that_point_nowhere_are_fill_or_an_error() {
+fn entries_mark_missing_chunks_or_are_errors_if_out_of_bounds() {
     let shard = |index: &[Vec<u8>]| {
         let value = [&[1, 2, 3, 4][..], &index.concat()].concat();
         shards(&[4], &[4], &[2], &unchecked()).with("c/0", value)
@@ -93,7 +93,7 @@ fn entries_that_point_nowhere_are_fill_or_an_error() {
             reading_fails(&stored.array())
         );
     }
-    // Shorter than its index, or with a checksum that is not its own.
+    // Shorter than its index, or with a wrong checksum.
     for short in [&[][..], &[1], &[0xff; 31]] {
         let stored = shards(&[4], &[4], &[2], &unchecked()).with("c/0", short);
         assert!(reading_fails(&stored.array()).contains("key `c/0`"));
@@ -105,13 +105,13 @@ fn entries_that_point_nowhere_are_fill_or_an_error() {
 
 /// Tests V3-SHARD-11.
 #[test]
-fn the_index_covers_inner_chunks_beyond_the_edge() {
+fn the_index_has_entries_for_inner_chunks_beyond_the_edge() {
     let stored = shards(&[3], &[4], &[2], &unchecked());
     stored.array().write_values::<u8>(&Selection::All, &[1, 2, 3]).unwrap();
     let value = hex(&stored.value("c/0"));
     assert_eq!(value.len(), 4 + 32);
     assert_eq!(value[4..], [entry(0, 2), entry(2, 2)].concat());
-    // An array that is shorter still has the entry of a chunk that is all outside.
+    // The index also has an entry for an inner chunk that is completely outside the array.
     let outside = shards(&[2], &[4], &[2], &unchecked());
     outside.array().write_values::<u8>(&Selection::All, &[1, 2]).unwrap();
     assert_eq!(hex(&outside.value("c/0"))[2..], [entry(0, 2), entry(u64::MAX, u64::MAX)].concat());
@@ -122,7 +122,7 @@ fn the_index_covers_inner_chunks_beyond_the_edge() {
 
 /// Tests V3-SHARD-12.
 #[test]
-fn inner_chunks_lie_anywhere_in_a_shard() {
+fn inner_chunks_may_be_anywhere_in_a_shard() {
     let read = |data: &[u8], index: [Vec<u8>; 2]| {
         let stored = shards(&[4], &[4], &[2], &unchecked()).with("c/0", [data, &index.concat()].concat());
         all(&stored.array())
@@ -136,18 +136,18 @@ fn inner_chunks_lie_anywhere_in_a_shard() {
 
 /// Tests V3-SHARD-16, V3-SHARD-17.
 #[test]
-fn what_is_all_fill_need_not_be_stored() {
+fn inner_chunks_of_only_fill_values_need_not_be_stored() {
     let stored = shards(&[4], &[4], &[2], &unchecked());
     let array = stored.array();
     array.write_values::<u8>(&Selection::All, &[0; 4]).unwrap();
     assert!(!stored.has("c/0"));
     array.write_values::<u8>(&Selection::All, &[0, 0, 3, 4]).unwrap();
     assert_eq!(hex(&stored.value("c/0")), [&[3, 4][..], &entry(u64::MAX, u64::MAX), &entry(0, 2)].concat());
-    // With the chunk of zeros stored it is the same array.
+    // A stored chunk of zeros does not change the array.
     let explicit = [&[0, 0, 3, 4][..], &entry(0, 2), &entry(2, 2)].concat();
     let other = shards(&[4], &[4], &[2], &unchecked()).with("c/0", explicit);
     assert_eq!(all(&other.array()), all(&array));
-    // The last inner chunk that goes takes the shard with it.
+    // Erasing the last inner chunk erases the shard.
     array.write_values::<u8>(&Selection::parse("2:", &[4]).unwrap(), &[0, 0]).unwrap();
     assert!(!stored.has("c/0"));
     assert_eq!(all(&array), "00 00 00 00");
@@ -155,7 +155,7 @@ fn what_is_all_fill_need_not_be_stored() {
 
 /// Tests V3-SHARD-18.
 #[test]
-fn how_a_shard_is_written_is_not_in_its_metadata() {
+fn write_options_of_a_shard_are_not_in_its_metadata() {
     for member in ["write_order", "subchunk_write_order", "max_chunks"] {
         let error = shards(&[4], &[4], &[2], &json!({(member): "c"})).strictly().error();
         assert!(error.contains(member), "{error}");
@@ -170,7 +170,7 @@ fn how_a_shard_is_written_is_not_in_its_metadata() {
 
 /// Tests V3-SHARD-05, V3-SHARD-19.
 #[test]
-fn the_grid_has_the_shards_and_the_codec_the_inner_chunks() {
+fn the_grid_describes_shards_and_the_codec_describes_inner_chunks() {
     let stored = Stored::new().json("zarr.json", &super::gr());
     let builder = ArrayBuilder::new([4, 4], "uint8").chunks([2, 2]).shards([4, 4]).uncompressed();
     let array = stored.open().create_array("/a", &builder).unwrap();
@@ -187,7 +187,7 @@ fn the_grid_has_the_shards_and_the_codec_the_inner_chunks() {
 
 /// Tests V3-SHARD-20.
 #[test]
-fn codecs_around_a_shard_act_on_all_of_it() {
+fn codecs_around_a_shard_apply_to_the_whole_shard() {
     let elements: Vec<u8> = (1..25).collect();
     let transpose = json!({"name": "transpose", "configuration": {"order": [1, 0]}});
     let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
@@ -214,7 +214,7 @@ fn codecs_around_a_shard_act_on_all_of_it() {
 
 /// Tests V3-CONTRA-09, V3-SHARD-02.
 #[test]
-fn inner_chunks_divide_their_shard() {
+fn inner_chunks_must_divide_their_shard() {
     let array = shards(&[128, 128], &[64, 64], &[32, 2], &json!({})).array();
     let shard = array.codecs().shard().unwrap();
     assert_eq!(
@@ -230,7 +230,7 @@ fn inner_chunks_divide_their_shard() {
 
 /// Tests V3-CONTRA-10, V3-SHARD-06.
 #[test]
-fn the_index_is_where_the_document_says() {
+fn the_document_specifies_the_location_of_the_index() {
     let at_end = [&[1, 2, 3, 4][..], &entry(0, 2), &entry(2, 2)].concat();
     let at_start = [entry(32, 2), entry(34, 2), vec![1, 2, 3, 4]].concat();
     let location = |place: &str| changed(unchecked(), &json!({"index_location": place}));
@@ -248,7 +248,7 @@ fn the_index_is_where_the_document_says() {
 }
 
 #[test]
-fn stored_inner_chunks_have_positions_as_users_see_them() {
+fn stored_inner_chunks_are_listed_in_the_coordinates_of_the_array() {
     let codecs =
         json!([{"name": "transpose", "configuration": {"order": [1, 0]}}, sharding(&[2, 1], &json!({}))]);
     let members =

@@ -1,4 +1,4 @@
-//! Entries of documents that name an extension, and what the plugins of this build make of them.
+//! Entries of documents that name an extension, and their interpretation by the plugins of this build.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use zarr_kit::{Format, Mode, Registry};
 
 use super::page::{Page, parsed};
 
-/// Every plugin of the umbrella, and documents read strictly.
+/// All plugins of the umbrella crate, and a strict reading of documents.
 #[derive(Debug)]
 pub(crate) struct Linked {
     registry: Registry,
     pub(crate) reading: Reading,
 }
 
-/// Where an extension is named.
+/// An entry of a document that names an extension.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) format: Format,
     identifier: String,
-    /// The object, as it stands there.
+    /// The object as it appears in the document.
     pub(crate) object: Object,
-    /// In v2 the object without its `id`.
+    /// The configuration; in v2 the object without its `id`.
     pub(crate) configuration: Value,
 }
 
 impl Entry {
-    /// Every entry of `document` that has one of these identifiers.
+    /// Returns every entry of `document` that has one of these identifiers.
     pub(crate) fn all(identifiers: &Identifiers, document: &Value) -> Vec<Self> {
         match document {
             Value::Array(list) => list.iter().flat_map(|inner| Self::all(identifiers, inner)).collect(),
@@ -66,12 +66,12 @@ impl Entry {
         Some(Self { format, identifier: identifier.to_owned(), object: object.clone(), configuration })
     }
 
-    /// Whether it has the form that the schema of a page is about.
+    /// Checks whether the schema of a page applies to the form of this entry.
     pub(crate) fn is_described(&self, page: &Page) -> bool {
         page.is_about_the_configuration() || self.format == Format::V3Draft
     }
 
-    /// What the schema of a page is about.
+    /// Returns the part of the entry that the schema of a page describes.
     pub(crate) fn described(&self, page: &Page) -> Value {
         match page.is_about_the_configuration() {
             true => self.configuration.clone(),
@@ -79,7 +79,7 @@ impl Entry {
         }
     }
 
-    /// With another member in what the schema is about.
+    /// Returns a copy with an additional member in the part that the schema describes.
     pub(crate) fn with(&self, page: &Page, name: &str, value: &Value) -> Self {
         let mut changed = self.clone();
         match page.kind() {
@@ -91,7 +91,7 @@ impl Entry {
             "data-types" => {
                 changed.object.insert(name, value.clone());
             }
-            // What else is in these entries, the plugin never sees; but it sees a configuration.
+            // The plugin only sees the configuration of these entries, not their other members.
             _ => {
                 let members: Object = [(name.to_owned(), value.clone())].into_iter().collect();
                 changed.configuration = Value::Object(members);
@@ -101,7 +101,7 @@ impl Entry {
         changed
     }
 
-    /// Without a member of its configuration.
+    /// Returns a copy without one member of the configuration.
     pub(crate) fn without(&self, name: &str) -> Self {
         let mut members = self.configuration.as_object().unwrap().clone();
         members.remove(name);
@@ -114,17 +114,17 @@ impl Linked {
         Self { registry: Registry::linked().unwrap(), reading: Reading::new(Mode::Strict) }
     }
 
-    /// All names of what a page describes.
+    /// Returns the identifiers of the extension that a page describes.
     pub(crate) fn identifiers(&self, page: &Page) -> Identifiers {
         self.described_by(page).0
     }
 
-    /// What the plugin shows as uses of itself.
+    /// Returns the example documents of the plugin.
     pub(crate) fn examples(&self, page: &Page) -> Vec<&'static str> {
         self.about(page).examples.iter().map(|example| example.document).collect()
     }
 
-    /// What the plugin says of itself.
+    /// Returns the plugin's documentation of itself.
     pub(crate) fn about(&self, page: &Page) -> About {
         self.described_by(page).1
     }
@@ -143,7 +143,7 @@ impl Linked {
             "grids" => found!(chunk_grids),
             "layouts" => found!(memory_layouts),
             "metadata-encodings" => found!(metadata_encodings),
-            other => panic!("{}: {other} are no extension point", page.name),
+            other => panic!("{}: unknown extension point {other}", page.name),
         }
     }
 
@@ -164,9 +164,9 @@ impl Linked {
         (plugin.unwrap().create)(&self.creation(entry), decoded).map_err(|error| error.to_string())
     }
 
-    /// Nothing but this codec.
+    /// Creates a chain that consists of this codec.
     pub(crate) fn chain(&self, codec: &Codec, array: &ArrayRepresentation) -> CodecChain {
-        // v2 writes elements in little endian where no codec says it.
+        // v2 writes elements in little endian unless a codec specifies the order.
         let creation = ChainCreation { format: Format::V2, registry: &self.registry, reading: &self.reading };
         CodecChain::create(&creation, Some(codec.clone()), &[], array).unwrap()
     }
@@ -196,14 +196,14 @@ impl Linked {
         (plugin.unwrap().create)(&self.creation(entry)).map_err(|error| error.to_string())
     }
 
-    /// As the draft has it.
+    /// Creates the data type of an entry of the draft.
     pub(crate) fn data_type(&self, entry: &Entry) -> Result<Arc<dyn DataType>, String> {
         let document = DataTypeDocument::draft(&Value::Object(entry.object.clone()), &self.reading)
             .map_err(|error| error.to_string())?;
         self.any_data_type(Format::V3Draft, &document)
     }
 
-    /// By its name in final v3, or all that a document of it has.
+    /// Creates a data type from its name in final v3 or from its JSON object.
     pub(crate) fn data_type_of_v3(&self, text: &str) -> Arc<dyn DataType> {
         let document = match text.starts_with('{') {
             true => DataTypeDocument::v3(&parsed(text), &self.reading).unwrap(),
@@ -221,7 +221,7 @@ impl Linked {
         created.map(|(data_type, _order)| data_type).map_err(|error| error.to_string())
     }
 
-    /// What an entry of a list of codecs names.
+    /// Returns the entry for a member of a list of codecs.
     pub(crate) fn codec_entry(&self, document: &Value) -> Entry {
         let plugins = self.registry.codecs().iter();
         let entries = plugins.filter_map(|plugin| Entry::of(&plugin.identifiers, document.as_object()?));

@@ -1,4 +1,4 @@
-//! The form that all pages of `docs/spec` share, taken apart.
+//! Parses the common structure of all pages in `docs/spec`.
 
 use std::fs;
 use std::path::Path;
@@ -9,32 +9,32 @@ use zarr_kit::spec::{Object, Value};
 /// One page, which describes one URI.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// The file.
+    /// The file name.
     pub(crate) name: String,
-    /// All of it.
+    /// The whole text.
     pub(crate) text: String,
-    /// What it describes.
+    /// The described URI.
     pub(crate) uri: String,
-    /// What an entry of a document, or its configuration, must be.
+    /// The schema of an entry of a document, or of its configuration.
     pub(crate) schema: Value,
-    /// In the order of the page.
+    /// The examples in the order of the page.
     pub(crate) examples: Vec<Example>,
 }
 
-/// A part of a metadata document, and what is then done with the extension that it names.
+/// A part of a metadata document, and operations with the extension that it names.
 #[derive(Debug)]
 pub(crate) struct Example {
     /// An object with some members of a document.
     pub(crate) document: Value,
-    /// Each block of it, as lines.
+    /// The blocks that follow it, as lines.
     pub(crate) runs: Vec<Vec<Line>>,
 }
 
-/// A label, and what stands behind it, without comments, in one line.
+/// A label and the text after it, without comments, in one line.
 pub(crate) type Line = (String, String);
 
 impl Page {
-    /// All pages there are.
+    /// Returns all pages.
     pub(crate) fn all() -> Vec<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/spec");
         let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -71,23 +71,24 @@ impl Page {
         }
     }
 
-    /// `codecs`, `data-types`, and so on.
+    /// Returns `codecs`, `data-types` or another kind of extension.
     pub(crate) fn kind(&self) -> &str {
         self.uri.rsplit('/').nth(2).unwrap()
     }
 
-    /// Whether the schema is that of the configuration alone. What has a `type` beside its URI is described as a whole.
+    /// Checks whether the schema describes only the configuration. Extensions with a `type` next to their URI
+    /// are described as a whole.
     pub(crate) fn is_about_the_configuration(&self) -> bool {
         matches!(self.kind(), "codecs" | "extensions" | "grids")
     }
 
-    /// The members that must be there.
+    /// Returns the required members.
     pub(crate) fn required(&self) -> Vec<&str> {
         let names = self.schema.as_object().unwrap().get("required").and_then(Value::as_array);
         names.unwrap_or_default().iter().filter_map(Value::as_str).collect()
     }
 
-    /// The members that are integers, with a least or a largest one and the first one beyond.
+    /// Returns each bound of an integer member: its name, the bound, and the first value beyond it.
     pub(crate) fn bounds(&self) -> Vec<(&str, i64, i64)> {
         let properties = self.schema.as_object().unwrap().get("properties").and_then(Value::as_object);
         let members = properties.into_iter().flat_map(Object::iter);
@@ -103,7 +104,7 @@ impl Page {
     }
 }
 
-/// The code blocks of a text: language and content.
+/// Returns the code blocks of a text: language and content.
 fn all_blocks(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split("\n```").skip(1).step_by(2).map(|block| block.split_once('\n').unwrap_or((block, "")))
 }
@@ -112,18 +113,19 @@ fn blocks<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
     all_blocks(text).filter(|(found, _)| *found == language).map(|(_, text)| text).collect()
 }
 
-/// Members of a document, with or without the braces around them.
+/// Parses members of a document, with or without the surrounding braces.
 fn fragment(text: &str) -> Value {
     if text.trim_start().starts_with('{') { parsed(text) } else { parsed(&format!("{{{text}}}")) }
 }
 
-/// JSON, and the numbers that are none.
+/// Parses JSON that may contain bare `NaN` and infinities.
 pub(crate) fn parsed(text: &str) -> Value {
     let options = ParseOptions { bare_non_finite: true, ..ParseOptions::default() };
     json::parse(text.as_bytes(), &options).unwrap_or_else(|error| panic!("{error}: {text}")).value
 }
 
-/// A line that begins with white space goes on with the one before. ` #` begins a comment.
+/// Splits a block into lines. A line that begins with white space continues the previous one; ` #` begins a
+/// comment.
 fn lines(text: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for line in text.lines() {

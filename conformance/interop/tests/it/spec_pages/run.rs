@@ -1,7 +1,7 @@
-//! What the examples of a page say of elements and bytes, done with the plugins of this build.
+//! Runs the examples of a page with the plugins of this build and compares elements and bytes.
 //!
-//! A block is read downwards: each line follows from the one above, by encoding or by decoding with the extension of
-//! the entry before the block. `error` means that it must fail.
+//! A block is read from top to bottom: each line follows from the previous one by encoding or decoding with
+//! the extension of the entry before the block. `error` means that the operation must fail.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use zarr_kit::{Format, Mode};
 use super::entry::{Entry, Linked};
 use super::page::{Example, Line, Page, parsed};
 
-/// No example has more bytes.
+/// The maximum number of bytes in an example.
 const LIMIT: usize = 1 << 20;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug)]
 enum Said {
-    /// Of this array the elements, or that there are none because of an error.
+    /// The elements of this array, or `None` if the operation must fail.
     Elements(ArrayRepresentation, Option<Vec<u8>>),
-    /// Bytes, or an error.
+    /// Bytes, or `None` if the operation must fail.
     Bytes(Option<Vec<u8>>),
 }
 
@@ -65,7 +65,7 @@ fn array(linked: &Linked, name: &str, shape: &str) -> ArrayRepresentation {
     }
 }
 
-/// Values in the form that fill values have in final v3, as elements in memory.
+/// Converts values in the form of fill values in final v3 to elements in memory.
 fn elements(linked: &Linked, array: &ArrayRepresentation, values: &str) -> Vec<u8> {
     let context =
         FillContext { format: Format::V3, reading: &linked.reading, byte_order: &ByteOrder::Little };
@@ -87,24 +87,24 @@ fn elements(linked: &Linked, array: &ArrayRepresentation, values: &str) -> Vec<u
     bytes
 }
 
-/// Elements as they are stored in little endian.
+/// Converts elements to their stored form in little endian.
 fn stored(array: &ArrayRepresentation, elements: &[u8]) -> Vec<u8> {
     let mut bytes = elements.to_vec();
     swap(array, &mut bytes);
     bytes
 }
 
-/// From the order of this machine to little endian, or back.
+/// Converts between the order of this machine and little endian.
 fn swap(array: &ArrayRepresentation, bytes: &mut [u8]) {
     let Elements::Fixed { units: Units::Uniform(unit), .. } = array.data_type.elements() else {
-        panic!("{} has no one form in bytes", array.data_type.name());
+        panic!("elements of {} do not have a uniform byte form", array.data_type.name());
     };
     if cfg!(target_endian = "big") {
         bytes.chunks_mut(unit).for_each(<[u8]>::reverse);
     }
 }
 
-/// Does what the blocks behind an example say; returns how many lines were compared.
+/// Runs the blocks after an example; returns the number of compared lines.
 pub(crate) fn check(linked: &Linked, page: &Page, example: &Example, entry: &Entry) -> usize {
     let count = |lines: &Vec<Line>| match page.kind() {
         "grids" => check_grid(linked, entry, example, lines),
@@ -114,7 +114,7 @@ pub(crate) fn check(linked: &Linked, page: &Page, example: &Example, entry: &Ent
     example.runs.iter().map(count).sum()
 }
 
-/// The array that the first line with elements is about.
+/// Returns the array that the first line with elements describes.
 pub(crate) fn decoded_side(linked: &Linked, example: &Example) -> Representation {
     let lines =
         example.runs.iter().flatten().filter(|(label, text)| label == "decoded" && text.contains("]:"));
@@ -179,7 +179,7 @@ fn check_codec(linked: &Linked, page: &Page, example: &Example, entry: &Entry, l
     said.len() - 1
 }
 
-/// Codecs of bytes are not asked what array there is.
+/// Returns the array of a side. Bytes-to-bytes codecs ignore it.
 fn hollow(side: &Representation) -> ArrayRepresentation {
     match side {
         Representation::Array(array) => array.clone(),
@@ -189,9 +189,11 @@ fn hollow(side: &Representation) -> ArrayRepresentation {
 
 fn check_result(place: &str, found: Result<Vec<u8>, CodecError>, wanted: Option<&[u8]>) {
     match (found, wanted) {
-        (Ok(found), Some(wanted)) => assert!(found == wanted, "{place}: {found:02x?}, not {wanted:02x?}"),
+        (Ok(found), Some(wanted)) => {
+            assert!(found == wanted, "{place}: {found:02x?}, expected {wanted:02x?}")
+        }
         (Err(_), None) => {}
-        (found, wanted) => panic!("{place}: {found:02x?}, not {wanted:02x?}"),
+        (found, wanted) => panic!("{place}: {found:02x?}, expected {wanted:02x?}"),
     }
 }
 
@@ -236,7 +238,7 @@ fn decode(
     };
     match split {
         Some((decoded, said)) if sum(&**checksum, decoded)? == said => Ok(decoded.to_vec()),
-        _ => Err(CodecError::corrupt("another checksum")),
+        _ => Err(CodecError::corrupt("wrong checksum")),
     }
 }
 
@@ -257,7 +259,7 @@ fn check_metadata_encoding(linked: &Linked, entry: &Entry, lines: &[Line]) -> us
     1
 }
 
-/// `element` is one of the array; `key` and `position` say where it is, in which chunk by its key and where in there.
+/// Checks the key of the chunk that holds `element`, and its `position` in that chunk.
 fn check_grid(linked: &Linked, entry: &Entry, example: &Example, lines: &[Line]) -> usize {
     let grid: Arc<_> = linked.grid(entry, &shape(example).unwrap()).unwrap();
     let numbers = |place: usize, label: &str| -> Vec<u64> {
@@ -278,7 +280,7 @@ fn check_grid(linked: &Linked, entry: &Entry, example: &Example, lines: &[Line])
     2
 }
 
-/// The shape of the array, if the example has one.
+/// Returns the shape of the array, if the example has one.
 pub(crate) fn shape(example: &Example) -> Option<Vec<u64>> {
     let shape = example.document.as_object().unwrap().get("shape")?;
     Some(shape.as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).collect())

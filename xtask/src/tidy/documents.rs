@@ -1,0 +1,131 @@
+//! Documents for people: their links lead to files and headings, and their excerpts are in the code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Finding, shown};
+use crate::workspace::Workspace;
+
+/// Separates the parts of an excerpt.
+const OMITTED: &str = "// …";
+
+/// Checks that every relative link leads to a file, and to a heading if it has a fragment.
+pub(super) fn links(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for page in pages(workspace)? {
+        let text = prose(&workspace.read(&page)?);
+        for target in targets(&text).filter(|target| !is_found(workspace, &page, target)) {
+            findings.push(Finding::error(shown(&page), format!("the link `{target}` leads nowhere")));
+        }
+    }
+    Ok(findings)
+}
+
+/// Checks that each code block after a line "From `file`:" is a part of that file.
+pub(super) fn excerpts(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for page in pages(workspace)? {
+        let text = workspace.read(&page)?;
+        for (file, block) in excerpts_of(&text) {
+            let code = workspace.read(Path::new(file)).unwrap_or_default();
+            if let Some(line) = missing(&code, block) {
+                findings.push(Finding::error(
+                    shown(&page),
+                    format!("`{file}` does not contain the excerpt that starts with `{line}`"),
+                ));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Returns all Markdown files except templates.
+fn pages(workspace: &Workspace) -> Result<Vec<PathBuf>, String> {
+    let files = workspace.project_files()?.into_iter();
+    let is_page = |file: &PathBuf| {
+        file.extension().is_some_and(|kind| kind == "md") && !file.starts_with("zarrctl/templates")
+    };
+    Ok(files.filter(is_page).collect())
+}
+
+/// Returns the text without fenced code blocks.
+fn prose(text: &str) -> String {
+    let mut is_code = false;
+    let lines = text.lines().filter(|line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the targets of links to files of the workspace.
+fn targets(text: &str) -> impl Iterator<Item = &str> {
+    let ends = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    ends.map(|(target, _)| target).filter(|target| !target.contains("://"))
+}
+
+fn is_found(workspace: &Workspace, page: &Path, target: &str) -> bool {
+    let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+    let path = match file {
+        "" => workspace.root.join(page),
+        file => workspace.root.join(page.parent().unwrap_or(Path::new(""))).join(file),
+    };
+    if heading.is_empty() {
+        return path.exists();
+    }
+    let text = fs::read_to_string(path).unwrap_or_default();
+    prose(&text).lines().filter(|line| line.starts_with('#')).any(|line| fragment(line) == heading)
+}
+
+/// Returns the fragment that Markdown viewers give to a heading.
+fn fragment(line: &str) -> String {
+    let title = line.trim_start_matches('#').trim();
+    let used = title.chars().filter(|letter| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter));
+    used.flat_map(char::to_lowercase).map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}
+
+/// Returns each excerpt with the file that it is from.
+fn excerpts_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split("\nFrom [`").skip(1).filter_map(|rest| {
+        let (file, rest) = rest.split_once('`')?;
+        let (_, rest) = rest.split_once("):\n```rust\n")?;
+        Some((file, rest.split_once("\n```")?.0))
+    })
+}
+
+/// Returns the first line of the first part of `excerpt` that `code` does not contain.
+fn missing(code: &str, excerpt: &str) -> Option<String> {
+    let lines: Vec<&str> = excerpt.lines().collect();
+    let mut parts = lines.split(|line| line.trim() == OMITTED).map(|part| part.join("\n"));
+    let part = parts.find(|part| !code.contains(part.as_str()))?;
+    part.lines().next().map(ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::made_up::Tree;
+
+    #[test]
+    fn links_lead_to_files_and_headings() {
+        let page =
+            "# One\n[a](b.md#two-words) [c](#one) [d](https://example.org) [e](none.md) [f](b.md#three)\n";
+        let tree = Tree::new(&[("docs/a.md", page), ("docs/b.md", "# Two words\n```\n[g](none)\n```\n")]);
+        let found: Vec<_> = links(&tree.load()).unwrap().into_iter().map(|finding| finding.message).collect();
+        assert_eq!(found, ["the link `none.md` leads nowhere", "the link `b.md#three` leads nowhere"]);
+    }
+
+    #[test]
+    fn excerpts_are_in_their_files() {
+        let page = |code: &str| format!("Text.\n\nFrom [`a.rs`](a.rs):\n```rust\n{code}\n```\n");
+        let found = |code: &str| {
+            let page = page(code);
+            let tree = Tree::new(&[("a.md", page.as_str()), ("a.rs", "fn a() {}\n\nfn b() {\n    a()\n}\n")]);
+            excerpts(&tree.load()).unwrap().into_iter().map(|finding| finding.message).collect::<Vec<_>>()
+        };
+        assert_eq!(found("fn a() {}\n// …\nfn b() {\n    a()\n}"), [""; 0]);
+        let wrong = ["`a.rs` does not contain the excerpt that starts with `fn c() {}`"];
+        assert_eq!(found("fn a() {}\n// …\nfn c() {}"), wrong);
+    }
+}
