@@ -12,8 +12,8 @@ use crate::damage::damage;
 use crate::formats::{self, Files};
 use crate::peers;
 
-/// The address space of the program in bytes: the needs of a process with one thread, plus the memory that
-/// `docs/promises.md` allows for small chunks.
+/// The address space of the program in bytes: the needs of a process with one thread, plus the documented memory for
+/// small chunks.
 const MEMORY: u64 = 512 << 20;
 
 /// The time limit of one verb.
