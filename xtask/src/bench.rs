@@ -1,7 +1,7 @@
 //! `cargo xtask bench --peers`: compares this engine with its peers and with the limits of the machine, in one run.
 //!
 //! Each program is a process that runs during the whole comparison and receives requests as lines. Each round runs all
-//! programs in turn, so that noise affects all of them alike. See `docs/performance.md`.
+//! programs in turn, so that noise affects all of them alike. See `benches/NOTES.md`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ const RESULTS: &str = "benches/RESULTS.md";
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
 
-/// The chart as the page shows it.
+/// The Markdown of the chart in the page.
 const IMAGE: &str = "![Time of each peer relative to this engine](performance.svg)\n\n";
 
 /// The minimum number of rounds for a useful median.
@@ -83,7 +83,7 @@ pub(crate) struct Options {
     /// List the cases
     #[arg(long)]
     list: bool,
-    /// Write the figures to benches/RESULTS.md, and their summary to docs/performance.md
+    /// Write the results to benches/RESULTS.md, and their summary to docs/performance.md
     #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline"])]
     publish: bool,
 }
@@ -222,11 +222,11 @@ fn publish(workspace: &Workspace, report: &Report, tables: &str, chart: &str) ->
     Ok(())
 }
 
-/// Replaces the text between the marks of `group` in a page.
+/// Replaces the text between the markers of `group` in a page.
 fn put(workspace: &Workspace, page: &str, group: Group, text: &str) -> Result<(), String> {
     let old = workspace.read(Path::new(page))?;
     let new = between_marks(&old, group.marks(), text)
-        .ok_or_else(|| format!("{page} lacks the marks of the figures"))?;
+        .ok_or_else(|| format!("{page} does not have the markers of the tables"))?;
     write(&workspace.root.join(page), &new)
 }
 
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_have_the_marks_of_every_group() {
+    fn the_pages_have_the_markers_of_every_group() {
         let results = include_str!("../../benches/RESULTS.md");
         for group in Group::ALL {
             assert!(between_marks(results, group.marks(), "new").is_some(), "{group:?}");

@@ -116,6 +116,25 @@ mod tests {
     }
 
     #[test]
+    fn the_commands_of_the_documents_are_valid() {
+        let pages = [
+            include_str!("../../README.md"),
+            include_str!("../../CONTRIBUTING.md"),
+            include_str!("../../docs/performance.md"),
+            include_str!("../../benches/NOTES.md"),
+            include_str!("../../fuzz/README.md"),
+        ];
+        let lines = pages.iter().flat_map(|page| page.lines());
+        let commands: Vec<&str> = lines.filter(|line| line.starts_with("cargo xtask ")).collect();
+        for line in &commands {
+            let (command, _) = line.split_once('#').unwrap_or((line, ""));
+            let arguments = command.split_whitespace().skip(1);
+            assert!(CommandLine::try_parse_from(arguments).is_ok(), "{line}");
+        }
+        assert!(commands.len() >= 10, "{commands:?}");
+    }
+
+    #[test]
     fn an_unknown_command_and_a_missing_command_are_refused() {
         for arguments in [&["xtask"][..], &["xtask", "tset"]] {
             assert!(CommandLine::try_parse_from(arguments).is_err(), "{arguments:?}");

@@ -38,9 +38,9 @@ type Check = fn(&Workspace) -> Result<Vec<Finding>, String>;
 const CHECKS: &[(&str, Check)] = &[
     ("arrows between crates", arrows::check),
     ("names of plugins", names::packages),
-    ("features of the umbrella", names::features),
+    ("features of zarr-kit", names::features),
     ("plugin table", names::plugin_table),
-    ("rooms of a plugin", names::rooms),
+    ("files of a plugin", names::rooms),
     ("links of documents", documents::links),
     ("excerpts in documents", documents::excerpts),
     ("pages of our URIs", spec_pages::uris),

@@ -35,7 +35,7 @@ pub(crate) fn summary(report: &Report) -> String {
     format!("{}\n{}", heading(report), means(report)).trim_end().to_owned()
 }
 
-/// Seconds with three digits and a unit.
+/// Formats a duration with three digits and a unit.
 pub(crate) fn time(seconds: f64) -> String {
     let (number, unit) = match seconds {
         seconds if seconds >= 1.0 => (seconds, "s"),
@@ -63,7 +63,7 @@ fn heading(report: &Report) -> String {
         programs.join("; ")
     );
     if report.is_quick {
-        text.push_str("\n**Measured with small data (`--quick`): the figures are meaningless.**\n");
+        text.push_str("\n**The data were small (`--quick`): these results are meaningless.**\n");
     }
     text
 }
@@ -366,7 +366,7 @@ Failed cases:
     #[test]
     fn results_of_small_data_have_a_warning() {
         let report = Report { is_quick: true, ..made_up() };
-        assert!(all(&report).contains("the figures are meaningless"));
+        assert!(all(&report).contains("these results are meaningless"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One name per plugin: its folder, its package, its feature in the umbrella crate, its row in the plugin table.
+//! One name per plugin: the folder, the package, the feature of `zarr-kit` and the row in the plugin table agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -100,10 +100,10 @@ fn umbrella_code(workspace: &Workspace) -> Result<String, String> {
 /// The document that has the plugin table.
 const TABLE: &str = "docs/extensions.md";
 
-/// Checks that each plugin has one row in the plugin table, and that each row names a plugin.
+/// Checks that the plugin table has one row for each plugin and no other rows.
 pub(super) fn plugin_table(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let Ok(page) = workspace.read(Path::new(TABLE)) else {
-        return Ok(vec![Finding::error(TABLE, "there is none")]);
+        return Ok(vec![Finding::error(TABLE, "the file is missing")]);
     };
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).filter_map(plugin_in).collect();
     let plugins = workspace.members.iter().filter(|member| member.plugin().is_some());
@@ -116,8 +116,7 @@ pub(super) fn plugin_table(workspace: &Workspace) -> Result<Vec<Finding>, String
         }
     }
     for row in rows.iter().filter(|row| !plugins.contains(*row)) {
-        findings
-            .push(Finding::error(TABLE, format!("the plugin table names `{row}`, which is not a plugin")));
+        findings.push(Finding::error(TABLE, format!("the plugin table names `{row}`, which is not a crate")));
     }
     Ok(findings)
 }
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plugin_table_has_one_row_per_plugin() {
+    fn the_plugin_table_has_one_row_for_each_plugin_and_no_other_rows() {
         let row = "| gzip | `zarr-codec-gzip` | `codec-gzip` |\n";
         let found = |text: &str| messages(plugin_table(&Tree::new(&[GZIP, (TABLE, text)]).load()).unwrap());
         assert_eq!(found(row), [""; 0]);
@@ -203,9 +202,9 @@ mod tests {
         assert_eq!(found(&row.repeat(2)), ["`zarr-codec-gzip` has 2 rows in the plugin table"]);
         assert_eq!(
             found(&format!("{row}| `zarr-store-zip` |\n| `zarr-kit` |\n")),
-            ["the plugin table names `zarr-store-zip`, which is not a plugin"]
+            ["the plugin table names `zarr-store-zip`, which is not a crate"]
         );
-        assert_eq!(messages(plugin_table(&Tree::new(&[GZIP]).load()).unwrap()), ["there is none"]);
+        assert_eq!(messages(plugin_table(&Tree::new(&[GZIP]).load()).unwrap()), ["the file is missing"]);
     }
 
     #[test]

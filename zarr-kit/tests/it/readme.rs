@@ -6,7 +6,7 @@ pub(crate) fn run() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 // The following lines are in the README.
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, json, open_store};
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let context = Context::linked()?;
@@ -21,5 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     array.write_values(.., &values)?;
     let column = array.read_values::<f32>((0..100, 7))?;
     assert_eq!(column[1], 1007.0);
+    let column = array.read_values::<f32>("0:100:2, 7".parse::<Selection>()?)?;
+    assert_eq!(column[1], 2007.0);
     Ok(())
 }

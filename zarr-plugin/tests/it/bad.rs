@@ -46,7 +46,7 @@ fn bad_plugins_are_found_as_documented() {
 type Make = fn() -> Found;
 
 const CASES: &[(&str, Make)] = &[
-    ("a manifest of another version", || {
+    ("its manifest has another version", || {
         of_manifest(|text| text.replace("manifest_version = 1", "manifest_version = 2"))
     }),
     ("its manifest is a FIFO", || {
@@ -55,16 +55,14 @@ const CASES: &[(&str, Make)] = &[
         assert!(Command::new("mkfifo").arg(installed.manifest()).status().unwrap().success());
         xor(&installed)
     }),
-    ("a manifest with a member that nobody knows", || {
-        of_manifest(|text| text.replace("license =", "licence ="))
-    }),
-    ("it is for another major version of the ABI, says its manifest", || {
+    ("its manifest has an unknown member", || of_manifest(|text| text.replace("license =", "licence ="))),
+    ("its manifest declares another major version of the ABI", || {
         xor(&Installed::new(b"no library", &Manifest { major: 1, ..XOR_C }))
     }),
     ("it does not have a library for this machine", || {
         of_manifest(|text| text.replace(&format!("[library.{}]", platform()), "[library.windows_amd64]"))
     }),
-    ("it has WebAssembly alone, and the program has nothing that runs it", || {
+    ("it has only WebAssembly, which the program is not built to run", || {
         of_manifest(|text| text.replace(&format!("[library.{}]", platform()), "[library.wasm32]"))
     }),
     ("its manifest names a file outside of its folder", || {
@@ -73,17 +71,17 @@ const CASES: &[(&str, Make)] = &[
         let paths = ["../libplugin.so", "sub/../../x.so", absolute.to_str().unwrap(), "", "."];
         together(paths.map(|path| xor(&Installed::new(b"no library", &Manifest { path, ..XOR_C }))))
     }),
-    ("others may write its manifest", || {
+    ("other users may write its manifest", || {
         let installed = Installed::new(b"no library", &XOR_C);
         open_to_all(&installed.manifest());
         xor(&installed)
     }),
-    ("others may write its folder", || {
+    ("other users may write its folder", || {
         let installed = Installed::new(b"no library", &XOR_C);
         open_to_all(installed.folder.path());
         xor(&installed)
     }),
-    ("nobody has trusted it", || {
+    ("it is not trusted", || {
         let installed = Installed::new(b"no library", &XOR_C);
         found(&installed.loader(Policy::Pinned), &|_| unreachable!())
     }),
@@ -104,16 +102,16 @@ const CASES: &[(&str, Make)] = &[
         let search = Search::nowhere().given(installed.folder.path());
         found(&Loader::new(&search, Policy::Any, lock), &|_| unreachable!())
     }),
-    ("there is another one of its name", || {
+    ("another plugin has its name", || {
         let both = [(); 2].map(|()| Installed::new(b"no library", &XOR_C));
         found(&one_after_the_other(&both), &|_| unreachable!())
     }),
-    ("another one has its identifier", || {
+    ("another plugin has its identifier", || {
         let first = Installed::new(b"no library", &XOR_C);
         let later = Installed::new(b"no library", &Manifest { name: "later", ..XOR_C });
         found(&one_after_the_other(&[first, later]), &|_| unreachable!())
     }),
-    ("its library is not there", || {
+    ("its library is missing", || {
         let installed = Installed::new(b"", &XOR_C);
         fs::remove_file(installed.library()).unwrap();
         xor(&installed)
@@ -125,25 +123,25 @@ const CASES: &[(&str, Make)] = &[
         symlink(elsewhere.library(), installed.library()).unwrap();
         xor(&installed)
     }),
-    ("others may write its library", || {
+    ("other users may write its library", || {
         let installed = Installed::new(&in_c(&[]), &XOR_C);
         open_to_all(&installed.library());
         xor(&installed)
     }),
-    ("its library has another SHA-256 than the manifest says", || {
+    ("its library does not have the SHA-256 of the manifest", || {
         let installed = Installed::new(&in_c(&[]), &XOR_C);
         installed.write_manifest(&XOR_C, &"0".repeat(64));
         xor(&installed)
     }),
-    ("its library is cut off", || {
+    ("its library is truncated", || {
         let whole = in_c(&[]);
         let lengths = [whole.len() / 2, 100, 30];
         together(lengths.map(|length| xor(&Installed::new(&whole[..length], &XOR_C))))
     }),
-    ("its library is WebAssembly, and its manifest says something else", || {
+    ("its library is WebAssembly, but its manifest declares a machine", || {
         xor(&Installed::new(b"\0asm\x01\0\0\0", &XOR_C))
     }),
-    ("its library is none", || {
+    ("its file is not a library", || {
         together([&b""[..], b"text", b"\x7fEL"].map(|bytes| xor(&Installed::new(bytes, &XOR_C))))
     }),
     ("its library is for another machine", || {
@@ -154,7 +152,7 @@ const CASES: &[(&str, Make)] = &[
             xor(&Installed::new(&library, &XOR_C))
         }))
     }),
-    ("it needs a library that is not there", || {
+    ("it needs a library that is missing", || {
         let folder = tempfile::tempdir().unwrap();
         let needed = folder.path().join("libzarr-nowhere.so");
         let source = folder.path().join("needed.c");
@@ -165,28 +163,28 @@ const CASES: &[(&str, Make)] = &[
         let needs = format!("-Wl,--no-as-needed,{}", needed.display());
         xor(&Installed::new(&compiled("xor.c", &[], &[&needs]), &XOR_C))
     }),
-    ("it brings folders to search for libraries", || {
+    ("its library has its own search folders", || {
         let plugin = compiled("xor.c", &[], &["-Wl,-rpath,$ORIGIN,--enable-new-dtags"]);
         xor(&Installed::new(&plugin, &XOR_C))
     }),
-    ("it needs a function that nobody has", || {
+    ("it needs a function that no library has", || {
         xor(&Installed::new(&in_c(&["IN_RUN=extern void zarr_nowhere(void); zarr_nowhere()"]), &XOR_C))
     }),
     ("its library does not export the entry", || in_xor("NO_SYMBOL")),
-    ("it is for another major version of the ABI, says its library", || in_xor("MAJOR=3")),
+    ("its library declares another major version of the ABI", || in_xor("MAJOR=3")),
     ("it refuses this program", || in_xor("REFUSES")),
-    ("it says nothing of itself", || in_xor("NULL_PLUGIN")),
-    ("it lists more than there can be", || in_xor("MANY_ITEMS")),
-    ("a struct of it is shorter than its first member", || in_xor("TINY")),
+    ("it does not describe itself", || in_xor("NULL_PLUGIN")),
+    ("it lists too many items", || in_xor("MANY_ITEMS")),
+    ("one of its structs is shorter than its first member", || in_xor("TINY")),
     ("it refuses with a text of 2^60 bytes", || in_xor("LONG_MESSAGE")),
     ("it lists a text of 2^60 bytes", || in_xor("LONG_NAME")),
-    ("a name of it is not UTF-8", || in_xor("NOT_UTF8")),
-    ("its examples are no JSON", || in_xor("NO_JSON")),
-    ("an extension of it has no functions", || in_xor("NO_VTABLE")),
-    ("it is another plugin or version than its manifest says", || {
+    ("one of its names is not UTF-8", || in_xor("NOT_UTF8")),
+    ("its examples are not JSON", || in_xor("NO_JSON")),
+    ("one of its extensions has no functions", || in_xor("NO_VTABLE")),
+    ("its manifest names another plugin or version", || {
         xor(&Installed::new(&in_c(&[]), &Manifest { version: "1.3.0", ..XOR_C }))
     }),
-    ("it does not have what its manifest says", || {
+    ("it lacks an item of its manifest", || {
         let more = format!("{}[[provides]]\nkind = 'codec'\nname = 'example.more'\n", XOR_C.provides);
         let kind = XOR_C.provides.replace("codec", "data_type");
         let [more, kind] =
@@ -197,7 +195,7 @@ const CASES: &[(&str, Make)] = &[
         });
         together([xor(&more), of_kind])
     }),
-    ("it is for a newer minor version of the ABI, and has extensions of a kind that nobody knows", || {
+    ("it uses a newer minor version of the ABI, with unknown kinds of extensions", || {
         let installed = Installed::new(&in_c(&["MINOR=9", "NEWER"]), &XOR_C);
         let (found_by, said) = xor(&installed);
         assert_eq!((found_by, &said[..]), (CALL, &["decoded".to_owned()][..]));
@@ -206,21 +204,21 @@ const CASES: &[(&str, Make)] = &[
         assert_eq!((library.abi(), library.items().count()), ((2, 9), 1));
         (ACCEPTED, said)
     }),
-    ("it is a crate that is built with `panic = \"abort\"`", || {
+    ("its crate is built with `panic = \"abort\"`", || {
         let folder = tempfile::tempdir().unwrap();
         write_crate(folder.path(), "example-extensions", "extensions.rs", "[profile.dev]\npanic = 'abort'\n");
         let output = cargo(folder.path()).output().unwrap();
         assert!(!output.status.success());
         (COMPILER, vec![String::from_utf8(output.stderr).unwrap()])
     }),
-    ("a codec says that it wrote more than there is room for", || in_xor("TOO_MUCH")),
-    ("a codec goes on though there is no more room", || in_xor("IGNORES_RESERVE")),
+    ("a codec reports more written bytes than its output can hold", || in_xor("TOO_MUCH")),
+    ("a codec ignores that its output is full", || in_xor("IGNORES_RESERVE")),
     ("a codec lacks a function that its form needs", || in_xor("NO_DECODE")),
-    ("a codec is of a form that nobody knows", || in_xor("FORM=99")),
-    ("a checksum is of nearly 2^32 bytes", || in_xor("FORM=ZARR_FORM_CHECKSUM")),
+    ("a codec has an unknown form", || in_xor("FORM=99")),
+    ("a checksum has nearly 2^32 bytes", || in_xor("FORM=ZARR_FORM_CHECKSUM")),
     ("a codec has nearly 2^32 chains", || in_xor("FORM=ZARR_FORM_COMPOSITE")),
-    ("a permutation is none", || in_xor("NO_VALUE")),
-    ("a function fails with a status that nobody knows, and without a text", || in_xor("UNKNOWN_STATUS")),
+    ("a permutation is invalid", || in_xor("NO_VALUE")),
+    ("a function fails with an unknown status and without a text", || in_xor("UNKNOWN_STATUS")),
     ("a function fails with a text of 2^60 bytes", || in_xor("LONG_ERROR")),
     ("a function fails with bytes at NULL", || in_xor("NULL_ERROR")),
     ("a codec panics", || (CALL, panics::in_codecs())),
@@ -232,7 +230,7 @@ const CASES: &[(&str, Make)] = &[
     ("a generic extension panics", || (CALL, panics::in_extensions())),
     ("a storage transformer panics", || (CALL, panics::in_transformers())),
     ("a store panics", || (CALL, panics::in_stores())),
-    ("a chunk key encoding cannot tell whether a key is that of a chunk", || {
+    ("a chunk key encoding cannot decide whether a key belongs to a chunk", || {
         let registry = extensions();
         let reading = Reading::new(Mode::Strict);
         let plugin = registry.chunk_key_encodings().find(Format::V3, "example.dashes", &reading).unwrap();
@@ -247,17 +245,17 @@ const CASES: &[(&str, Make)] = &[
         (CALL, vec![odd.chunk_range(0, 1).unwrap_err().to_string()])
     }),
     ("a store fails", || in_store(&["FAILS=ZARR_IO"], &|store| value(store, "a"))),
-    ("a store returns more or less than the value has", || {
+    ("a store returns more or fewer bytes than the value has", || {
         together([
             in_store(&["OTHER_SIZE"], &|store| value(store, "a")),
             in_store(&["BYTES_OF_NOTHING"], &|store| value(store, "b")),
         ])
     }),
-    ("a store says that it wrote more than there is room for", || {
+    ("a store reports more written bytes than its output can hold", || {
         in_store(&["HUGE_LENGTH"], &|store| value(store, "a"))
     }),
-    ("a store lists what is no key", || in_store(&["NO_KEY"], &|store| store.list().unwrap_err())),
-    ("a store lists keys that were not asked for", || {
+    ("a store lists an invalid key", || in_store(&["NO_KEY"], &|store| store.list().unwrap_err())),
+    ("a store lists keys outside the prefix", || {
         in_store(&["OUTSIDE"], &|store| store.list_sorted(&Prefix::new("d/").unwrap()).unwrap_err())
     }),
     ("a store delivers one value of a batch twice, or none", || {

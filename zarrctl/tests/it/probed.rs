@@ -69,7 +69,7 @@ const CASES: &[(&str, Bad)] = &[
         Bad::at_start("__attribute__((constructor)) static void start(void) { _exit(0); }"),
     ),
     (
-        "it never comes back when it is opened",
+        "it never returns when it is opened",
         Bad::at_start("__attribute__((constructor)) static void start(void) { for (;;) pause(); }"),
     ),
     ("a codec aborts", Bad::in_calls("#define IN_RUN abort()")),
@@ -79,30 +79,30 @@ const CASES: &[(&str, Bad)] = &[
         "a codec divides by zero",
         Bad::in_calls("static volatile int zero;\n#define IN_RUN if (7 / zero) return 1"),
     ),
-    ("a codec never comes back", Bad::in_calls("#define IN_RUN for (;;) pause()")),
+    ("a codec never returns", Bad::in_calls("#define IN_RUN for (;;) pause()")),
     (
-        "a codec takes all memory that there is, and aborts",
+        "a codec allocates all memory and aborts",
         Bad::in_calls(
             "#define IN_RUN for (char *more;; memset(more, 1, 1 << 26)) if (!(more = malloc(1 << 26))) abort()",
         ),
     ),
     (
-        "a codec goes down without end",
+        "a codec recurses without end",
         Bad::in_calls(
             "static int down(volatile int n) { volatile char room[4096]; room[0] = n; return down(n + 1) + room[0]; }\n\
              #define IN_RUN if (down(0)) return 1",
         ),
     ),
     (
-        "a codec writes a byte past the memory that it was lent",
+        "a codec writes one byte past its output",
         Bad::in_calls("#define AFTER_RUN if (to->capacity) to->start[to->capacity] ^= 1"),
     ),
     (
-        "a codec writes far past the memory that it was lent",
+        "a codec writes far past its output",
         Bad::in_calls("#define AFTER_RUN memset(to->start, 1, to->capacity + (1ul << 34))"),
     ),
     (
-        "a codec is not re-entrant",
+        "a codec is not reentrant",
         Bad {
             level: "L2",
             ..Bad::in_calls(
@@ -112,7 +112,7 @@ const CASES: &[(&str, Bad)] = &[
         },
     ),
     (
-        "a codec reads a byte past its input",
+        "a codec reads one byte past its input",
         Bad::in_calls(
             "#define IN_RUN if (from.len && ((volatile const unsigned char *)from.ptr)[from.len] == 256) return 1",
         ),
@@ -124,7 +124,7 @@ const CASES: &[(&str, Bad)] = &[
         ),
     ),
     (
-        "a codec keeps the index of its loop where all threads share it",
+        "a codec shares its loop index between threads",
         Bad::at_level(
             "L2",
             "static volatile size_t shared;\n\
@@ -133,10 +133,10 @@ const CASES: &[(&str, Bad)] = &[
         ),
     ),
     (
-        "a codec is wrong for chunks of more than 1 MiB",
+        "a codec is wrong for chunks larger than 1 MiB",
         Bad::at_level("L2", "#define AFTER_RUN if (to->len > 1 << 20) to->start[to->len - 1] += 1"),
     ),
-    ("a codec decodes to something else", Bad::in_calls("#define AFTER_RUN if (to->len) to->start[0] += 1")),
+    ("a codec decodes to other elements", Bad::in_calls("#define AFTER_RUN if (to->len) to->start[0] += 1")),
 ];
 
 #[test]
