@@ -293,7 +293,7 @@ fn the_encoded_side_has_the_other_type_and_order_and_the_encoded_fill_value() {
 }
 
 #[test]
-fn a_type_that_differs_from_that_of_the_chunk_is_refused() {
+fn a_dtype_other_than_the_type_of_the_chunk_is_refused() {
     let creating = |dtype: &str, astype: &str, number, order| {
         let decoded = Representation::Array(chunk(4, number, order));
         let configuration = configuration("0", "1", dtype, astype);

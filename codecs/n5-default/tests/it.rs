@@ -129,7 +129,7 @@ fn other_chains_and_data_types_are_errors() {
         (transpose.to_owned(), "no codec turns the array into bytes"),
         (format!("{transpose}, {little}"), "must be `bytes` in big endian"),
         (format!("{transpose}, {transpose}, {big}"), "must be `bytes` in big endian"),
-        (format!("{transpose}, {big}, \"missing\""), "missing"),
+        (format!("{transpose}, {big}, \"absent\""), "absent"),
     ] {
         let error = n5(&format!(r#"{{"codecs": [{codecs}]}}"#), &chunk()).unwrap_err();
         assert!(error.to_string().contains(what), "{codecs}: {error}");

@@ -201,7 +201,7 @@ fn memory_follows_the_decoded_bytes_of_an_implausible_frame() {
 }
 
 #[test]
-fn invalid_frames_are_corrupt() {
+fn bytes_that_are_not_frames_are_corrupt() {
     assert_corrupt(b"", "nothing");
     assert_corrupt(b"no frame at all", "text");
     for (encoded, _) in FRAMES {

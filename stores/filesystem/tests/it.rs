@@ -343,9 +343,9 @@ fn a_relative_path_is_resolved_when_the_store_opens() {
     assert!(store.location().starts_with("file:///") && store.location().ends_with("/some/where"));
 }
 
-/// A caller reserves one byte more than it expects. The value may be shorter or longer.
+/// Callers reserve one byte more than they expect. The value may be shorter or longer.
 #[test]
-fn a_value_is_read_with_any_amount_of_reserved_memory() {
+fn a_value_is_read_with_any_buffer_size() {
     let scratch = scratch();
     scratch.set("a/b", b"1234").unwrap();
     scratch.set("a/empty", b"").unwrap();

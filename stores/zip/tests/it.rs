@@ -347,7 +347,7 @@ fn unreadable_entries_are_listed_and_name_the_reason() {
     assert_eq!(part(&store, "deflated", ByteRange::Last(10)), bytes[990..]);
 }
 
-/// Overlapping entries could expand a small archive to huge values.
+/// With overlapping entries, a small archive can expand to a large one.
 #[test]
 fn overlapping_entries_are_not_read() {
     let bytes = ramp(100);

@@ -284,7 +284,7 @@ impl Comparison {
         if !self.runners.contains_key(&place) {
             self.runners.insert(place, Runner::start(&self.places, program, threads)?);
         }
-        self.runners.get_mut(&place).ok_or_else(|| format!("{} is gone", program.key()))
+        self.runners.get_mut(&place).ok_or_else(|| format!("{} is not running", program.key()))
     }
 
     /// Returns the folder of the hierarchy for a program. Each program writes to a separate folder.

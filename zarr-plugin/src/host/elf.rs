@@ -73,7 +73,7 @@ impl Links {
     ///
     /// # Errors
     ///
-    /// A sentence, if the file cannot be opened on this machine or its headers are damaged.
+    /// If the file cannot be opened on this machine or its headers are damaged. The error is a sentence.
     pub(super) fn read(file: &[u8]) -> Result<Self, String> {
         if let Some(why) = wrong(file) {
             return Err(why);

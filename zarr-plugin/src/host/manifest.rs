@@ -16,7 +16,7 @@ use super::runtime::platform_of;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// 1.
+    /// The version of the manifest format: 1.
     pub manifest_version: u32,
     /// The name of the plugin: lower case letters, digits, `-` and `_`.
     pub name: String,
@@ -38,9 +38,9 @@ pub struct Manifest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Abi {
-    /// It must be that of the program.
+    /// The major version, which must be that of the program.
     pub major: u16,
-    /// Features that are newer than the program are not used.
+    /// The minor version. Features that are newer than the program are not used.
     pub minor: u16,
 }
 
@@ -127,7 +127,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// A sentence with the reason if it is invalid.
+    /// If it is invalid. The error is a sentence with the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
         /// Read first, because other versions may have other members.
         #[derive(Deserialize)]

@@ -224,7 +224,7 @@ fn a_codec_can_return_another_data_type() {
     let error = codec.encode(&of_two_bytes, &elements(&[1, 5000]), &mut Output::exactly(4)).unwrap_err();
     assert!(matches!(error, CodecError::Encode(_)), "{error}");
     let error = codec.encoded(&array(&registry, &[2])).unwrap_err();
-    assert_eq!(error.to_string(), "plugin example-extensions 1.2.0: example.uint12 is not of two bytes");
+    assert_eq!(error.to_string(), "plugin example-extensions 1.2.0: example.uint12 does not have two bytes");
 }
 
 /// A minimal unsigned integer type of two bytes.

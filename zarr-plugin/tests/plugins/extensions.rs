@@ -191,7 +191,7 @@ struct Narrow;
 impl ArrayToArrayCodec for Narrow {
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
         if (decoded.data_type.kind(), decoded.data_type.elements().size()) != (Some(Kind::UInt), Some(2)) {
-            return Err(CodecError::Unsupported(format!("{} is not of two bytes", decoded.data_type.name())));
+            return Err(CodecError::Unsupported(format!("{} does not have two bytes", decoded.data_type.name())));
         }
         Ok(ArrayRepresentation { data_type: Arc::new(UInt12), ..decoded.clone() })
     }

@@ -154,7 +154,7 @@ int32_t zarr_plugin_v2(const zarr_host *host, const zarr_plugin **out, zarr_buf 
     if (host->abi_major != ZARR_ABI_MAJOR)
         return fail(err, ZARR_UNSUPPORTED, "this host uses another version of the ABI");
 #ifdef REFUSES
-    return fail(err, ZARR_UNSUPPORTED, "it runs on Sundays alone");
+    return fail(err, ZARR_UNSUPPORTED, "it runs only on Sundays");
 #endif
 #ifdef LONG_MESSAGE
     return fail(err, ZARR_INTERNAL, "no");

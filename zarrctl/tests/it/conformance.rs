@@ -95,7 +95,7 @@ fn a_store_with_values_is_checked_below_a_temporary_prefix() {
     assert!(told.starts_with("checking below `zarr-conformance-"), "{told}");
     assert!(told.ends_with("; its 1 other values are not changed\n"), "{told}");
     assert_eq!(place.files("taken"), ["a/b"]);
-    assert_eq!(std::fs::read_dir(place.path("taken")).unwrap().count(), 1, "no empty folder stays");
+    assert_eq!(std::fs::read_dir(place.path("taken")).unwrap().count(), 1, "no empty folder is left");
     assert_eq!(std::fs::read(place.path("taken/a/b")).unwrap(), b"kept");
 
     // A violated rule does not leave files either.

@@ -79,7 +79,7 @@ fn the_commands_of_the_guide_print_what_it_shows() {
     for Block { text, .. } in blocks.iter().filter(|block| block.kind == "text") {
         for line in text.lines() {
             let found = said.lines().any(|other| line.split('…').all(|part| other.contains(part)));
-            assert!(found, "the page shows\n{line}\nand what came out is\n{said}");
+            assert!(found, "the page shows\n{line}\nbut the output is\n{said}");
         }
     }
     assert!(blocks.iter().filter(|block| block.kind == "text").count() >= 4);

@@ -139,7 +139,7 @@ fn without_threads_the_calling_thread_does_the_work() {
     let store = format!("{demo}/v3");
     let get = [&store, "/image/mandelbrot", "--format", "raw"];
     let expected = program().arg("get").args(get).output().unwrap();
-    assert!(expected.status.success() && expected.stdout.len() > 512 << 10, "it is worth several threads");
+    assert!(expected.status.success() && expected.stdout.len() > 512 << 10, "the array is too small");
     let without_threads = |arguments: &[&str]| {
         let mut shell = Command::new("bash");
         shell

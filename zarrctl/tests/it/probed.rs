@@ -153,7 +153,7 @@ fn a_probe_reports_each_fault_as_documented_and_quarantines_plugins_that_end_the
             let is_right = row.is_in(&said)
                 && output.status.code() == Some(1)
                 && is_kept == row.message.contains("it is quarantined");
-            if is_right { Ok(()) } else { Err(format!("{row:?}\n    what is said is {said}")) }
+            if is_right { Ok(()) } else { Err(format!("{row:?}\n    the output is {said}")) }
         },
     );
 }

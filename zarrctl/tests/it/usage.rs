@@ -368,8 +368,8 @@ fn the_demonstration_reads_back_what_it_wrote() {
     {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    assert!(shown.contains("@@@"), "no picture in {shown}");
-    assert!(!shown.contains('\x1b'), "colours where there is no terminal");
+    assert!(shown.contains("@@@"), "there is no picture in {shown}");
+    assert!(!shown.contains('\x1b'), "colours without a terminal");
     // Existing files are not overwritten.
     assert!(refused(&["demo", &folder], 1).contains("is not empty"));
     let file = place.file("file", b"");

@@ -92,7 +92,7 @@ fn get(file: &Path, key: &str, request: &Request) -> io::Result<Answer> {
     };
     let tag = tag(&metadata);
     if request.header("if-match").is_some_and(|wanted| !matches(wanted, &tag)) {
-        return Ok(error(412, "PreconditionFailed", "the value is another one", key));
+        return Ok(error(412, "PreconditionFailed", "the value has changed", key));
     }
     if request.header("if-none-match").is_some_and(|known| matches(known, &tag)) {
         return Ok(Answer { headers: vec![("ETag", tag)], ..empty(304) });
@@ -151,7 +151,7 @@ fn put(folder: &Path, file: &Path, key: &str, request: &Request) -> io::Result<A
         _ => false,
     };
     if is_refused {
-        return Ok(error(412, "PreconditionFailed", "the value is another one", key));
+        return Ok(error(412, "PreconditionFailed", "the value has changed", key));
     }
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let uploads = folder.join(UPLOADS);

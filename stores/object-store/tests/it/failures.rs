@@ -39,7 +39,7 @@ fn a_server_that_fails_every_second_time_is_read_to_the_end() {
 }
 
 #[test]
-fn a_pause_that_the_server_asks_for_is_made() {
+fn the_pause_that_the_server_requests_is_observed() {
     let count = AtomicUsize::new(0);
     let server = Server::start(move |asked| match count.fetch_add(1, Ordering::Relaxed) {
         0 => Reply::new(429, "").with("retry-after", "1"),
