@@ -30,12 +30,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// An error in the data or the request, in words.
+    /// Returns an error in the data or the request.
     pub(crate) fn fault(what: impl Into<String>) -> Self {
         Self::Fault(what.into().into())
     }
 
-    /// The verb or scheme `what` is not in this build.
+    /// Returns the failure for a verb or scheme that is not in this build.
     pub(crate) fn not_in_build(what: &str) -> Self {
         let arguments: Vec<_> = std::env::args().skip(1).map(|argument| quoted(&argument)).collect();
         Self::Usage(format!(
@@ -44,7 +44,7 @@ impl Failure {
         ))
     }
 
-    /// The exit status.
+    /// Returns the exit status.
     pub(crate) fn status(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
@@ -76,7 +76,7 @@ impl Failure {
         }
     }
 
-    /// The message, unless standard output was closed. Newlines only separate reasons.
+    /// Returns the message, unless standard output was closed. Newlines only separate reasons.
     pub(crate) fn message(&self) -> Option<String> {
         match self {
             Self::Fault(error) => Some(chain(&**error)),
@@ -101,7 +101,7 @@ impl From<zarr_kit::Error> for Failure {
             }
             #[cfg(all(feature = "dynamic", target_os = "linux"))]
             zarr_kit::Error::NotUnderstood { .. } => {
-                // For the others, the message names the build or plugin.
+                // For known identifiers, the message names the build or plugin.
                 let unknown = error.missing_plugins().find(|unknown| unknown.known_elsewhere.is_none());
                 let identifier = unknown.map(|unknown| unknown.identifier.clone());
                 match identifier {
@@ -125,7 +125,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// An argument as a POSIX shell reads it.
+/// Quotes an argument for a POSIX shell.
 fn quoted(argument: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
     match !argument.is_empty() && argument.bytes().all(is_plain) {
@@ -134,7 +134,7 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-/// A printable message with all its causes. Causes that the message already contains are omitted.
+/// Returns a printable message with all causes, except those that the message already contains.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = without_code(error.to_string());
     let mut cause = error.source();

@@ -31,7 +31,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Handles signals from now on. `left` is the message about remaining files.
+/// Starts to handle signals. `left` is the message about remaining files.
 ///
 /// If the thread that waits for signals cannot be started, signals end the program immediately.
 pub(crate) fn watch(left: String) -> Result<(), crate::failure::Failure> {
@@ -71,13 +71,13 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
-/// A write in progress, until it is dropped.
+/// A guard for a write in progress, which ends when the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Writing(());
 
 /// Begins a write. After a signal this blocks until the program exits.
 ///
-/// A thread must not hold two of them.
+/// A thread must not hold two guards.
 pub(crate) fn writing() -> Writing {
     let mut state = state();
     while state.is_stopping {
@@ -94,7 +94,7 @@ impl Drop for Writing {
     }
 }
 
-/// A file that is removed after a signal, until this is dropped.
+/// A file that a signal removes, until this guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Temporary(PathBuf);
 
