@@ -217,7 +217,7 @@ pub fn within<R>(most: usize, what: impl fmt::Display, run: impl FnOnce() -> R) 
     }
 }
 
-/// FNV-1a, which never changes between versions.
+/// Returns the FNV-1a hash, which is the same in every version.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

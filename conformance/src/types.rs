@@ -143,7 +143,7 @@ fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
     digits.as_bytes().chunks(2).map(byte).collect()
 }
 
-/// In v2, the first character of the typestring is the byte order.
+/// Creates the data type. In v2, the first character of the typestring is the byte order.
 fn create(creation: &Creation<'_>, number: Number) -> Result<Created, DataTypeError> {
     let big = creation.format == Format::V2
         && creation.configuration.as_str().is_some_and(|text| text.starts_with('>'));
@@ -211,7 +211,7 @@ impl DataType for Number {
         element.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
     }
 
-    /// Every byte of a `bool` except 0 is true, as in the real data type.
+    /// Replaces every byte of a `bool` except 0 with 1, as the real data type does.
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
         match mode {
             _ if !self.settles() => return Ok(()),

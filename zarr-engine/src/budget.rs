@@ -51,7 +51,7 @@ pub(crate) struct Permit<'b> {
 }
 
 thread_local! {
-    /// The number of permits for scratch buffers, of any budget, that this thread holds.
+    /// The number of [`Holding`] marks of this thread, for all budgets.
     static HELD: Cell<usize> = const { Cell::new(0) };
 }
 

@@ -219,8 +219,9 @@ impl ArrayBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`], which names the invalid member; [`Error::NotInFormat`], which names what the format does not
-    /// support; [`Error::DataType`] for an invalid fill value.
+    /// [`Error::Invalid`], which names the invalid member; [`Error::MissingPlugins`] for an unknown plugin;
+    /// [`Error::NotInFormat`], which names what the format does not support; [`Error::DataType`] for an invalid fill
+    /// value.
     pub fn metadata(&self, format: Format, registry: &Registry) -> Result<ArrayMetadata, Error> {
         let building = Building { builder: self, format, registry, reading: &Reading::new(Mode::Strict) };
         building.metadata()
@@ -246,18 +247,12 @@ mod tests {
         let message =
             |builder: ArrayBuilder, format| builder.metadata(format, &registry).unwrap_err().to_string();
         let builder = || ArrayBuilder::new([4, 4], "int8");
-        let wanted = "`chunks`: has 1 entry, and the array has 2 dimensions";
+        let wanted = "`chunks`: has 1 entry, but the array has 2 dimensions";
         assert_eq!(message(builder().chunks([2]), Format::V3), wanted);
-        assert_eq!(
-            message(builder().shards([2, 2]), Format::V2),
-            "v2 does not support this: shards: v3 has them"
-        );
+        assert_eq!(message(builder().shards([2, 2]), Format::V2), "v2 does not support shards (v3 does)");
         assert_eq!(message(builder(), Format::V3), "`data_type`: data type `int8` is unknown");
         let extension = builder().extension(Object::new());
-        assert_eq!(
-            message(extension, Format::V3),
-            "v3 does not support this: extensions: the draft has them"
-        );
+        assert_eq!(message(extension, Format::V3), "v3 does not support extensions (the draft does)");
     }
 
     #[test]
@@ -266,10 +261,10 @@ mod tests {
         let builder = ArrayBuilder::new([4, 4], "int8").chunks([2]).shards([2, 2, 2]).extension("a");
         let problems = builder.problems(Format::V2, &registry);
         let wanted = [
-            "v2 does not support this: shards: v3 has them",
-            "v2 does not support this: extensions: the draft has them",
-            "`chunks`: has 1 entry, and the array has 2 dimensions",
-            "`shards`: has 3 entries, and the array has 2 dimensions",
+            "v2 does not support shards (v3 does)",
+            "v2 does not support extensions (the draft does)",
+            "`chunks`: has 1 entry, but the array has 2 dimensions",
+            "`shards`: has 3 entries, but the array has 2 dimensions",
             "`data_type`: data type `int8` is unknown",
         ];
         assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), wanted);

@@ -1,5 +1,5 @@
 //! Rust types with the same representation as elements.
-#![expect(unsafe_code, reason = "numbers are seen as bytes and back without a copy")]
+#![expect(unsafe_code, reason = "numbers are viewed as bytes and back without a copy")]
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use crate::error::Error;
 /// A Rust type whose values are elements of a data type, byte for byte in native byte order. Arrays are read and
 /// written as such types without conversion.
 ///
-/// [`bool`], strings, bytes and options do not implement this trait, but [`ReadElement`](crate::ReadElement) and
-/// [`WriteElement`](crate::WriteElement). Raw bits are arrays of bytes. Times are [`i64`].
+/// [`bool`], strings, bytes and options do not implement this trait; [`ReadElement`](crate::ReadElement) and
+/// [`WriteElement`](crate::WriteElement) support them. Raw bits are arrays of bytes. Times are [`i64`].
 ///
 /// Programs can implement the trait for their own structures:
 ///
@@ -95,7 +95,7 @@ pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), E
         return Ok(());
     }
     let wanted = std::any::type_name::<T>();
-    Err(Error::Elements(format!("elements are {name}, which are not read or written as `{wanted}`")))
+    Err(Error::Elements(format!("elements of type {name} cannot be read or written as `{wanted}`")))
 }
 
 /// Checks that elements are booleans of one byte.
@@ -109,7 +109,7 @@ pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
         return Ok(());
     }
     let name = data_type.name();
-    Err(Error::Elements(format!("elements are {name}, which are not read or written as `bool`")))
+    Err(Error::Elements(format!("elements of type {name} cannot be read or written as `bool`")))
 }
 
 /// Returns the bytes of values.

@@ -153,13 +153,13 @@ impl ElementArray {
         if self.data_type.elements() != Elements::Variable {
             let name = self.data_type.name();
             return Err(Error::Elements(format!(
-                "elements of type {name} have a fixed size, and are no UTF-8"
+                "elements of type {name} have a fixed size and are not strings"
             )));
         }
         if self.data_type.optional().is_some() {
             let name = self.data_type.name();
             return Err(Error::Elements(format!(
-                "elements of type {name} may be missing, and are no UTF-8 then"
+                "elements of type {name} may be missing and cannot be returned as strings"
             )));
         }
         self.iter()

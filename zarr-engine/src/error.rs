@@ -60,7 +60,7 @@ pub enum Error {
     },
     /// Erasing a node would erase a document of another format in the same folder. Nothing was erased.
     #[error(
-        "cannot erase {}: `{}` is a document of {format} and would go with it; nothing was erased",
+        "cannot erase {}: `{}` is a document of {format} and would be erased, too; nothing was erased",
         printable(.path), printable(.key)
     )]
     OtherFormat {
@@ -138,7 +138,7 @@ pub enum Error {
     },
     /// A chunk is missing, and the fill value of the array is undefined.
     #[error(
-        "chunk {index:?} of {} is not stored, and {}; zeros are read when the context allows it",
+        "chunk {index:?} of {} is not stored, and {}; zeros are read if the context allows it",
         printable(.path), printable(.reason)
     )]
     UndefinedFillValue {
@@ -146,7 +146,8 @@ pub enum Error {
         path: NodePath,
         /// The index of the chunk in the chunk grid.
         index: Vec<u64>,
-        /// Why the fill value is undefined: the document leaves it undefined, or it belongs to an unknown data type.
+        /// The reason why the fill value is undefined: the document leaves it undefined, or it belongs to an unknown
+        /// data type.
         reason: String,
     },
     /// A selection is invalid or outside of the array.
@@ -159,7 +160,7 @@ pub enum Error {
     #[error("{}", printable(.0))]
     NotSupported(String),
     /// The format cannot represent something.
-    #[error("{format} does not support this: {}", printable(.reason))]
+    #[error("{format} does not support {}", printable(.reason))]
     NotInFormat {
         /// The format.
         format: Format,

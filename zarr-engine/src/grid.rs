@@ -160,7 +160,7 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// A message, if the answers of the grid contradict each other.
+    /// A message that describes how the answers of the grid contradict each other.
     pub(crate) fn new(grid: Arc<dyn ChunkGrid>, name: &str, array_shape: &[u64]) -> Result<Self, String> {
         let rank = array_shape.len();
         let grid_shape = grid.grid_shape().to_vec();
@@ -210,7 +210,7 @@ impl Grid {
             let range = self.grid.chunk_range(dimension, chunk)?;
             if range != (start..end) {
                 let what =
-                    format_args!("chunk {chunk} is {range:?}, and by `chunk_shape` it is {start}..{end}");
+                    format_args!("chunk {chunk} is {range:?}, but by `chunk_shape` it is {start}..{end}");
                 return Err(self.contradiction(dimension, what));
             }
         }

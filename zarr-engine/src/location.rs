@@ -108,8 +108,8 @@ fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> R
             .map_err(|error| error.to_string())?;
         if configuration.is_some_and(|configuration| configuration.keeps_chunks()) {
             return Err(format!(
-                "`{name}` would keep decoded chunks, and what is around it ({}) does not pass them on: `{name}` has \
-                 to be around that",
+                "`{name}` caches decoded chunks, but the stores around it ({}) do not pass them on: `{name}` must \
+                 be the outer one",
                 around.join(", ")
             ));
         }
@@ -151,7 +151,7 @@ fn there_are(mut known: Vec<String>) -> String {
     if known.is_empty() {
         "this build has no stores".to_owned()
     } else {
-        format!("known are {}", known.join(", "))
+        format!("expected one of {}", known.join(", "))
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn errors_for_unknown_schemes_list_the_known_ones() {
-        let reason = "no store in this build opens `foo:`; known are `file:`, paths";
+        let reason = "no store in this build opens `foo:`; expected one of `file:`, paths";
         assert_eq!(message("foo://a"), format!("`foo://a`: {reason}"));
         assert!(open_store(&Registry::empty(), "a").unwrap_err().to_string().contains("has no stores"));
     }
@@ -246,14 +246,16 @@ mod tests {
         assert!(message("{").starts_with("description of a store: "));
         assert_eq!(
             message(r#"{"type":"nothing"}"#),
-            "description of a store: store `nothing` is unknown; known are `files`"
+            "description of a store: store `nothing` is unknown; expected one of `files`"
         );
-        assert!(message(r#"{"path":"a"}"#).contains("`type` is missing or not a string; known are `files`"));
+        assert!(
+            message(r#"{"path":"a"}"#).contains("`type` is missing or not a string; expected one of `files`")
+        );
         assert!(message(r#"{"type":"a","type":"b"}"#).contains("occurs twice"));
         // Nested descriptions are checked, too.
         for inside in [r#"{"type":"nothing"}"#, r#"{"type":"files","store":{"type":"nothing"}}"#] {
             let nested = message(&format!(r#"{{"type":"files","store":{inside}}}"#));
-            assert!(nested.contains("store `nothing` is unknown; known are `files`"), "{nested}");
+            assert!(nested.contains("store `nothing` is unknown; expected one of `files`"), "{nested}");
         }
         assert!(message(r#"{"type":"files","store":"x"}"#).contains("`type` is missing"));
     }

@@ -3,7 +3,7 @@
 //! On Linux, memory of 2 MiB or more is mapped, aligned to huge pages, and the kernel is advised to use them: page
 //! faults for fresh small pages cost more than the copy that fills them. A large `Vec` usually starts 16 bytes past a
 //! cache line, so that every streaming store to it would split a line.
-#![expect(unsafe_code, reason = "memory of a chosen alignment is not to be had from a `Vec`")]
+#![expect(unsafe_code, reason = "a `Vec` does not support a chosen alignment")]
 
 mod fresh;
 mod heap;
@@ -182,7 +182,7 @@ mod tests {
     const SIZES: &[usize] = if cfg!(miri) { ALL_SIZES.first_chunk::<5>().unwrap() } else { &ALL_SIZES };
 
     #[test]
-    fn is_zeroed_aligned_and_writable_to_its_last_byte() {
+    fn memory_is_zeroed_aligned_and_writable_to_its_last_byte() {
         for &size in SIZES {
             let mut memory = Memory::zeroed(size).unwrap();
             assert_eq!(memory.len(), size);

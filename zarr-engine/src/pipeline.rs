@@ -266,7 +266,7 @@ fn run(
     let size = place.range.len();
     match pipeline.array.size() {
         Size::Exact(expected) if expected != size as u64 => Err(StepError::chunk(format!(
-            "it has {size} bytes, and a chunk of shape {:?} has {expected}",
+            "it has {size} bytes, but a chunk of shape {:?} has {expected}",
             pipeline.array.shape
         ))),
         _ => Ok(Some(Decoded(place))),
@@ -291,7 +291,7 @@ fn decode_exactly(
 }
 
 fn short(size: usize, expected: usize) -> CodecError {
-    CodecError::corrupt(format!("{size} bytes came out where {expected} should"))
+    CodecError::corrupt(format!("{size} bytes were decoded instead of {expected}"))
 }
 
 fn limit(step: &Step, bounds: Bounds) -> Result<usize, LimitExceeded> {
@@ -327,7 +327,7 @@ fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Ran
     let size = checksum.size();
     let Some(rest) = bytes.len().checked_sub(size) else {
         return Err(CodecError::corrupt(format!(
-            "{} bytes have no room for a checksum of {size}",
+            "{} bytes are too few for a checksum of {size}",
             bytes.len()
         )));
     };
@@ -340,7 +340,7 @@ fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Ran
     }
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Err(CodecError::corrupt(format!(
-        "the checksum is {}, and that of the bytes is {}",
+        "the stored checksum is {}, but that of the bytes is {}",
         hex(&bytes[stored]),
         hex(&computed)
     )))

@@ -46,8 +46,8 @@ pub(crate) use decode::exact_size;
 pub(crate) use output::OutputRegion;
 use output::OutputState;
 
-/// Attempts to read a shard that changes between its index and its inner chunks. Several may be necessary on a busy
-/// machine with a fast writer, because a thread may be interrupted between the two.
+/// Maximum number of attempts to read a shard that changes between its index and its inner chunks. Several may be
+/// necessary on a busy machine with a fast writer, because a thread may be interrupted between the two.
 const ATTEMPTS: usize = 20;
 
 /// One read call.

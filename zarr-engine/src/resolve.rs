@@ -159,7 +159,7 @@ impl<'a> Resolving<'a> {
             return None;
         };
         let used = created.data_type.name().into_owned();
-        let what = format!("{}; its fallback {used} is used in its place", problem.reason);
+        let what = format!("{}; its fallback {used} is used instead", problem.reason);
         match self.context.fallback {
             FallbackPolicy::Deny => {
                 let more = format!("; it has the fallback {used}, which is used only when asked for");
@@ -208,7 +208,7 @@ impl<'a> Resolving<'a> {
                 && other_size != size
             {
                 return Err(format!(
-                    "{} has {size} bytes and its fallback {} has {other_size}",
+                    "{} has {size} bytes, but its fallback {} has {other_size}",
                     data_type.name(),
                     other.name()
                 ));
@@ -270,7 +270,7 @@ impl<'a> Resolving<'a> {
             && document.identifier == "F"
             && created.is_some_and(|created| created.data_type.elements().size().is_none())
         {
-            self.problems.push(Problem::new(place, "layout `F` is for elements of fixed size"));
+            self.problems.push(Problem::new(place, "layout `F` requires elements of fixed size"));
             return None;
         }
         let create = self.find(self.context.registry.memory_layouts(), document, place)?.create;
@@ -298,8 +298,8 @@ impl<'a> Resolving<'a> {
                 Some(StorageTransformer::Wrap(transformer)) => store = transformer.wrap(store, chunks),
                 Some(StorageTransformer::Shard(transformer)) if position == 0 => sharding = Some(transformer),
                 Some(StorageTransformer::Shard(_)) => {
-                    let reason = "a transformer that shards has to be the first, nearest to the array: \
-                                  those before it would stand between chunks and their shards";
+                    let reason = "a sharding transformer must be the first, nearest to the array: \
+                                  others would be between chunks and their shards";
                     self.problems.push(Problem::new(place, reason));
                 }
                 None => {}
@@ -332,7 +332,7 @@ impl<'a> Resolving<'a> {
     /// Returns the same kind of grid, with chunk lengths multiplied by `chunks_per_shard`.
     fn grid_of_shards(&self, grid: &Grid, chunks_per_shard: &[u64]) -> Result<Arc<Grid>, String> {
         let Some(chunk_shape) = grid.chunk_shape() else {
-            return Err("only a grid whose chunks have one shape can be sharded".to_owned());
+            return Err("only a grid with chunks of equal shape can be sharded".to_owned());
         };
         let lengths = chunk_shape.iter().zip(chunks_per_shard);
         let shape: Option<Vec<u64>> = lengths.map(|(chunk, count)| chunk.checked_mul(*count)).collect();
@@ -351,7 +351,7 @@ impl<'a> Resolving<'a> {
             Creation { configuration: &document.configuration, ..self.creation(&self.metadata.chunk_grid) };
         let grid = (plugin.create)(&creation, &self.metadata.shape).map_err(|error| error.to_string())?;
         if grid.chunk_shape() != Some(&shape) {
-            return Err("the chunk grid does not say the shape of its chunks in `chunk_shape`".to_owned());
+            return Err("the chunk grid does not define its chunk shape in `chunk_shape`".to_owned());
         }
         self.checked(grid, plugin)
     }

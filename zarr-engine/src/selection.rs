@@ -177,12 +177,12 @@ fn locate_dimensions(along: &[DimensionSelection], shape: &[u64]) -> Result<Loca
 
 fn locate(along: &DimensionSelection, length: u64) -> Result<Vec<Run>, String> {
     let too_many = "it has more elements than this machine can address";
-    let outside = |index: u64| format!("index {index} is outside of 0 to {length}");
+    let outside = |index: u64| format!("index {index} is out of bounds for length {length}");
     match along {
         DimensionSelection::Range { step: 0, .. } => Err("the step is 0".to_owned()),
         DimensionSelection::Range { start, stop, .. } if start >= stop => Ok(Vec::new()),
         DimensionSelection::Range { stop, .. } if *stop > length => {
-            Err(format!("it ends at {stop}, and the array at {length}"))
+            Err(format!("it ends at {stop}, but the array ends at {length}"))
         }
         DimensionSelection::Range { start, stop, step } => {
             let count = usize::try_from((stop - start).div_ceil(*step)).map_err(|_| too_many)?;
@@ -238,7 +238,7 @@ fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<LocatedSelect
             let index = list[number];
             if index >= length {
                 return Err(Error::Selection(format!(
-                    "coordinate {index} in dimension {dimension} is outside of 0 to {length}"
+                    "coordinate {index} is out of bounds for dimension {dimension} of length {length}"
                 )));
             }
             points.push(index);

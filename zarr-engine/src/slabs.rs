@@ -29,7 +29,8 @@ struct Along {
 }
 
 impl Slabs {
-    /// Returns `None` if the piece does not cover the chunk in one box, or if the elements have a variable size.
+    /// Returns the runs of a chunk; `None` if the piece does not cover the chunk in one box, or if the elements have a
+    /// variable size.
     pub(crate) fn new(pipeline: &Pipeline, piece: &Piece<'_>) -> Option<Self> {
         let shape = &pipeline.array.shape;
         let strides = &pipeline.layout.strides;
@@ -61,12 +62,12 @@ impl Slabs {
         Some(slabs)
     }
 
-    /// The size of an element in bytes.
+    /// Returns the size of an element in bytes.
     pub(crate) fn element(&self) -> usize {
         self.element
     }
 
-    /// Bytes of all elements.
+    /// Returns the size of all elements in bytes.
     pub(crate) fn size(&self) -> usize {
         self.size
     }

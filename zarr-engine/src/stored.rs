@@ -32,7 +32,7 @@ pub(crate) use index_cache::CachedIndex;
 use index_cache::IndexCache;
 use pipelines::Pipelines;
 
-/// Where the chunks of an array are stored.
+/// The location of the chunks of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
     /// The prefix of all chunk keys.
@@ -130,8 +130,8 @@ impl StoredArray {
             && !may_write
         {
             return Err(Error::NotSupported(format!(
-                "{} cannot be written: its data type {unknown} is not known, and elements of {used}, which stands in \
-                 for it, are written only when asked for",
+                "{} cannot be written: its data type {unknown} is unknown, and elements of its fallback {used} \
+                 are written only when asked for",
                 self.path
             )));
         }
@@ -164,7 +164,7 @@ impl StoredArray {
     fn undefined_fill(&self) -> String {
         match (&self.resolved.fallback, &self.metadata.fill_value) {
             (Some(UsedFallback { unknown, used }), fill) if !fill.is_null() => format!(
-                "the array's fill value {fill} is one of data type {unknown}, which is not known, and not of its fallback {used}"
+                "the array's fill value {fill} belongs to the unknown data type {unknown}, not to its fallback {used}"
             ),
             _ => "the array's fill value is undefined (null)".to_owned(),
         }

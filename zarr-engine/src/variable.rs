@@ -27,7 +27,7 @@ impl<'a> Variable<'a> {
         let table = count.checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
         let Some((offsets, payload)) = table.and_then(|table| bytes.split_at_checked(table)) else {
             return Err(CodecError::corrupt(format!(
-                "{} bytes have no room for {count} offsets",
+                "{} bytes are too few for {count} offsets",
                 bytes.len()
             )));
         };
@@ -174,7 +174,7 @@ fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
         }
         last = offset;
     }
-    format!("offsets of {count} elements do not rise")
+    format!("offsets of {count} elements are not ascending")
 }
 
 /// Returns the offsets of elements of these sizes, in a `Vec` with capacity for the elements.

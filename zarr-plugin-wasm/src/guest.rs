@@ -292,13 +292,13 @@ fn stopped(error: &wasmi::Error, state: &State) -> Failure {
     trapped(if is_out_of_fuel {
         format!(
             "it ran for longer than {} units of fuel, the limit of this call: {FUEL_PER_CALL}, plus {FUEL_PER_BYTE} for each \
-            byte of input and output (an instruction takes 1, a call {FUEL_OF_A_CALL})",
+             byte of input and output (an instruction takes 1, a call {FUEL_OF_A_CALL})",
             state.fuel
         )
     } else if is_too_large {
         format!(
             "it asked for more memory than {} bytes, the limit of this call: {GUEST_MEMORY}, plus {MEMORY_PER_BYTE} for each \
-            byte of input and output",
+             byte of input and output",
             state.own_limit()
         )
     } else {

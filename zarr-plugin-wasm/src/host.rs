@@ -163,7 +163,7 @@ fn write_u32(context: &mut StoreContextMut<'_, State>, at: Address, value: u32) 
     written.map_err(|_| outside(at, 4, memory.data_size(context.as_context())))
 }
 
-/// The function `reserve` of `zarr_output`.
+/// Implements `reserve` of `zarr_output`.
 pub(crate) fn reserve(mut caller: Caller<'_, State>, shown: Address, more: u32) -> i32 {
     let mut context = caller.as_context_mut();
     match reserved(&mut context, shown, more) {
@@ -209,7 +209,7 @@ fn reserved(context: &mut StoreContextMut<'_, State>, shown: Address, more: u32)
     Ok((lent.capacity - before) as usize)
 }
 
-/// The function `warn` of `zarr_creation`. Ignores messages that are not in the guest's memory.
+/// Implements `warn` of `zarr_creation`. Ignores messages that are not in the guest's memory.
 pub(crate) fn warn(mut caller: Caller<'_, State>, _context: Address, message: Address) {
     let context = caller.as_context_mut();
     let Some(memory) = context.data().memory else { return };

@@ -117,7 +117,10 @@ fn loaded_plugins_write_and_read_an_array() {
     assert_eq!(first.bytes(), 4095u16.to_ne_bytes());
     store.set(&Key::new("k1-1").unwrap(), b"damaged".into()).unwrap();
     let error = array.read(&Selection::All).unwrap_err().to_string();
-    assert!(error.contains("`k1-1`), codec `example.sum`: chunk is corrupt: the checksum is 64"), "{error}");
+    assert!(
+        error.contains("`k1-1`), codec `example.sum`: chunk is corrupt: the stored checksum is 64"),
+        "{error}"
+    );
 
     check_overlapping_chunks(&context, &store, document);
 }

@@ -132,7 +132,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A minute and 4 GiB. No example needs a thousandth of that, but some runtimes reserve a few GiB.
+    /// Returns limits of a minute and 4 GiB. No example needs a thousandth of that, but some runtimes reserve a few GiB.
     fn default() -> Self {
         Self { time: Duration::from_secs(60), memory: 4 << 20 }
     }

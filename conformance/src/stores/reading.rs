@@ -176,7 +176,7 @@ fn a_range_is_a_start_and_a_length(trial: &Trial) -> Result<(), String> {
     )
 }
 
-/// Negative offsets and sizes cannot occur: both are unsigned.
+/// Checks ranges that exceed the value. Negative offsets and sizes cannot occur, because both are unsigned.
 fn a_range_is_cut_to_what_exists(trial: &Trial) -> Result<(), String> {
     holds_ranges(
         trial,

@@ -135,7 +135,7 @@ fn derived_operations_do_as_the_basic_ones(trial: &Trial) -> Result<(), String> 
     trial.lists(&[])
 }
 
-/// A store of folders must not mistake the folder `a` of `a/b` for the value of `a`.
+/// Checks that a store of folders does not mistake the folder `a` of `a/b` for the value of `a`.
 fn a_prefix_of_a_key_is_no_key(trial: &Trial) -> Result<(), String> {
     trial.fill(&["a/b/c"])?;
     trial.lacks("a")?;

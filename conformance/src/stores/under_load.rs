@@ -40,7 +40,7 @@ pub(super) const RULES: &[StoreRule] = &[
 const THREADS: u8 = 8;
 const ROUNDS: u8 = 60;
 
-/// All threads set, read and erase the same keys.
+/// Sets, reads and erases the same keys on all threads.
 fn readers_see_the_old_value_or_the_new_one(trial: &Trial) -> Result<(), String> {
     let keys = ["a/b/c", "a/b/d", "a/e", "f"];
     on_threads(trial, |trial, thread| {
@@ -63,7 +63,7 @@ fn readers_see_the_old_value_or_the_new_one(trial: &Trial) -> Result<(), String>
     trial.lists(&keys)
 }
 
-/// Every key is listed once, although the keys listed before it are erased.
+/// Checks that every key is listed once, although the keys listed before it are erased.
 fn keys_are_listed_while_values_are_erased(trial: &Trial) -> Result<(), String> {
     let keys: Vec<String> = (0..100).map(|number| format!("d/{}/{number}", number % 3)).collect();
     for key in &keys {
@@ -94,7 +94,7 @@ fn is_uniform(trial: &Trial, key: &str) -> Result<(), String> {
     same("size in the response", got.size, value.len() as u64)
 }
 
-/// Each thread has its own key, in folders that the other threads create and empty repeatedly.
+/// Gives each thread its own key, in folders that the other threads create and empty repeatedly.
 fn what_a_thread_did_it_sees(trial: &Trial) -> Result<(), String> {
     on_threads(trial, |trial, thread| {
         let key = format!("shared/{}/deep/{thread}", thread % 3);

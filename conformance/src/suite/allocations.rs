@@ -34,32 +34,32 @@ fn subtract(size: usize) {
     let _ended = HELD.try_with(|held| held.set(held.get().saturating_sub(size)));
 }
 
-#[expect(unsafe_code, reason = "there is no other way to be an allocator")]
-// SAFETY: every call goes to `System` as it came; what is counted is in no memory of the callers, and counting neither
+#[expect(unsafe_code, reason = "an allocator cannot be implemented without it")]
+// SAFETY: every call is forwarded to `System` unchanged. Counting does not touch memory of the callers, and neither
 // allocates nor panics.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        // SAFETY: the caller promises what `System` asks for.
+        // SAFETY: the caller upholds the contract of `System`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         subtract(layout.size());
-        // SAFETY: the caller promises what `System` asks for, and all memory is from there.
+        // SAFETY: the caller upholds the contract of `System`, which allocated all memory.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        // SAFETY: the caller promises what `System` asks for.
+        // SAFETY: the caller upholds the contract of `System`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         add(size);
         subtract(layout.size());
-        // SAFETY: the caller promises what `System` asks for, and all memory is from there.
+        // SAFETY: the caller upholds the contract of `System`, which allocated all memory.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

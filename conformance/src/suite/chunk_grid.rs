@@ -19,7 +19,7 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
             id: "grid-partition",
             level: Level::L1,
             sentence: "Every element lies in exactly one chunk: the ranges cover the array from the first element to the \
-            last, without gaps, overlaps or empty ranges.",
+                       last, without gaps, overlaps or empty ranges.",
             source: "`ChunkGrid::chunk_range`; \"Chunk grids\" in the Zarr v3 core specification",
             since: "0.1",
         },
@@ -50,7 +50,7 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
             id: "grid-moved",
             level: Level::L1,
             sentence: "A grid that supports a shift of the array's origin describes the shifted grid, in which every \
-            element has the same key and the same place in its chunk.",
+                       element has the same key and the same place in its chunk.",
             source: "`ChunkGrid::moved`",
             since: "0.1",
         },
@@ -71,7 +71,7 @@ const RULES: &[RuleOf<GridOnTrial>] = &[
             id: "grid-huge",
             level: Level::L2,
             sentence: "Arrays of up to 2^64 - 1 elements per dimension are refused or divided up to the last element; a \
-            chunk that would end past 2^64 is out of bounds.",
+                       chunk that would end past 2^64 is out of bounds.",
             source: "`zarr_spec::grid::CreateChunkGrid`",
             since: "0.1",
         },

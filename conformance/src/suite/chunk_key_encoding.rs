@@ -36,7 +36,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
             id: "key-foreign",
             level: Level::L2,
             sentence: "Text that is not exactly the key of a chunk decodes to no chunk, without an error: no leading zeros, no \
-            signs, no empty parts, no other number of dimensions.",
+                       signs, no empty parts, no other number of dimensions.",
             source: "`ChunkKeyEncoding::decode`",
             since: "0.1",
         },

@@ -22,7 +22,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
             id: "data-type-document",
             level: Level::L0,
             sentence: "The document that a type writes for a format is read in strict mode as the same type in the same byte \
-            order, and written the same again.",
+                       order, and written the same again.",
             source: "`DataType::document`",
             since: "0.1",
         },
@@ -43,7 +43,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
             id: "data-type-elements",
             level: Level::L1,
             sentence: "Elements have a size that their kind allows, their units lie within them, and the default fill value \
-            is a valid element.",
+                       is a valid element.",
             source: "`DataType::elements`, `DataType::kind`, `DataType::default_fill_value`",
             since: "0.1",
         },
@@ -54,7 +54,7 @@ const RULES: &[RuleOf<TypeOnTrial>] = &[
             id: "data-type-fill-value",
             level: Level::L1,
             sentence: "The fill value written for an element is read in strict mode with the same bits, and the default fill \
-            value can be written in the format of the example.",
+                       value can be written in the format of the example.",
             source: "`DataType::fill_value_json`, `DataType::fill_value`",
             since: "0.1",
         },

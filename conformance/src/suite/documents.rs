@@ -29,8 +29,8 @@ static EXAMPLES: Rule = Rule {
     id: "examples",
     level: Level::L0,
     sentence: "Each format with an identifier has an example. Each example can be created in strict mode, without \
-    warnings, for all data types and shapes that it names (restrict them with `Example::with_data_types` and \
-    `Example::with_shape`).",
+               warnings, for all data types and shapes that it names (restrict them with `Example::with_data_types` and \
+               `Example::with_shape`).",
     source: "`zarr_spec::Example`",
     since: "0.1",
 };
@@ -39,7 +39,7 @@ static UNKNOWN_MEMBER: Rule = Rule {
     id: "unknown-member",
     level: Level::L0,
     sentence: "An unknown member is refused with an error that names it, or that says the plugin has no configuration; in \
-    v2 only in strict mode.",
+               v2 only in strict mode.",
     source: "V2-PIPE-07; \"Extension points\" in the Zarr v3 core specification",
     since: "0.1",
 };
@@ -48,7 +48,7 @@ static SCHEMA: Rule = Rule {
     id: "schema",
     level: Level::L0,
     sentence: "If the plugin declares the schema of its configuration, the examples match it, and the plugin refuses \
-    configurations with an additional member, a missing required member or a value of the wrong kind.",
+               configurations with an additional member, a missing required member or a value of the wrong kind.",
     source: "`zarr_spec::About::configuration_schema`",
     since: "0.1",
 };

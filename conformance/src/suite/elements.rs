@@ -97,11 +97,11 @@ fn numbered(count: usize, size: usize, kind: Option<Kind>, value: impl Fn(u32) -
 fn element(float: f64, bits: u64, size: usize, kind: Option<Kind>) -> Vec<u8> {
     match (kind, size) {
         (Some(Kind::Float), 8) => float.to_ne_bytes().to_vec(),
-        #[expect(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+        #[expect(clippy::cast_possible_truncation, reason = "rounding is intended")]
         (Some(Kind::Float), 4) => (float as f32).to_ne_bytes().to_vec(),
         (Some(Kind::Float), 2) => half::f16::from_f64(float).to_ne_bytes().to_vec(),
         // The upper half of a binary32.
-        #[expect(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+        #[expect(clippy::cast_possible_truncation, reason = "rounding is intended")]
         (Some(Kind::BFloat), 2) => upper_half((float as f32).to_bits()),
         (Some(Kind::Complex), _) if size.is_multiple_of(2) => {
             let part = |float| element(float, bits, size / 2, Some(Kind::Float));

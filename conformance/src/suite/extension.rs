@@ -16,7 +16,7 @@ const RULES: &[RuleOf<ExtensionOnTrial>] = &[
             id: "extension-brings",
             level: Level::L1,
             sentence: "An extension of an array provides either a name for each dimension or no names, and an index of nodes \
-            has a valid key.",
+                       has a valid key.",
             source: "`zarr_spec::extension::Extension`",
             since: "0.1",
         },

@@ -121,7 +121,7 @@ impl LentMemory for Growing {
 pub(super) use pages::Guarded;
 
 #[cfg(unix)]
-#[expect(unsafe_code, reason = "pages are mapped and protected by calls of the system")]
+#[expect(unsafe_code, reason = "system calls map and protect the pages")]
 mod pages {
     use std::ptr;
     use std::slice;

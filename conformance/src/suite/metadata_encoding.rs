@@ -16,7 +16,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
         Rule {
             id: "metadata-suffix",
             level: Level::L0,
-            sentence: "The key suffix of documents is valid in a key, and is always the same.",
+            sentence: "The key suffix of documents is valid in a key and does not contain a slash.",
             source: "`MetadataEncoding::key_suffix`",
             since: "0.1",
         },
@@ -27,7 +27,7 @@ const RULES: &[RuleOf<EncodingOnTrial>] = &[
             id: "metadata-round-trip",
             level: Level::L1,
             sentence: "Every document decodes exactly as it was encoded: the text of numbers, the order of members, all \
-            strings, and nesting up to the maximum depth.",
+                       strings, and nesting up to the maximum depth.",
             source: "`zarr_spec::metadata_encoding::MetadataEncoding`",
             since: "0.1",
         },

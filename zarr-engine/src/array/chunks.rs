@@ -1,4 +1,4 @@
-//! The chunks of an array: the public methods of [`Array`].
+//! Access to single chunks: public methods of [`Array`].
 
 use bytes::Bytes;
 use zarr_spec::{ArraySubset, Key};
@@ -92,7 +92,7 @@ impl Array {
     /// after each chunk.
     ///
     /// If one of the stores is remote, chunks are copied concurrently. At any time, the values in flight take at most
-    /// 64 MiB, and at most half of the memory budget of `source`.
+    /// 64 MiB, and at most half of the memory budget of `source`, unless a single value is larger.
     ///
     /// # Errors
     ///

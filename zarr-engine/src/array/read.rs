@@ -15,7 +15,7 @@ use crate::selection::{ElementSelection, LocatedSelection, Selection};
 use crate::variable::Assembly;
 
 impl Array {
-    /// Reads a selection into newly allocated memory.
+    /// Reads a selection. The result uses memory from the buffer pool of the context.
     ///
     /// # Errors
     ///
@@ -59,13 +59,17 @@ impl Array {
         let located = selection.located(self.shape())?;
         let Elements::Fixed { size, .. } = self.data_type().elements() else {
             let name = self.data_type().name();
-            return Err(Error::Elements(format!("elements of type {name} have no fixed size to read into")));
+            return Err(Error::Elements(format!(
+                "elements of type {name} have a variable size: read them as values"
+            )));
         };
         let wanted = located.count()?.checked_mul(size);
         if wanted != Some(destination.len()) {
             let given = destination.len();
             let wanted = wanted.unwrap_or(usize::MAX);
-            return Err(Error::Elements(format!("{given} bytes of memory for a selection of {wanted}")));
+            return Err(Error::Elements(format!(
+                "the destination has {given} bytes, but the selection has {wanted}"
+            )));
         }
         self.read_fixed(&located, size, destination, false)
     }

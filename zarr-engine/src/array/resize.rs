@@ -109,7 +109,7 @@ impl Array {
         let Some(moved) = named.moved(start)? else {
             let has_origin = named.moved(&vec![0; rank])?.is_some();
             return Err(Error::NotSupported(match (has_origin, &grid.identifier) {
-                (true, grid) => format!("chunk grid `{grid}` cannot begin {start:?} elements later"),
+                (true, grid) => format!("chunk grid `{grid}` cannot move its origin by {start:?} elements"),
                 (false, grid) => format!(
                     "chunk grid `{grid}` has no origin: {} can only be resized at its end",
                     self.path()

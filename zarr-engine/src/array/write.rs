@@ -106,7 +106,7 @@ impl Array {
         let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
         if wanted != given {
             return Err(Error::Elements(format!(
-                "an array of shape {given:?} for a selection of shape {wanted:?}"
+                "the values have shape {given:?}, but the selection has shape {wanted:?}"
             )));
         }
         match values.as_slice() {
@@ -193,7 +193,7 @@ impl Array {
                 return Ok(());
             }
             Err(Error::Elements(format!(
-                "an array of shape {given:?} to append along dimension {dimension} of one of shape {shape:?}"
+                "cannot append shape {given:?} along dimension {dimension} of an array of shape {shape:?}"
             )))
         };
         match values.as_slice() {
@@ -226,7 +226,9 @@ impl Array {
         let count = count as u64;
         let Some(&length) = shape.get(dimension) else {
             let rank = shape.len();
-            return Err(Error::Selection(format!("dimension {dimension} of an array of {rank} dimensions")));
+            return Err(Error::Selection(format!(
+                "dimension {dimension} does not exist in an array of {rank} dimensions"
+            )));
         };
         let mut others = shape.iter().enumerate().filter(|&(other, _)| other != dimension);
         let row = others.try_fold(1u64, |row, (_, &length)| row.checked_mul(length));

@@ -96,15 +96,11 @@ impl Building<'_> {
         let is_draft = self.format == Format::V3Draft;
         let is_v3 = self.format == Format::V3;
         let given = [
-            (self.builder.shards.is_some(), is_v3, "shards: v3 has them"),
-            (
-                self.builder.chunk_key_encoding.is_some(),
-                is_v3,
-                "a chunk key encoding: there is only a separator",
-            ),
-            (self.builder.memory_layout.is_some(), is_draft, "a chunk memory layout: the draft has it"),
-            (!self.builder.extensions.is_empty(), is_draft, "extensions: the draft has them"),
-            (!self.builder.fallback.is_empty(), is_draft, "fallbacks of data types: the draft has them"),
+            (self.builder.shards.is_some(), is_v3, "shards (v3 does)"),
+            (self.builder.chunk_key_encoding.is_some(), is_v3, "a chunk key encoding, only a separator"),
+            (self.builder.memory_layout.is_some(), is_draft, "a chunk memory layout (the draft does)"),
+            (!self.builder.extensions.is_empty(), is_draft, "extensions (the draft does)"),
+            (!self.builder.fallback.is_empty(), is_draft, "fallbacks of data types (the draft does)"),
             (!self.builder.storage_transformers.is_empty(), is_draft || is_v3, "storage transformers"),
         ];
         let misplaced = given.into_iter().filter(|(is_given, has_place, _)| *is_given && !has_place);
@@ -123,7 +119,7 @@ impl Building<'_> {
         let wrong = |(member, rank): (&str, Option<usize>)| {
             let rank = rank.filter(|&rank| rank != shape_rank)?;
             let reason = format!(
-                "has {rank} {}, and the array has {shape_rank} {}",
+                "has {rank} {}, but the array has {shape_rank} {}",
                 if rank == 1 { "entry" } else { "entries" },
                 if shape_rank == 1 { "dimension" } else { "dimensions" }
             );
@@ -198,7 +194,7 @@ impl Building<'_> {
         }
         let mut json = document.json.clone();
         let Some(members) = json.as_object_mut() else {
-            let reason = format!("a fallback of data type {}, which is no extension", data_type.name());
+            let reason = format!("a fallback of data type {}, which is not an extension", data_type.name());
             return Err(not_in_format(self.format, reason));
         };
         members.insert("fallback", fallback.iter().map(|one| one.json.clone()).collect::<Value>());
@@ -217,7 +213,7 @@ impl Building<'_> {
             Some(Value::Null) if self.format == Format::V3Draft => {
                 return Err(not_in_format(
                     self.format,
-                    "`fill_value` null: an undefined fill value, which v2 has",
+                    "an undefined fill value (`fill_value` null); v2 does",
                 ));
             }
             Some(json) => json,
@@ -270,7 +266,7 @@ impl Building<'_> {
             (None, None) => return Ok(guess(&builder.shape, element_size(data_type))),
         };
         if given.contains(&0) {
-            return Err(invalid(member, format!("{given:?} has a zero")));
+            return Err(invalid(member, format!("{given:?} contains a zero")));
         }
         Ok(given.clone())
     }

@@ -215,10 +215,7 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
         document.ok().and_then(|document| Some(document.identifier.strip_prefix("O/")?.to_owned()));
     let identifier = identifier.ok_or_else(|| {
         let name = array.data_type.name().into_owned();
-        invalid(
-            "codecs",
-            format!("elements of data type {name} have no fixed size: a codec for them is needed"),
-        )
+        invalid("codecs", format!("elements of data type {name} have a variable size and need a codec"))
     })?;
     Ok(identifier.into())
 }

@@ -22,7 +22,7 @@ pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<Extens
         return Err(invalid(member, format!("unknown member `{unknown}` (expected {})", known.join(", "))));
     }
     let Some(name) = members.get(identifier).and_then(Value::as_str).filter(|name| !name.is_empty()) else {
-        return Err(invalid(member, format!("`{identifier}` is missing or no string")));
+        return Err(invalid(member, format!("`{identifier}` is missing or not a string")));
     };
     let must_understand = match members.get("must_understand") {
         None => true,
@@ -50,7 +50,7 @@ pub(super) fn chunk_grid(json: &Value, format: Format) -> Result<(ExtensionDocum
         json.as_object().filter(|members| format == Format::V3Draft && !members.contains("extension"));
     let Some(members) = members else { return Ok((entry(MEMBER, json, format)?, None)) };
     let Some(name) = members.get("type").and_then(Value::as_str) else {
-        return Err(invalid(MEMBER, "`type` is missing or no string"));
+        return Err(invalid(MEMBER, "`type` is missing or not a string"));
     };
     let separator = match members.get("separator") {
         None => None,

@@ -55,7 +55,7 @@ impl Conversion<'_> {
     /// Returns the error for a grid with several chunk shapes that cannot be converted.
     pub(super) fn no_such_grid(&self) -> Error {
         let name = &self.source.chunk_grid.identifier;
-        not_in_format(self.target, format!("chunk grid `{name}`, whose chunks are of several shapes"))
+        not_in_format(self.target, format!("chunk grid `{name}`, whose chunks have different shapes"))
     }
 }
 

@@ -83,7 +83,7 @@ impl Comparison<'_> {
         let reason = match (self.target, after.is_empty()) {
             (Format::V3Draft, false) => format!("the fallback {before}; the copy has {after}"),
             (Format::V3Draft, true) => format!("the fallback {before}; the copy has none"),
-            (target, _) => format!("the fallback {before}; {target} has no fallbacks"),
+            (target, _) => format!("the fallback {before}; {target} does not support fallbacks"),
         };
         self.lose("data_type", reason);
     }
@@ -100,11 +100,11 @@ impl Comparison<'_> {
             self.lose(
                 "chunk_grid",
                 format!(
-                    "the origin of grid `{name}` {configuration}; chunks of the copy begin with the array"
+                    "the origin of grid `{name}` {configuration}; chunks of the copy start at the first element"
                 ),
             );
         } else if before.chunk_shape().is_none() && after.chunk_shape().is_some() {
-            self.lose("chunk_grid", format!("grid `{name}`; all chunks of the copy have one shape"));
+            self.lose("chunk_grid", format!("grid `{name}`; all chunks of the copy have the same shape"));
         }
     }
 
@@ -114,7 +114,7 @@ impl Comparison<'_> {
         let after = self.copy.source.memory_layout.as_ref();
         let is_letter = matches!(name.as_str(), "C" | "F");
         if !is_letter && after.is_none_or(|after| after.identifier != *name) {
-            let reason = format!("layout `{name}`; chunks of the copy lie in C order");
+            let reason = format!("layout `{name}`; chunks of the copy are in C order");
             self.lose("chunk_memory_layout", reason);
         }
     }
@@ -128,7 +128,8 @@ impl Comparison<'_> {
             && before != after
             && after.is_sorted()
         {
-            let reason = format!("the order of dimensions {before:?}; v2 has C and F, and the copy has C");
+            let reason =
+                format!("the order of dimensions {before:?}; v2 supports only C and F, and the copy uses C");
             self.lose("codecs", reason);
         }
     }
@@ -141,9 +142,7 @@ impl Comparison<'_> {
                 "storage_transformers"
             };
             let reason = match self.target {
-                Format::V3Draft => {
-                    "shards of this kind, of which the v3 draft has those with a plain index at the end"
-                }
+                Format::V3Draft => "shards of this kind (the v3 draft requires a plain index at the end)",
                 Format::V2 => "shards, which v2 does not support",
                 Format::V3 => "shards",
             };
@@ -157,7 +156,7 @@ impl Comparison<'_> {
         if !["default", "v2"].contains(&before.identifier.as_str()) && before.identifier != after.identifier {
             let before = &before.identifier;
             let after = &after.identifier;
-            let reason = format!("encoding `{before}`; chunks of the copy have keys by `{after}`");
+            let reason = format!("encoding `{before}`; the copy uses `{after}`");
             self.lose("chunk_key_encoding", reason);
         }
     }
@@ -165,8 +164,7 @@ impl Comparison<'_> {
     fn fill_value(&mut self) {
         if !self.source.is_fill_defined() && self.copy.is_fill_defined() {
             let after = &self.copy.source.fill_value;
-            let reason =
-                format!("it is undefined; in the copy it is {after}, which elements without a chunk are");
+            let reason = format!("it is undefined; in the copy it is {after}, the value of missing chunks");
             self.lose("fill_value", reason);
         }
     }
@@ -178,7 +176,7 @@ impl Comparison<'_> {
         let gone = before.iter().enumerate().filter(|(_, one)| !is_shard(one) && !after.contains(one));
         let gone: Vec<_> = gone
             .map(|(position, one)| {
-                let reason = format!("transformer `{}`; the copy is without it", one.identifier);
+                let reason = format!("transformer `{}`; the copy does not have it", one.identifier);
                 (format!("storage_transformers[{position}]"), reason)
             })
             .collect();
@@ -193,7 +191,7 @@ impl Comparison<'_> {
             if !has_names && !self.copy.source.extensions.contains(document) {
                 let name = &document.identifier;
                 let whose = if document.must_understand { "must understand" } else { "may ignore" };
-                let reason = format!("extension `{name}`, which readers {whose}; the copy is without it");
+                let reason = format!("extension `{name}`, which readers {whose}; the copy does not have it");
                 self.lose(format!("extensions[{position}]"), reason);
             }
         }
@@ -207,9 +205,9 @@ impl Comparison<'_> {
         let kept = self.source.source.attributes.get(NAMES_ATTRIBUTE);
         let reason = match kept {
             Some(kept) => {
-                format!("names of dimensions; the attribute `{NAMES_ATTRIBUTE}` of the copy stays {kept}")
+                format!("dimension names; the attribute `{NAMES_ATTRIBUTE}` of the copy stays {kept}")
             }
-            None => format!("names of dimensions; the copy has them in its attribute `{NAMES_ATTRIBUTE}`"),
+            None => format!("dimension names; the copy has them in its attribute `{NAMES_ATTRIBUTE}`"),
         };
         self.lose("dimension_names", reason);
     }
@@ -222,7 +220,7 @@ impl Comparison<'_> {
         let gone: Vec<_> =
             before.keys().filter(|name| is_gone(name) && !(is_named && *name == NAMES_ATTRIBUTE)).collect();
         for name in gone {
-            self.lose("attributes", format!("attribute `{name}`; the copy is without it"));
+            self.lose("attributes", format!("attribute `{name}`; the copy does not have it"));
         }
     }
 
@@ -230,7 +228,7 @@ impl Comparison<'_> {
         let before = &self.source.source.ignored;
         let after = &self.copy.source.ignored;
         for name in ignored_members(before, after) {
-            self.lose(name, "a member that readers may ignore; the copy is without it");
+            self.lose(name, "a member that readers may ignore; the copy does not have it");
         }
     }
 }

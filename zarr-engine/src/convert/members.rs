@@ -67,7 +67,7 @@ pub(crate) fn key_encoding(format: Format, separator: Option<&str>) -> Extension
     ExtensionDocument::new(identifier, configuration)
 }
 
-/// The dimension names of an array, where `format` stores them.
+/// The dimension names of an array, in the members where a format stores them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PlacedNames {
     /// The member of v3.

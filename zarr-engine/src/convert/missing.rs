@@ -118,7 +118,7 @@ fn without_missing<E>(
     }
     let after = &copy.fill_value;
     Ok(Some(changed(format!(
-        "xarray will read elements that equal {after} as missing, because it takes fill values of v2 for that"
+        "xarray will read elements that equal {after} as missing, because it interprets fill values of v2 as missing"
     ))))
 }
 

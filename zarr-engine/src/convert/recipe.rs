@@ -72,7 +72,7 @@ impl Recipe {
                     let Step::Permutation(order) = step else {
                         return Err(not_in_format(
                             target,
-                            "a shard behind a codec that computes with the whole chunk",
+                            "a shard after a codec that changes the whole chunk",
                         ));
                     };
                     dimension = order[dimension];
@@ -175,7 +175,7 @@ pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Represent
                 order.iter().map(|&dimension| array.shape.get(dimension).copied()).collect();
             let shape = shape.filter(|shape| shape.len() == array.shape.len());
             let shape = shape.ok_or_else(|| {
-                CodecError::configuration("its number of dimensions is not that of the array")
+                CodecError::configuration("its number of dimensions differs from that of the array")
             })?;
             Representation::Array(ArrayRepresentation { shape, ..array.clone() })
         }
@@ -257,7 +257,7 @@ pub(crate) fn translate_codec(
     let SourceCodec { plugin, format, document, decoded, .. } = codec;
     let name = &document.identifier;
     if plugin.identifiers.in_format(target).is_none() {
-        return Err(not_in_format(target, format!("codec `{name}`, which has no identifier there")));
+        return Err(not_in_format(target, format!("codec `{name}`")));
     }
     let reading = &Reading::new(Mode::Lenient);
     let creation = creation(*format, document, registry, reading);
@@ -309,9 +309,7 @@ fn transposition(
         return Ok(None);
     }
     if target == Format::V2 {
-        let reason = format!(
-            "the order of dimensions {order:?}; it has C and F for the chunk as a whole, and no codec"
-        );
+        let reason = format!("the order of dimensions {order:?}, only C and F");
         return Err(not_in_format(target, reason));
     }
     let order: Value = order.iter().copied().collect();
@@ -373,7 +371,7 @@ mod tests {
         let registry = Registry::empty();
         assert_eq!(transposition(Format::V2, &registry, &[0, 1, 2]).unwrap(), None);
         let error = transposition(Format::V2, &registry, &[1, 0, 2]).unwrap_err().to_string();
-        assert!(error.starts_with("v2 does not support this: the order of dimensions [1, 0, 2]"), "{error}");
+        assert!(error.starts_with("v2 does not support the order of dimensions [1, 0, 2]"), "{error}");
         let transpose = transposition(Format::V3, &registry, &[1, 0]).unwrap().unwrap();
         assert_eq!(transpose.configuration.to_string(), r#"{"order":[1,0]}"#);
     }

@@ -214,7 +214,7 @@ fn is_text(data_type: &dyn DataType) -> Result<(), Error> {
         return Ok(());
     }
     let name = data_type.name();
-    Err(Error::Elements(format!("elements of type {name} may be missing: read and write options of text")))
+    Err(Error::Elements(format!("elements of type {name} may be missing: use options of strings")))
 }
 
 /// Concatenates elements of variable size: the offsets, followed by the payload.

@@ -27,7 +27,7 @@ pub(super) struct Access {
     pub(super) context: Arc<Context>,
     /// The location of the store. Cached, because opening an array needs it.
     pub(super) location: String,
-    /// Why the store is read only, if it is.
+    /// The reason why the store is read only, if it is.
     pub(super) read_only: Option<String>,
     pub(super) new_groups: Arc<NewGroups>,
     known_groups: Arc<KnownGroups>,
@@ -99,7 +99,7 @@ impl Access {
 
     pub(super) fn check_writeable(&self) -> Result<(), Error> {
         match &self.read_only {
-            Some(reason) => Err(Error::NotSupported(format!("nothing can be written: {reason}"))),
+            Some(reason) => Err(Error::NotSupported(format!("cannot write: {reason}"))),
             None => Ok(()),
         }
     }

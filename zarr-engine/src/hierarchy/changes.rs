@@ -113,8 +113,8 @@ impl Hierarchy {
         self.write_attributes(&path, attributes)
     }
 
-    /// Sets one attribute of a node and leaves the others as they are stored. Concurrent calls for the same node in
-    /// this process do not lose changes.
+    /// Sets one attribute of a node and leaves the others as they are stored. Concurrent calls for the same node in one
+    /// context do not lose changes.
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ impl Hierarchy {
         erase(access, &*self.inner.rules, &path, OtherFormats::Refuse).map(drop)
     }
 
-    /// Copies the documents of all nodes below a group into one document, so that readers of many nodes need one
+    /// Copies the documents of all nodes below a group into one document, so that readers of many nodes need only one
     /// request: `.zmetadata` in v2, `consolidated_metadata` in the group's own document in v3.
     ///
     /// Later changes through this crate update the copy.

@@ -120,7 +120,7 @@ pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Det
         if is_v2 {
             let format = detected.format();
             access.warn(format!(
-                "there are documents of v2 beside those of {format}, which are used unless v2 is asked for"
+                "there are also documents of v2; those of {format} are used unless v2 is requested"
             ));
         }
         return Ok(Some(detected));
@@ -147,11 +147,11 @@ fn newer(access: &Access, key: &Key, bytes: &[u8], options: OpenOptions) -> Resu
             Ok(Some(Detected::Draft(Box::new(entry_point))))
         }
         (Identified::V3, _) => {
-            let reason = "is a node of v3, and an entry point of the v3 draft was asked for";
+            let reason = "is a node of v3, but an entry point of the v3 draft was requested";
             Err(Error::document(key, DocumentError::document(reason)))
         }
         (Identified::DraftA | Identified::DraftB, _) => {
-            let reason = "is an entry point of the v3 draft, and a node of v3 was asked for";
+            let reason = "is an entry point of the v3 draft, but a node of v3 was requested";
             Err(Error::document(key, DocumentError::document(reason)))
         }
     }

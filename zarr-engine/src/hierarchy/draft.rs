@@ -64,7 +64,10 @@ pub(super) struct Draft {
     /// The list of nodes, if an extension provides one.
     index: Option<NodeIndex>,
     /// The known extensions of the hierarchy.
-    #[expect(dead_code, reason = "an extension acts by being created and by what it holds on to")]
+    #[expect(
+        dead_code,
+        reason = "an extension takes effect by being created and by the resources that it holds"
+    )]
     extensions: Vec<Arc<dyn Extension>>,
 }
 
@@ -194,7 +197,7 @@ impl Draft {
         if let Some(nodes) = self.indexed(access)? {
             return Ok(nodes.keys().any(|node| is_below(node, path)));
         }
-        access.check_listable(&format!("telling whether {path} is a group without a document"))?;
+        access.check_listable(&format!("checking whether {path} is an implicit group"))?;
         has_keys(access, &keyed(self.keys.children_prefix(path))?)
     }
 
@@ -256,7 +259,7 @@ impl Draft {
         }
         // An implicit group may only become an explicit group.
         if kind == Kind::Array && self.can_tell_nodes_below(access) && self.has_below(access, path)? {
-            return Err(in_the_way(path, "there are nodes below it, so that it is a group"));
+            return Err(in_the_way(path, "it is an implicit group, because there are nodes below it"));
         }
         Ok(state)
     }
@@ -271,7 +274,8 @@ impl Draft {
         let name = key.name().strip_suffix(&self.entry_point.key_suffix);
         let is_document = |name: &str| name.ends_with(".array") || name.ends_with(".group");
         if name.is_some_and(is_document) {
-            access.warn(format!("`{key}` is left out: a name in it is not a node name in v3-draft"));
+            access
+                .warn(format!("`{key}` is ignored: it contains a name that is not a node name in v3-draft"));
         }
     }
 }
@@ -453,13 +457,13 @@ impl FormatRules for Draft {
     fn consolidate(&self, _access: &Access, _path: &NodePath) -> Result<(), Error> {
         Err(Error::NotInFormat {
             format: Format::V3Draft,
-            reason: "it has no consolidated metadata; v2 and v3 have them".to_owned(),
+            reason: "consolidated metadata (v2 and v3 do)".to_owned(),
         })
     }
 }
 
 fn both(path: &NodePath) -> String {
-    format!("{path} has a document of an array and one of a group; it is taken for an array")
+    format!("{path} has documents of both an array and a group; it is read as an array")
 }
 
 /// Returns whether any key lies below `prefix`. A store may list empty folders.

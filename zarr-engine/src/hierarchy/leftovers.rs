@@ -70,8 +70,8 @@ pub(super) fn with_listings<T: Send + Sync>(
     Ok((read, occupied))
 }
 
-/// Lists `prefix` in a remote store. For a hierarchy that this process created, the root is listed first: if it is
-/// empty, no other listing is needed.
+/// Lists `prefix` in a remote store. If the hierarchy was created through this handle, the root is listed first: if it
+/// is empty, no other listing is needed.
 fn list_far(access: &Access, prefix: &Prefix) -> Result<Directory, Error> {
     if access.new_groups.take_start() {
         let root = access.store.list_dir(&Prefix::root())?;

@@ -18,17 +18,18 @@ const MOST: usize = 10_000;
 pub(super) struct NewGroups {
     /// The path names of the groups.
     known: Mutex<HashSet<Vec<String>>>,
-    /// Whether this process created the hierarchy and has not listed its root yet.
+    /// Whether the hierarchy was created through this handle and its root has not been listed yet.
     is_started: AtomicBool,
 }
 
 impl NewGroups {
-    /// Notes that this process created the hierarchy.
+    /// Notes that the hierarchy was created through this handle.
     pub(super) fn start(&self) {
         self.is_started.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether this process created the hierarchy, so that its root may be empty. Returns true only once.
+    /// Returns whether the hierarchy was created through this handle, so that its root may be empty. Returns true only
+    /// once.
     pub(super) fn take_start(&self) -> bool {
         self.is_started.swap(false, Ordering::Relaxed)
     }

@@ -80,7 +80,7 @@ impl<'a> KeyOwnership<'a> {
     /// [`Error::OtherFormat`] for documents of other formats, unless they are kept; [`Error::NotSupported`] if a chunk may
     /// belong to two formats.
     pub(super) fn keys(mut self) -> Result<OwnedKeys, Error> {
-        self.access.check_listable("telling the keys of one format from those of others")?;
+        self.access.check_listable("distinguishing the keys of one format from those of others")?;
         let mut keys = OwnedKeys::default();
         let mut rest = Vec::new();
         for prefix in self.rules.prefixes(self.path)? {
@@ -207,14 +207,14 @@ impl<'a> KeyOwnership<'a> {
     /// Converts the error of an unreadable document: without its content, the owner of its chunks is unknown.
     fn readable<T>(&self, key: &Key, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| {
-            self.refused(&format!("`{key}` does not tell which chunks are its own: {error}"))
+            self.refused(&format!("`{key}` does not determine which chunks belong to it: {error}"))
         })
     }
 
     fn refused(&self, reason: &str) -> Error {
         let path = self.path;
         let format = self.rules.format();
-        Error::NotSupported(format!("cannot erase {path} of {format} alone: {reason}; nothing was erased"))
+        Error::NotSupported(format!("cannot erase only {path} of {format}: {reason}; nothing was erased"))
     }
 
     fn claim(
@@ -265,7 +265,7 @@ impl<'a> KeyOwnership<'a> {
             && is_below_data
             && self.rules.format() == Format::V3
         {
-            let reason = format!("`{key}` may be a chunk of the v3 draft, which `{draft}` is a document of");
+            let reason = format!("`{key}` may be a chunk of the v3 draft, of which `{draft}` is a document");
             return Err(self.refused(&reason));
         }
         Ok(true)
@@ -282,7 +282,7 @@ impl<'a> KeyOwnership<'a> {
                 let chunk = claim.encoding.decode(rest, claim.rank).map_err(|error| {
                     let document = &claim.document;
                     self.refused(&format!(
-                        "`{key}` may be a chunk of `{document}`, which cannot tell: {error}"
+                        "`{key}` may be a chunk of `{document}`, whose key encoding failed: {error}"
                     ))
                 })?;
                 if chunk.is_some() {

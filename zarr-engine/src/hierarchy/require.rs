@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::group::Group;
 
 impl Hierarchy {
-    /// Opens the group at `path`, or creates it without attributes if there is no node. Concurrent calls in this
-    /// process return the same group.
+    /// Opens the group at `path`, or creates it without attributes if there is no node. Concurrent calls in one context
+    /// return the same group.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl Hierarchy {
         }
     }
 
-    /// Opens the array at `path`, or creates it if there is no node. Concurrent calls in this process return the same
+    /// Opens the array at `path`, or creates it if there is no node. Concurrent calls in one context return the same
     /// array.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Hierarchy {
         let found_shape = found.shape();
         let expected_shape = expected.shape();
         let reason = format!(
-            "an array of shape {found_shape:?} and data type {found_type} is there already \
+            "an array of shape {found_shape:?} and data type {found_type} already exists \
              (expected shape {expected_shape:?} and data type {expected_type})"
         );
         Err(in_the_way(path, reason))

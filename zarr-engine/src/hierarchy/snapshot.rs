@@ -27,7 +27,7 @@ impl<D: Clone> Snapshot<D> {
         self.with(|documents| documents.get(path).cloned())
     }
 
-    /// All nodes below `path`, at any depth.
+    /// Returns all nodes below `path`, at any depth; `None` if there are no copies.
     pub(super) fn below(&self, path: &NodePath) -> Option<Vec<(NodePath, D)>> {
         self.with(|documents| {
             let from_here = documents.range(path.clone()..).skip_while(|(node, _)| *node == path);

@@ -109,14 +109,14 @@ impl FormatRules for V2 {
         matches!(kind, KeyKind::Array | KeyKind::Group).then_some(node)
     }
 
-    /// Checks that names are ASCII, as v2 requires. Other writers do not obey this rule (V2-HIER-01, V2-STORE-02).
+    /// Checks that names are ASCII, as v2 requires. Other programs also write other names (V2-HIER-01, V2-STORE-02).
     fn check_name(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         let Some(name) = path.names().iter().find(|name| !name.is_ascii()) else { return Ok(()) };
-        let what = format!("the name `{name}` has characters other than ASCII, which v2 wants of names");
+        let what = format!("the name `{name}` has characters other than ASCII, which v2 does not allow");
         if access.context.mode == Mode::Strict {
             return Err(Invalid::new(format!("{what}; strict mode does not write it")).into());
         }
-        access.warn(format!("{what}; it is written all the same, as other programs do"));
+        access.warn(format!("{what}; it is written anyway, as other programs do"));
         Ok(())
     }
 

@@ -70,7 +70,7 @@ impl WarningLog {
         }
         warnings.push(warning);
         if warnings.len() == CAPACITY {
-            warnings.push(Warning::new("there are more warnings than are kept"));
+            warnings.push(Warning::new("there are more warnings, which are not listed"));
         }
     }
 

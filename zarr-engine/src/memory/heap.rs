@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-/// The alignment in bytes: a cache line, or a multiple of one.
+/// The size of a cache line in bytes.
 pub(super) const LINE: usize = 64;
 
 /// Allocates `size` zeroed bytes, aligned to `alignment`, a power of two. Returns `None` if the allocation fails.

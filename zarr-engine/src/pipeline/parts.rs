@@ -51,7 +51,8 @@ pub(crate) fn encode_parts(
 ) -> Result<Decoded, StepError> {
     let first =
         pipeline.steps.split_first().and_then(|(step, rest)| Some((step, in_parts(pipeline, step)?, rest)));
-    let (step, (codec, ..), rest) = first.ok_or_else(|| CodecError::encode("no codec takes it in parts"))?;
+    let (step, (codec, ..), rest) =
+        first.ok_or_else(|| CodecError::encode("the first codec does not support parts"))?;
     let next = rest.first();
     let mut output = stages.buffers[0].output(encoded_limit(next, bounds));
     codec

@@ -20,7 +20,7 @@ pub(super) fn reorder(
     };
     if source.len() as u64 != array.size().limit().unwrap_or(u64::MAX) {
         return Err(CodecError::corrupt(format!(
-            "{} bytes are no array of shape {:?}",
+            "{} bytes are not an array of shape {:?}",
             source.len(),
             array.shape
         )));

@@ -55,7 +55,7 @@ impl ShardIndex {
     ) -> Result<Self, CodecError> {
         if encoded.len() as u64 != shard.index_size {
             return Err(CodecError::corrupt(format!(
-                "a shard of {value_size} bytes has no room for an index of {}",
+                "a shard of {value_size} bytes is too small for an index of {}",
                 shard.index_size
             )));
         }

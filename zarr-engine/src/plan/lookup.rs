@@ -7,12 +7,13 @@ use zarr_spec::grid::GridError;
 
 use crate::grid::{Axis, Cell, Extent, UnevenAxis};
 
-/// Consecutive chunks of different lengths. They take one number each, and each contains a selected element.
+/// Consecutive chunks of different lengths. The memory is one number per chunk, and each chunk contains a selected
+/// element.
 #[derive(Debug)]
 pub(super) struct Bounds {
     /// The number of the first chunk.
     first: u64,
-    /// Elements of the first chunk that lie before the array.
+    /// The number of elements of the first chunk that lie before the array.
     before: u64,
     /// The start of each chunk, and the end of the last one.
     bounds: Vec<u64>,

@@ -21,7 +21,7 @@ pub(super) struct ShardRequests<'r>(Vec<ShardRequest<'r>>);
 
 struct ShardRequest<'r> {
     region: &'r OutputRegion<'r>,
-    /// The lengths in the order of the dimensions of the shard.
+    /// The strides of the output, in the order of the dimensions of the shard.
     strides: Vec<usize>,
     plan: Plan<'r>,
 }

@@ -27,7 +27,7 @@ pub(crate) struct OutputRegion<'a> {
     pub(super) wanted: &'a ElementSelection,
     /// The strides of the output per dimension of the array: in bytes, or in elements if their size is variable.
     pub(super) strides: Vec<usize>,
-    /// The size of the output in bytes; the largest number if the size of elements is variable.
+    /// The size of the output in bytes; the maximum `usize` if the size of elements is variable.
     pub(super) size: usize,
     destination: Destination<'a>,
     /// Whether the output is known to be zero.
@@ -59,7 +59,7 @@ pub(super) struct ChunkRequest<'w, 'r> {
 }
 
 impl<'a> OutputRegion<'a> {
-    /// Elements of a fixed size.
+    /// Returns a region of elements of a fixed size.
     pub(crate) fn fixed(
         wanted: &'a ElementSelection,
         rank: usize,
@@ -75,7 +75,7 @@ impl<'a> OutputRegion<'a> {
         Ok(Self { wanted, strides, size, destination, is_zero, is_streamed })
     }
 
-    /// Elements of variable size; the assembly holds fill values.
+    /// Returns a region of elements of variable size. The assembly holds fill values.
     pub(crate) fn variable(
         wanted: &'a ElementSelection,
         rank: usize,
@@ -106,8 +106,8 @@ impl<'r> ChunkRequest<'_, 'r> {
         matches!(self.region.destination, Destination::Bytes(_)) && self.only_run(pipeline).is_some()
     }
 
-    /// Copies the elements of one strided box to the output. `elements` are the bytes of the chunk from `skipped` on;
-    /// elements have a fixed size.
+    /// Copies the elements of one strided box to the output. `elements` are the bytes of the chunk starting at
+    /// `skipped`; elements have a fixed size.
     pub(super) fn copy(
         &self,
         pipeline: &Pipeline,
@@ -132,7 +132,7 @@ impl<'r> ChunkRequest<'_, 'r> {
             .map_err(outside)
     }
 
-    /// Copies elements of variable size to the output, under its lock.
+    /// Copies elements of variable size to the output, which is locked meanwhile.
     pub(super) fn put(&self, pipeline: &Pipeline, elements: Variable<'_>) -> Result<(), Error> {
         let Destination::Elements(assembly) = self.region.destination else {
             return Err(outside(OutOfBounds));

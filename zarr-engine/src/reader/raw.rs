@@ -168,7 +168,7 @@ impl RawChunk<'_, '_> {
     fn wrong(&self, size: u64) -> Error {
         let shape = &self.pipeline.array.shape;
         let expected = self.expected;
-        let what = format!("it has {size} bytes, and a chunk of shape {shape:?} has {expected}");
+        let what = format!("it has {size} bytes, but a chunk of shape {shape:?} has {expected}");
         self.array.chunk_error(self.chunk, StepError::chunk(what))
     }
 }

@@ -65,7 +65,7 @@ impl CachedIndex {
         self.version == got.version && self.size == got.size
     }
 
-    /// Returns the index of an inner chunk that is a shard.
+    /// Returns the cached index of an inner chunk that is a shard.
     pub(crate) fn nested(&self, position: usize) -> Option<Arc<Self>> {
         self.lock_nested().get(&position).map(Arc::clone)
     }

@@ -52,7 +52,7 @@ impl ChunkElements<'_> {
             }
             Some(elements) => {
                 let found = elements.len();
-                return Err(CodecError::corrupt(format!("it has {found} bytes where {size} should be")));
+                return Err(CodecError::corrupt(format!("it has {found} bytes instead of {size}")));
             }
             None if self.piece.covers(pipeline.array.shape.iter().copied()) => {}
             None => fill(pipeline, source.size, target)?,
@@ -183,7 +183,7 @@ impl PartSource for GatheredSlabs<'_> {
         if are_there {
             return Ok(());
         }
-        Err(CodecError::encode(format!("{wanted} bytes from {start} on are no elements of a chunk")))
+        Err(CodecError::encode(format!("{wanted} bytes at {start} are not whole elements of a chunk")))
     }
 }
 

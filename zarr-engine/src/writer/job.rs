@@ -56,7 +56,7 @@ pub(super) struct Job<'j> {
 }
 
 impl<'j> Job<'j> {
-    /// Returns the memory in bytes for the stored value; 0 if the whole chunk is written.
+    /// Returns the chunk with the size of its stored value in bytes, if known; 0 if the whole chunk is written.
     pub(super) fn needing(&self) -> Needing<'j> {
         let Self { chunk, pipeline, is_whole, .. } = *self;
         Needing { chunk, pipeline, encoded: if is_whole { Some(0) } else { exact_size(pipeline) } }

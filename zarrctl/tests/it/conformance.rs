@@ -156,7 +156,7 @@ fn this_program_reads_every_stored_hierarchy_as_it_should() {
     assert!(not_supported.len() <= 5, "{said}");
     let read = |file: &str| std::fs::read_to_string(file).unwrap();
     assert!(read(&json).contains("\"outcome\": \"refused\""));
-    assert!(read(&html).contains("<h2>What went wrong</h2>\n<p>Nothing.</p>"));
+    assert!(read(&html).contains("<h2>Failures</h2>\n<p>None.</p>"));
     assert!(read(&junit).contains("<testsuite name=\"zarrctl draft\""));
     assert!(read(&badge).contains("brightgreen"));
 }
@@ -179,7 +179,8 @@ fn generated_hierarchies_are_read_as_expected() {
         "3",
     ];
     let said = text(&[&generated[..], &["--folder", &folder]].concat());
-    let lines = ["v2", "draft", "v3"].map(|format| format!("zarrctl: {format}: 12 of 12 valid examples read\n"));
+    let lines =
+        ["v2", "draft", "v3"].map(|format| format!("zarrctl: {format}: 12 of 12 valid examples read\n"));
     assert_eq!(said, lines.concat());
     assert!(place.files("kept/v3/generated/3/0").contains(&"zarr.json".to_owned()));
 

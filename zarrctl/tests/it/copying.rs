@@ -311,7 +311,7 @@ fn losses_are_listed_before_they_are_accepted() {
         let copy = place.at(format);
         let mut wanted = vec![
             "/: `extensions[0]`: extension `https://e.org/hierarchies/1.0` of the entry point".to_owned(),
-            format!("/g/a: `data_type`: the fallback \"int64\"; {format} has no fallbacks"),
+            format!("/g/a: `data_type`: the fallback \"int64\"; {format} does not support fallbacks"),
             format!("/g/a: `chunk_memory_layout`: layout `{}`", uri("layouts/morton")),
             "/g/a: `extensions[1]`: extension `https://e.org/x/1.0`, which readers may ignore".to_owned(),
         ];

@@ -78,7 +78,7 @@ fn an_invalid_store_is_explained() {
     assert!(refused(&["tree", &file], 1).contains("is a file, not a store"));
     let unknown = refused(&["tree", r#"{"type":"tape"}"#], 1);
     assert!(
-        unknown.contains("store `tape` is unknown; known are ") && unknown.contains("`memory`"),
+        unknown.contains("store `tape` is unknown; expected one of ") && unknown.contains("`memory`"),
         "{unknown}"
     );
 }
@@ -115,7 +115,7 @@ fn misspelt_names_get_suggestions() {
         (&["floot32"][..], "data type `floot32` is unknown; did you mean `float32`?"),
         (&["float"], "did you mean `float16` or `float32` or `float64`?"),
         (&["int8", "--codec", "gzp"], "codec `gzp` is unknown; did you mean `gzip`?"),
-        (&["int8", "--chunks", "2,2"], "`chunks`: has 2 entries, and the array has 1 dimension"),
+        (&["int8", "--chunks", "2,2"], "`chunks`: has 2 entries, but the array has 1 dimension"),
     ] {
         let message = refused(&[&create[..], more].concat(), 1);
         assert!(message.contains(part), "{part} in {message}");

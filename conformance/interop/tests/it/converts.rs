@@ -257,7 +257,7 @@ fn conversion_loses_only_metadata_that_the_target_cannot_represent() {
         }}])
     };
     let nothing = json!({});
-    let order = "the order of dimensions [1, 0, 2]; v2 has C and F, and the copy has C";
+    let order = "the order of dimensions [1, 0, 2]; v2 supports only C and F, and the copy uses C";
     let apart = "their inner chunks are the chunks of the copy";
     for (codecs, more, target, wanted) in [
         (json!([bytes]), nothing.clone(), Format::V2, vec![]),

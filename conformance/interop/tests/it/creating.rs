@@ -79,7 +79,7 @@ fn open_or_create_opens_an_array_with_the_same_shape_and_data_type() {
     let longer = ArrayBuilder::new([5], "int16");
     assert_eq!(
         hierarchy.open_or_create_array("/a", &longer).unwrap_err().to_string(),
-        "cannot create /a: an array of shape [4] and data type int16 is there already \
+        "cannot create /a: an array of shape [4] and data type int16 already exists \
          (expected shape [5] and data type int16)"
     );
     let other = hierarchy.group("/").unwrap().open_or_create_array("a", &ArrayBuilder::new([4], "uint16"));

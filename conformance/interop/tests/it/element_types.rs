@@ -51,7 +51,7 @@ fn optional_elements_are_options() {
     assert_eq!(array.read_values::<Option<i32>>(..).unwrap(), [Some(5), None, None, Some(-1)]);
     assert_eq!(array.read_values::<Option<u32>>(..).unwrap_err().kind(), ErrorKind::InvalidInput);
     let error = array.read_values::<i32>(..).unwrap_err().to_string();
-    assert!(error.contains("which are not read or written as `i32`"), "{error}");
+    assert!(error.contains("cannot be read or written as `i32`"), "{error}");
     let never = created(Format::V3, &ArrayBuilder::new([1], "int32")).read_values::<Option<i32>>(..);
     assert_eq!(never.unwrap_err().to_string(), "elements of type int32 are never missing");
 }

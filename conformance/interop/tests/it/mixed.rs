@@ -182,7 +182,7 @@ fn one_format_is_not_erased_if_chunks_may_belong_to_both() {
     // An unreadable document does not reveal which chunks belong to it.
     set(&store, "S/.zarray", "{");
     let error = message(open(&store, Format::V3).erase_keeping_other_formats("/S/x"));
-    assert!(error.contains("`S/.zarray` does not tell which chunks are its own"), "{error}");
+    assert!(error.contains("`S/.zarray` does not determine which chunks belong to it"), "{error}");
     assert!(open(&store, Format::V3).array("/S/x").is_ok());
 }
 

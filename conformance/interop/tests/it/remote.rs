@@ -541,7 +541,7 @@ fn many_arrays_of_v3_are_created_in_two_round_trips() {
     let _before = far.take();
     for (second, reason) in [
         ("/g6/x0", "cannot create /g6/x0"),
-        ("/g1/new", "it is to be created twice"),
+        ("/g1/new", "it occurs twice among the new arrays"),
         ("/g1/new/below", "/g1/new is an array"),
         ("/g2/a1/below", "/g2/a1 is an array"),
     ] {

@@ -28,7 +28,7 @@ fn ranges_are_accepted_as_selections() {
     assert_eq!(read(&array, ArraySubset::new(ranges.to_vec())), wanted);
     assert_eq!(read(&array, ..), (0..35).collect::<Vec<_>>());
     let error = array.read([0..6, 0..1]).unwrap_err().to_string();
-    assert!(error.contains("it ends at 6, and the array at 5"), "{error}");
+    assert!(error.contains("it ends at 6, but the array ends at 5"), "{error}");
 }
 
 #[test]

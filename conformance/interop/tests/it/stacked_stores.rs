@@ -138,7 +138,7 @@ fn the_error_of_an_invalid_stack_explains_the_reason() {
         (around(decoded, &around(decoded, &memory)), "one cache with the `bytes` of both"),
         (
             around(&statistics, &around(&json!({"type": "opaque"}), &around(decoded, &memory))),
-            "what is around it (`statistics`, `opaque`) does not pass them on: `cache` has to be around that",
+            "the stores around it (`statistics`, `opaque`) do not pass them on: `cache` must be the outer one",
         ),
     ] {
         let mut registry = Registry::linked().unwrap();

@@ -123,7 +123,7 @@ impl ArrayToArrayCodec for Hilbert {
     }
 }
 
-/// In the draft, `type` names the layout.
+/// Creates the layout, which the member `type` names in the draft.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     match creation.type_name.and_then(Value::as_str) {

@@ -196,8 +196,8 @@ fn set(transaction: &Transaction<'_>, key: &Key, value: &[u8]) -> Result<(), Box
     Ok(())
 }
 
-/// Returns the first key below `prefix` and the first key after it; `0` follows `/`. An empty second key means that
-/// there is no end, as for the root.
+/// Returns the lower bound and the exclusive upper bound of the keys below `prefix`; `0` follows `/`. An empty upper
+/// bound means that there is none, as for the root.
 fn bounds(prefix: &Prefix) -> (&str, String) {
     let start = prefix.as_str();
     (start, start.strip_suffix('/').map_or_else(String::new, |start| format!("{start}0")))

@@ -31,7 +31,7 @@ pub(super) const RULES: &[CodecRule] = &[(FIXTURES, |trial, cases| {
     if !check(trial, &OF_OTHERS, cases) {
         cases.skip(
             "no chunk from another program or standard is known for this codec, so its bytes and their order are \
-            unchecked; pass some as `fixtures` of `conformance_tests!`, or to zarrctl as `--fixtures FOLDER`",
+             unchecked; pass some as `fixtures` of `conformance_tests!`, or to zarrctl as `--fixtures FOLDER`",
         );
     }
 })];

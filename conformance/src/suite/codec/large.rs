@@ -13,7 +13,7 @@ pub(super) const RULES: &[CodecRule] = &[(
         id: "codec-large-chunks",
         level: Level::L2,
         sentence: "Chunks of more than 1 MiB decode to the same number of bytes, and to the same bytes if the codec is \
-        lossless.",
+                   lossless.",
         source: "D3-CODEC-04",
         since: "0.1",
     },

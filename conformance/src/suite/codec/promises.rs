@@ -31,7 +31,7 @@ pub(super) const RULES: &[CodecRule] = &[
             id: "codec-exact-destination",
             level: Level::L4,
             sentence: "Decoding into memory of exactly the chunk's size gives the same bytes as decoding into a growing buffer, \
-            and does not change the memory before and after it.",
+                       and does not change the memory before and after it.",
             source: "`zarr_spec::Output`",
             since: "0.1",
         },
@@ -52,7 +52,7 @@ pub(super) const RULES: &[CodecRule] = &[
             id: "codec-range",
             level: Level::L4,
             sentence: "Decoding a range gives the same bytes as decoding the whole chunk, or an error if the input is \
-            truncated or the range is out of bounds.",
+                       truncated or the range is out of bounds.",
             source: "`BytesToBytesCodec::decode_range`",
             since: "0.1",
         },

@@ -18,7 +18,7 @@ pub(super) const RULES: &[CodecRule] = &[
             id: "codec-truncated",
             level: Level::L2,
             sentence: "Encoded bytes that are truncated anywhere are corrupt or too large, or decode to fewer bytes than the \
-            whole.",
+                       whole.",
             source: "`CodecError::Corrupt`",
             since: "0.1",
         },
@@ -78,8 +78,8 @@ pub(super) const RULES: &[CodecRule] = &[
         Rule {
             id: "codec-allocation",
             level: Level::L2,
-            sentence: "Decoding damaged and foreign bytes allocates at most the size of the chunk and 64 MiB, and succeeds \
-            or fails cleanly with that much address space.",
+            sentence: "Decoding damaged and foreign bytes allocates at most the size of the chunk and 64 MiB, on the \
+                       decoding thread and in a separate process with limited address space.",
             source: "No size from outside is trusted: ARCHITECTURE.md, \"Invariants\"",
             since: "0.1",
         },
@@ -90,7 +90,7 @@ pub(super) const RULES: &[CodecRule] = &[
             id: "codec-claims",
             level: Level::L2,
             sentence: "If nothing declares a size, decoding damaged and foreign bytes allocates at most the size of the input, \
-            three times the size of the chunk or of the actual output, and 64 MiB, whatever sizes the input claims.",
+                       three times the size of the chunk or of the actual output, and 64 MiB, whatever sizes the input claims.",
             source: "docs/promises.md, \"Memory of one chunk\"",
             since: "0.1",
         },

@@ -28,7 +28,7 @@ pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Re
         return Ok(EntryPoint::new());
     }
     let Some(uri) = identifiers.uri else {
-        let reason = format!("metadata encoding `{name}` has no URI, which the v3 draft wants");
+        let reason = format!("metadata encoding `{name}` does not have a URI, which the v3 draft requires");
         return Err(Invalid::new(reason).into());
     };
     let document = ExtensionDocument {

@@ -65,13 +65,19 @@ impl NodeIndex {
         let document =
             document.map_err(|error| DocumentError::document(format!("cannot be decoded: {error}")))?;
         let members = document.as_object().ok_or_else(|| {
-            DocumentError::document(format!("is {}, and a list of nodes is an object", document.kind_name()))
+            DocumentError::document(format!(
+                "is {}, but a list of nodes must be an object",
+                document.kind_name()
+            ))
         })?;
         if let Some(unknown) = members.keys().find(|name| *name != NODES) {
-            return Err(DocumentError::member(unknown, "is unknown; a list of nodes has `nodes` alone"));
+            return Err(DocumentError::member(
+                unknown,
+                "is unknown; a list of nodes has only the member `nodes`",
+            ));
         }
         let nodes = members.get(NODES).and_then(Value::as_object);
-        let nodes = nodes.ok_or_else(|| DocumentError::member(NODES, "is missing or no object"))?;
+        let nodes = nodes.ok_or_else(|| DocumentError::member(NODES, "is missing or not an object"))?;
         nodes.iter().map(|(path, kind)| node(path, kind)).collect()
     }
 }

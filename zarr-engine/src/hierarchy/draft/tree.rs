@@ -14,7 +14,7 @@ pub(super) fn below(access: &Access, path: &NodePath, start: Kind, mut nodes: No
     nodes.retain(|node, _| is_below(node, path));
     nodes.insert(path.clone(), start);
     with_implicit_groups(nodes, path, |orphan, array| {
-        access.warn(format!("{orphan} is below {array}, which is an array; it is no node"));
+        access.warn(format!("{orphan} is below {array}, which is an array; it is ignored"));
     })
 }
 

@@ -186,7 +186,7 @@ pub(super) fn write_attributes(
 }
 
 fn both(path: &NodePath) -> String {
-    format!("{path} has both `.zarray` and `.zgroup`; it is taken for an array")
+    format!("{path} has both `.zarray` and `.zgroup`; it is read as an array")
 }
 
 fn entry(access: &Access, path: NodePath, is_array: bool, is_group: bool) -> Option<NodeEntry> {

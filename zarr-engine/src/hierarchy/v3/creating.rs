@@ -184,7 +184,7 @@ fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error
     let mut new = BTreeSet::new();
     for path in arrays.iter().map(|array| array.path) {
         if !new.insert(path) {
-            return Err(in_the_way(path, "it is to be created twice"));
+            return Err(in_the_way(path, "it occurs twice among the new arrays"));
         }
     }
     let mut nodes: Vec<NodePath> = groups_above(arrays).into_iter().collect();

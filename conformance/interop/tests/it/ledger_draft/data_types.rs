@@ -295,7 +295,8 @@ fn the_error_of_a_fill_value_outside_the_fallback_names_it() {
     let opened = array(&with_array(&document), &allowing()).unwrap();
     let error = message(opened.read(&Selection::All));
     assert!(
-        error.contains("the array's fill value 5 is one of data type") && error.contains("int24"),
+        error.contains("the array's fill value 5 belongs to the unknown data type")
+            && error.contains("int24"),
         "{error}"
     );
     assert!(error.contains("not of its fallback r24") && !error.contains("null"), "{error}");

@@ -153,7 +153,7 @@ fn nothing_is_discovered_below_an_array() {
     assert_eq!(warnings(&hierarchy), ["there are keys below /arr, which is an array"]);
     let nodes = walk(&hierarchy, "/");
     assert_eq!(nodes, named([("/", Kind::ImplicitGroup), ("/arr", Kind::Array)]));
-    let orphan = "/arr/x is below /arr, which is an array; it is no node".to_owned();
+    let orphan = "/arr/x is below /arr, which is an array; it is ignored".to_owned();
     assert!(warnings(&hierarchy).contains(&orphan), "{:?}", warnings(&hierarchy));
 }
 
@@ -200,7 +200,7 @@ fn a_node_with_two_documents_is_an_array() {
         ("meta/a.array.json", array_document(json!({}))),
         ("meta/a.group.json", json!({"attributes": {}})),
     ]);
-    let both = "/a has a document of an array and one of a group; it is taken for an array";
+    let both = "/a has documents of both an array and a group; it is read as an array";
     let hierarchy = open(&store, &context());
     assert_eq!(hierarchy.array("/a").unwrap().shape(), [4]);
     assert_eq!(warnings(&hierarchy), [both]);

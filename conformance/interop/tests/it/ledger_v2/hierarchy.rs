@@ -134,7 +134,7 @@ fn a_node_with_both_documents_is_an_array_with_a_warning() {
     let stored = tree().json("foo/baz/.zgroup", &json!({"zarr_format": 2}));
     let hierarchy = stored.open();
     assert_eq!(hierarchy.array("foo/baz").unwrap().shape(), [4]);
-    let warning = "/foo/baz has both `.zarray` and `.zgroup`; it is taken for an array";
+    let warning = "/foo/baz has both `.zarray` and `.zgroup`; it is read as an array";
     assert_eq!(warnings(&hierarchy), [warning]);
     let hierarchy = stored.open();
     let children = hierarchy.group("foo").unwrap().children().unwrap();

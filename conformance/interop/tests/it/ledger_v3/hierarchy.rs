@@ -60,7 +60,7 @@ fn v3_takes_precedence_over_v2_with_a_warning() {
     assert_eq!(hierarchy.format(), Format::V3);
     assert_eq!(
         warnings(&hierarchy),
-        ["there are documents of v2 beside those of v3, which are used unless v2 is asked for"]
+        ["there are also documents of v2; those of v3 are used unless v2 is requested"]
     );
     let array = stored(&json!({})).json(".zarray", &json!({"zarr_format": 2}));
     assert_eq!(array.open().format(), Format::V3);
