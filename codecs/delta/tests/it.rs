@@ -1,6 +1,6 @@
 //! `delta`: elements written by numcodecs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -262,7 +262,7 @@ fn the_encoded_side_has_the_other_type_and_order_and_the_cast_fill_value() {
 }
 
 #[test]
-fn a_type_that_is_not_the_chunks_is_refused() {
+fn a_dtype_other_than_the_type_of_the_chunk_is_refused() {
     let creating = |dtype: &str, astype: &str, number, order, mode| {
         let decoded = Representation::Array(chunk(4, number, order));
         create(Format::V2, "delta", &configuration(dtype, astype), mode, &decoded)
@@ -272,7 +272,7 @@ fn a_type_that_is_not_the_chunks_is_refused() {
     {
         let error = creating(dtype, "", number, ByteOrder::Little, Mode::Lenient).unwrap_err();
         assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{dtype}: {error}");
-        assert!(error.to_string().contains("and the chunk holds"), "{error}");
+        assert!(error.to_string().contains("but the chunk holds"), "{error}");
     }
     let error = creating(">i4", "", INT32, ByteOrder::Little, Mode::Lenient).unwrap_err();
     assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{error}");

@@ -1,6 +1,6 @@
 //! `fixedscaleoffset`: elements written by numcodecs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -293,7 +293,7 @@ fn the_encoded_side_has_the_other_type_and_order_and_the_encoded_fill_value() {
 }
 
 #[test]
-fn a_type_that_is_not_the_chunks_is_refused() {
+fn a_dtype_other_than_the_type_of_the_chunk_is_refused() {
     let creating = |dtype: &str, astype: &str, number, order| {
         let decoded = Representation::Array(chunk(4, number, order));
         let configuration = configuration("0", "1", dtype, astype);
@@ -302,7 +302,7 @@ fn a_type_that_is_not_the_chunks_is_refused() {
     for (dtype, number) in [("<f4", FLOAT64), ("<i4", FLOAT32), ("<u4", INT32)] {
         let error = creating(dtype, "", number, ByteOrder::Little).unwrap_err();
         assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{dtype}: {error}");
-        assert!(error.to_string().contains("and the chunk holds"), "{error}");
+        assert!(error.to_string().contains("but the chunk holds"), "{error}");
     }
     let error = creating(">f8", "", FLOAT64, ByteOrder::Little).unwrap_err();
     assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{error}");

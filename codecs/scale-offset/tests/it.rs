@@ -1,6 +1,6 @@
 //! `scale_offset`: numbers encoded by zarr-python, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ fn narrow_numbers_are_shifted_and_scaled_in_their_type() {
 }
 
 #[test]
-fn values_that_are_not_finite_stay_so() {
+fn infinities_and_nan_do_not_change() {
     let values = [f32::INFINITY, f32::NEG_INFINITY];
     assert_eq!(encoded(r#"{"offset":5,"scale":0.5}"#, FLOAT32, &values).unwrap(), bytes(&values));
     let nan = decoded(r#"{"offset":5,"scale":0.5}"#, FLOAT32, &[f32::NAN]).unwrap();

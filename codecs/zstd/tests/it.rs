@@ -1,6 +1,6 @@
 //! `zstd`: frames written by other programs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ops::Range;
 
@@ -201,7 +201,7 @@ fn memory_follows_the_decoded_bytes_of_an_implausible_frame() {
 }
 
 #[test]
-fn what_is_no_frame_is_corrupt() {
+fn bytes_that_are_not_frames_are_corrupt() {
     assert_corrupt(b"", "nothing");
     assert_corrupt(b"no frame at all", "text");
     for (encoded, _) in FRAMES {

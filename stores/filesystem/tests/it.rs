@@ -1,6 +1,6 @@
 //! `filesystem`: the rules for stores, files of other programs, and leftovers of crashes.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 #[path = "it/crashes.rs"]
 mod crashes;
@@ -343,9 +343,9 @@ fn a_relative_path_is_resolved_when_the_store_opens() {
     assert!(store.location().starts_with("file:///") && store.location().ends_with("/some/where"));
 }
 
-/// A caller leaves room for one byte more than it expects. The value may be shorter or longer.
+/// Callers reserve one byte more than they expect. The value may be shorter or longer.
 #[test]
-fn a_value_that_is_read_once_is_read_with_any_amount_of_room() {
+fn a_value_is_read_with_any_buffer_size() {
     let scratch = scratch();
     scratch.set("a/b", b"1234").unwrap();
     scratch.set("a/empty", b"").unwrap();

@@ -1,6 +1,6 @@
 //! `zip`: damaged and malicious archives, and packing. `conformance/interop` reads archives of other programs.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::io::Write;
 use std::path::Path;
@@ -347,7 +347,7 @@ fn unreadable_entries_are_listed_and_name_the_reason() {
     assert_eq!(part(&store, "deflated", ByteRange::Last(10)), bytes[990..]);
 }
 
-/// Overlapping entries are how a small archive becomes a large one.
+/// With overlapping entries, a small archive can expand to a large one.
 #[test]
 fn overlapping_entries_are_not_read() {
     let bytes = ramp(100);
@@ -395,7 +395,7 @@ fn incomplete_archives_are_refused_when_they_are_opened() {
 }
 
 #[test]
-fn comments_and_bytes_before_an_archive_do_no_harm() {
+fn comments_and_bytes_before_an_archive_are_ignored() {
     let entries = [stored("a", b"1"), deflated("b", b"22222")];
     for comment in
         [&b"PK\x05\x06"[..], &[b'x'; 65535], b"PK\x05\x06 and more than twenty-two bytes \xff\xff\xff\xff"]
@@ -484,7 +484,7 @@ fn values_that_cannot_be_packed_are_an_error() {
 }
 
 #[test]
-fn descriptions_urls_and_other_texts_are_told_apart() {
+fn descriptions_urls_and_other_texts_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a b%20c.zip");
     fs::write(&path, archive(&[stored("k", b"v")], b"")).unwrap();
