@@ -311,7 +311,7 @@ fn publish(run: &mut Run<'_>) -> Result<Outcome, String> {
     finish(command.arg("--target-dir").arg(&run.target))
 }
 
-/// Licences and sources, and the advisories where their database can be reached.
+/// Checks licences and sources of dependencies, and advisories if their database can be downloaded.
 fn deny(run: &mut Run<'_>) -> Result<Outcome, String> {
     if !run.has("deny") {
         return lacks("cargo-deny");

@@ -159,13 +159,13 @@ pub(crate) struct Reading {
     /// Reject everything that a specification forbids
     #[arg(long, conflicts_with = "compat")]
     strict: bool,
-    /// Also open hierarchies of related generations of the v3 draft
+    /// Also open hierarchies of other generations of the v3 draft
     #[arg(long)]
     compat: bool,
     /// Read each node's own document instead of consolidated metadata
     #[arg(long)]
     pub(crate) no_consolidated: bool,
-    /// Open the hierarchy of this format, in a folder with more than one
+    /// Open the hierarchy of this format, if the folder has several
     #[arg(long = "as", value_name = "FORMAT", value_parser = values::format())]
     pub(crate) as_format: Option<Format>,
     /// Read an unknown data type as its fallback, if its document names one
@@ -506,7 +506,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definitions_do_not_contradict_one_another() {
+    fn the_definitions_are_consistent() {
         Arguments::command().debug_assert();
     }
 }

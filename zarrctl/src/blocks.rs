@@ -17,12 +17,12 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Entries per dimension.
+    /// Returns the number of entries per dimension.
     pub(crate) fn shape(&self) -> Vec<u64> {
         self.entries.iter().map(|range| range.end - range.start).collect()
     }
 
-    /// The selection of the array that the block covers.
+    /// Returns the selection of the array that the block covers.
     pub(crate) fn selection(&self, along: &[DimensionSelection]) -> Selection {
         let parts = along.iter().zip(&self.entries);
         Selection::Orthogonal(parts.map(|(along, range)| slice(along, range.start, range.end)).collect())
@@ -34,20 +34,22 @@ impl Block {
 pub(crate) struct Blocks<'a> {
     grid: &'a dyn ChunkGrid,
     along: &'a [DimensionSelection],
-    /// The inner chunk shape, if blocks consist of inner chunks of a shard.
+    /// The inner chunk shape if blocks consist of inner chunks of shards.
     inner: Option<Vec<u64>>,
-    /// Chunks, or inner chunks, per dimension of a block.
+    /// Number of chunks, or inner chunks, per dimension of a block.
     counts: Vec<u64>,
 }
 
 impl<'a> Blocks<'a> {
-    /// Blocks of at most `budget` bytes, or of one chunk if that is larger. A shard counts as a chunk.
+    /// Splits the selection into blocks of at most `budget` bytes, or of one chunk if that is larger. A shard
+    /// counts as a chunk.
     pub(crate) fn of_chunks(array: &'a Array, along: &'a [DimensionSelection], budget: u64) -> Self {
         let counts = counts(along, &array.chunk_grid().largest_chunk(), slabs::element_size(array), budget);
         Self { grid: array.chunk_grid(), along, inner: None, counts }
     }
 
-    /// As [`Blocks::of_chunks`]; if a shard exceeds `budget`, its inner chunks count as chunks.
+    /// Splits the selection as [`Blocks::of_chunks`] does, but into blocks of inner chunks if a shard exceeds
+    /// `budget`.
     pub(crate) fn to_read(
         array: &'a Array,
         along: &'a [DimensionSelection],
@@ -62,14 +64,16 @@ impl<'a> Blocks<'a> {
         Ok(Self { grid: array.chunk_grid(), along, inner: Some(inner), counts })
     }
 
-    /// Blocks of single chunks.
+    /// Splits the selection into blocks of one chunk.
     pub(crate) fn of_one_chunk(array: &'a Array, along: &'a [DimensionSelection]) -> Self {
         Self { grid: array.chunk_grid(), along, inner: None, counts: vec![1; along.len()] }
     }
 
-    /// Visits parts whose elements follow one another in C order and which begin and end at block boundaries
-    /// along one dimension. They have at most `budget` bytes, or those of one block along the first dimension
-    /// in which a block has more than one entry.
+    /// Visits bands: parts whose elements are consecutive in C order, and which begin and end at block
+    /// boundaries along one dimension.
+    ///
+    /// A band has at most `budget` bytes, or the bytes of one block along the first dimension in which a
+    /// block has more than one entry.
     pub(crate) fn for_each_band(
         &self,
         element_size: u64,
@@ -80,7 +84,7 @@ impl<'a> Blocks<'a> {
         self.visit_bands(&[], most, visit)
     }
 
-    /// Visits the bands with these entries of the first dimensions.
+    /// Visits the bands with the entries `first` of the first dimensions.
     fn visit_bands(
         &self,
         first: &[Range<u64>],
@@ -113,8 +117,8 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// The end of the blocks along a dimension that begin with entry `from`, with at most `fitting` entries
-    /// but at least one block.
+    /// Returns the end of a run of blocks that begins at entry `from` of a dimension. The run has at most
+    /// `fitting` entries, but at least one block.
     fn band_end(&self, dimension: usize, from: u64, fitting: u64) -> Result<u64, Failure> {
         let all = length(&self.along[dimension]);
         let next = |from| self.end(dimension, from).map_err(|error| Failure::Fault(error.into()));
@@ -141,7 +145,7 @@ impl<'a> Blocks<'a> {
         self.visit(&mut Block { entries: Vec::with_capacity(self.along.len()) }, visit)
     }
 
-    /// Completes a block that has ranges of the first dimensions.
+    /// Visits all blocks that begin with the ranges in `block`.
     fn visit(
         &self,
         block: &mut Block,
@@ -161,7 +165,7 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// The entry after the last one of the block that begins with entry `from`.
+    /// Returns the end of the block that begins at entry `from` of a dimension.
     fn end(&self, dimension: usize, from: u64) -> Result<u64, GridError> {
         match &self.along[dimension] {
             DimensionSelection::Index(_) => Ok(1),
@@ -181,7 +185,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The elements along a dimension of the block that contains `element`.
+    /// Returns the elements, along a dimension, of the block that contains `element`.
     fn elements(&self, dimension: usize, element: u64) -> Result<Range<u64>, GridError> {
         let grid = self.grid;
         let count = self.counts[dimension];
@@ -198,8 +202,8 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Chunks per dimension of a block. The last dimensions grow first, so that elements are close together in a
-/// file.
+/// Returns the number of chunks per dimension of a block. The last dimensions grow first, so that elements
+/// are close together in a file.
 fn counts(along: &[DimensionSelection], chunk: &[u64], element_size: u64, budget: u64) -> Vec<u64> {
     let entries = |dimension: usize, count: u64| {
         let elements = chunk[dimension].saturating_mul(count);
@@ -253,7 +257,7 @@ impl Layout {
             entries.reverse();
         }
         let mut stride = self.element_size;
-        // Dimensions that are selected completely belong to the run, and one more.
+        // A run covers all trailing dimensions that are selected completely, and one more.
         while let (Some(length), Some(range)) = (shape.pop(), entries.pop()) {
             let outer = Outer { shape: &shape, entries: &entries, stride: stride.saturating_mul(length) };
             if range != (0..length) || shape.is_empty() {
@@ -311,7 +315,7 @@ mod tests {
         runs
     }
 
-    /// An array of bytes in memory.
+    /// Creates an array of bytes in memory.
     fn array(shape: &[u64], chunks: &[u64]) -> Array {
         let context = Context::linked().unwrap();
         let store = open_store(context.registry(), "memory:").unwrap();
@@ -350,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn each_chunk_and_each_element_is_in_one_block_whatever_the_budget() {
+    fn each_chunk_and_each_element_is_in_one_block_for_every_budget() {
         let array = array(&[23, 31], &[4, 7]);
         for selection in ["", "3:20,5:", "::3,1:30:5", "7,:", ":,-1", "[0,1,5,22],2:9", "0:0,:"] {
             let along = along(selection, &array);
@@ -407,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn in_fortran_order_the_first_dimension_is_the_row() {
+    fn runs_follow_the_first_dimension_in_fortran_order() {
         assert_eq!(runs(&[4, 5], &[0..4, 1..3], true), [(108, 16)]);
         assert_eq!(runs(&[4, 5], &[1..3, 0..2], true), [(102, 4), (110, 4)]);
     }

@@ -19,10 +19,10 @@ use crate::terminal::size;
 use crate::verbs::tree;
 use items::{Content, Item};
 
-/// The width of a line of keys.
+/// The maximum width of a line of keys.
 const WIDTH: usize = 98;
 
-/// The array that is drawn.
+/// The array that the demo draws.
 const PICTURE: &str = "/image/mandelbrot";
 
 pub(crate) fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
@@ -145,7 +145,7 @@ fn is_equal(array: &Array, content: &Content) -> Result<bool, Failure> {
     })
 }
 
-/// The keys of metadata documents.
+/// Returns the keys of the metadata documents.
 fn documents(hierarchy: &Hierarchy) -> Result<Vec<String>, Failure> {
     let keys = hierarchy.store().list().map_err(|error| Failure::Fault(error.into()))?;
     let is_document = |key: &&zarr_kit::spec::Key| {
@@ -155,7 +155,7 @@ fn documents(hierarchy: &Hierarchy) -> Result<Vec<String>, Failure> {
     Ok(keys.iter().filter(is_document).map(|key| key.as_str().to_owned()).collect())
 }
 
-/// Joins keys to lines.
+/// Joins keys into lines.
 fn wrapped(keys: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for key in keys {

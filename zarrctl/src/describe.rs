@@ -38,7 +38,7 @@ pub(crate) struct Describer<'a> {
 }
 
 impl<'a> Describer<'a> {
-    /// For the arrays of a hierarchy.
+    /// Creates a describer for the arrays of a hierarchy.
     pub(crate) fn of(hierarchy: &'a Hierarchy) -> Self {
         let context = hierarchy.context();
         Self { registry: context.registry(), format: hierarchy.format(), mode: context.mode() }
@@ -46,7 +46,7 @@ impl<'a> Describer<'a> {
 }
 
 impl Describer<'_> {
-    /// All parts, in the order of the output.
+    /// Returns all parts of an array, in the order of the output.
     pub(crate) fn parts(&self, metadata: &ArrayMetadata, array: Option<&Array>) -> Vec<Part> {
         let registry = self.registry;
         let mut parts = vec![
@@ -77,7 +77,7 @@ impl Describer<'_> {
         parts
     }
 
-    /// The parts of the entry point of a hierarchy of the v3 draft.
+    /// Returns the parts of a v3 draft entry point.
     pub(crate) fn hierarchy_parts(&self, entry_point: &EntryPoint) -> Vec<Part> {
         let encodings = self.registry.metadata_encodings();
         let mut parts = vec![self.part("metadata_encoding", encodings, &entry_point.metadata_encoding)];
@@ -98,7 +98,7 @@ impl Describer<'_> {
         }
     }
 
-    /// The codecs of a chain that have a document.
+    /// Returns the codecs of a chain that have a document.
     fn chain(&self, chain: &CodecChain) -> Vec<Part> {
         let documents = chain.links().iter().filter_map(|link| link.document.as_ref());
         let mut parts: Vec<_> =
@@ -107,7 +107,7 @@ impl Describer<'_> {
         parts
     }
 
-    /// The short names of bytes-to-bytes codecs, including those inside shards.
+    /// Returns the short names of the bytes-to-bytes codecs, including those inside shards.
     pub(crate) fn compressors(&self, chain: &CodecChain) -> Vec<String> {
         let names = chain.links().iter().flat_map(|link| match (&link.codec, &link.document) {
             (Codec::Shard(shard), _) => self.compressors(&shard.inner_codecs),
@@ -158,13 +158,13 @@ impl Describer<'_> {
     }
 }
 
-/// The identifier; for a URI, the plugin's name, which is shorter.
+/// Returns the identifier. If it is a URI, returns the plugin's name, which is shorter.
 fn short_name(identifier: &str, name: Option<&str>) -> String {
     let short = name.filter(|name| identifier.contains(':') && !name.is_empty());
     short.unwrap_or(identifier).to_owned()
 }
 
-/// The short names of an array's codecs: `transpose, bytes, zstd`.
+/// Returns the short names of an array's codecs: `transpose, bytes, zstd`.
 pub(crate) fn codec_names(parts: &[Part]) -> String {
     let codecs = parts.iter().filter(|part| part.member == "codecs");
     let names = codecs.map(|part| match part.inner.is_empty() {
@@ -174,7 +174,7 @@ pub(crate) fn codec_names(parts: &[Part]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// A shape for people: `2 × 3`. An array without dimensions has one element.
+/// Formats a shape: `2 × 3`, or `()` for an array without dimensions.
 pub(crate) fn shape(lengths: &[u64]) -> String {
     if lengths.is_empty() {
         return "()".to_owned();
@@ -182,7 +182,7 @@ pub(crate) fn shape(lengths: &[u64]) -> String {
     lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
-/// The product, or `None` if it overflows.
+/// Returns the product, or `None` if it overflows.
 pub(crate) fn product(lengths: &[u64]) -> Option<u64> {
     match lengths.contains(&0) {
         true => Some(0),
@@ -204,7 +204,8 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// Gets the sizes of all chunks that the store lists.
+    /// Reads the sizes of all stored chunks. Calls `each` after each chunk with 1 and the number of stored
+    /// chunks.
     pub(crate) fn of(array: &Array, mut each: impl FnMut(u64, u64)) -> Result<Self, zarr_kit::Error> {
         let indices = array.stored_chunks()?;
         let mut sizes = Vec::new();
@@ -216,7 +217,8 @@ impl Stored {
         Ok(Self::from_sizes(&sizes, array.chunk_grid(), array.shape(), element))
     }
 
-    /// From the size of each stored chunk, and that of an element if it is fixed.
+    /// Computes the statistics from the sizes of the stored chunks, and the size of an element if it is
+    /// fixed.
     pub(crate) fn from_sizes(
         sizes: &[u64],
         grid: &dyn ChunkGrid,
@@ -231,20 +233,20 @@ impl Stored {
         }
     }
 
-    /// The compression ratio, if it is defined.
+    /// Returns the compression ratio, if it is defined.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let raw = self.raw.filter(|&raw| raw > 0 && self.size > 0)?;
         Some(crate::terminal::ratio(raw, self.size))
     }
 }
 
-/// The shape of a chunk, or of the largest chunk if they differ.
+/// Returns the shape of a chunk, or of the largest chunk if their shapes differ.
 pub(crate) fn chunk_shape(array: &Array) -> Vec<u64> {
     let grid = array.chunk_grid();
     grid.chunk_shape().map_or_else(|| grid.largest_chunk(), <[u64]>::to_vec)
 }
 
-/// The shape of chunks in words, with "up to" if they differ.
+/// Formats the shape of the chunks, with "up to" if their shapes differ.
 pub(crate) fn chunk_size(grid: &dyn ChunkGrid) -> String {
     match grid.chunk_shape() {
         Some(lengths) => shape(lengths),
@@ -252,7 +254,7 @@ pub(crate) fn chunk_size(grid: &dyn ChunkGrid) -> String {
     }
 }
 
-/// The data type for reading, and the type in the document if it differs.
+/// Returns the name of the data type; for a fallback, also the unknown type in the document.
 pub(crate) fn type_name(array: &Array) -> String {
     let name = array.data_type().name();
     match array.fallback() {
@@ -261,7 +263,7 @@ pub(crate) fn type_name(array: &Array) -> String {
     }
 }
 
-/// All problems of an error, one line each.
+/// Returns the problems in an error, one line each.
 pub(crate) fn problems(error: &zarr_kit::Error) -> Vec<String> {
     match error {
         zarr_kit::Error::NotUnderstood(error) => error.problems.iter().map(ToString::to_string).collect(),
@@ -269,7 +271,8 @@ pub(crate) fn problems(error: &zarr_kit::Error) -> Vec<String> {
     }
 }
 
-/// The byte order in chunks: some forms of fill values contain the bytes of an element.
+/// Returns the byte order of elements in chunks. It matters for fill values that are written as the bytes of
+/// an element.
 pub(crate) fn stored_order(chain: &CodecChain) -> ByteOrder {
     let order = chain.links().iter().find_map(|link| match &link.codec {
         Codec::Binary(order) => Some(order.clone()),

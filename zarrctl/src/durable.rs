@@ -35,7 +35,7 @@ fn parse(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Whether writes wait for the disk.
+/// Returns whether writes wait for the disk.
 pub(crate) fn is_on() -> bool {
     DURABLE.get().copied().unwrap_or_default()
 }
@@ -58,8 +58,8 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     Ok(Arc::new(store.durable(true)))
 }
 
-/// Adds `"durable": true` to each local folder in a JSON description that does not set it. `None` for other
-/// locations.
+/// Adds `"durable": true` to each local folder in a JSON description, unless it is set. Returns `None` for
+/// other locations.
 fn durable_description(location: &str) -> Option<String> {
     let parsed = json::parse(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
     let Value::Object(_) = &parsed.value else { return None };
@@ -104,7 +104,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Other systems do not open folders as files.
+/// Does nothing, because other systems do not open folders as files.
 #[cfg(not(unix))]
 fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())

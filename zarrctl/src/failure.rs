@@ -29,17 +29,17 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// An error in the data or the request, in words.
+    /// Returns an error in the data or the request.
     pub(crate) fn fault(what: impl Into<String>) -> Self {
         Self::Fault(what.into().into())
     }
 
-    /// The verb or scheme `what` is not in this build.
+    /// Returns the failure for a verb or scheme that is not in this build.
     pub(crate) fn not_in_build(what: &str) -> Self {
         Self::Usage(format!("{what} is not in this build; {}", builds::full()))
     }
 
-    /// The exit status.
+    /// Returns the exit status.
     pub(crate) fn status(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
@@ -71,7 +71,7 @@ impl Failure {
         }
     }
 
-    /// The message, unless standard output was closed. Newlines only separate reasons.
+    /// Returns the message, unless standard output was closed. Newlines only separate reasons.
     pub(crate) fn message(&self) -> Option<String> {
         match self {
             Self::Fault(error) => Some(chain(&**error)),
@@ -125,7 +125,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A printable message with all its causes. Causes that the message already contains are omitted.
+/// Returns a printable message with all causes, except those that the message already contains.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = without_code(error.to_string());
     let mut cause = error.source();

@@ -16,7 +16,7 @@ use zarr_kit::spec::{ByteOrder, Elements};
 
 use crate::failure::Failure;
 
-/// Writes elements that arrive in parts, in C order.
+/// A writer of elements that arrive in parts, in C order.
 pub(crate) trait Writer {
     /// Writes the next elements.
     fn write(&mut self, elements: &ElementArray, to: &mut dyn Write) -> Result<(), Failure>;
@@ -53,7 +53,7 @@ pub(crate) fn reorder(bytes: &mut [u8], elements: &Elements, order: &ByteOrder) 
     }
 }
 
-/// Whether native byte order differs from `order`.
+/// Returns whether the native byte order differs from `order`.
 pub(crate) fn is_reordered(order: &ByteOrder) -> bool {
     match order {
         ByteOrder::Little => cfg!(target_endian = "big"),

@@ -11,10 +11,11 @@ use crate::printer::note;
 use crate::similar::similar;
 use crate::terminal::warn;
 
-/// The failure to find a node. It has a hint if chunks are stored at the path, or if a node has a similar path.
+/// Converts the failure to find a node. Adds a hint if chunks are stored at the path, or if a node has a
+/// similar path.
 pub(crate) fn of_node(error: Error, hierarchy: &Hierarchy) -> Failure {
     let Error::NoNode(path) = &error else { return error.into() };
-    // A listing that fails does not replace the error at hand.
+    // The original error is more important than a failure to list.
     let Ok(count @ 1..) = leftovers::chunks_below(hierarchy, path) else {
         return match similar_node(hierarchy, path) {
             Some(similar) => Failure::fault(format!("{error}; did you mean {similar}?")),
@@ -32,7 +33,7 @@ pub(crate) fn of_node(error: Error, hierarchy: &Hierarchy) -> Failure {
     ))
 }
 
-/// The path of a node that is similar to a missing one. Only local stores are listed.
+/// Returns the path of a node that is similar to a missing one. Only local stores are listed.
 fn similar_node(hierarchy: &Hierarchy, missing: &NodePath) -> Option<String> {
     let store = hierarchy.store();
     if !store.capabilities().listable || store.read_hints().max_concurrency > 0 {
@@ -48,8 +49,8 @@ fn similar_node(hierarchy: &Hierarchy, missing: &NodePath) -> Option<String> {
     exact.or_else(ends_like).map(str::to_owned)
 }
 
-/// The failure to find a hierarchy. It has a hint if a local folder has nothing but chunks, or if it is missing and another
-/// folder has a similar name.
+/// Converts the failure to find a hierarchy. Adds a hint if a local folder contains only chunks, or if it is
+/// missing and another folder has a similar name.
 pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
     let (Error::NoHierarchy { .. }, Some(folder)) = (&error, folder(store)) else { return error.into() };
     let Ok(count @ 1..) = leftovers::chunks_without_hierarchy(store) else {
@@ -64,7 +65,7 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
     ))
 }
 
-/// A folder with a similar name, next to a missing one.
+/// Returns the folder next to a missing one that has a similar name.
 fn similar_folder(missing: &Path) -> Option<String> {
     if missing.exists() {
         return None;
@@ -91,7 +92,7 @@ pub(crate) fn warn_of_chunks_outside(array: &Array) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Chunks at a path of a local folder where an array is to be created.
+/// The number of chunks at a path of a local folder, before an array is created there.
 #[derive(Debug)]
 pub(crate) struct Before<'h> {
     hierarchy: &'h Hierarchy,
@@ -100,7 +101,7 @@ pub(crate) struct Before<'h> {
 }
 
 impl<'h> Before<'h> {
-    /// Counts them. Far stores are not listed.
+    /// Counts the chunks. Remote stores are not listed.
     pub(crate) fn count(hierarchy: &'h Hierarchy, path: &str) -> Result<Self, Failure> {
         let path = hierarchy.path(path)?;
         let count = match folder(&**hierarchy.store()) {
@@ -110,7 +111,7 @@ impl<'h> Before<'h> {
         Ok(Self { hierarchy, path, count })
     }
 
-    /// Prints how many of them were removed.
+    /// Prints the number of chunks that were removed since.
     pub(crate) fn print_removed(self) -> Result<(), Failure> {
         if self.count == 0 {
             return Ok(());
@@ -124,7 +125,7 @@ impl<'h> Before<'h> {
     }
 }
 
-/// The path of a store that is a local folder.
+/// Returns the path of a store that is a local folder.
 fn folder(store: &dyn Store) -> Option<String> {
     let location = store.location();
     let readable = readable_location(&location);

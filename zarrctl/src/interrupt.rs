@@ -63,7 +63,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Handles signals from now on. The message about an interrupt contains one of `left`.
+/// Starts to handle signals. The message about an interrupt contains one of `left`.
 ///
 /// If the thread that waits for signals cannot be started, signals end the program immediately.
 pub(crate) fn watch(left: Left) -> Result<(), crate::failure::Failure> {
@@ -108,13 +108,13 @@ fn end(signal: i32) {
     std::process::exit(128 + signal);
 }
 
-/// A write in progress, until it is dropped.
+/// A guard for a write in progress, which ends when the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Writing(());
 
 /// Begins a write. After a signal this blocks until the program exits.
 ///
-/// A thread must not hold two of them.
+/// A thread must not hold two guards.
 pub(crate) fn writing() -> Writing {
     let mut state = state();
     while state.is_stopping {
@@ -132,7 +132,7 @@ impl Drop for Writing {
     }
 }
 
-/// A file that is removed after a signal, until this is dropped.
+/// A file that a signal removes, until this guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Temporary(PathBuf);
 

@@ -1,4 +1,4 @@
-//! Chunks without an array, which interrupted copies, erasures and resizes leave.
+//! Finds chunks without an array, which interrupted copies, erasures and resizes leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ impl Reason {
         }
     }
 
-    /// The number of values in words.
+    /// Formats a number of values: `1 chunk`, `2 chunks`.
     pub(crate) fn counted(self, count: usize) -> String {
         let one = match self {
             Self::NoDocument | Self::OutsideOfTheArray => "chunk",
@@ -82,7 +82,7 @@ pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<L
     Ok(found)
 }
 
-/// The number of chunks at and below a path without a node, besides those of arrays there.
+/// Counts the chunks at and below a path without a node, except those of arrays there.
 pub(crate) fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
     let store = &**hierarchy.store();
     let keys = listed(store, &chunk_folder(hierarchy, path)?)?;
@@ -91,21 +91,21 @@ pub(crate) fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usi
     Ok(keys.iter().filter(is_left).count())
 }
 
-/// All keys at and below a path that are certainly chunks.
+/// Returns all keys at and below a path that are almost certainly chunks.
 pub(crate) fn chunks_at(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Key>, Failure> {
     let mut keys = listed(&**hierarchy.store(), &chunk_folder(hierarchy, path)?)?;
     keys.retain(is_certain);
     Ok(keys)
 }
 
-/// The number of chunks in a store without a hierarchy.
+/// Counts the chunks in a store without a hierarchy.
 pub(crate) fn chunks_without_hierarchy(store: &dyn Store) -> Result<usize, Failure> {
     let found = without_document(store, &listed(store, "")?)?;
     let chunks = found.iter().filter(|found| found.reason == Reason::NoDocument);
     Ok(chunks.map(|found| found.keys.len()).sum())
 }
 
-/// The number of chunks outside of the shape of an array.
+/// Counts the chunks outside of the shape of an array.
 pub(crate) fn chunks_outside(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
     let folder = chunk_folder(hierarchy, path)?;
     let keys = listed(&**hierarchy.store(), &folder)?;
@@ -117,7 +117,7 @@ fn listed(store: &dyn Store, folder: &str) -> Result<Vec<Key>, Failure> {
     store.list_sorted(&prefix).map_err(|error| Failure::Fault(error.into()))
 }
 
-/// The folder of the chunks of an array.
+/// Returns the folder of the chunks of an array.
 fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failure> {
     let prefix = match hierarchy.entry_point() {
         Some(entry_point) => Keys::new(entry_point).data_prefix(path),
@@ -127,7 +127,7 @@ fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failur
 }
 
 /// Finds chunks in folders of groups that do not belong to arrays, and all chunks in a store without other
-/// files. Keys such as `7` and `0/1` may be something else than v2 chunks and are ignored.
+/// files. Keys such as `7` and `0/1` are ignored, because they may not be v2 chunks.
 fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Failure> {
     let nodes = Nodes::of(store, keys)?;
     let is_left = |key: &Key| is_of_attributes(key) || is_certain(key);
@@ -157,17 +157,17 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Fa
     Ok(found.chain(attributes).collect())
 }
 
-/// Whether a key is almost certainly a chunk.
+/// Returns whether a key is almost certainly a chunk.
 fn is_certain(key: &Key) -> bool {
     Chunk::of(key).is_some_and(|chunk| chunk.is_certain)
 }
 
-/// Whether a key is a v2 attributes document.
+/// Returns whether a key is a v2 attributes document.
 fn is_of_attributes(key: &Key) -> bool {
     key.name() == ".zattrs"
 }
 
-/// The chunks of an array outside of its grid.
+/// Finds the chunks of an array outside of its grid.
 fn outside_of(
     hierarchy: &Hierarchy,
     path: &NodePath,
@@ -199,7 +199,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// Whether `folder` is the folder of a node.
+    /// Returns whether `folder` is the folder of a node.
     fn are_at(&self, folder: &str) -> bool {
         [&self.arrays, &self.groups, &self.copied_groups].iter().any(|nodes| nodes.contains(folder))
     }
@@ -245,21 +245,21 @@ impl Nodes {
     }
 }
 
-/// Whether a key is in one of the folders, or below it.
+/// Returns whether a key is in or below one of the folders.
 fn is_below(key: &Key, folders: &BTreeSet<String>) -> bool {
     let text = key.as_str();
     let above = text.match_indices('/').map(|(at, _)| &text[..=at]);
     std::iter::once("").chain(above).any(|folder| folders.contains(folder))
 }
 
-/// Reads a document; `None` if it is unreadable.
+/// Reads a document. Returns `None` if it is unreadable.
 fn document(store: &dyn Store, key: &Key) -> Result<Option<Value>, Failure> {
     let bytes = get_value(store, key, LARGEST_DOCUMENT).map_err(|error| Failure::Fault(error.into()))?;
     let parsed = bytes.and_then(|bytes| json::parse(&bytes, &ParseOptions::default()).ok());
     Ok(parsed.map(|parsed| parsed.value))
 }
 
-/// Whether a document may belong to an array: it is not a group, an entry point or `.zmetadata`.
+/// Returns whether a document may belong to an array: it is not a group, an entry point or `.zmetadata`.
 fn is_array(document: Option<&Value>) -> bool {
     let Some(document) = document else { return true };
     let member = |name| document.as_object().and_then(|members| members.get(name));
@@ -268,8 +268,8 @@ fn is_array(document: Option<&Value>) -> bool {
     !is_group && !is_entry_point && member("zarr_consolidated_format").is_none()
 }
 
-/// The possible chunk folders of an array in the v3 draft, from the key of its document: `meta/a.array.json`
-/// has `data/a/`. A name may contain `.array.` too.
+/// Returns the possible chunk folders of an array in the v3 draft, from the key of its document:
+/// `meta/a.array.json` has `data/a/`. There may be several, because a name may contain `.array.` too.
 fn chunks_of_draft(key: &Key) -> Vec<String> {
     let Some(name) = key.as_str().strip_prefix("meta/") else { return Vec::new() };
     let ends = name.match_indices(".array.").map(|(at, _)| format!("data/{}/", &name[..at]));
@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// A store in memory with these keys and documents.
+    /// Finds the leftovers in a store with these documents and keys.
     fn left(documents: &[(&str, &str)], others: &[&str]) -> Vec<(String, usize)> {
         let context = zarr_kit::Context::linked().unwrap();
         let store = zarr_kit::open_store(context.registry(), "memory:").unwrap();
@@ -428,7 +428,7 @@ mod tests {
         let copies = r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": {}, "y/.zgroup": {}}}"#;
         let documents = [(".zmetadata", copies), (".zgroup", "{}")];
         assert_eq!(left(&documents, &attributes[3..]), [("g/x/".to_owned(), 1)]);
-        // A copy that was interrupted before its first group.
+        // The result of a copy that was interrupted before its first group.
         assert_eq!(left(&[], &[".zattrs", "a/0.0"]), [("a/".to_owned(), 1), (String::new(), 1)]);
         assert_eq!(left(&[], &[".zattrs", "notes.txt"]), []);
     }

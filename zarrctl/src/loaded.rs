@@ -1,4 +1,4 @@
-//! Plugins that are loaded at run time: where they are installed, and which ones the user trusts.
+//! Plugins that are loaded at run time: their folders, and which of them the user trusts.
 
 use std::path::Path;
 use std::sync::Once;
@@ -18,7 +18,8 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Searches the folders from the environment. An unreadable lock file trusts nothing; a warning says so.
+    /// Searches the folders from the environment. If the lock file is unreadable, no plugins are trusted and
+    /// a warning is printed.
     pub(crate) fn find() -> Self {
         let search = Search::from_environment();
         let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
@@ -31,14 +32,14 @@ impl Installed {
         Self { loader: Loader::new(&search, Policy::Pinned, lock), search }
     }
 
-    /// Adds the plugins that may be loaded. Errors about unknown identifiers explain why the others are not
-    /// used.
+    /// Adds the plugins that may be loaded. Errors about unknown identifiers explain why other plugins are
+    /// not used.
     pub(crate) fn added_to(&self, mut registry: Registry) -> Registry {
         let _refused = self.loader.register(&mut registry);
         registry
     }
 
-    /// Opens the plugins with this identifier, so that their examples are known when they are added.
+    /// Opens the plugins that provide this identifier, so that their examples are known when they are added.
     pub(crate) fn open_what_has(&self, identifier: &str) {
         for candidate in self.loader.candidates() {
             let Ok(manifest) = candidate.manifest() else { continue };
@@ -51,27 +52,27 @@ impl Installed {
         }
     }
 
-    /// Finds the plugin `NAME` or `NAME@VERSION`. Without a version, the one in use is preferred, else the
+    /// Finds the plugin `NAME` or `NAME@VERSION`. Without a version, prefers the version in use, then the
     /// newest.
     pub(crate) fn named(&self, id: &str) -> Option<(&Candidate, &Manifest)> {
         let in_use = self.loader.in_use(id).and_then(with_manifest);
         in_use.or_else(|| self.versions(id).next())
     }
 
-    /// Finds the plugins `NAME` or `NAME@VERSION`, the newest version in the first folder first.
+    /// Finds all plugins `NAME` or `NAME@VERSION`. The newest version in the first folder comes first.
     pub(crate) fn versions(&self, id: &str) -> impl Iterator<Item = (&Candidate, &Manifest)> {
         let id = PluginId::of(id);
         let named = self.loader.named(id.name).into_iter().filter_map(with_manifest);
         named.filter(move |(_, manifest)| id.is_version(&manifest.version.to_string()))
     }
 
-    /// The candidates with readable manifests.
+    /// Returns the candidates with readable manifests.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&Candidate, &Manifest)> {
         let candidates = self.loader.candidates().iter();
         candidates.filter_map(with_manifest)
     }
 
-    /// The failure for an unknown plugin name, with a hint.
+    /// Returns the failure for an unknown plugin name, with a hint.
     pub(crate) fn no_plugin_named(&self, name: &str) -> Failure {
         let has_it = self.manifests().find(|(_, manifest)| has(manifest, name));
         let names: Vec<_> = self.manifests().map(|(_, manifest)| format!("`{}`", manifest.name)).collect();
@@ -112,13 +113,13 @@ impl<'i> PluginId<'i> {
         }
     }
 
-    /// Whether the id selects this version.
+    /// Returns whether the id selects this version.
     pub(crate) fn is_version(&self, version: &str) -> bool {
         self.version.is_none_or(|wanted| wanted == version)
     }
 }
 
-/// What a plugin provides: kinds with identifiers, and summaries.
+/// Returns the kind, identifiers and summary of everything that a plugin provides.
 pub(crate) fn provided(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
     manifest.provides.iter().map(|provides| {
         let mut identifiers: Vec<_> = provides.identifiers().collect();
@@ -127,7 +128,7 @@ pub(crate) fn provided(manifest: &Manifest) -> impl Iterator<Item = (String, &st
     })
 }
 
-/// Whether a plugin, or something that it provides, has this name.
+/// Returns whether a plugin, or something that it provides, has this name.
 pub(crate) fn has(manifest: &Manifest, id: &str) -> bool {
     manifest.name == id || manifest.provides.iter().any(|it| it.identifiers().any(|known| known == id))
 }

@@ -5,10 +5,10 @@ use std::fmt;
 use zarr_kit::NodePath;
 use zarr_kit::spec::printable;
 
-/// The most nodes that are named with a loss.
+/// The most nodes that are listed for a loss.
 const SHOWN: usize = 3;
 
-/// Losses in the order of their discovery, each with its nodes.
+/// The losses in the order of their discovery, each with its nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Losses(Vec<(String, Vec<String>)>);
 
@@ -28,7 +28,7 @@ impl Losses {
     }
 }
 
-/// One line for each loss, in printable characters.
+/// Prints a line for each loss, in printable characters.
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (what, paths)) in self.0.iter().enumerate() {

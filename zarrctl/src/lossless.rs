@@ -1,4 +1,4 @@
-//! Checks that a copy has the elements of its source although its codecs may change some.
+//! Checks that a copy has the elements of its source, if the codecs of the copy may change elements.
 
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::{ArraySubset, CodecChain, Format, Loss, Reading, Registry};
@@ -7,7 +7,8 @@ use zarr_kit::{Array, ElementArray};
 use crate::failure::Failure;
 use crate::slabs;
 
-/// Whether a codec of `array` may change elements: it computes with them, or its plugin declares a loss.
+/// Returns whether a codec of `array` may change elements: it computes with them, or its plugin declares a
+/// loss.
 pub(crate) fn may_change_elements(array: &Array) -> bool {
     let registry = array.hierarchy().context().registry();
     chain_may_change_elements(array.codecs(), array.metadata().format, registry)
@@ -27,7 +28,7 @@ fn chain_may_change_elements(chain: &CodecChain, format: Format, registry: &Regi
 }
 
 /// Copies one stored chunk of `from` to `to`, a test array in memory, to check that the codecs of `to`
-/// preserve its elements. Chunks that are too large for memory are left to [`check`].
+/// preserve its elements. Skips chunks that are too large for memory; [`check`] compares them later.
 pub(crate) fn check_a_chunk(from: &Array, to: &Array) -> Result<(), Failure> {
     if !from.hierarchy().store().capabilities().listable || !may_change_elements(to) {
         return Ok(());

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     status
 }
 
-/// Parses the command line. Errors quote the arguments, so they are those of the arguments in printable form.
+/// Parses the command line. Errors quote the arguments in printable form.
 fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
     Arguments::try_parse_from(&given).map_err(|error| {
         let shown = given.iter().map(|argument| printable_bytes(argument.as_encoded_bytes()).to_string());

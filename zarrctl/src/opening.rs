@@ -50,7 +50,7 @@ impl Drop for Opened {
 /// The variable with the default of `--memory`.
 const MEMORY_VARIABLE: &str = "ZARR_KIT_MEMORY";
 
-/// Bytes that `--memory` or the variable allows.
+/// The memory limit of `--memory` or the variable, in bytes.
 static MEMORY: OnceLock<u64> = OnceLock::new();
 
 /// Sets the memory limit: `option`, or else the variable.
@@ -69,14 +69,14 @@ pub(crate) fn set_memory(option: Option<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The limits of a context. Elements have their own share of the memory.
+/// Returns the limits of a context. The share of memory for elements is reserved outside of the context.
 fn limits() -> Limits {
     let limits = Limits::default();
     let memory = MEMORY.get().copied().unwrap_or(limits.memory);
     limits.with_memory(memory - slabs::share(memory))
 }
 
-/// The context of every operation: linked plugins, and plugins that are loaded on demand.
+/// Creates the context of every operation, with linked plugins and plugins that are loaded on demand.
 pub(crate) fn context() -> Result<Context, Failure> {
     let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
     #[cfg(all(feature = "dynamic", target_os = "linux"))]
@@ -84,7 +84,7 @@ pub(crate) fn context() -> Result<Context, Failure> {
     Ok(Context::new(registry).with_limits(limits()))
 }
 
-/// A context with the options of `reading`.
+/// Creates a context with the options of `reading`.
 pub(crate) fn reading_context(reading: &Reading) -> Result<Context, Failure> {
     let mut context = context()?.with_mode(reading.mode());
     if reading.use_fallback {
@@ -101,7 +101,7 @@ pub(crate) fn open(location: &str, reading: &Reading) -> Result<Opened, Failure>
     open_with(location, reading, true, |store| store)
 }
 
-/// As [`open`], in a store around the one that is described.
+/// Opens a hierarchy as [`open`] does, in a store that wraps the described one.
 pub(crate) fn open_through<S: Store + 'static>(
     location: &str,
     reading: &Reading,
@@ -154,8 +154,8 @@ pub(crate) fn warn_of_old_listing(hierarchy: &Hierarchy, path: &NodePath, listed
     }
 }
 
-/// Warns if the consolidated metadata list nodes below `path` without documents. `nodes` are those with documents, which
-/// alone are copied.
+/// Warns if the consolidated metadata list nodes below `path` without documents. `nodes` are those with documents;
+/// only they are copied.
 pub(crate) fn warn_of_missing_documents(hierarchy: &Hierarchy, path: &NodePath, nodes: &[NodeEntry]) {
     let options = OpenOptions::new().format(hierarchy.format());
     let consolidated = Hierarchy::open_with(Arc::clone(hierarchy.store()), hierarchy.context(), options);
@@ -175,7 +175,7 @@ pub(crate) fn warn_of_missing_documents(hierarchy: &Hierarchy, path: &NodePath, 
     }
 }
 
-/// Returns the difference between listed nodes and nodes with documents, in words.
+/// Describes the difference between listed nodes and nodes with documents.
 fn different_nodes(listed: &[NodeEntry], own: &[NodeEntry]) -> Option<String> {
     let parts = [
         with_paths("list nodes without documents:", &missing_in(listed, own)),
@@ -236,8 +236,8 @@ fn open_in(
     }
 }
 
-/// Creates a hierarchy, or opens an existing one. Without a format, that of the existing one is used, else
-/// `default`.
+/// Creates a hierarchy, or opens an existing one. The default format is that of the existing hierarchy, or
+/// else `default`.
 pub(crate) fn create(
     location: &str,
     context: &Context,
@@ -258,7 +258,7 @@ pub(crate) fn opened(hierarchy: Hierarchy) -> Opened {
     Opened(hierarchy)
 }
 
-/// As [`create`], for a hierarchy of the v3 draft with this entry point.
+/// Creates or opens a hierarchy as [`create`] does, in the v3 draft with this entry point.
 pub(crate) fn create_draft(
     location: &str,
     context: &Context,
@@ -292,7 +292,7 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
     }
 }
 
-/// Warns of a location that is lost at exit, and of one that looks like a URL but becomes a folder.
+/// Warns of a location in memory, and of one that looks like a URL but becomes a folder.
 fn warn_of_place(location: &str, store: &dyn Store) {
     if location.starts_with("memory:") {
         warn(&format!("`{location}` is in memory: its contents are lost when this program ends"));
@@ -305,7 +305,7 @@ fn warn_of_place(location: &str, store: &dyn Store) {
     }
 }
 
-/// The format of an existing hierarchy.
+/// Returns the format of an existing hierarchy.
 pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Option<Format>, Failure> {
     Ok(existing(location, context)?.map(|hierarchy| hierarchy.format()))
 }

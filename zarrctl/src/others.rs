@@ -14,13 +14,13 @@ use crate::terminal::{size, warn};
 /// The size limit of copied files: each is in memory as a whole.
 const LARGEST: usize = 256 << 20;
 
-/// The most groups of a remote store that are searched for files: each takes a request.
+/// The most groups of a remote store that are searched for files, because each takes a request.
 const MOST_FAR_GROUPS: usize = 100;
 
 /// The most names in a message.
 const SHOWN: usize = 5;
 
-/// The warning about a remote source with `count` groups.
+/// Returns the warning about a remote source with `count` groups.
 fn too_many_groups(count: usize) -> String {
     format!(
         "the source has {count} groups; files in them that are not part of Zarr are not copied, because remote \
@@ -28,14 +28,15 @@ fn too_many_groups(count: usize) -> String {
     )
 }
 
-/// Files that lie directly in the folders of groups.
+/// Files directly in the folders of groups.
 #[derive(Debug, Default)]
 pub(crate) struct Others(Vec<Key>);
 
 impl Others {
-    /// Finds the files in the groups among `nodes`, for a copy in `format`. Adds to `losses` the ones that are not copied.
+    /// Finds the files in the groups among `nodes`, for a copy in `format`. Adds files that are not copied to
+    /// `losses`.
     ///
-    /// The v3 draft does not have a folder for each group: nothing is copied from and to it.
+    /// Nothing is copied from or to the v3 draft, which does not have a folder for each group.
     pub(crate) fn find(
         source: &Hierarchy,
         nodes: &[NodeEntry],
@@ -88,7 +89,7 @@ impl Others {
         Ok(())
     }
 
-    /// Copies the files. An existing file is kept; one with another size is named in a warning.
+    /// Copies the files. Existing files are not replaced; a warning lists those that have another size.
     pub(crate) fn copy(&self, from: &dyn Store, to: &dyn Store) -> Result<(), Failure> {
         for key in &self.0 {
             let failed = |error: zarr_kit::spec::store::StoreError| Failure::Fault(error.into());
@@ -107,7 +108,7 @@ impl Others {
     }
 }
 
-/// The folder of a node: its names, each with a `/`.
+/// Returns the folder of a node: its names, each followed by `/`.
 fn folder(path: &NodePath) -> String {
     path.names().iter().map(|name| format!("{name}/")).collect()
 }
@@ -117,7 +118,7 @@ fn is_too_large(store: &dyn Store, key: &Key) -> Result<bool, Failure> {
     Ok(size.is_some_and(|size| size > LARGEST as u64))
 }
 
-/// Whether a listed folder has no files.
+/// Returns whether a listed folder is empty.
 fn is_empty(store: &dyn Store, folder: &Prefix) -> Result<bool, Failure> {
     let there = store.list_dir(folder).map_err(|error| Failure::Fault(error.into()))?;
     Ok(there.keys.is_empty() && there.prefixes.is_empty())

@@ -15,7 +15,8 @@ const COLOURS: [u8; 16] = [16, 17, 18, 54, 55, 91, 127, 162, 197, 203, 209, 215,
 /// Characters, light to dense.
 const CHARACTERS: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
-/// Draws evenly spaced elements of an array of numbers: two colours per character, or plain characters.
+/// Draws evenly spaced elements of an array of numbers, with two colours per character or with plain
+/// characters.
 pub(crate) fn draw(array: &Array, colours: bool) -> Result<String, Failure> {
     let &[height, width] = array.shape() else {
         return Err(Failure::fault(format!(
@@ -52,7 +53,8 @@ fn in_characters(rows: &[&[f64]], scale: &Scale) -> String {
     text
 }
 
-/// The foreground colours the upper half of each character, the background the lower half.
+/// Draws two rows per line: the foreground colours the upper half of each character, the background the lower
+/// half.
 fn in_colours(rows: &[&[f64]], scale: &Scale) -> String {
     let colour = |value: f64| COLOURS[scale.level(value, COLOURS.len())];
     let mut text = String::new();
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_have_a_character_for_each_element_or_two() {
+    fn each_character_shows_one_or_two_elements() {
         let rows: [&[f64]; 3] = [&[0.0, 9.0], &[9.0, 0.0], &[9.0, 9.0]];
         let scale = Scale { low: 0.0, high: 9.0 };
         assert_eq!(in_characters(&rows, &scale), " @\n@\n@@\n");

@@ -1,7 +1,7 @@
 //! Standard output and standard error, with unprintable characters escaped.
 //!
-//! Names, identifiers and messages come from stores, plugins and servers, and verbs escape them. [`Printer`]
-//! is the last filter: no other control characters reach a terminal.
+//! Names, identifiers and messages come from stores, plugins and servers. Verbs escape them, and [`Printer`]
+//! is the last filter: no control characters except newlines and tabs reach a terminal.
 
 use std::io::{self, StdoutLock, Write};
 
@@ -14,7 +14,7 @@ use crate::arguments::Arguments;
 /// The most bytes of a UTF-8 character.
 const CHARACTER: usize = 4;
 
-/// Passes printable characters, newlines and tabs, and escapes everything else.
+/// A writer that passes printable characters, newlines and tabs, and escapes everything else.
 #[derive(Debug)]
 pub(crate) struct Printer<W: Write> {
     to: W,
@@ -22,7 +22,7 @@ pub(crate) struct Printer<W: Write> {
     begun: Vec<u8>,
 }
 
-/// Standard output with the filter.
+/// Returns standard output with the filter.
 pub(crate) fn stdout() -> Printer<StdoutLock<'static>> {
     Printer::new(io::stdout().lock())
 }
@@ -33,7 +33,7 @@ pub(crate) fn note(line: &str) {
     let _unread = writeln!(io::stderr(), "{}", printable(line));
 }
 
-/// As [`note`], for several lines that the caller has made printable.
+/// Writes several lines, which the caller has made printable, to standard error.
 pub(crate) fn note_lines(text: &str) {
     let _unread = writeln!(Printer::new(io::stderr()), "{text}");
 }
@@ -114,7 +114,7 @@ impl<W: Write> Drop for Printer<W> {
     }
 }
 
-/// Whether bytes may be the beginning of a character.
+/// Returns whether bytes may be the beginning of a character.
 fn may_continue(bytes: &[u8]) -> bool {
     let length = match bytes.first() {
         Some(0xc2..=0xdf) => 2,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_may_come_in_parts() {
+    fn a_character_may_arrive_in_parts() {
         let text = "é日🌍\u{9b}".as_bytes();
         let parts: Vec<&[u8]> = text.chunks(1).collect();
         assert_eq!(printed(&parts), "é日🌍\\u{9b}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn own_text_passes_as_it_is() {
+    fn own_text_passes_unchanged() {
         let mut bytes = Vec::new();
         Printer::new(&mut bytes).write_own("\x1b[0m").unwrap();
         assert_eq!(bytes, b"\x1b[0m");

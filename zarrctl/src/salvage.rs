@@ -1,4 +1,4 @@
-//! Information about nodes whose documents are not fully readable.
+//! Reads what is readable of nodes whose documents are invalid or not understood.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use zarr_kit::{Error, Format, Hierarchy, NodePath, Unreadable};
 use crate::describe::Stored;
 use crate::failure::chain;
 
-/// The members of the unreadable document, if it is a JSON object. In v2, attributes come from `.zattrs`.
+/// Returns the members of the unreadable document, if it is a JSON object. In v2, attributes come from
+/// `.zattrs`.
 pub(crate) fn document(hierarchy: &Hierarchy, unreadable: &Unreadable) -> Option<Object> {
     let Error::Document(error) = &*unreadable.error else { return None };
     let key = Key::new(error.key.as_str()).ok()?;
@@ -37,7 +38,7 @@ fn object(hierarchy: &Hierarchy, key: &Key) -> Option<Object> {
     }
 }
 
-/// The chunk grid of an array, if it is readable.
+/// Returns the chunk grid of an array, if it is readable.
 pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Arc<dyn ChunkGrid>> {
     let reading = Reading::new(hierarchy.context().mode());
     let registry = hierarchy.context().registry();
@@ -55,11 +56,11 @@ pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Ar
     (grid.grid_shape().len() == metadata.shape.len()).then_some(grid)
 }
 
-/// Statistics about the stored chunks of an array that cannot be decoded.
+/// Computes statistics about the stored chunks of an array that cannot be decoded.
 ///
 /// # Errors
 ///
-/// A sentence with the reason.
+/// Returns the reason as text.
 pub(crate) fn stored(
     hierarchy: &Hierarchy,
     unreadable: &Unreadable,
@@ -67,7 +68,7 @@ pub(crate) fn stored(
     grid: &dyn ChunkGrid,
 ) -> Result<Stored, String> {
     if !metadata.storage_transformers.is_empty() {
-        return Err("storage transformers decide where chunks are".to_owned());
+        return Err("the storage transformers determine where chunks are stored".to_owned());
     }
     let encoding = key_encoding(hierarchy, metadata)?;
     let prefix = prefix(&unreadable.path, &unreadable.error)?;
@@ -91,7 +92,7 @@ pub(crate) fn stored(
     Ok(Stored::from_sizes(&sizes, grid, &metadata.shape, element))
 }
 
-/// The encoding of the keys of an array.
+/// Creates the chunk key encoding of an array.
 pub(crate) fn key_encoding(
     hierarchy: &Hierarchy,
     metadata: &ArrayMetadata,
@@ -112,8 +113,10 @@ pub(crate) fn key_encoding(
     (plugin.create)(&creation).map_err(|error| chain(&error))
 }
 
-/// What the keys of the chunks of an array begin with. Its document is sibling them, or `meta/a.array.json` where the
-/// chunks are in `data/a/`; the first generation of the draft has `meta/root` and `data/root`.
+/// Returns the prefix of the chunk keys of an array.
+///
+/// The document of the array is in the same folder. In the v3 draft, the document is `meta/a.array.json` and
+/// the chunks are in `data/a/`; the first generation of the draft uses `meta/root` and `data/root`.
 fn prefix(path: &NodePath, error: &Error) -> Result<Prefix, String> {
     let Error::NotUnderstood(not_understood) = error else { return Err(chain(error)) };
     let key = Key::new(not_understood.key.as_str()).map_err(|error| chain(&error))?;

@@ -2,7 +2,7 @@
 
 use strsim::damerau_levenshtein;
 
-/// The name that is most similar to `given`, if one differs by few characters. Case is ignored.
+/// Returns the name that is most similar to `given`, if one differs by few characters. Ignores case.
 pub(crate) fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let given = given.to_lowercase();
     let most = (given.chars().count() / 3).clamp(1, 3);
@@ -12,7 +12,7 @@ pub(crate) fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>)
     Some(name)
 }
 
-/// The data type with another name in NumPy, C or other libraries.
+/// Returns this framework's name of a data type that NumPy, C or another library calls `name`.
 pub(crate) fn data_type(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     if let Some(unit) = name.strip_prefix("datetime64").or_else(|| name.strip_prefix("timedelta64")) {

@@ -1,21 +1,21 @@
-//! Splits large selections into parts that follow one another in C order.
+//! Splits large selections into parts that are consecutive in C order.
 
 use zarr_kit::spec::{ArraySubset, Elements};
 use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::failure::Failure;
 
-/// Bytes of elements in memory at a time, unless whole chunks need more.
+/// The usual limit of elements in memory at a time, in bytes. Whole chunks may need more.
 const USUAL: u64 = 128 << 20;
 
-/// The share of `memory` bytes that elements may take. The rest is for chunks.
+/// Returns the share of `memory` bytes that elements may take. The rest is for chunks.
 pub(crate) fn share(memory: u64) -> u64 {
     memory / 4
 }
 
 /// Returns the most bytes of elements of `array` that may be in memory at a time.
 pub(crate) fn most(array: &Array) -> u64 {
-    // The context has the memory that the share of elements leaves.
+    // The limit of the context does not include the share for elements.
     array.hierarchy().context().limits().memory / 3
 }
 
@@ -27,12 +27,12 @@ pub(crate) fn budget(array: &Array) -> u64 {
 /// Assumed bytes of an element of variable size, which is unknown before it is read.
 const VARIABLE_SIZE: u64 = 64;
 
-/// Bytes of an element of `array`; an estimate for variable size.
+/// Returns the size of an element of `array` in bytes, or an estimate for variable size.
 pub(crate) fn element_size(array: &Array) -> u64 {
     fixed_size(array).unwrap_or(VARIABLE_SIZE)
 }
 
-/// Bytes of an element of `array`; `None` for variable size.
+/// Returns the size of an element of `array` in bytes, or `None` for variable size.
 pub(crate) fn fixed_size(array: &Array) -> Option<u64> {
     match array.data_type().elements() {
         Elements::Fixed { size, .. } => Some(size as u64),
@@ -40,7 +40,7 @@ pub(crate) fn fixed_size(array: &Array) -> Option<u64> {
     }
 }
 
-/// Bytes of all elements; an estimate for variable size.
+/// Returns the size of all elements in bytes, or an estimate for variable size.
 pub(crate) fn size(array: &Array) -> u64 {
     array.shape().iter().copied().fold(element_size(array), u64::saturating_mul)
 }
@@ -53,15 +53,15 @@ pub(crate) fn parse(text: Option<&str>, array: &Array) -> Result<Vec<DimensionSe
     }
 }
 
-/// Number of elements.
+/// Returns the number of selected elements.
 pub(crate) fn count(along: &[DimensionSelection]) -> u64 {
     along.iter().map(length).fold(1, u64::saturating_mul)
 }
 
-/// Visits the parts of a selection, which follow one another in C order.
+/// Visits the parts of a selection, which are consecutive in C order.
 ///
-/// Parts begin and end where chunks do, so that each chunk is decoded once. They are cut inside of chunks only where a row
-/// of whole chunks does not fit into the memory for elements, which `arrays` arrays share.
+/// Parts begin and end at chunk boundaries, so that each chunk is decoded once. Chunks are cut only if a row
+/// of whole chunks exceeds the memory for elements, which `arrays` arrays share.
 pub(crate) fn for_each(
     array: &Array,
     along: &[DimensionSelection],
@@ -71,16 +71,16 @@ pub(crate) fn for_each(
     Parts::new(array, arrays).visit(along.to_vec(), visit)
 }
 
-/// Whether [`for_each`] cuts chunks of one array, so that they are decoded more than once.
+/// Returns whether [`for_each`] cuts chunks of one array, so that they are decoded more than once.
 pub(crate) fn cuts_chunks(array: &Array, along: &[DimensionSelection]) -> bool {
     Parts::new(array, 1).cut_chunks(along)
 }
 
-/// How a selection is split.
+/// The limits for splitting a selection.
 struct Parts {
     /// Elements of a chunk per dimension.
     chunks: Vec<u64>,
-    /// Elements of a part, unless a row of chunks has more.
+    /// The usual number of elements of a part, unless a row of chunks has more.
     usual: u64,
     /// The most elements of a part.
     most: u64,
@@ -96,7 +96,7 @@ impl Parts {
         Self { chunks, usual: count(budget(array)), most: count(most(array)) }
     }
 
-    /// Whether parts of a selection begin or end inside chunks.
+    /// Returns whether parts of a selection begin or end inside chunks.
     fn cut_chunks(&self, along: &[DimensionSelection]) -> bool {
         let mut all = count(along);
         for (dimension, along) in along.iter().enumerate() {
@@ -142,7 +142,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Returns how many entries along a dimension a part has, where one entry selects `row` elements.
+    /// Returns the number of entries of a part along a dimension. One entry selects `row` elements.
     fn fitting(&self, along: &DimensionSelection, chunk: u64, row: u64) -> u64 {
         let fitting = (self.usual / row.max(1)).max(1);
         let of_one_chunk = entries_of_chunk(along, chunk);
@@ -151,7 +151,7 @@ impl Parts {
     }
 }
 
-/// The most entries along a dimension that are in one chunk.
+/// Returns the maximum number of entries along a dimension that are in one chunk.
 fn entries_of_chunk(along: &DimensionSelection, chunk: u64) -> u64 {
     match along {
         DimensionSelection::Range { step, .. } => chunk.div_ceil((*step).max(1)),
@@ -159,8 +159,8 @@ fn entries_of_chunk(along: &DimensionSelection, chunk: u64) -> u64 {
     }
 }
 
-/// The end of a part of at most `fitting` entries that begins at entry `from`: at the last chunk boundary in
-/// it, if there is one.
+/// Returns the end of a part of at most `fitting` entries that begins at entry `from`: the last chunk
+/// boundary in it, if there is one.
 fn boundary(along: &DimensionSelection, from: u64, fitting: u64, chunk: u64) -> u64 {
     let end = from.saturating_add(fitting);
     let DimensionSelection::Range { start, step, .. } = along else { return end };
@@ -170,7 +170,7 @@ fn boundary(along: &DimensionSelection, from: u64, fitting: u64, chunk: u64) -> 
     if aligned > from && aligned < end { aligned } else { end }
 }
 
-/// Number of entries.
+/// Returns the number of entries.
 pub(crate) fn length(along: &DimensionSelection) -> u64 {
     match along {
         DimensionSelection::Range { start, stop, step } => {
@@ -181,7 +181,7 @@ pub(crate) fn length(along: &DimensionSelection) -> u64 {
     }
 }
 
-/// Entries `from..until` along one dimension.
+/// Returns the entries `from..until` along one dimension.
 pub(crate) fn slice(along: &DimensionSelection, from: u64, until: u64) -> DimensionSelection {
     match along {
         DimensionSelection::Index(index) => DimensionSelection::Index(*index),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_lists_and_integers_are_split_as_they_count() {
+    fn selections_with_steps_lists_and_integers_are_split_by_entries() {
         let along = vec![DimensionSelection::Index(3), DimensionSelection::List(vec![5, 1, 1, 0, 7])];
         let lists: Vec<_> = parts(along, &[4, 4], 2).into_iter().map(|part| part[1].clone()).collect();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Looks for nodes that the destination of a copy already has.
+//! Finds nodes that the destination of a copy already has.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::failure::{Failure, chain};
 use crate::slabs;
 use crate::verbs::copy::Planned;
 
-/// Nodes of a copy whose paths are in use.
+/// Nodes of a copy whose paths are already in use.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     /// The reasons why nodes cannot be copied.
@@ -20,10 +20,11 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Looks for the planned nodes in `destination`.
+    /// Finds the planned nodes in `destination`.
     ///
-    /// Groups without attributes, or with the same attributes, are reused. If other arrays are missing, an
-    /// array with the same metadata and elements is complete. Every other array is refused.
+    /// Groups without attributes, or with the same attributes, are reused. An existing array is complete if
+    /// it has the same metadata and elements and other arrays are missing. Every other existing array is
+    /// refused.
     pub(crate) fn find(planned: &[Planned], destination: &Hierarchy) -> Result<Self, Failure> {
         let mut taken = Self::default();
         let mut are_missing = false;
@@ -52,7 +53,7 @@ impl Taken {
     }
 }
 
-/// The reason why an existing group cannot be reused, if there is one.
+/// Returns the reason why an existing group cannot be reused, if there is one.
 fn refused_group(
     destination: &Hierarchy,
     path: &NodePath,
@@ -66,7 +67,7 @@ fn refused_group(
     Ok((!are_same).then(|| format!("{path}: the group already exists with other attributes")))
 }
 
-/// Whether the node at `path` is an array with this metadata and the elements of `source`.
+/// Returns whether the node at `path` is an array with this metadata and the elements of `source`.
 fn is_complete(
     destination: &Hierarchy,
     path: &NodePath,
@@ -77,13 +78,13 @@ fn is_complete(
     Ok(there.metadata() == metadata && have_same_elements(source, &there)?)
 }
 
-/// Compares two arrays of one shape in bounded memory.
+/// Compares two arrays of the same shape in bounded memory.
 fn have_same_elements(one: &Array, other: &Array) -> Result<bool, Failure> {
     let are_listable = [one, other].iter().all(|array| array.hierarchy().store().capabilities().listable);
     if !are_listable || one.fill_value() != other.fill_value() {
         return are_same(one, other, &ArraySubset::whole(one.shape()));
     }
-    // Elements of other chunks are fill values in both.
+    // All other elements are the fill value in both arrays.
     for array in [one, other] {
         for index in array.stored_chunks()? {
             let chunk = array.chunk_subset(&index)?;

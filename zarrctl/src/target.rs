@@ -17,8 +17,8 @@ use crate::describe::chunk_shape;
 use crate::failure::{Failure, chain};
 use crate::verbs::create::with_codecs;
 
-/// Returns the metadata of a copy of `array`, and what is lost. The failure lists everything that prevents
-/// the copy.
+/// Returns the metadata of a copy of `array`, and the losses. The failure lists everything that prevents the
+/// copy.
 pub(crate) fn metadata(
     array: &Array,
     format: Format,
@@ -29,7 +29,7 @@ pub(crate) fn metadata(
     let mut source = array.metadata().clone();
     let mut losses = Vec::new();
     if is_as_before && format == source.format && array.fallback().is_some() {
-        // The document is the same, and so are chunks, which are copied as they are.
+        // The document and the encoded chunks are copied unchanged.
         return Ok((source, losses));
     }
     let mut refused = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn metadata(
             let problems = if is_as_before {
                 conversion_problems(&source, format, registry)
             } else {
-                // An array that cannot be described has no problems to list: the failure is the reason.
+                // If the array cannot be described, the failure is the only reason.
                 problems_of_rebuilt(array, &source, format, asked).unwrap_or_default()
             };
             refused.extend(reasons(array, &failure, &problems));
@@ -87,7 +87,7 @@ pub(crate) fn metadata(
     Ok((metadata, losses))
 }
 
-/// Why an array cannot be converted: its problems, or the failure if there are none.
+/// Returns the reasons why an array cannot be converted: its problems, or the failure if there are none.
 fn reasons(array: &Array, failure: &Failure, problems: &[Error]) -> Vec<String> {
     if problems.is_empty() {
         return failure.message().into_iter().collect();
@@ -99,7 +99,7 @@ fn reasons(array: &Array, failure: &Failure, problems: &[Error]) -> Vec<String> 
     problems.iter().map(reason).collect()
 }
 
-/// Whether all chunks of `array` are stored. Without a listing, some may be missing.
+/// Returns whether all chunks of `array` are stored; `false` if the store cannot list.
 fn stores_every_chunk(array: &Array) -> Result<bool, Failure> {
     if !array.hierarchy().store().capabilities().listable {
         return Ok(false);
@@ -108,14 +108,14 @@ fn stores_every_chunk(array: &Array) -> Result<bool, Failure> {
     Ok(array.stored_chunks()?.len() as u64 == count)
 }
 
-/// The extensions among what is lost that readers must understand: no array is copied without them.
+/// Returns the losses of extensions that readers must understand. An array is not copied without them.
 fn must_be_understood(source: &ArrayMetadata, losses: &[ConversionLoss]) -> Vec<String> {
     let extensions = source.extensions.iter().enumerate().filter(|(_, extension)| extension.must_understand);
     let members: Vec<_> = extensions.map(|(position, _)| format!("extensions[{position}]")).collect();
     losses.iter().filter(|loss| members.contains(&loss.member)).map(ToString::to_string).collect()
 }
 
-/// Lets `source` name the fallback of its data type.
+/// Replaces the data type of `source` with its fallback.
 fn as_fallback(
     array: &Array,
     fallback: &UsedFallback,
@@ -131,13 +131,13 @@ fn as_fallback(
     Ok(ConversionLoss { member: "data_type".to_owned(), reason })
 }
 
-/// Whether the format of the copy has no form of the fill value.
+/// Returns whether the format of the copy does not support the fill value.
 fn has_no_such_fill(error: &(dyn std::error::Error + 'static)) -> bool {
     let error = error.downcast_ref::<Error>();
     matches!(error, Some(Error::DataType(error)) if matches!(**error, DataTypeError::FillValue(_)))
 }
 
-/// The fill value that every format has for an unusual NaN.
+/// Returns the fill value that replaces a non-standard NaN, which every format supports.
 fn usual_nan(array: &Array) -> Option<Value> {
     match array.data_type().kind() {
         Some(Kind::Float) => Some(Value::from("NaN")),
@@ -146,21 +146,21 @@ fn usual_nan(array: &Array) -> Option<Value> {
     }
 }
 
-/// Why an array is not copied whose fill value is an unusual NaN.
+/// Returns the reason why an array with a non-standard NaN as the fill value is not copied.
 fn without_usual_nan(error: &(dyn std::error::Error + 'static)) -> String {
-    format!("{}; --lossy copies it with the usual NaN as fill value", chain(error))
+    format!("{}; --lossy copies it with the standard NaN as the fill value", chain(error))
 }
 
-/// Lets `source` have the usual NaN in the place of another one.
+/// Replaces the fill value of `source` with the standard NaN.
 fn with_usual_nan(nan: Value, format: Format, source: &mut ArrayMetadata) -> ConversionLoss {
     let before = std::mem::replace(&mut source.fill_value, nan);
     let reason = format!(
-        "{before}, which {format} has no form of; the copy has NaN, and a chunk wherever that differs"
+        "{format} does not support {before}; the copy has NaN, and stores every chunk with other elements"
     );
     ConversionLoss { member: "fill_value".to_owned(), reason }
 }
 
-/// With other chunks or codecs.
+/// Describes a copy with other chunks or codecs.
 fn rebuilt(
     array: &Array,
     source: &ArrayMetadata,
@@ -171,7 +171,7 @@ fn rebuilt(
     Ok(builder.fill_value(fill_value(array, source, format, asked.codecs.is_empty())?))
 }
 
-/// Everything that keeps an array from being [`rebuilt`].
+/// Returns everything that prevents an array from being [`rebuilt`].
 fn problems_of_rebuilt(
     array: &Array,
     source: &ArrayMetadata,
@@ -188,7 +188,7 @@ fn problems_of_rebuilt(
     Ok(problems)
 }
 
-/// As [`rebuilt`], but for the fill value.
+/// Describes a copy as [`rebuilt`] does, without the fill value.
 fn described(
     array: &Array,
     source: &ArrayMetadata,
@@ -208,7 +208,7 @@ fn described(
     let (chunks, shards) = match (&asked.chunks, &asked.shards, inner) {
         (Some(chunks), shards, _) => (chunks.0.clone(), shards.as_ref().map(|shards| shards.0.clone())),
         (None, Some(shards), inner) => (inner.unwrap_or_else(|| chunk_shape(array)), Some(shards.0.clone())),
-        // A format without shards has the inner chunks as chunks.
+        // In a format without shards, the inner chunks become chunks.
         (None, None, Some(inner)) if format == Format::V3 => (inner, Some(chunk_shape(array))),
         (None, None, inner) => (inner.unwrap_or_else(|| chunk_shape(array)), None),
     };
@@ -222,8 +222,8 @@ fn described(
     })
 }
 
-/// The data type as its document has it, with its byte order, when the codecs are kept; else without: the codecs
-/// decide.
+/// Returns the data type. If the codecs stay the same, it is the one in the document, with its byte order.
+/// Otherwise the codecs determine the byte order.
 fn data_type(array: &Array, source: &ArrayMetadata, keeps_codecs: bool) -> Value {
     let own = || source.data_type.json.clone();
     if keeps_codecs {
@@ -235,7 +235,8 @@ fn data_type(array: &Array, source: &ArrayMetadata, keeps_codecs: bool) -> Value
     documents.map_or_else(own, |document| document.json)
 }
 
-/// In the byte order of the data type that [`data_type`] gives: some forms hold the bytes of an element.
+/// Returns the fill value in the byte order of [`data_type`], because it may be written as the bytes of an
+/// element.
 fn fill_value(
     array: &Array,
     source: &ArrayMetadata,
@@ -256,7 +257,7 @@ fn fill_value(
     Ok(array.data_type().fill_value_json(array.fill_value().bytes(), format, order)?)
 }
 
-/// The codecs that encode a chunk, or an inner chunk.
+/// Adds the codecs that encode a chunk, or an inner chunk.
 fn with_codecs_of(mut builder: ArrayBuilder, array: &Array, format: Format) -> ArrayBuilder {
     builder = match &array.metadata().memory_layout {
         Some(layout) if layout.identifier == "F" => builder.order(Order::F),
@@ -274,7 +275,7 @@ fn with_codecs_of(mut builder: ArrayBuilder, array: &Array, format: Format) -> A
         .fold(builder, |builder, document| builder.codec((document.identifier, document.configuration)))
 }
 
-/// An extension and its type as a document of the draft has them.
+/// Returns an extension and its type as in a document of the draft.
 fn of_draft(document: &ExtensionDocument) -> Value {
     let mut members = Object::new();
     members.insert("extension", document.identifier.as_str());
@@ -285,8 +286,10 @@ fn of_draft(document: &ExtensionDocument) -> Value {
     Value::Object(members)
 }
 
-/// The documents of codecs, without those of shards. Codecs of v2 are translated to v3 here: some of their names are those
-/// of other codecs there, such as `packbits`.
+/// Returns the documents of the codecs, except shards.
+///
+/// Codecs of v2 are translated to v3 here, because some names belong to other codecs in v3, such as
+/// `packbits`.
 fn documents(array: &Array, chain: &CodecChain, format: Format) -> Vec<ExtensionDocument> {
     let is_translated = (array.metadata().format, format) == (Format::V2, Format::V3);
     let mut documents = Vec::new();
@@ -295,7 +298,7 @@ fn documents(array: &Array, chain: &CodecChain, format: Format) -> Vec<Extension
             (Codec::Shard(shard), _) => documents.extend(self::documents(array, &shard.inner_codecs, format)),
             (_, Some(document)) if is_translated => {
                 let translated = translated(array, document, chain.created_for(position), format);
-                // The builder says why a codec cannot be translated.
+                // The builder reports why a codec cannot be translated.
                 documents.push(translated.unwrap_or_else(|_| document.clone()));
             }
             (_, Some(document)) => documents.push(document.clone()),
@@ -305,7 +308,7 @@ fn documents(array: &Array, chain: &CodecChain, format: Format) -> Vec<Extension
     documents
 }
 
-/// The document of a codec in another format.
+/// Returns the document of a codec in another format.
 fn translated(
     array: &Array,
     document: &ExtensionDocument,

@@ -22,10 +22,10 @@ const TICK: Duration = Duration::from_millis(200);
 /// Columns of a terminal whose width is unknown.
 const PAGE: u16 = 100;
 
-/// The least columns for a bar with numbers.
+/// The minimum number of columns for a bar with numbers.
 const WIDE: u16 = 72;
 
-/// A size with a unit: `1.5 MiB`.
+/// Formats a size with a unit: `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -36,13 +36,13 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{:.1} {}", ratio(bytes, unit), UNITS[exponent - 1])
 }
 
-/// The columns of the terminal; `None` if standard output is a file or a pipe.
+/// Returns the number of columns of the terminal, or `None` if standard output is a file or a pipe.
 pub(crate) fn width() -> Option<usize> {
     let terminal = io::stdout().is_terminal().then(|| terminal_size::terminal_size_of(io::stdout()));
     terminal.flatten().map(|(width, _)| usize::from(width.0))
 }
 
-/// `a` over `b`.
+/// Returns `a` divided by `b`.
 #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
 pub(crate) fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
@@ -53,7 +53,7 @@ pub(crate) fn warn(what: &str) {
     note(&format!("warning: {what}"));
 }
 
-/// A number of files: `1 file`, `2 files`.
+/// Formats a number of files: `1 file`, `2 files`.
 pub(crate) fn files(count: usize) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
@@ -66,7 +66,7 @@ pub(crate) struct Progress {
     followed: Arc<Mutex<Option<Followed>>>,
     /// The most characters of a message.
     message: usize,
-    /// Never used for sending: the watcher notices when it is dropped.
+    /// Sends nothing: the watcher notices when it is dropped.
     done: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
 }
@@ -88,17 +88,17 @@ impl Followed {
 }
 
 impl Progress {
-    /// Progress over `total` bytes.
+    /// Shows progress over `total` bytes.
     pub(crate) fn of_bytes(total: u64, what: &str) -> Self {
         Self::new(Some(total), what, "{bytes} of {total_bytes}{rate}")
     }
 
-    /// Progress over `total` items.
+    /// Shows progress over `total` items.
     pub(crate) fn of(total: u64, what: &str) -> Self {
         Self::new(Some(total), what, "{pos} of {len}{left}")
     }
 
-    /// Progress over an unknown amount.
+    /// Shows progress over an unknown amount.
     pub(crate) fn unknown(what: &str) -> Self {
         Self::new(None, what, "")
     }
@@ -145,7 +145,7 @@ impl Progress {
     }
 }
 
-/// The style of a bar for a terminal with this number of columns; narrow terminals get no numbers.
+/// Returns the style of a bar for a terminal with this number of columns. Narrow terminals show no numbers.
 fn style(has_total: bool, numbers: &str, columns: u16) -> Result<ProgressStyle, TemplateError> {
     let template = match (has_total, columns >= WIDE) {
         (true, true) => format!("{{msg}} {{wide_bar}} {numbers}"),
@@ -198,7 +198,7 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The last `most` characters of a text, with `…` in front if some are missing.
+/// Returns the last `most` characters of a text, preceded by `…` if some are missing.
 fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -208,7 +208,7 @@ fn shortened(text: &str, most: usize) -> String {
     format!("…{end}")
 }
 
-/// A float as a number of bytes.
+/// Converts a float to a number of bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
 fn whole(number: f64) -> u64 {
     number as u64
@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that remembers what is written to it.
+    /// A terminal that records what is written to it.
     #[derive(Debug, Clone)]
     struct Recorded {
         columns: u16,
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_a_unit_that_fits() {
+    fn sizes_have_a_suitable_unit() {
         assert_eq!(size(0), "0 B");
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(1536), "1.5 KiB");

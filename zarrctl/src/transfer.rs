@@ -24,7 +24,7 @@ pub(crate) enum Losses {
     Refused,
 }
 
-/// Writes the chunks of `to`, whose document does not exist yet.
+/// Copies the chunks of `from` to `to`, whose document does not exist yet.
 pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Progress) -> Result<(), Failure> {
     // Chunks of an earlier attempt would become elements of this array.
     to.erase_leftovers()?;
@@ -38,7 +38,7 @@ pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Prog
     }
 }
 
-/// Whether encoded chunks are valid in both arrays.
+/// Returns whether encoded chunks are valid in both arrays.
 pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
     let from = from.metadata();
     let to = to.metadata();
@@ -88,7 +88,7 @@ fn copy_decoded(
         progress.add(subset.element_count().unwrap_or(0).saturating_mul(element));
         Ok(())
     };
-    // Overlapping keeps two regions in memory.
+    // Overlapping needs memory for two regions.
     let are_small = regions.largest().saturating_mul(element) <= slabs::budget(to) / 2;
     match are_small && [from, to].into_iter().any(is_remote) {
         true => overlapping(each, read, write),
@@ -96,18 +96,18 @@ fn copy_decoded(
     }
 }
 
-/// Whether reading and writing usually wait for requests.
+/// Returns whether reading and writing usually wait for requests.
 fn is_remote(array: &Array) -> bool {
     array.hierarchy().store().read_hints().max_concurrency > 0
 }
 
-/// Reads each region while the previous one is written, in order.
+/// Reads each region while the previous one is written.
 fn overlapping<T: Send>(
     each: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<(), Failure>) -> Result<(), Failure> + Send,
     read: impl Fn(&[u64]) -> Result<T, Failure> + Send,
     write: impl FnMut(T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    // The channel has no capacity: the reader keeps a region until it is written.
+    // The channel does not buffer: the reader holds a region until the writer accepts it.
     let (send, receive) = sync_channel(0);
     thread::scope(|scope| {
         let reading = move || {
@@ -120,7 +120,7 @@ fn overlapping<T: Send>(
         let reader = started.map_err(|error| Failure::fault(format!("starting a thread: {error}")))?;
         let written = receive.into_iter().try_for_each(write);
         let read = reader.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
-        // If writing failed, reading failed because of it.
+        // If writing failed, that also made reading fail.
         written.and(read)
     })
 }
@@ -137,8 +137,8 @@ struct Regions<'a> {
 }
 
 impl<'a> Regions<'a> {
-    /// Regions have the larger of both chunk lengths along each dimension if memory allows, and more chunks
-    /// if they are small.
+    /// Chooses regions. They have the larger of both chunk lengths along each dimension if memory allows, and
+    /// more chunks if chunks are small.
     fn new(from: &Array, to: &'a Array) -> Self {
         let grid = to.chunk_grid();
         let source = from.chunk_grid().largest_chunk();
@@ -151,7 +151,7 @@ impl<'a> Regions<'a> {
         Self { grid, shape: to.shape(), chunks, count }
     }
 
-    /// The most elements of a region.
+    /// Returns the maximum number of elements in a region.
     fn largest(&self) -> u64 {
         let chunk = self.grid.largest_chunk();
         let lengths = self.shape.iter().zip(chunk.iter().zip(&self.chunks));
@@ -160,7 +160,7 @@ impl<'a> Regions<'a> {
             .fold(1, u64::saturating_mul)
     }
 
-    /// The elements of a region that are in the array.
+    /// Returns the elements of a region that are in the array.
     fn subset(&self, index: &[u64]) -> Result<ArraySubset, Failure> {
         let range = |(dimension, &index): (usize, &u64)| {
             let first = index * self.chunks[dimension];
@@ -174,7 +174,7 @@ impl<'a> Regions<'a> {
         ranges.map(ArraySubset::new).map_err(|error| Failure::Fault(error.into()))
     }
 
-    /// The regions with elements of stored chunks.
+    /// Returns the regions with elements of stored chunks.
     fn of(&self, from: &Array, stored: &[Vec<u64>]) -> Result<BTreeSet<Vec<u64>>, Failure> {
         let mut regions = BTreeSet::new();
         for index in stored {
@@ -208,7 +208,7 @@ struct Sizes {
     budget: u64,
 }
 
-/// The number of chunks per dimension that are copied together.
+/// Returns the number of chunks per dimension that are copied together.
 fn region(chunk: &[u64], cover: &[u64], grid: &[u64], sizes: Sizes) -> Vec<u64> {
     let Sizes { element, budget } = sizes;
     let mut counts = vec![1u64; chunk.len()];
@@ -221,7 +221,7 @@ fn region(chunk: &[u64], cover: &[u64], grid: &[u64], sizes: Sizes) -> Vec<u64> 
             let now = counts[dimension];
             let limit = wanted[dimension].min(grid[dimension]);
             let fitting = budget / bytes(&counts).max(1);
-            // Multiples of the current count: regions still end at chunk boundaries of the source.
+            // Multiples of the current count, so that regions still end at chunk boundaries of the source.
             let times = fitting.min(limit.div_ceil(now)).max(1);
             counts[dimension] = now.saturating_mul(times);
         }
@@ -321,20 +321,21 @@ mod tests {
 
     #[test]
     fn regions_cover_the_chunks_of_the_source_where_memory_allows() {
-        // 1 MiB chunks, the source's are four times as long: 4 MiB, and seven of those are below 32 MiB.
+        // Chunks of 1 MiB; those of the source are four times as long. Eight source chunks of 4 MiB fit into
+        // 32 MiB.
         assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], sizes(1)), [32, 1]);
-        // A source chunk is too large: single chunks, up to the budget.
+        // A source chunk exceeds the budget, so regions consist of chunks of the copy.
         assert_eq!(region(&[4096, 4096], &[100, 1], &[100, 1], sizes(4)), [2, 1]);
         // Chunks that exceed the budget.
         assert_eq!(region(&[1 << 20, 1 << 10], &[1, 1], &[10, 10], sizes(1)), [1, 1]);
         assert!(region(&[], &[], &[], sizes(8)).is_empty());
-        // Little memory: fewer chunks, and one at least.
+        // With little memory there are fewer chunks, but at least one.
         assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 2 * MIB }), [2, 1]);
         assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 1 }), [1, 1]);
     }
 
     #[test]
-    fn regions_never_pass_the_budget_unless_one_chunk_does() {
+    fn regions_exceed_the_budget_only_if_one_chunk_does() {
         for chunk in [[1, 1], [100, 7], [512, 4096], [8192, 8192]] {
             for cover in [[1, 1], [3, 5], [1000, 1], [1, 1000]] {
                 let counts = region(&chunk, &cover, &[1 << 20, 1 << 20], sizes(8));

@@ -12,11 +12,11 @@ use zarr_kit::spec::Value;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shape(pub(crate) Vec<u64>);
 
-/// Elements to add per dimension, or to take away.
+/// Elements to add or remove per dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counts(pub(crate) Vec<i64>);
 
-/// A codec by name, and its configuration.
+/// The name of a codec, and its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Codec {
     pub(crate) name: String,
@@ -35,7 +35,7 @@ pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(["v2", "v3", "v3-draft"]).try_map(|name| name.parse::<Format>())
 }
 
-/// Parses seconds, with decimals.
+/// Parses a number of seconds, which may have decimals.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| format!("invalid duration `{text}`: expected a number of seconds, 0 or more"))
@@ -94,7 +94,7 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     numbers(text).map(Shape)
 }
 
-/// As [`shape`], with negative numbers.
+/// Parses numbers as [`shape`] does, including negative ones.
 pub(crate) fn counts(text: &str) -> Result<Counts, String> {
     numbers(text).map(Counts)
 }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_whole_numbers_with_a_unit() {
+    fn durations_are_whole_numbers_with_a_unit() {
         for (text, seconds) in [("0s", 0), ("90s", 90), ("10m", 600), ("2h", 7200), ("7d", 604_800)] {
             assert_eq!(duration(text), Ok(Duration::from_secs(seconds)));
         }

@@ -140,7 +140,7 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<AsType,
     Ok(codec)
 }
 
-/// All formats use typestrings here.
+/// Writes typestrings, which all formats use for this codec.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

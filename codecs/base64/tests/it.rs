@@ -1,6 +1,6 @@
 //! `base64`: text written by other programs.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_base64::Base64;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};

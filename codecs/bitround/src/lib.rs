@@ -193,14 +193,14 @@ fn is_of_numpy(number: AnyNumber) -> bool {
     matches!(number, AnyNumber::Number(number) if number.is_float())
 }
 
-/// Returns whether a document means the codec of numcodecs: in v2, in the first generation of the draft, which
-/// uses the names of v2, and under its old name in final v3.
+/// Returns whether a document refers to the codec of numcodecs: in v2, in the first generation of the draft,
+/// which uses the names of v2, and under its old name in final v3.
 fn is_of_numcodecs(creation: &Creation<'_>) -> bool {
     let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
     creation.format == Format::V2 || is_older_draft || creation.identifier == "numcodecs.bitround"
 }
 
-/// The configuration is the same in every format that can express it.
+/// Returns the configuration, which is the same in every format that supports it.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -30,7 +30,7 @@ impl Configuration {
         }
     }
 
-    /// The configuration of a codec.
+    /// Returns the configuration of a codec.
     pub(crate) fn of(codec: &Blosc) -> Self {
         let Settings { compressor, level, shuffle, typesize, blocksize } = codec.settings;
         Self { cname: compressor, clevel: level, shuffle, automatic: false, typesize, blocksize }

@@ -113,14 +113,14 @@ pub(crate) fn check(header: &Header, encoded: &[u8]) -> Result<(), String> {
 /// Bytes to reserve for each encoded byte before decoding.
 const USUAL_RATIO: usize = 16;
 
-/// Reserves `size` bytes at once if the caller expects exactly that size, or if the encoded size makes it
+/// Reserves all `size` bytes if the caller expects exactly that size, or if the encoded size makes it
 /// plausible. Memory that grows block by block is copied each time.
 fn reserve(size: usize, stored: usize, decoded: &mut Output<'_>) -> Result<(), LimitExceeded> {
     let plausible = stored.saturating_mul(USUAL_RATIO).min(size);
     decoded.spare(if size == decoded.remaining() { size } else { plausible }).map(drop)
 }
 
-/// Refuses `size` bytes if `decoded` does not have room for them.
+/// Refuses `size` bytes if they exceed the limit of `decoded`.
 pub(crate) fn check_limit(size: usize, decoded: &Output<'_>) -> Result<(), LimitExceeded> {
     let remaining = decoded.remaining();
     match size <= remaining {
@@ -138,7 +138,7 @@ impl Decoder {
     /// Decodes a buffer with a parsed `header` and appends its bytes to `decoded`. Only those of `range` are
     /// valid.
     ///
-    /// Memory grows block by block, unless the declared size is exactly the remaining room. A false size
+    /// Memory grows block by block, unless the declared size is exactly the remaining space. A false size
     /// therefore causes an allocation of at most a fixed multiple of the encoded size.
     pub(crate) fn decode(
         &mut self,
@@ -393,13 +393,13 @@ impl Encoder {
         size
     }
 
-    /// Encodes to the start of `encoded`, which has room for the header and an uncompressed copy of `decoded`.
-    /// Returns the encoded size.
+    /// Encodes to the start of `encoded`, which has space for the header and an uncompressed copy of
+    /// `decoded`. Returns the encoded size.
     ///
     /// # Errors
     ///
-    /// Those of `decoded`; also if a size exceeds the limits of the format, or [`Compressors`] lacks the
-    /// compressor.
+    /// Those of `decoded`; also if a size exceeds the limits of the format, or if [`Compressors`] does not
+    /// support the compressor.
     pub(crate) fn encode(
         &mut self,
         settings: &Settings,
@@ -443,7 +443,7 @@ impl Encoder {
     }
 
     /// Encodes all blocks and returns the size of the buffer, including the header, which is written later.
-    /// `None` if `encoded` is too small: then compression does not pay off.
+    /// Returns `None` if `encoded` is too small, which means that compression does not save space.
     fn blocks(
         &mut self,
         settings: &Settings,
@@ -565,7 +565,7 @@ fn splits(settings: &Settings, blocksize: usize) -> bool {
     settings.compressor != Compressor::Zstd && is_splittable(settings.typesize, blocksize)
 }
 
-/// Returns the block size that C-Blosc chooses. A decoder accepts any size.
+/// Returns the block size that C-Blosc chooses. Decoders accept any size.
 fn choose_blocksize(settings: &Settings, size: usize) -> usize {
     const KIB: usize = 1 << 10;
     let &Settings { typesize, level, .. } = settings;

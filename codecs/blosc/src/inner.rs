@@ -39,7 +39,7 @@ pub(crate) fn largest_decoded_size(number: u8, size: usize) -> usize {
 /// Compressors, each created when it is first needed.
 pub(crate) struct Compressors {
     snappy: Encoder,
-    /// The output of Snappy, which needs more room than a stream has.
+    /// The output of Snappy, which needs more space than a stream has.
     roomy: Vec<u8>,
     zstd: Option<CCtx<'static>>,
 }

@@ -260,7 +260,7 @@ impl InParts for Blosc {
 }
 
 impl Blosc {
-    /// Calls `encode` with enough room for `decoded_size` bytes and appends its result.
+    /// Calls `encode` with enough space for `decoded_size` bytes and appends its result.
     fn encode_to(
         &self,
         decoded_size: usize,
@@ -273,7 +273,7 @@ impl Blosc {
             );
             return Err(CodecError::encode(what));
         }
-        // With room for the header and the uncompressed bytes, compression always succeeds.
+        // With space for the header and the uncompressed bytes, compression always succeeds.
         let size = decoded_size + OVERHEAD;
         let size = encode(&self.settings, &mut encoded.spare(size)?[..size])?;
         encoded.advance(size);

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use lz4_sys::{LZ4_compress_HC, LZ4_compress_fast, LZ4_decompress_safe};
 
 /// Compresses to the start of `encoded`. Returns the number of bytes there, or `None` if there is not enough
-/// room. A higher `acceleration`, from 1, is faster and produces more bytes.
+/// space. A higher `acceleration`, from 1, is faster and produces more bytes.
 pub(crate) fn compress(decoded: &[u8], encoded: &mut [u8], acceleration: c_int) -> Option<usize> {
     let decoded_size = c_int::try_from(decoded.len()).ok()?;
     let room = c_int::try_from(encoded.len()).ok()?;

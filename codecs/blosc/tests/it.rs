@@ -1,6 +1,6 @@
 //! `blosc`: buffers written by numcodecs or printed in the specifications, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 #[path = "it/allocations.rs"]
 mod allocations;

@@ -1,6 +1,6 @@
 //! `bytes` and the draft's endian codec: bytes printed in the specifications, and errors.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_bytes as _;
 use zarr_conformance::linked::{create, stored, translate};

@@ -1,6 +1,6 @@
 //! `bz2`: streams of other programs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_bz2::Bz2;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};

@@ -307,7 +307,7 @@ fn elements(
     pairs.iter().map(pair).collect()
 }
 
-/// The configuration is the same in every format, without members of an earlier edition.
+/// Returns the configuration, which is the same in every format, without members of an earlier edition.
 fn translate(
     creation: &Creation<'_>,
     _decoded: &Representation,

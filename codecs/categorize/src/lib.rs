@@ -211,7 +211,7 @@ fn check_type(creation: &Creation<'_>, dtype: &str, array: &ArrayRepresentation)
     Err(CodecError::configuration(format!("`dtype` is `{dtype}`, but the chunk has data type `{name}`")))
 }
 
-/// All formats use typestrings here.
+/// Writes typestrings, which all formats use for this codec.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -1,6 +1,6 @@
 //! `categorize`: numbers written by numcodecs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

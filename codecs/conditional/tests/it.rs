@@ -1,5 +1,5 @@
 //! `conditional`: its header, and the choice of codecs.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! `crc32c`: checksums printed in specifications or written by other programs.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_crc32c as _;
 use zarr_conformance::hex;

@@ -167,8 +167,8 @@ fn check_type(
     Ok(())
 }
 
-/// All formats use typestrings here. Times are written as integers, since numcodecs cannot decode differences
-/// of times.
+/// Writes typestrings, which all formats use for this codec. Times are written as integers, since numcodecs
+/// cannot decode differences of times.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -74,7 +74,7 @@ pub struct FixedScaleOffset {
     scaling: Scaling,
 }
 
-/// An offset or a scale. Integers are calculated with exactly.
+/// An offset or a scale. Arithmetic with integers is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Parameter {
     /// An integer.
@@ -179,14 +179,14 @@ fn build(
     Ok(codec)
 }
 
-/// Python distinguishes `1` from `1.0`, and so does the arithmetic.
+/// Converts a number. Like Python, the arithmetic distinguishes `1` from `1.0`.
 fn parameter_of(number: &JsonNumber) -> Result<Parameter, CodecError> {
     let real = || number.as_f64().map(Parameter::Real);
     let parameter = number.as_i64().map(Parameter::Whole).or_else(real);
     parameter.ok_or_else(|| CodecError::configuration(format!("{number} is not a number")))
 }
 
-/// All formats use typestrings here.
+/// Writes typestrings, which all formats use for this codec.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -174,7 +174,7 @@ fn level(creation: &Creation<'_>) -> Result<u32, CodecError> {
     }
 }
 
-/// Every format has `level`; only v2 allows -1 and no level at all.
+/// Writes `level`, which every format has. Only v2 allows -1 or a missing level.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let mut configuration = Object::new();
     configuration.insert("level", level(creation)?);

@@ -31,7 +31,7 @@ impl Compressor {
     }
 
     /// Compresses to the start of `encoded`. Returns the number of bytes there, or `None` if there is not
-    /// enough room.
+    /// enough space.
     pub(crate) fn compress(&mut self, decoded: &[u8], encoded: &mut [u8]) -> Option<usize> {
         // SAFETY: the compressor is live and, since `self` is borrowed mutably, not used elsewhere. Pointers
         // and lengths come from slices that do not overlap.

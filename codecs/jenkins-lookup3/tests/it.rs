@@ -1,5 +1,5 @@
 //! `jenkins_lookup3`: hashes written by other programs.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_jenkins_lookup3::JenkinsLookup3;
 use zarr_conformance::hex;

@@ -273,7 +273,7 @@ fn configuration(creation: &Creation<'_>) -> Result<LzmaConfiguration, CodecErro
     Ok(LzmaConfiguration { format: 1, check: 0, preset: None, filters: Some(filters) })
 }
 
-/// The configuration is the same in every format and states all defaults.
+/// Returns the configuration, which is the same in every format and states all defaults.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let configuration = configuration(creation)?;
     match zarr_json::to_value(&configuration) {

@@ -48,7 +48,8 @@ fn value(encoded: &mut Bytes<'_>, depth: usize, memory: &mut ValueMemory) -> Res
     })
 }
 
-/// Does not reserve memory for the declared length. Each item takes at least a byte, which bounds the result.
+/// Reads a list. Does not reserve memory for the declared length; each item takes at least a byte, which
+/// bounds the result.
 fn list(
     length: u32,
     encoded: &mut Bytes<'_>,
@@ -64,7 +65,7 @@ fn list(
     memory.array(items).map_err(CodecError::corrupt)
 }
 
-/// If a name occurs twice, the last member counts.
+/// Reads a map. If a name occurs twice, the last member counts.
 fn map(
     length: u32,
     encoded: &mut Bytes<'_>,

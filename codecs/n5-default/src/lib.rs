@@ -45,8 +45,8 @@ const DATA_TYPES: &[&str] =
 
 /// Size of the mode and the number of dimensions.
 const PREFIX_SIZE: usize = 4;
-/// How many times larger than a chunk a block may be. Writers do not produce larger ones, but damaged headers
-/// may.
+/// The maximum size of a block, as a multiple of the size of a chunk. Writers do not produce larger blocks,
+/// but damaged headers may declare them.
 const MAX_SIZE_RATIO: usize = 16;
 
 /// Stores chunks as blocks of N5.

@@ -1,5 +1,5 @@
 //! `n5_default`: the header, the codecs of N5, and blocks with another shape than the chunk.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_n5_default as _;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};

@@ -125,7 +125,7 @@ impl CompositeCodec for Optional {
     ) -> Result<(), CodecError> {
         let (encoded_mask, encoded_data) = split(encoded)?;
         let count = count(array)?;
-        // Checks the room before decoding: the chunk may exceed the limit.
+        // Checks the limit before decoding, since the chunk may exceed it.
         decoded.spare((count + 1) * OFFSET)?;
         let mut mask = Output::at_most(count);
         chains.decode(&self.mask_codecs, &mask_array(array, &self.mask_type), encoded_mask, &mut mask)?;

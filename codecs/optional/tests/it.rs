@@ -1,6 +1,6 @@
 //! `zarrs.optional`: chunks written by zarrs, and damaged ones.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::borrow::Cow;
 use std::fmt;
@@ -253,7 +253,7 @@ fn inner_codecs_can_compress() {
 
 /// Strict readers accept only 0 and 1, as in other arrays of `bool`.
 #[test]
-fn any_byte_of_the_mask_but_zero_is_true() {
+fn every_nonzero_byte_of_the_mask_is_true() {
     let chunk = chunk(&[3], optional_type(UINT8));
     let codec = |mode| in_mode(mode, Format::V3, "zarrs.optional", &with(PLAIN, PLAIN), &chunk).unwrap();
     let encoded = hex("0300000000000000 0200000000000000 ff0002 0708");

@@ -70,7 +70,7 @@ fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
 }
 
 impl ArrayToArrayCodec for PackBooleans {
-    /// The fill value is 0, since a byte does not represent a single element.
+    /// Returns an array of bytes. Its fill value is 0, since a byte does not represent a single element.
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
         Ok(ArrayRepresentation {
             shape: vec![1 + count(decoded)?.div_ceil(8) as u64],

@@ -154,7 +154,8 @@ impl PcodecConfiguration {
         Ok(Pcodec(configuration))
     }
 
-    /// An order without `delta_spec` means consecutive differences: some configurations predate `delta_spec`.
+    /// Returns the differences to use. An order without `delta_spec` means consecutive differences: some
+    /// configurations predate `delta_spec`.
     fn delta(&self) -> Result<DeltaSpec, CodecError> {
         match (self.delta_spec.as_deref(), self.delta_encoding_order) {
             (_, Some(order)) if order > 7 => {

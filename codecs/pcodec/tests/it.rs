@@ -1,6 +1,6 @@
 //! `pcodec`: files written by numcodecs.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_pcodec::Pcodec;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};

@@ -196,7 +196,7 @@ fn build(
     Ok(codec)
 }
 
-/// All formats use typestrings here.
+/// Writes typestrings, which all formats use for this codec.
 fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,

@@ -1,6 +1,6 @@
 //! `scale_offset`: numbers encoded by zarr-python, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

@@ -157,7 +157,8 @@ fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> Result<ArrayRep
     Ok(ArrayRepresentation { shape, data_type, fill_value, byte_order: ByteOrder::Little })
 }
 
-/// A reader must know the size of the index before reading it, so the size must not depend on its contents.
+/// Creates the chain of the index. Readers must know the size of the index before they read it, so the size
+/// must not depend on its contents.
 fn index_chain(
     creation: &Creation<'_>,
     documents: &Value,

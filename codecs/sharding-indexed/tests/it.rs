@@ -1,6 +1,6 @@
 //! `sharding_indexed`: configurations. The engine tests the bytes of shards.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

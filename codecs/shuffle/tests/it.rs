@@ -1,6 +1,6 @@
 //! `shuffle`: bytes written by other programs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_shuffle::Shuffle;
 use zarr_conformance::codecs::{check_lossless, decode, encode};

@@ -1,6 +1,6 @@
 //! `vlen-bytes`: bytes written by numcodecs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_vlen_bytes::VlenBytes;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};

@@ -232,7 +232,7 @@ fn compress<T: Promoted>(
     Ok(encoded.put(stream.as_bytes())?)
 }
 
-/// Decodes in `mode`, or in the mode of the header, which the stream must have if `mode` is `None`.
+/// Decodes in `mode`. If `mode` is `None`, the stream must have a header, which declares the mode.
 pub(crate) fn decode(
     mode: Option<ZfpMode>,
     array: &ArrayRepresentation,
@@ -253,7 +253,8 @@ pub(crate) fn decode(
         float: decompress::<T>(&configuration, &shape, &mut stream, destination)?,
         other: 0,
     });
-    // The decoder reads zeros after the end of the last word and skips words of padding without looking at them.
+    // The decoder reads zeros after the end of the last word and skips words of padding without checking
+    // them.
     if read > encoded.len() {
         return Err(CodecError::corrupt(format!(
             "the stream is truncated: found {} bytes, expected {read}",

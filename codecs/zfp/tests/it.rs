@@ -1,6 +1,6 @@
 //! `zfp` and `zfpy`: streams written by other programs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_zfp::{Zfp, ZfpMode, Zfpy};
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};

@@ -92,9 +92,9 @@ impl Decoder {
     }
 }
 
-/// Returns how much memory to try with, since `encoded` does not contain its decoded size. This is at most the
-/// limit, which is the size of the chunk if that is known, and not much more than a stream of this size usually
-/// holds.
+/// Returns the size of the memory to try first, since `encoded` does not contain its decoded size. It is at
+/// most the limit, which is the size of the chunk if that is known, and not much more than streams of this
+/// size usually contain.
 #[cfg(feature = "libdeflate")]
 fn expected_size(encoded: &[u8], limit: usize) -> usize {
     /// The maximum and the usual number of decoded bytes per encoded byte.

@@ -1,6 +1,6 @@
 //! `zlib`: streams written by other programs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_codec_zlib::Zlib;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};

@@ -99,7 +99,7 @@ impl BytesToBytesCodec for Zstd {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
         let bound = zstd_safe::compress_bound(decoded.len());
         if encoded.remaining() < bound {
-            // The library needs spare room even if the result would fit.
+            // The library needs spare space even if the result would fit.
             let mut roomy = Output::at_most(bound);
             self.encode(decoded, &mut roomy)?;
             return Ok(encoded.put(roomy.written())?);
@@ -133,7 +133,7 @@ impl BytesToBytesCodec for Zstd {
         })
     }
 
-    /// Decodes up to the end of `range`, if that saves work and nothing after it needs to be verified.
+    /// Decodes only up to the end of `range`, if that saves work and nothing after it needs to be verified.
     fn decode_range(
         &self,
         encoded: &[u8],
@@ -175,13 +175,13 @@ fn window_size(byte: u8) -> u64 {
 const HAS_CHECKSUM: u8 = 1 << 2;
 const IS_ONE_SEGMENT: u8 = 1 << 5;
 
-/// Larger windows are not worth their memory for decoding a part of a frame.
+/// The maximum window for decoding a part of a frame. Larger windows would need too much memory.
 const USUAL_WINDOW: u64 = 8 << 20;
 
 /// Maximum size of a window to allocate. Frames that declare their content size do not need one.
 const MAXIMUM_WINDOW: u64 = 64 << 20;
 
-/// Fills `room` from the beginning of a frame that holds more bytes.
+/// Fills `room` from the beginning of a frame that contains more bytes.
 fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Result<(), CodecError> {
     context.init().map_err(corrupt)?;
     let mut source = InBuffer::around(frame);
@@ -200,7 +200,7 @@ fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Re
 const BLOCK_HEADER_SIZE: usize = 3;
 const BLOCK_SIZE: usize = 1 << 17;
 
-/// Decoded bytes per encoded byte of a frame that are rarely exceeded.
+/// Decoded bytes per encoded byte that frames rarely exceed.
 const USUAL_RATIO: u64 = 64;
 
 /// Decodes directly into the output. Memory follows the decoded bytes instead if the frame declares far more
@@ -244,7 +244,7 @@ fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>
     context.init().map_err(corrupt)?;
     let mut source = InBuffer::around(frame);
     loop {
-        // A full output may be followed by the end of the frame, which needs one more byte of room.
+        // A full output may be followed by the end of the frame, which needs space for one more byte.
         let mut beyond = [0];
         let full = decoded.remaining() == 0;
         let room = if full { &mut beyond } else { decoded.spare(decoded.remaining().min(BLOCK_SIZE))? };

@@ -1,6 +1,6 @@
 //! `zstd`: frames written by other programs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::ops::Range;
 

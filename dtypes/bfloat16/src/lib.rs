@@ -52,7 +52,8 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BFloat16;
 
-/// There is no configuration. `type` of the draft is the name, preceded by `>` if the order is big endian.
+/// Creates the data type, which does not have a configuration. `type` of the draft is the name, preceded by
+/// `>` if the order is big endian.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     match creation.configuration {
         Value::Null => {}
@@ -110,7 +111,8 @@ fn as_stored(bits: u16, order: &ByteOrder) -> u16 {
     if *order == ByteOrder::Big { bits } else { bits.swap_bytes() }
 }
 
-/// Returns the nearest element, rounded once from the decimal text; ties to even, overflow to infinity.
+/// Returns the nearest element, rounded once from the decimal text. Ties round to even, and overflow to
+/// infinity.
 fn nearest(number: &Number) -> Option<bf16> {
     let double = number.as_f64()?;
     let magnitude = double.abs();

@@ -1,6 +1,6 @@
 //! `bfloat16`: bits, rounding, fill values and documents.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_conformance::data_types::Subject;
 use zarr_conformance::hex;

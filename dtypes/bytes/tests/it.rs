@@ -1,6 +1,6 @@
 //! `bytes`: documents and fill values.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_conformance::data_types::Subject;
 use zarr_dtype_bytes as _;

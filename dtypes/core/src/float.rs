@@ -64,9 +64,9 @@ fn special(text: &str, size: usize) -> Option<Vec<u8>> {
     Some(bits::to_native(bytes, size))
 }
 
-/// Returns the nearest float, rounded once from the decimal text; ties to even. A number that is too large for
-/// a small float becomes infinite. One that is too large for float64 is refused, since most JSON readers refuse
-/// it or change it.
+/// Returns the nearest float, rounded once from the decimal text; ties to even. A number that is too large
+/// for a small float becomes infinite. A number that is too large for float64 is refused, since most JSON
+/// readers refuse or change it.
 fn round(number: &Number, size: usize) -> Result<Vec<u8>, String> {
     let failed = || format!("{number} is not a number");
     Ok(match size {
@@ -108,7 +108,7 @@ fn quantum_of_f16(magnitude: f64) -> f64 {
     f64::from_bits((exponent - 10) << 52)
 }
 
-/// Returns the value of `element`, and whether it is the NaN that the word `NaN` means.
+/// Returns the value of `element`, and whether it is the NaN of the fill value `"NaN"`.
 fn widen(element: &[u8]) -> (f64, bool) {
     let canonical = special("NaN", element.len()).as_deref() == Some(element);
     let value = match *element {

@@ -107,7 +107,8 @@ struct Properties {
     aliases: &'static [&'static str],
 }
 
-/// Names and the old typestrings select one type each; for the draft's extension, its `type` does.
+/// Creates a data type. Each name and each old typestring selects one type; the extension of the draft
+/// selects it by `type`.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     if creation.identifier.contains(':') {
         return complex_extension(creation);
@@ -275,7 +276,8 @@ impl DataType for CoreType {
         }
     }
 
-    /// All nonzero bytes of a stored `bool` mean true (D3-DT-03, V3-BYTES-04); values above 1 are rare.
+    /// Normalizes `bool`: all nonzero stored bytes mean true (D3-DT-03, V3-BYTES-04). Values above 1 are
+    /// rare.
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
         match self.check(elements) {
             Err(invalid) if mode == Mode::Strict => return Err(invalid),

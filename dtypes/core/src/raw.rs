@@ -114,7 +114,7 @@ impl DataType for Raw {
         None
     }
 
-    /// In v2 the name is `|V2`.
+    /// Returns the name: `r16`, in v2 `|V2`.
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
         let json = Value::from(format!("|V{}", self.size));
         Ok(match format {

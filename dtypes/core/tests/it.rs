@@ -1,6 +1,6 @@
 //! Core data types: fill values with bytes from other sources, documents, and errors.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 #[path = "it/complex.rs"]
 mod complex;

@@ -107,19 +107,19 @@ impl Time {
         Self::new(false, unit, i64::from(scale))
     }
 
-    /// Whether it is a point of time, rather than a span.
+    /// Returns whether elements are points of time, rather than spans.
     #[must_use]
     pub fn is_point(self) -> bool {
         self.is_point
     }
 
-    /// The unit of a count, as [`point`](Self::point) takes it.
+    /// Returns the unit of a count, in the form that [`point`](Self::point) accepts.
     #[must_use]
     pub fn unit(self) -> &'static str {
         self.unit
     }
 
-    /// The number of units that one count is.
+    /// Returns the number of units per count.
     #[must_use]
     pub fn scale(self) -> u32 {
         self.scale
@@ -221,7 +221,7 @@ impl DataType for Time {
         Elements::Fixed { size: 8, units: Units::Uniform(8) }
     }
 
-    /// Codecs calculate with the counts.
+    /// Returns the kind of integers, since codecs calculate with the counts.
     fn kind(&self) -> Option<Kind> {
         Some(Kind::Int)
     }

@@ -1,6 +1,6 @@
 //! Times: documents, fill values and printed forms.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_conformance::data_types::Subject;
 use zarr_conformance::hex;

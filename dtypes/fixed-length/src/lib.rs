@@ -300,7 +300,7 @@ impl DataType for FixedLength {
         }
     }
 
-    /// Text consists of code points: no surrogates, and nothing above U+10FFFF.
+    /// Checks that text consists of code points: no surrogates, and nothing above U+10FFFF.
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         match self.content {
             Content::Text => fill::check_text(elements),

@@ -26,7 +26,7 @@ pub(crate) enum Special {
     Nothing,
     /// Only the code of -0 is NaN (`fnuz`).
     NegativeZero,
-    /// Only an exponent, without sign and zero; all ones are NaN (`fnu`).
+    /// Only an exponent, without a sign and a zero. If all bits are set, it is NaN (`fnu`).
     ExponentAlone,
 }
 

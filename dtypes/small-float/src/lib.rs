@@ -138,7 +138,8 @@ plugins! {
     "complex_float8_e8m0fnu" "Complex numbers of two float8_e8m0fnu.";
 }
 
-/// There is no configuration. `type` of the draft is the name, preceded by `>` if the order is big endian.
+/// Creates the data type, which does not have a configuration. `type` of the draft is the name, preceded by
+/// `>` if the order is big endian.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     match creation.configuration {
         Value::Null => {}

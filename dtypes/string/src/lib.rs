@@ -35,7 +35,7 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
-// The same text with label numbers. In v2 the codec is a part of the data type of objects.
+// The same text with label numbers as the codec. In v2 the codec is a part of the data type of objects.
 zarr_spec::register!(
     DataTypePlugin::new(
         Identifiers { uri: None, name: None, id: Some("O/categorize"), aliases: &[] },

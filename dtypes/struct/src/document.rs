@@ -81,8 +81,8 @@ fn list(structure: &Structure, format: Format, order: &ByteOrder) -> Result<Vec<
         .collect()
 }
 
-/// In the draft, the name of a core type does not declare a byte order. The typestring of v2, which readers
-/// also know, does.
+/// Returns the type of a field in a list. In the draft, the name of a core type does not declare a byte
+/// order, but the typestring of v2 does, and readers know it too.
 fn list_type(data_type: &dyn DataType, format: Format, order: &ByteOrder) -> Result<Value, DataTypeError> {
     let document = data_type.document(format, order)?;
     if format == Format::V2 {

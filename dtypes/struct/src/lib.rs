@@ -311,7 +311,7 @@ impl DataType for Structure {
         self.named_fields().any(|field| field.data_type.settles())
     }
 
-    /// `structured` allows it; `struct` requires a byte order (EX-STRUCT-04, EX-STRUCT-08).
+    /// Returns true for `structured`. `struct` requires a byte order (EX-STRUCT-04, EX-STRUCT-08).
     fn may_omit_byte_order(&self) -> bool {
         self.is_old
     }

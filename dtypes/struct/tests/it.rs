@@ -1,6 +1,6 @@
 //! `struct`: offsets of fields, documents and fill values.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 #[path = "it/types.rs"]
 mod types;

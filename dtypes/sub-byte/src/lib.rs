@@ -147,7 +147,8 @@ impl SubByte {
     }
 }
 
-/// v3 has a name for each type, the draft a `type` next to the URI. There is no configuration.
+/// Creates the data type, which does not have a configuration. v3 has a name for each type, the draft a
+/// `type` next to the URI.
 fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     match creation.configuration {
         Value::Null => {}
@@ -173,7 +174,7 @@ impl DataType for SubByte {
         Elements::Fixed { size: 1, units: Units::Uniform(1) }
     }
 
-    /// With extended signs, elements are integers of one byte.
+    /// Returns a kind of integer: elements with extended signs are integers of one byte.
     fn kind(&self) -> Option<Kind> {
         Some(if self.is_signed() { Kind::Int } else { Kind::UInt })
     }

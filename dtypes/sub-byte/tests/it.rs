@@ -1,6 +1,6 @@
 //! Integers of less than a byte: forms, ranges and unused bits.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_conformance::data_types::Subject;
 use zarr_dtype_sub_byte::SubByte;

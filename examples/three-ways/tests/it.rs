@@ -1,6 +1,6 @@
 //! Compares `runs.c` as a crate, as a native library and as WebAssembly.
 #![cfg(all(target_os = "linux", target_endian = "little"))]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::fs::{self, File};
 use std::io::Write as _;

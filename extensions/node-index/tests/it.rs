@@ -1,6 +1,6 @@
 //! `node-index`: the key of the list. The engine tests its content.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

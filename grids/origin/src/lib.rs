@@ -183,7 +183,7 @@ struct OriginConfiguration {
     origin: Vec<i64>,
 }
 
-/// In the draft, `type` next to the extension names the grid.
+/// Creates the grid. In the draft, `type` next to the extension names it.
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     match creation.type_name {
         Some(Value::String(name)) if name == "origin" => {}

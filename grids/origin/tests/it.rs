@@ -1,6 +1,6 @@
 //! The grid with an origin: its specification, and a naive reference.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::HashSet;
 use std::sync::Arc;

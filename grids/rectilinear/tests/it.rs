@@ -1,6 +1,6 @@
 //! The rectilinear grid: the examples of its specification, and a naive reference.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

@@ -113,7 +113,7 @@ struct RegularConfiguration {
     chunk_shape: Vec<u64>,
 }
 
-/// Only the draft allows a chunk length of 0, and only along a dimension without elements.
+/// Creates the grid. Only the draft allows a chunk length of 0, and only along a dimension without elements.
 fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> {
     let chunk_shape = creation.parse::<RegularConfiguration>()?.chunk_shape;
     let grid = RegularGrid::new(array_shape, &chunk_shape)?;

@@ -1,6 +1,6 @@
 //! `zarrs.default_suffix`: keys in the documentation of the `zarrs` crate.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The default chunk key encoding: keys printed in the specifications.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

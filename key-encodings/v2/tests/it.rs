@@ -1,6 +1,6 @@
 //! The chunk key encoding of v2: keys printed in the specifications.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn key(encoding: &dyn ChunkKeyEncoding, index: &[u64]) -> String {
 
 /// Tests V3-GRID-08, V3-GRID-09, V3-GRID-10.
 #[test]
-fn indices_are_joined_by_a_dot_unless_the_document_says_otherwise() {
+fn indices_are_joined_by_a_dot_or_the_configured_separator() {
     for configuration in ["", "{}", r#"{"separator":"."}"#] {
         let encoding = create(Format::V3, configuration).unwrap();
         assert_eq!(key(&*encoding, &[1, 23, 45]), "1.23.45");

@@ -1,6 +1,6 @@
 //! The `C` layout in the formats that have it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_conformance::creation;
 use zarr_layout_c as _;

@@ -1,6 +1,6 @@
 //! The `F` layout in the formats that have it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_conformance::creation;
 use zarr_layout_f as _;

@@ -1,6 +1,6 @@
 //! The Morton layout: a naive reference, and elements of every size.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

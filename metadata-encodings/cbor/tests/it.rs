@@ -1,6 +1,6 @@
 //! CBOR: items printed in RFC 8949, documents of ciborium, and round trips.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use ciborium::value::Value as Item;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! MessagePack: formats of its specification, and round trips.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use proptest::prelude::*;
 use zarr_conformance::strategies::arb_json;

@@ -15,10 +15,11 @@ use crate::folders::Known;
 /// Maximum number of open folders per thread.
 const MAX_FOLDERS: usize = 2;
 
-/// How long a handle is used. A folder that is moved meanwhile is not noticed.
+/// The maximum age of a handle. If a folder is moved meanwhile, this is not noticed.
 const MAX_AGE: Duration = Duration::from_millis(50);
 
-/// The folders that one thread wrote to last. Each thread has its own, so no thread waits for another.
+/// The folders that one thread wrote to last. Each thread has its own handles, so threads do not wait for
+/// each other.
 #[derive(Debug, Default)]
 pub(crate) struct Handles(Vec<Folder>);
 
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_stays_open_from_its_second_value_on_for_a_moment() {
+    fn a_folder_briefly_stays_open_after_its_second_value() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
         std::fs::create_dir(path("a")).unwrap();

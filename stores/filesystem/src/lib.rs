@@ -13,9 +13,9 @@
 //! [`FilesystemStore::durable`].
 //!
 //! **Links.** Reads and listings follow symbolic links. The store does not write or erase below a link that
-//! leads out of the root. Erasing a link removes the link, not its target. The store caches which folders exist
-//! and briefly keeps open the folders that it writes to, so do not replace folders of an open store with links,
-//! and do not move them, while it writes.
+//! leads out of the root. Erasing a link removes the link, not its target. The store caches which folders
+//! exist and briefly holds the folders open that it writes to. Do not move folders of an open store, or
+//! replace them with links, while it writes.
 //!
 //! **Special files.** A named pipe, a socket or a device is listed as a key; reading it is an error and never
 //! blocks.

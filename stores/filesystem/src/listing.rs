@@ -19,6 +19,8 @@ pub(crate) struct KeysBelow<'s> {
 }
 
 impl<'s> KeysBelow<'s> {
+    /// Starts to list the keys below `prefix`.
+    ///
     /// # Errors
     ///
     /// [`StoreError::Key`] for a prefix that the store cannot hold.
@@ -99,7 +101,7 @@ enum Found {
 
 /// A folder that is being listed.
 struct OpenFolder {
-    /// As a prefix.
+    /// The folder as a prefix.
     folder: String,
     path: PathBuf,
     entries: ReadDir,

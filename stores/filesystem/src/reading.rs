@@ -10,8 +10,8 @@ use zarr_spec::{ByteRange, Key, Output};
 use crate::place::failed;
 use crate::state::State;
 
-/// Values of at most this size are read without asking for the state of the file, if the caller does not need
-/// the version. The question takes 4 % of the time of reading a chunk of 2 KiB.
+/// Values of at most this size are read without requesting the state of the file, if the caller does not need
+/// the version. The request takes 4 % of the time of reading a chunk of 2 KiB.
 pub(crate) const SMALL: usize = 64 << 10;
 
 /// Reads a value, or part of it, from the file at `path`.
@@ -35,8 +35,8 @@ pub(crate) fn read(
     }
 }
 
-/// Reads a value without its version if it has the expected size: one byte less than `to` has room for, so that
-/// a longer value is noticed.
+/// Reads a value without its version if it has the expected size. This is one byte less than the limit of
+/// `to`, so that a longer value is noticed.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ fn read_file(
     let size = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
     let spare = to.spare(size).map_err(too_large)?;
     if size > 0 {
-        // The file became shorter in the meantime: that is an error.
+        // If the file became shorter in the meantime, this is an error.
         let done = read_exactly(file, part.start, &mut spare[..size]);
         done.map_err(|error| failed("reading", path, error))?;
     }
@@ -130,7 +130,7 @@ fn is_circle(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// Other systems do not have a separate error for circular links.
+/// Returns false: other systems do not have a separate error for circular links.
 #[cfg(not(unix))]
 fn is_circle(_error: &io::Error) -> bool {
     false

@@ -9,7 +9,7 @@ use zarr_spec::store::{Contents, GetResult, Version};
 enum Kind {
     File,
     Folder,
-    /// Neither of both: its description, with an article.
+    /// Neither a file nor a folder: its description, with an article.
     Other(&'static str),
 }
 
@@ -17,8 +17,8 @@ enum Kind {
 pub(crate) struct State {
     kind: Kind,
     pub(crate) size: u64,
-    /// Made of the time of the last change, the size and the identity of the file. Every `set` creates a new
-    /// file.
+    /// Derived from the time of the last change, the size and the identity of the file. Every `set` creates a
+    /// new file.
     pub(crate) version: Option<Version>,
 }
 
@@ -93,7 +93,7 @@ impl State {
         Ok(Self::new(&std::fs::metadata(path)?))
     }
 
-    /// Without inode numbers, the creation time identifies the file.
+    /// Creates the state. Without inode numbers, the creation time identifies the file.
     #[cfg(not(unix))]
     fn new(found: &std::fs::Metadata) -> Self {
         use std::time::{SystemTime, UNIX_EPOCH};

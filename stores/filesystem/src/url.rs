@@ -9,7 +9,7 @@ use zarr_spec::Invalid;
 ///
 /// # Errors
 ///
-/// For a host other than this machine, a relative path, a query, a fragment, and invalid escapes.
+/// For a host other than this machine, a relative path, a query, a fragment, or invalid escapes.
 pub(crate) fn path_of(text: &str) -> Result<Option<PathBuf>, Invalid> {
     let Some(rest) = after_scheme(text) else { return Ok(None) };
     let refused = |what: &str| Invalid::new(format!("`{text}`: {what}"));

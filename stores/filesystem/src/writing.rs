@@ -142,7 +142,7 @@ struct Temporary<'p> {
 }
 
 impl<'p> Temporary<'p> {
-    /// Creates a new file. `place` puts another path in `path` at each call.
+    /// Creates a new file. `place` writes another path to `path` at each call.
     fn create(
         path: &'p mut OsString,
         mut place: impl FnMut(&mut OsString),
@@ -158,7 +158,7 @@ impl<'p> Temporary<'p> {
                 Ok(file) => {
                     return Ok(Self { path: Path::new(path), handle, file: Some(file), is_renamed: false });
                 }
-                // Left by a crashed program that had the same random number.
+                // A crashed program with the same random number left this file.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -188,7 +188,7 @@ impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         self.file = None;
         if !self.is_renamed {
-            // The original failure is the one to report. The remaining file is hidden.
+            // The original failure is more important, and a remaining file is hidden.
             let _removed = fs::remove_file(self.path);
         }
     }
@@ -222,7 +222,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Other systems do not open folders; their file systems journal names.
+/// Does nothing: other systems do not open folders, and their file systems journal names.
 #[cfg(not(unix))]
 pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())

@@ -1,6 +1,6 @@
 //! `filesystem`: the rules for stores, files of other programs, and leftovers of crashes.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 #[path = "it/crashes.rs"]
 mod crashes;

@@ -15,10 +15,10 @@ use crate::{CONCURRENCY, RemoteStore};
 
 /// The requests of one call to `get_many`, and their results.
 ///
-/// The consumer drives the requests: taking a result starts new requests, as many as probably fit into the
-/// budget. Started requests count until their result is taken. The size of a response is known when it begins;
-/// if it does not fit, its body waits in the connection. So the store never fetches faster than the consumer
-/// takes. Dropping the batch aborts the tasks, which closes their connections.
+/// The consumer drives the requests: taking a result starts new requests, up to the number that probably fits
+/// into the budget. Started requests count until their result is taken. The size of a response is known when
+/// it begins. If it does not fit, its body waits in the connection, so the store never fetches faster than
+/// the consumer takes results. Dropping the batch aborts the tasks, which closes their connections.
 pub(crate) struct Batch<'s> {
     store: &'s RemoteStore,
     waiting: Peekable<Enumerate<vec::IntoIter<Request>>>,
@@ -111,7 +111,8 @@ impl Iterator for Batch<'_> {
 /// Number of bytes that a connection reads ahead. They count if the expected sizes together exceed the budget.
 const READ_AHEAD: usize = 400 << 10;
 
-/// Estimates the bytes that arrive from the bytes that are expected. Well compressed chunks need much less.
+/// Estimates the number of received bytes from the number of expected bytes. Well-compressed chunks need much
+/// less.
 struct SizeEstimate {
     budget: usize,
     expected: u128,

@@ -26,7 +26,7 @@ use timed::{TimeLimits, TimedBody};
 /// Time limit for resolving a host and connecting to it.
 const CONNECT: Duration = Duration::from_secs(4);
 
-/// The same for a credential server, which is either near or absent.
+/// Time limit for connecting to a credential server, which is either near or absent.
 const CONNECT_NEAR: Duration = Duration::from_secs(1);
 
 /// Creates the HTTP clients for the stores of `object_store`.
@@ -159,7 +159,7 @@ impl Client {
         Err(other(HttpErrorKind::Unknown, reason))
     }
 
-    /// Waits as long as the server asks for before the request is repeated.
+    /// Waits for the time that the server requests before the request is repeated.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ fn other(kind: HttpErrorKind, reason: String) -> HttpError {
     HttpError::new(kind, io::Error::other(reason))
 }
 
-/// Accompanies a request and records details of the last response that errors of `object_store` omit.
+/// An extension of a request that records details of the last response, which errors of `object_store` omit.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<Answer>>);
 
@@ -241,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// Sends `answer` to every request, and then one byte every `pause`, or nothing.
+    /// Starts a server that sends `answer` to every request, and then one byte every `pause`, or nothing.
     fn server(answer: &'static str, pause: Option<Duration>) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -301,7 +301,7 @@ mod tests {
         assert!(error.contains("at least 4096 bytes a second are expected"), "{error}");
     }
 
-    /// A caller that is slower than all limits does not make the server slow.
+    /// The time of a slow caller does not count against the server.
     #[test]
     fn only_the_time_that_the_caller_waits_counts() {
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n";
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grace_grows_with_the_bytes_that_come() {
+    fn the_allowed_time_grows_with_the_received_bytes() {
         let limits = TimeLimits::default();
         assert_eq!(limits.time_of(0), Duration::ZERO);
         assert_eq!(limits.time_of(1 << 20), Duration::from_secs(256));
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_never_answered_is_given_up_before_the_window_ends() {
+    fn retries_of_an_unknown_host_end_before_the_window() {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let begun = Instant::now();
         let error = failure(format!("http://127.0.0.1:{port}"), TimeLimits::default());

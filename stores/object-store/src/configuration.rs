@@ -188,7 +188,7 @@ pub(crate) fn open_http(url: &str) -> Opened {
 /// The endpoint of a service, if it is not the default.
 struct Endpoint<'a> {
     url: &'a str,
-    /// Whether the endpoint is unencrypted HTTP, which a user allows by writing such a URL.
+    /// Whether the endpoint is unencrypted HTTP. The URL itself is the user's permission.
     is_plain: bool,
 }
 

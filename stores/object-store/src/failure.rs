@@ -9,7 +9,7 @@ use zarr_spec::store::{IoKind, StoreError};
 
 use crate::client::Seen;
 
-/// Texts that services return for a missing bucket.
+/// The texts that services return for a missing bucket.
 const NO_BUCKET: [&str; 3] = ["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"];
 
 /// Paths of the metadata servers of clouds, which provide credentials if there are no others.
@@ -74,7 +74,7 @@ fn kind(error: &Error, seen: Option<&Seen>) -> IoKind {
     IoKind::Other
 }
 
-/// Returns the text of the error and its causes, each part once.
+/// Returns the text of the error and its causes, without repetitions.
 fn whole_text(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

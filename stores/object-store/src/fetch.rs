@@ -1,9 +1,10 @@
 //! Fetching one value, or a part of it.
 //!
 //! A fetch is usually one request. A part that starts after the end of a value is empty; most servers report
-//! that when they refuse the range, others need a second request. Some servers do not support all ranges. Azure
-//! lacks ranges that count from the end, so the size is requested first. Simple servers do not support ranges
-//! at all, so the value is read from the start. The store remembers which ranges a server lacks.
+//! that when they refuse the range, others need a second request. Some servers do not support all ranges.
+//! Azure does not support ranges that count from the end, so the size is requested first. Simple servers do
+//! not support ranges at all, so the value is read from the start. The store remembers which ranges a server
+//! does not support.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(crate) struct Part {
     pub(crate) budget: Option<Arc<Budget>>,
 }
 
-/// The ranges that a server supports, as far as is known.
+/// The ranges that a server supports, as far as known.
 pub(crate) const ALL: u8 = 0;
 const NOT_FROM_THE_END: u8 = 1;
 const NONE: u8 = 2;

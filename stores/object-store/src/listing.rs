@@ -96,7 +96,7 @@ impl Shared {
         Ok(Page { keys, objects: Some(objects) })
     }
 
-    /// Returns those keys of empty objects that are values. An object that represents a folder is called `a/b/`
+    /// Returns the keys of empty objects that are values. An object that represents a folder is called `a/b/`
     /// but listed as `a/b`.
     async fn values_among(&self, empty: Vec<Key>) -> Result<Vec<Key>, StoreError> {
         let looked = stream::iter(empty).map(|key| async move {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime as Threads};
 use zarr_spec::BoxError;
 
-/// One thread decrypts while the other does the rest. More would compete with the threads that decode.
+/// Number of threads: one decrypts while the other does the rest. More threads would compete with those that
+/// decode.
 const THREADS: usize = 2;
 
 /// Maximum number of threads that resolve hosts. Idle ones end.
@@ -21,7 +22,7 @@ const RESOLVERS: usize = 4;
 pub(crate) struct Runtime(OnceLock<Result<Threads, String>>);
 
 impl Runtime {
-    /// Returns the handle to start tasks with.
+    /// Returns the handle that starts tasks.
     ///
     /// # Errors
     ///
@@ -58,11 +59,11 @@ impl Runtime {
     }
 }
 
-/// The error for a task that panicked.
+/// The message for a task that panicked.
 pub(crate) const NO_RESPONSE: &str = "the request ended without a response";
 
-/// Does not wait for the threads, which is not allowed inside of a runtime. All tasks have been awaited or
-/// aborted.
+/// Stops the threads without waiting for them, which is not allowed inside of a runtime. All tasks have been
+/// awaited or aborted.
 impl Drop for Runtime {
     fn drop(&mut self) {
         if let Some(Ok(threads)) = self.0.take() {

@@ -1,6 +1,6 @@
 //! Remote stores: the rules for stores, and local servers that behave well or badly.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;

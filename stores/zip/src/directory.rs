@@ -15,13 +15,13 @@ const MAX_DIRECTORY_SIZE: u64 = 1 << 30;
 /// Maximum size of the end of a directory in bytes: the fixed part and the longest comment.
 const MAX_END_SIZE: u64 = 22 + u16::MAX as u64;
 
-/// How many false ends of a directory a comment may contain.
+/// Maximum number of false ends of a directory in a comment.
 const MAX_FALSE_ENDS: usize = 32;
 
 /// Size of a local header in bytes, without the name.
 const LOCAL_HEADER: u64 = 30;
 
-/// Deflate expands a byte to at most this many bytes.
+/// Maximum number of bytes that deflate produces from one byte.
 const MAX_RATIO: u64 = 1032;
 
 /// The entries whose names are keys, sorted; each key occurs once.
@@ -58,7 +58,7 @@ pub(crate) struct Entry {
     form: Form,
 }
 
-/// How the value of an entry is stored.
+/// The form in which the value of an entry is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Stored,
@@ -135,7 +135,7 @@ impl Entry {
     }
 }
 
-/// The minimum range of bytes that an entry occupies.
+/// The smallest byte range that an entry occupies.
 struct Extent {
     start: u64,
     end: u64,
@@ -251,7 +251,7 @@ fn limit(entries: &mut [Entry], mut extents: Vec<Extent>, directory: u64) {
             entry.form = Form::Refused(refusal);
         }
     };
-    // The previous entry that ends last.
+    // The previous entry with the last end.
     let mut farthest: Option<&Extent> = None;
     for extent in &extents {
         if extent.end > directory {

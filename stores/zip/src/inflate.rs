@@ -31,8 +31,8 @@ impl Inflater {
         }
     }
 
-    /// Writes the bytes `part` of a value of `size` bytes to `to`, which has room for them. Does not check the
-    /// bytes after `part`, unless `part` ends at the end of the value.
+    /// Writes the bytes `part` of a value of `size` bytes to `to`, which has space for them. Does not check
+    /// the bytes after `part`, unless `part` ends at the end of the value.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Inflater {
                 &mut to.spare(more)?[..more]
             } else {
                 let more = part.start.saturating_sub(done);
-                // After the last byte, there is room for one byte too many.
+                // After the last byte, there is space for one byte too many.
                 let more = if done == size { 1 } else { usize::try_from(more).unwrap_or(PIECE).min(PIECE) };
                 &mut self.skipped[..more]
             };

@@ -4,10 +4,10 @@
 //! stored without compression is read in ranges, by any number of threads; a deflated value is inflated up to
 //! the end of the requested range. Reading a whole value verifies its CRC-32.
 //!
-//! The store does not trust the archive. Entries that overlap, extend past the end, are encrypted, use another
-//! compression method, or declare an impossible size are listed but cannot be read. If several entries have one
-//! name, the last one counts. Folders and names that are not valid keys, such as `../a` and `/a`, are not
-//! listed. Names are UTF-8 if the archive declares so, and code page 437 otherwise.
+//! The store does not trust the archive. Entries that overlap, extend past the end, are encrypted, use
+//! another compression method, or declare an impossible size are listed but cannot be read. If several
+//! entries have the same name, the last one counts. Folders and names that are not valid keys, such as `../a`
+//! and `/a`, are not listed. Names are UTF-8 if the archive declares so, and code page 437 otherwise.
 //!
 //! Opened as `{"type": "zip", "path": …}`, as a URL `zip:PATH` whose path is not escaped, or as the path of a
 //! file that starts like an archive. [`pack`] writes an archive, which is complete only when its directory is
@@ -111,7 +111,7 @@ impl ZipStore {
         Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
     }
 
-    /// Writes the bytes `part` of an entry's value to `to`, which has room for them.
+    /// Writes the bytes `part` of an entry's value to `to`, which has space for them.
     fn read(&self, entry: &Entry, part: &Range<u64>, to: &mut Output<'_>) -> Result<(), BoxError> {
         if part.is_empty() {
             return Ok(());
@@ -277,8 +277,8 @@ impl StoreConfiguration for ZipConfiguration {
 /// Extensions of the names of archives. `ozx` is that of OME-Zarr.
 const EXTENSIONS: [&str; 2] = ["zip", "ozx"];
 
-/// The first bytes of an archive: a local file header, the end of an empty central directory, or the signature
-/// of an archive in several parts.
+/// The possible first bytes of an archive: a local file header, the end of an empty central directory, or the
+/// signature of an archive in several parts.
 const SIGNATURES: [[u8; 4]; 3] = [*b"PK\x03\x04", *b"PK\x05\x06", *b"PK\x07\x08"];
 
 fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
@@ -291,7 +291,7 @@ fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(ZipStore::open(path)?))
 }
 
-/// Returns whether `path` is an archive, by its name or its first bytes. A folder never is.
+/// Returns whether `path` is an archive, by its name or its first bytes. Folders are not archives.
 fn is_archive(path: &Path) -> bool {
     let is_extension =
         |extension: &OsStr| EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known));

@@ -30,10 +30,10 @@ pub struct Packed {
 /// Writes all values below `prefix` to an archive and returns their number. The names are the keys without
 /// `prefix`.
 ///
-/// Values are stored without compression, since chunks usually are compressed already. Metadata documents come
-/// first, those of higher nodes before those of lower ones, so that readers find the `zarr.json` of the root at
-/// the start. `comment` becomes the comment of the archive. At most 32 MiB of values are in memory, plus about
-/// 100 bytes per key. `progress` is called after each piece of a value.
+/// Values are stored without compression, since chunks usually are compressed already. Metadata documents
+/// come first, parents before children, so that readers find the `zarr.json` of the root at the start.
+/// `comment` becomes the comment of the archive. At most 32 MiB of values are in memory, plus about 100 bytes
+/// per key. `progress` is called after each piece of a value.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ fn rank(name: &str) -> (bool, usize) {
 ///
 /// # Errors
 ///
-/// For a name beyond ASCII that contains a character which the archive would replace.
+/// For a non-ASCII name with a character that the archive would replace.
 fn path_of(name: &str) -> Result<EntryPath<'_>, Invalid> {
     match name {
         ascii if ascii.is_ascii() => Ok(EntryPath::verbatim(ascii.as_bytes())),

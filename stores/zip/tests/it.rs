@@ -1,6 +1,6 @@
 //! `zip`: damaged and malicious archives, and packing. `conformance/interop` reads archives of other programs.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::io::Write;
 use std::path::Path;
@@ -395,7 +395,7 @@ fn incomplete_archives_are_refused_when_they_are_opened() {
 }
 
 #[test]
-fn comments_and_bytes_before_an_archive_do_no_harm() {
+fn comments_and_bytes_before_an_archive_are_ignored() {
     let entries = [stored("a", b"1"), deflated("b", b"22222")];
     for comment in
         [&b"PK\x05\x06"[..], &[b'x'; 65535], b"PK\x05\x06 and more than twenty-two bytes \xff\xff\xff\xff"]

@@ -44,7 +44,7 @@ pub(crate) struct Entries {
     size: usize,
     items: Lru<Entry>,
     values: HashMap<Key, Value>,
-    /// Counters of changes that were started, completed or noticed.
+    /// Counters of started, completed and noticed changes.
     changes: [u64; COUNTERS],
     uses: u64,
 }
@@ -210,7 +210,7 @@ impl Entries {
         self.drop_value(key);
     }
 
-    /// Does the same for every value whose key starts with `prefix`.
+    /// Drops all entries of every value whose key starts with `prefix`.
     pub(crate) fn change_below(&mut self, prefix: &Prefix) {
         self.changes.iter_mut().for_each(|counter| *counter += 1);
         let below = self.values.keys().filter(|key| key.as_str().starts_with(prefix.as_str()));
@@ -250,7 +250,7 @@ impl Entries {
         true
     }
 
-    /// Inserts an entry. Returns whether it fits at all.
+    /// Inserts an entry. Returns false if it exceeds the limit of the cache.
     fn insert(&mut self, key: &Key, content: Content) -> bool {
         let cost = cost(key, content.bytes().map_or(0, Bytes::len));
         if cost > self.limit {
@@ -292,7 +292,7 @@ impl Entries {
         self.free(slot);
     }
 
-    /// Empties a slot that does not belong to a value any more.
+    /// Empties a slot that no longer belongs to a value.
     fn free(&mut self, slot: usize) {
         if let Some(item) = self.items.remove(slot) {
             self.size -= item.cost();

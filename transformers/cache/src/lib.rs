@@ -8,8 +8,8 @@
 //!
 //! Values that are written through the cache are never stale. A change by another program is noticed when a
 //! different part of the value is read and has another version: then the entries of the older version are
-//! dropped. Until then the cache returns old bytes, and it never notices that a missing key was added. So use
-//! it for data that other programs do not change.
+//! dropped. Until then the cache returns old bytes, and it never notices that a missing key was added. Use
+//! the cache only for data that other programs do not change.
 //!
 //! Described as `{"type": "cache", "bytes": 100000000, "store": {…}}`. `"chunks"` is `"encoded"` (the default)
 //! or `"decoded"`; `"missing"` is false by default. A cache of decoded chunks may contain a cache of encoded
@@ -75,13 +75,13 @@ impl CacheStore {
         Self { store, limit, chunks: Chunks::default(), caches_missing: false, entries }
     }
 
-    /// Caches decoded chunks instead of encoded ones.
+    /// Returns a cache of decoded chunks instead of encoded ones.
     #[must_use]
     pub fn with_decoded_chunks(self) -> Self {
         Self { chunks: Chunks::Decoded, ..self }
     }
 
-    /// Also caches missing keys. Values that other programs add are then not seen.
+    /// Returns a cache that also caches missing keys. It does not notice values that other programs add.
     #[must_use]
     pub fn with_missing_keys(self) -> Self {
         Self { caches_missing: true, ..self }
@@ -178,8 +178,8 @@ impl CacheStore {
         }
     }
 
-    /// Copies the bytes if they may fit: an entry must not keep a larger buffer of the store alive. Does not
-    /// hold the lock.
+    /// Copies the bytes if they may fit, since an entry must not keep a larger buffer of the store alive. The
+    /// caller does not hold the lock.
     fn own(&self, bytes: &[u8]) -> Option<Bytes> {
         let mut copy = Vec::new();
         if bytes.len() > self.limit || copy.try_reserve_exact(bytes.len()).is_err() {
@@ -387,8 +387,8 @@ fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
              use one cache with the `bytes` of both"
         }
         (Chunks::Encoded, true, _) => {
-            "the inner one holds decoded chunks, which are looked up before encoded ones: \
-             the one with `\"chunks\": \"decoded\"` must be the outer one"
+            "the inner cache holds decoded chunks, which are looked up before encoded ones: \
+             the cache with `\"chunks\": \"decoded\"` must be the outer one"
         }
         (Chunks::Decoded, true, _) => {
             "both hold decoded chunks, and the inner one would never receive any: use one cache with the `bytes` of both"
@@ -397,7 +397,7 @@ fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
     Err(Invalid::new(format!("invalid cache around the cache of `{}`: {reason}", store.location())))
 }
 
-/// The store cannot be opened by URL.
+/// Returns an error, because the store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(Invalid::new(format!("`{url}`: a cache needs a JSON description with its store")).into())
 }

@@ -1,6 +1,6 @@
 //! `cache`: the rules for stores, and the cached entries.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use zarr_transformer_cache::CacheStore;
 
 #[test]
 fn every_rule_for_stores_holds() {
-    // Everything fits, a part fits, nothing fits.
+    // The limits fit everything, a part, or nothing.
     for limit in [usize::MAX, 100_000, 900, 0] {
         for variant in 0..8 {
             let [versioned, decoded, missing] = [1, 2, 4].map(|bit| variant & bit != 0);
@@ -491,7 +491,7 @@ fn only_a_cache_of_decoded_chunks_may_contain_another_cache() {
     assert_eq!(value(&*store, "d/b").unwrap(), b"22");
     for (outer, inner, reason) in [
         ("encoded", "encoded", "use one cache with the `bytes` of both"),
-        ("encoded", "decoded", r#"the one with `"chunks": "decoded"` must be the outer one"#),
+        ("encoded", "decoded", r#"the cache with `"chunks": "decoded"` must be the outer one"#),
         ("decoded", "decoded", "use one cache with the `bytes` of both"),
     ] {
         let error = two(outer, inner).unwrap_err();

@@ -136,7 +136,7 @@ zarr_spec::delegate_store! {
     }
 }
 
-/// Fails all requests, since one of them has a key that the store cannot hold.
+/// Fails all requests, since one of them has an invalid key.
 fn all_failed<'a>(count: usize, error: KeyError) -> Responses<'a> {
     Box::new((0..count).map(move |index| -> CompletedRequest { (index, Err(error.clone().into())) }))
 }
@@ -192,7 +192,7 @@ impl StoreConfiguration for PrefixConfiguration {
     }
 }
 
-/// The store cannot be opened by URL.
+/// Returns an error, because the store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(Invalid::new(format!("`{url}`: a prefix needs a JSON description with its store")).into())
 }

@@ -1,6 +1,6 @@
 //! `prefix`: the rules for stores, and the keys in the other store.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::sync::Arc;
 

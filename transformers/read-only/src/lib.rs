@@ -54,7 +54,7 @@ impl StoreConfiguration for ReadOnlyConfiguration {
     }
 }
 
-/// The store cannot be opened by URL.
+/// Returns an error, because the store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(Invalid::new(format!("`{url}`: a read-only store needs a JSON description with its store")).into())
 }

@@ -63,7 +63,8 @@ fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<StorageTransfo
     Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }))
 }
 
-/// For an array without dimensions, zarr-python writes `[1]`, while the text requires `[]`.
+/// Checks the number of chunks per dimension. For an array without dimensions, zarr-python writes `[1]`,
+/// while the specification requires `[]`.
 fn checked(chunks_per_shard: Vec<u64>, rank: usize) -> Result<Vec<u64>, Invalid> {
     if rank == 0 && chunks_per_shard == [1] {
         return Ok(Vec::new());

@@ -1,6 +1,6 @@
 //! Sharding of the draft: configurations. The engine tests the bytes of shards.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it panics")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use zarr_conformance::creation;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};

@@ -27,7 +27,7 @@ zarr_spec::register!(
         .about("Counts and times the operations of another store, and prints a table at the end.", EXAMPLES)
 );
 
-/// Without the table, which would clutter the output of programs that run the example.
+/// The example disables the table, which would clutter the output of programs that run it.
 const EXAMPLES: &[Example] = &[Example::v3(
     r#"{"type": "statistics", "store": {"type": "filesystem", "path": "data.zarr"}, "report": false}"#,
 )];
@@ -266,7 +266,7 @@ impl StoreConfiguration for StatisticsConfiguration {
     }
 }
 
-/// The store cannot be opened by URL.
+/// Returns an error, because the store cannot be opened by URL.
 fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(Invalid::new(format!("`{url}`: statistics need a JSON description with the store")).into())
 }

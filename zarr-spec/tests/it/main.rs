@@ -1,6 +1,6 @@
 //! Contracts that need only the public interface.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod creation;
 mod duplicates;

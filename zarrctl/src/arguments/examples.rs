@@ -132,7 +132,7 @@ pub(super) const CONFORMANCE_FORMAT: &str = "Examples:
 pub(super) const COMPLETIONS: &str = "Examples:
   zarrctl completions bash > zarrctl.bash";
 
-/// For verbs that this build does not have.
+/// The help text of verbs that this build does not have.
 #[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
 pub(super) const FULL: &str = "Run a build with this verb in a clone of the repository:
   cargo run --release -p zarrctl --features full -- --help";

@@ -99,7 +99,7 @@ impl FromStr for Source {
             Some(("git", source)) if !source.is_empty() && !source.starts_with('#') => {
                 let (url, rev) = source.split_once('#').map_or((source, None), |(url, rev)| (url, Some(rev)));
                 if rev == Some("") {
-                    return Err("nothing follows the `#`, which is for a revision".to_owned());
+                    return Err("expected a revision after the `#`".to_owned());
                 }
                 Ok(Self::Git { url: url.to_owned(), rev: rev.map(ToOwned::to_owned) })
             }
@@ -211,7 +211,7 @@ pub(crate) enum LoadedVerb {
     #[cfg(not(feature = "conformance"))]
     #[command(after_long_help = examples::FULL)]
     Probe(Missing),
-    /// The process that `probe` starts.
+    /// Run the checks of `probe` in this process.
     #[cfg(feature = "conformance")]
     #[command(hide = true)]
     ProbeHere {

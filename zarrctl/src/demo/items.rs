@@ -1,4 +1,4 @@
-//! The arrays of the demo. Their elements are formulas, so that every run writes the same.
+//! The arrays of the demo. Formulas define their elements, so every run writes the same arrays.
 
 use zarr_kit::spec::{Object, Value};
 use zarr_kit::{ArrayBuilder, Format, json};
@@ -18,10 +18,10 @@ pub(super) enum Content {
     Text(Vec<&'static str>),
 }
 
-/// Words for the sea in several scripts.
+/// Words for "sea" in several scripts.
 const WORDS: [&str; 8] = ["sea", "mar", "θάλασσα", "море", "بحر", "समुद्र", "海", "바다"];
 
-/// The arrays of a hierarchy of `format`.
+/// Returns the arrays of a hierarchy in `format`.
 pub(super) fn all(format: Format) -> Vec<Item> {
     vec![
         mandelbrot(format),
@@ -39,7 +39,7 @@ fn units(units: &str) -> Object {
     [("units", units)].into()
 }
 
-/// Escape times of the Mandelbrot set.
+/// Returns the escape times of the Mandelbrot set.
 fn mandelbrot(format: Format) -> Item {
     let height = 480u32;
     let width = 720u32;
@@ -53,7 +53,7 @@ fn mandelbrot(format: Format) -> Item {
             (x, y) = (x * x - y * y + cx, 2.0 * x * y + cy);
             steps += 1;
         }
-        // The root makes small differences visible.
+        // The square root makes small differences visible.
         f64::from(steps).sqrt()
     };
     let builder = ArrayBuilder::new([480, 720], "uint16").dimension_names(["y", "x"]);
@@ -77,14 +77,14 @@ fn thousandths(value: f64) -> u16 {
     (value * 1000.0) as u16
 }
 
-/// A checkerboard mask.
+/// Returns a checkerboard mask.
 fn mask() -> Item {
     let builder = ArrayBuilder::new([480, 720], "bool").chunks([480, 720]).codec(("gzip", [("level", 5)]));
     let content = elements(480, 720, |row, column| [u8::from((row / 60 + column / 60).is_multiple_of(2))]);
     Item { path: "/image/mask", builder, content }
 }
 
-/// Interference of two circular waves.
+/// Returns the interference of two circular waves.
 fn interference() -> Item {
     let wave = |row: u32, column: u32| {
         let from = |y: f64, x: f64| (f64::from(row) - y).hypot(f64::from(column) - x) / 6.0;
@@ -106,7 +106,7 @@ fn narrow(value: f64) -> f32 {
     value as f32
 }
 
-/// A turning phase, stored big endian in v2.
+/// Returns a rotating phase, stored big endian in v2.
 fn spectrum(format: Format) -> Item {
     let phase = |row: u32, column: u32| {
         let angle = f64::from(row * column) / 64.0;
@@ -121,7 +121,7 @@ fn spectrum(format: Format) -> Item {
         .chunks([32, 64])
         .codec(("transpose", json!({"order": [1, 0]})))
         .codec(("zstd", [("level", 3)]));
-    // v2 and the draft have the order of dimensions outside of the codecs.
+    // v2 and the draft declare the order of dimensions outside of the codecs.
     let builder = match format {
         Format::V3 => builder,
         _ => ArrayBuilder::new([128, 64], data_type)
@@ -132,7 +132,7 @@ fn spectrum(format: Format) -> Item {
     Item { path: "/spectrum", builder, content: elements(128, 64, phase) }
 }
 
-/// Every ten minutes of the year 2024.
+/// Returns a time for every ten minutes of the year 2024.
 fn times() -> Item {
     let start = 1_704_067_200i64;
     let counts = (0..52_704i64).flat_map(|number| (start + 600 * number).to_ne_bytes());
@@ -144,7 +144,7 @@ fn times() -> Item {
     Item { path: "/weather/time", builder, content: Content::Fixed(counts.collect()) }
 }
 
-/// Temperatures of that year, in tenths of a degree.
+/// Returns temperatures of that year, in tenths of a degree.
 fn temperatures(format: Format) -> Item {
     let turn =
         |number: i32, period: i32| (f64::from(number) / f64::from(period) * std::f64::consts::TAU).sin();
@@ -161,7 +161,7 @@ fn temperatures(format: Format) -> Item {
     Item { path: "/weather/temperature", builder, content: Content::Fixed(bytes.collect()) }
 }
 
-/// A structure: number, name, latitude and longitude.
+/// Returns structures of a number, a name, a latitude and a longitude.
 fn stations() -> Item {
     let fields = r#"[["number","<u2"],["name","|S10"],["latitude","<f4"],["longitude","<f4"]]"#;
     let stations: [(u16, &str, [f32; 2]); 4] = [

@@ -10,8 +10,8 @@ use super::Writer;
 use super::element::{parts, to_text};
 use crate::failure::Failure;
 
-/// One line for each row. A one-dimensional array has one value per row, or one for each field of its
-/// structure.
+/// A writer of one line for each row. A one-dimensional array has one value per row, or one for each field of
+/// its structure.
 #[derive(Debug)]
 pub(crate) struct CsvWriter {
     columns: u64,
@@ -22,7 +22,7 @@ pub(crate) struct CsvWriter {
 }
 
 impl CsvWriter {
-    /// Accepts shapes of at most two dimensions.
+    /// Creates a writer. Refuses shapes of more than two dimensions.
     pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
         let (columns, fields) = match shape {
             [] | [_] => (1, data_type.fields().unwrap_or_default()),
@@ -81,7 +81,7 @@ fn write_row(cells: impl Iterator<Item = String>, to: &mut dyn Write) -> Result<
     Ok(write!(to, "{}\r\n", cells.join(","))?)
 }
 
-/// The text of a field of a structure; a field with several elements is in brackets.
+/// Formats a field of a structure. A field with several elements is in brackets.
 fn cell(field: &Field, element: &[u8]) -> Result<String, Failure> {
     let texts = parts(field, element).map(|part| to_text(&*field.data_type, part));
     let texts = texts.collect::<Result<Vec<_>, _>>()?;

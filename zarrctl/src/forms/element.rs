@@ -1,4 +1,4 @@
-//! One element as JSON or as text, the same for all formats of hierarchies.
+//! Converts an element to JSON or text. The result is the same for all formats of hierarchies.
 
 use std::fmt;
 
@@ -69,7 +69,7 @@ pub(crate) fn to_text(data_type: &dyn DataType, element: &[u8]) -> Result<String
     })
 }
 
-/// The bytes of each element in one field of a structure.
+/// Returns the bytes of each element in one field of a structure.
 pub(crate) fn parts<'e>(field: &Field, element: &'e [u8]) -> impl Iterator<Item = &'e [u8]> {
     let size = field.data_type.elements().size().unwrap_or(0);
     let count: usize = field.shape.iter().product();
@@ -89,14 +89,14 @@ fn structure(fields: &[Field], element: &[u8], order: &ByteOrder) -> Result<Valu
     Ok(Value::Object(object))
 }
 
-/// Nests values in C order in arrays; a single one stays a value.
+/// Nests values in C order in arrays. Without dimensions, returns the only value.
 fn nested(mut values: Vec<Value>, shape: &[usize]) -> Value {
     let Some((_, inner)) = shape.split_first() else { return values.pop().unwrap_or(Value::Null) };
     let size = inner.iter().product::<usize>().max(1);
     values.chunks(size).map(|values| nested(values.to_vec(), inner)).collect()
 }
 
-/// The bytes before the padding, if they are UTF-8.
+/// Returns the bytes before the padding, if they are UTF-8.
 fn padded_text(element: &[u8]) -> Option<&str> {
     let end = element.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     std::str::from_utf8(&element[..end]).ok()
@@ -106,13 +106,13 @@ fn print(data_type: &dyn DataType, element: &[u8]) -> Result<String, String> {
     let mut text = String::new();
     match data_type.print(element, &mut text) {
         Ok(()) => Ok(text),
-        // Writing to a string does not fail: the text is the reason.
+        // Writing to a string does not fail, so the plugin failed and `text` is its reason.
         Err(fmt::Error) => Err(format!("an element of type {} cannot be printed: {text}", data_type.name())),
     }
 }
 
-/// Whether an element that is `text` in JSON is a string, rather than, for example, bytes in Base64: a string is printed as it is, apart from
-/// control characters.
+/// Returns whether an element that is `text` in JSON is a string, and not, for example, bytes in Base64.
+/// Strings are printed unchanged, except for control characters.
 fn is_text(text: &str, printed: &str) -> bool {
     let mut rest = printed.chars();
     let mut follows = |character: char| rest.next() == Some(character);

@@ -9,7 +9,7 @@ use super::Writer;
 use super::element::to_json;
 use crate::failure::Failure;
 
-/// Writes the innermost dimension on one line.
+/// A writer of nested arrays, with the innermost dimension on one line.
 #[derive(Debug)]
 pub(crate) struct JsonWriter {
     shape: Vec<u64>,
@@ -20,12 +20,12 @@ pub(crate) struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// For an array of this shape.
+    /// Creates a writer for an array of this shape.
     pub(crate) fn new(shape: &[u64], order: ByteOrder) -> Self {
         Self { shape: shape.to_vec(), order, position: 0 }
     }
 
-    /// The number of arrays that begin or end at a position.
+    /// Returns the number of arrays that begin or end at a position.
     fn boundaries(&self, position: u64) -> usize {
         let mut size = 1u64;
         self.shape
@@ -69,7 +69,7 @@ impl Writer for JsonWriter {
     }
 }
 
-/// Arrays without elements: `[[], []]`.
+/// Writes an array without elements, such as `[[], []]`.
 fn write_empty(shape: &[u64], to: &mut dyn Write) -> Result<(), Failure> {
     let Some((&length, inner)) = shape.split_first() else { return Ok(()) };
     to.write_all(b"[")?;

@@ -22,17 +22,17 @@ const MAX_HEADER: u32 = 16 << 20;
 /// The size of the header, including everything before it, is a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// Digits that the first length of a shape may grow to.
+/// Number of digits that the first length of a shape may grow to.
 const LENGTH_DIGITS: usize = 21;
 
-/// Writes a header and then the elements.
+/// A writer of a header, followed by the elements.
 #[derive(Debug)]
 pub(crate) struct NpyWriter {
     header: Option<Vec<u8>>,
 }
 
 impl NpyWriter {
-    /// For an array of this type and shape.
+    /// Creates a writer for an array of this type and shape.
     pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
         let descr = python::descr(&numpy_type(data_type, "use --format raw, json or csv")?);
         let lengths: Vec<_> = shape.iter().map(ToString::to_string).collect();
@@ -43,7 +43,7 @@ impl NpyWriter {
         Ok(Self { header: Some(prologue(&header)?) })
     }
 
-    /// The header.
+    /// Returns the header.
     pub(crate) fn into_header(self) -> Vec<u8> {
         self.header.unwrap_or_default()
     }
@@ -67,7 +67,8 @@ impl Writer for NpyWriter {
     }
 }
 
-/// The v2 `dtype` in little endian, which is NumPy's notation. `instead` is the advice for types without one.
+/// Returns the v2 `dtype` in little endian, which is NumPy's notation. `instead` is the advice in the error
+/// for a type that NumPy does not have.
 fn numpy_type(data_type: &dyn DataType, instead: &str) -> Result<Value, Failure> {
     let name = data_type.name();
     if data_type.elements() == Elements::Variable {
@@ -77,7 +78,8 @@ fn numpy_type(data_type: &dyn DataType, instead: &str) -> Result<Value, Failure>
     }
     match data_type.document(Format::V2, &ByteOrder::Little) {
         Ok(document) => Ok(document.json),
-        // Types that v2 lacks are not NumPy types. The user did not ask for v2.
+        // Types that v2 does not support are not NumPy types. The message does not mention v2, because the
+        // user did not ask for it.
         Err(DataTypeError::NotInFormat { hint, .. }) => {
             Err(Failure::fault(format!("NumPy does not have the type {name}{hint}; {instead}")))
         }
@@ -85,9 +87,9 @@ fn numpy_type(data_type: &dyn DataType, instead: &str) -> Result<Value, Failure>
     }
 }
 
-/// Magic, version, length and header, padded with spaces.
+/// Returns the magic bytes, the version, the length and the header, padded with spaces.
 fn prologue(header: &str) -> Result<Vec<u8>, Failure> {
-    // Versions 1 and 2 are in Latin-1, and differ in the size of the length; version 3 is in UTF-8.
+    // Versions 1 and 2 are in Latin-1 and differ in the size of the length field. Version 3 is in UTF-8.
     let latin: Option<Vec<u8>> = header.chars().map(|character| u8::try_from(character).ok()).collect();
     let (encoded, is_latin) = match latin {
         Some(latin) => (latin, true),
@@ -116,7 +118,7 @@ fn prologue(header: &str) -> Result<Vec<u8>, Failure> {
 pub(crate) struct Header {
     /// Elements per dimension.
     pub(crate) shape: Vec<u64>,
-    /// Whether the first dimension is the one that changes fastest.
+    /// Whether the first dimension changes fastest.
     pub(crate) fortran_order: bool,
     /// The type in v2 notation.
     dtype: Value,
@@ -184,9 +186,9 @@ impl Header {
         Ok(Self { shape, fortran_order, dtype, order, canonical: canonical.json })
     }
 
-    /// Refuses a file with another type than `data_type`.
+    /// Refuses a file whose type is not `data_type`.
     pub(crate) fn check_type(&self, data_type: &dyn DataType) -> Result<(), Failure> {
-        let instead = "use --format raw: each element after its size in bytes as u32, as `get --format raw` \
+        let instead = "use --format raw: each element follows its size in bytes as u32, as `get --format raw` \
              writes them";
         let wanted = numpy_type(data_type, instead)?;
         if wanted == self.canonical {
@@ -201,7 +203,7 @@ impl Header {
     }
 }
 
-/// From Fortran to C order.
+/// Converts elements from Fortran order to C order.
 pub(crate) fn to_c_order(bytes: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
     let lengths: Vec<usize> =
         shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).collect();
@@ -235,7 +237,7 @@ mod tests {
 
     /// Written by `numpy.save` of NumPy 2: `np.arange(3, dtype='<i2')`.
     #[test]
-    fn the_prologue_is_the_one_that_numpy_writes() {
+    fn writes_the_same_prologue_as_numpy() {
         let header = "{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }";
         let mut expected = b"\x93NUMPY\x01\0\x76\0".to_vec();
         expected.extend_from_slice(header.as_bytes());
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn long_headers_are_version_two_and_other_scripts_version_three() {
+    fn long_headers_use_version_2_and_other_scripts_version_3() {
         let long = format!("{{{}}}", "a".repeat(70_000));
         let bytes = prologue(&long).unwrap();
         assert_eq!(bytes[6..8], [2, 0]);

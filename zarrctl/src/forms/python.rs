@@ -81,7 +81,7 @@ impl Parser<'_> {
         if is_text { self.text().map(Literal::Text) } else { self.number() }
     }
 
-    /// A literal in parentheses is that literal, unless a comma follows it.
+    /// Parses a tuple. A literal in parentheses without a comma is that literal.
     fn tuple(&mut self, depth: usize) -> Result<Literal, String> {
         let (mut entries, comma) = self.sequence(")", depth)?;
         match entries.pop() {
@@ -93,7 +93,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Entries up to `end`, and whether a comma follows the last one.
+    /// Parses entries up to `end`. Also returns whether a comma follows the last one.
     fn sequence(&mut self, end: &str, depth: usize) -> Result<(Vec<Literal>, bool), String> {
         let mut entries = Vec::new();
         let mut comma = true;
@@ -124,7 +124,7 @@ impl Parser<'_> {
         Ok(Literal::Dictionary(members))
     }
 
-    /// A number; Python 2 wrote long integers as `3L`.
+    /// Parses a number. Python 2 wrote long integers as `3L`.
     fn number(&mut self) -> Result<Literal, String> {
         let end = self.rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
@@ -175,7 +175,7 @@ pub(crate) fn dtype(descr: &Literal) -> Result<Value, String> {
     }
 }
 
-/// A field: a name, or a title and a name; a type; and an optional shape.
+/// Converts a field: a name, or a title and a name; a type; and an optional shape.
 fn field(field: &Literal) -> Result<Value, String> {
     let wrong = || "a field in `descr` is not a name, a type and an optional shape".to_owned();
     let Literal::Sequence(entries) = field else { return Err(wrong()) };
@@ -199,7 +199,7 @@ fn field(field: &Literal) -> Result<Value, String> {
     Ok(Value::Array(entries))
 }
 
-/// Converts a shape; a single number is one dimension.
+/// Converts a shape. A single number is one dimension.
 pub(crate) fn lengths(shape: &Literal) -> Option<Vec<u64>> {
     match shape {
         Literal::Number(length) => Some(vec![*length]),
@@ -232,7 +232,7 @@ fn descr_of_field(field: &Value) -> String {
     tuple(entries)
 }
 
-/// A tuple; a trailing comma follows a single entry.
+/// Formats a tuple. A comma follows a single entry.
 pub(crate) fn tuple(entries: impl Iterator<Item = String>) -> String {
     let entries: Vec<_> = entries.collect();
     let comma = if entries.len() == 1 { "," } else { "" };

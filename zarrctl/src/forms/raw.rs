@@ -1,4 +1,4 @@
-//! Raw elements in C order, little endian; each item of variable length after its size in bytes as `u32`.
+//! Raw elements in C order, little endian. Each item of variable length follows its size in bytes as `u32`.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use zarr_kit::spec::{ByteOrder, Elements};
 use super::Writer;
 use crate::failure::Failure;
 
-/// Writes elements without a header.
+/// A writer of elements without a header.
 #[derive(Debug)]
 pub(crate) struct RawWriter;
 
@@ -28,7 +28,7 @@ impl Writer for RawWriter {
     }
 }
 
-/// The little endian bytes of elements of fixed size.
+/// Returns the little endian bytes of elements of fixed size.
 pub(crate) fn little_endian(elements: &ElementArray) -> Cow<'_, [u8]> {
     if !super::is_reordered(&ByteOrder::Little) {
         return Cow::Borrowed(elements.bytes());
@@ -65,7 +65,7 @@ impl Items {
     }
 }
 
-/// Reads the items with these numbers, of `all` items. Together they may have at most `limit` bytes.
+/// Reads the items `numbers` of `all` items. Together they may have at most `limit` bytes.
 pub(crate) fn read_items(
     from: &mut dyn Read,
     numbers: Range<u64>,

@@ -1,4 +1,5 @@
-//! Elements on a terminal: all of a small selection, the corners of a large one, in NumPy's layout.
+//! Prints elements on a terminal in NumPy's layout: all elements of a small selection, the corners of a large
+//! one.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use super::element::{to_json, to_text};
 use crate::failure::Failure;
 use crate::slabs;
 
-/// The most elements that are shown completely.
+/// The most elements that are printed without omissions.
 const WHOLE: u64 = 1000;
 
 /// Marks omitted elements.
@@ -42,7 +43,7 @@ pub(crate) fn summarise(array: &Array, along: &[DimensionSelection]) -> Result<S
     Ok(Summary { text, is_cut })
 }
 
-/// Number of entries at each end of a dimension: fewer for many dimensions.
+/// Returns the number of entries at each end of a dimension, which is smaller for many dimensions.
 fn edge(along: &[DimensionSelection]) -> u64 {
     match along.iter().filter(|along| slabs::length(along) > 1).count() {
         0..=3 => 3,
@@ -51,7 +52,7 @@ fn edge(along: &[DimensionSelection]) -> u64 {
     }
 }
 
-/// The first and the last entries along a dimension.
+/// Selects the first and the last entries along a dimension.
 fn ends(along: &DimensionSelection, edge: u64) -> DimensionSelection {
     let length = slabs::length(along);
     if length <= edge.saturating_mul(2) {
@@ -88,7 +89,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Writes `count` elements from `first` on: those of the dimensions after `depth`.
+    /// Writes the `count` elements that begin at `first`, nested by the dimensions from `depth` on.
     fn write(&self, to: &mut String, depth: usize, first: usize, count: usize) {
         let Some((&length, inner)) = self.shape[depth..].split_first() else {
             let text = self.texts.get(first).map_or("", String::as_str);

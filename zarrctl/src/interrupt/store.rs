@@ -7,7 +7,7 @@ use zarr_kit::spec::store::Store;
 
 use super::writing;
 
-/// Wraps a store. After a signal, changes in progress are completed, and no others begin.
+/// A wrapper of a store. After a signal, changes in progress are completed and no other changes begin.
 #[derive(Debug)]
 pub(crate) struct Interruptible(Arc<dyn Store>);
 

@@ -44,7 +44,7 @@ struct Report {
     type_name: String,
     shape: Vec<u64>,
     subject: Subject,
-    /// Stored chunks or shards, and all; `None` if the store cannot list.
+    /// Number of stored chunks or shards; `None` if the store cannot list.
     stored: Option<u64>,
     all: Option<u64>,
     threads: usize,
@@ -144,7 +144,7 @@ fn subject(array: &Array, geometry: &Geometry, has_shards: bool) -> Subject {
     }
 }
 
-/// Whether elements are stored without encoding, so that parts of a chunk can be fetched.
+/// Returns whether elements are stored without encoding, so that parts of a chunk can be fetched.
 fn is_raw(chain: &CodecChain) -> bool {
     chain.links().iter().all(|link| match &link.codec {
         Codec::Permutation(_) | Codec::Binary(_) => true,
@@ -222,7 +222,7 @@ fn start_threads() -> Result<(), Failure> {
     }
 }
 
-/// Columns of lines if standard output is not a terminal.
+/// The width of lines if standard output is not a terminal.
 const PAGE: usize = 100;
 
 /// Wraps words in lines of at most `width` columns, indented except for the first.
@@ -245,7 +245,7 @@ fn in_lines(sentence: &str, indent: usize, width: usize) -> String {
     text
 }
 
-/// Whether the reads were smaller than the name of the access suggests.
+/// Returns whether the reads were smaller than the name of the access pattern suggests.
 fn is_cut(measured: &Measured, shape: &[u64]) -> bool {
     let along = match measured.access {
         Access::Plane(along) => along,

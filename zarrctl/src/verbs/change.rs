@@ -35,7 +35,7 @@ pub(crate) fn erase(arguments: &Erase) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the option that erases to the failure.
+/// Adds to the failure the option that makes erasing possible.
 fn advised(error: zarr_kit::Error, hierarchy: &Hierarchy) -> Failure {
     match error {
         error @ zarr_kit::Error::OtherFormat { .. } => Failure::fault(format!(
@@ -52,7 +52,7 @@ fn advised(error: zarr_kit::Error, hierarchy: &Hierarchy) -> Failure {
 /// The most files in a message.
 const SHOWN: usize = 5;
 
-/// A summary of removed and remaining files.
+/// Summarizes the removed and remaining files.
 fn erased_text(path: &str, erased: &Erasure) -> String {
     let removed = format!("erased {path}: {} removed", files(erased.removed.len()));
     if erased.left.is_empty() {
@@ -80,7 +80,7 @@ pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {
         (Some(Counts(counts)), shape) => {
             let grown = || grown(array.shape(), counts);
             let shape = shape.as_ref().map_or_else(grown, |shape| Ok(shape.0.clone()))?;
-            // Elements added at the beginning make the array start earlier.
+            // Elements added at the beginning move the start of the array to smaller indices.
             let start: Option<Vec<i64>> = counts.iter().map(|count| count.checked_neg()).collect();
             let start = start.ok_or_else(|| Failure::fault("--at-start: the number is too large"))?;
             Ok(array.resize_at(&start, &shape)?)

@@ -100,13 +100,13 @@ fn total(found: &[Found]) -> String {
     format!("{}, {}", files(found.iter().map(|found| found.files).sum()), size(bytes))
 }
 
-/// Temporary files of writes, including those of `pack`.
+/// Finds temporary files of writes, including those of `pack`.
 fn temporary(store: &FilesystemStore) -> Result<Vec<Found>, Failure> {
     let found = store.leftovers().map_err(failed)?;
     Ok(found.iter().map(|found| Found::file(&found.path, found.size, found.age)).collect())
 }
 
-/// Temporary files of `get -o` directly in the folder: `NAME.PROCESS.part`.
+/// Finds temporary files of `get -o` directly in the folder: `NAME.PROCESS.part`.
 fn parts(folder: &Path) -> Result<Vec<Found>, Failure> {
     let at = |error: io::Error| Failure::Io(error).while_at(&format!("listing `{}`", folder.display()));
     let mut parts = Vec::new();
@@ -130,7 +130,7 @@ fn age(there: &Metadata) -> Duration {
     modified.and_then(|modified| SystemTime::now().duration_since(modified).ok()).unwrap_or_default()
 }
 
-/// Values that do not belong to a node.
+/// Finds values that do not belong to a node.
 fn values(store: &Arc<FilesystemStore>) -> Result<Vec<Found>, Failure> {
     let opened: Arc<dyn Store> = Arc::<FilesystemStore>::clone(store);
     let hierarchies = leftovers::hierarchies(&opened, &context()?)?;

@@ -83,7 +83,7 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
     write_report(&report, &arguments.report, &expected, "Conformance of Zarr plugins", "plugin {subject}")
 }
 
-/// The command that starts this program again for the same plugins.
+/// Returns the command that starts this program again for the same plugins.
 fn again(ids: &[String], fixtures: Option<&Path>) -> Result<Again, Failure> {
     let mut arguments = vec!["conformance", "plugin"];
     arguments.extend(ids.iter().map(String::as_str));
@@ -120,8 +120,8 @@ fn library(file: &Path, arguments: &ConformancePlugin) -> Result<(), Failure> {
     write_report(&report, report_arguments, &expected, "Conformance of a loaded library", &verb)
 }
 
-/// A registry of linked plugins and those of a library, and the names of the library's plugins. The linked plugins are left
-/// out if the library replaces one of them.
+/// Returns a registry of the linked plugins and those of a library, and the names of the library's plugins.
+/// The linked plugins are omitted if the library replaces one of them.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn registry_of(file: &Path) -> Result<(Registry, Vec<String>), Failure> {
     let loader = Loader::of_one(file)?;
@@ -149,7 +149,7 @@ fn suites_of_library(file: &Path, fixtures: Option<&Path>, again: &Again) -> Res
     Ok(suites)
 }
 
-/// The folder `fixtures` next to a library or manifest, if it exists.
+/// Returns the folder `fixtures` next to a library or manifest, if it exists.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 pub(crate) fn fixtures_next_to(file: &Path) -> Option<PathBuf> {
     let folder = file.with_file_name("fixtures");
@@ -215,7 +215,8 @@ fn write_report(
     }
 }
 
-/// The rules that are known to be violated, for a report of `count` subjects.
+/// Reads the rules that are known to be violated. Refuses `--badge` unless `count`, the number of subjects,
+/// is 1.
 fn expected(arguments: &ReportArguments, count: usize) -> Result<Expectations, Failure> {
     if arguments.badge.is_some() && count != 1 {
         return Err(Failure::fault(format!("--badge needs a single plugin, but {count} are selected")));

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     Ok(destination.publish_arrays(&arrays)?)
 }
 
-/// The message about the files that an interrupted copy leaves.
+/// Returns the message about the files that an interrupted copy leaves.
 fn left_text(destination: &str) -> String {
     format!(
         "copied chunks remain in `{destination}` without metadata; run the same copy again to replace them"
@@ -101,7 +101,7 @@ fn left_text(destination: &str) -> String {
 
 /// Adds a hint about remaining chunks to the failure of a copy.
 fn with_left_chunks(failure: Failure, arrays: &[Array], destination: &str) -> Failure {
-    // A listing that fails does not replace the failure at hand.
+    // The original failure is more important than a failure to list.
     let has_chunks = |array: &Array| array.stored_chunks().is_ok_and(|chunks| !chunks.is_empty());
     if !arrays.iter().any(has_chunks) {
         return failure;
@@ -111,14 +111,14 @@ fn with_left_chunks(failure: Failure, arrays: &[Array], destination: &str) -> Fa
     ))
 }
 
-/// The context for writing. Documents are always written strictly; the mode only affects names that other
-/// programs wrote.
+/// Creates the context for writing. Documents are always written strictly; the mode only affects names that
+/// other programs wrote.
 fn writing_context(reading: &Reading) -> Result<Context, Failure> {
     let context = opening::context()?.with_mode(match reading.mode() {
         Mode::Strict => Mode::Strict,
         _ => Mode::default(),
     });
-    // Arrays of unknown types are copied unchanged.
+    // The context must accept unknown types, because such arrays may be copied unchanged.
     Ok(match reading.use_fallback {
         true => context.with_fallback(FallbackPolicy::Allow).with_fallback_writing(),
         false => context,
@@ -131,7 +131,7 @@ fn print_losses(losses: &Losses) -> Result<(), Failure> {
     Ok(writeln!(stdout(), "the copy would lose:\n{text}")?)
 }
 
-/// The entry point of a new copy in the v3 draft, and what is lost of the entry point of the source.
+/// Returns the entry point of a copy in the v3 draft, and the losses from the entry point of the source.
 fn entry_point(
     source: &Hierarchy,
     root: &NodePath,
@@ -205,7 +205,7 @@ fn refuse_itself(source: &Hierarchy, destination: &dyn Store) -> Result<(), Fail
     }
 }
 
-/// The folder of a store, with symbolic links resolved.
+/// Returns the folder of a store, with symbolic links resolved.
 pub(crate) fn folder(location: &str) -> Option<PathBuf> {
     if !location.starts_with("file://") {
         return None;
@@ -221,7 +221,7 @@ pub(crate) fn folder(location: &str) -> Option<PathBuf> {
     })
 }
 
-/// The nodes to copy, and the reasons why others cannot be copied.
+/// Returns the nodes to copy, and the reasons why others cannot be copied.
 fn plan(
     source: &Hierarchy,
     nodes: &[NodeEntry],
@@ -262,7 +262,7 @@ fn plan_node(
 ) -> Result<Option<Planned>, Failure> {
     let path = child.path.in_format(format).map_err(|error| Failure::Fault(error.into()))?;
     Ok(match source.node(&child.path)? {
-        // It exists as soon as it has nodes.
+        // An implicit group exists as soon as it has children.
         Node::Group(_) if child.kind == Kind::ImplicitGroup => None,
         Node::Group(group) => {
             lost_of_group(&group)?.iter().for_each(|what| losses.add(&child.path, what));
@@ -277,7 +277,7 @@ fn plan_node(
     })
 }
 
-/// The metadata of a group that is not copied.
+/// Returns the metadata of a group that is not copied.
 fn lost_of_group(group: &Group) -> Result<Vec<String>, Failure> {
     let metadata = group.metadata();
     let ignored = metadata.ignored.keys();

@@ -12,7 +12,7 @@ use crate::opening::{self, context, existing_format};
 use crate::similar;
 use crate::values::{Codec, Member};
 
-/// Requests an array without codecs.
+/// The codec name that requests an array without codecs.
 const NO_CODEC: &str = "none";
 
 pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
     before.print_removed()
 }
 
-/// The entry point of a new hierarchy in the v3 draft, if an option describes it.
+/// Returns the entry point of a new hierarchy in the v3 draft, if an option describes it.
 fn asked_entry_point(arguments: &Create, context: &Context) -> Result<Option<EntryPoint>, Failure> {
     let name = &arguments.metadata_encoding;
     let extensions = &arguments.hierarchy_extensions;
@@ -98,7 +98,7 @@ fn builder(arguments: Create) -> ArrayBuilder {
     arguments.fallbacks.into_iter().fold(builder, ArrayBuilder::fallback)
 }
 
-/// Adds a suggestion to the failure if the data type has another name, or another case, in this framework.
+/// Adds a suggestion to the failure if the data type has another name or spelling in this framework.
 fn with_data_type_hint(error: Error, dtype: &Value, context: &Context) -> Failure {
     let (Error::Invalid(_) | Error::DataType(_) | Error::MissingPlugins { .. }, Some(name)) =
         (&error, dtype.as_str())
@@ -114,7 +114,7 @@ fn with_data_type_hint(error: Error, dtype: &Value, context: &Context) -> Failur
     }
 }
 
-/// Adds the codecs of the command line; `none` selects no codecs instead of the default ones.
+/// Adds the codecs of the command line. `none` requests an array without codecs, not even the default ones.
 pub(crate) fn with_codecs(builder: ArrayBuilder, codecs: Vec<Codec>) -> ArrayBuilder {
     if codecs.iter().all(|codec| codec.name == NO_CODEC) && !codecs.is_empty() {
         return builder.uncompressed();

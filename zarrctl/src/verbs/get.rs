@@ -71,7 +71,7 @@ fn write_to_file(
     })
 }
 
-/// Whether a person sees the elements on a terminal and did not ask for all of them.
+/// Returns whether the output is a terminal and the options do not request all elements.
 fn is_looked_at(arguments: &Get) -> bool {
     let is_plain = arguments.output.is_none() && arguments.format.is_none() && !arguments.all;
     is_plain && io::stdout().is_terminal()
@@ -90,7 +90,7 @@ fn show(array: &Array, along: &[DimensionSelection], shape: &[u64]) -> Result<()
     Ok(())
 }
 
-/// Standard output; unprintable characters are escaped on terminals only.
+/// Returns standard output. Unprintable characters are escaped only on terminals.
 fn standard_output() -> Box<dyn Write> {
     match io::stdout().is_terminal() {
         true => Box::new(BufWriter::with_capacity(1 << 16, stdout())),
@@ -120,7 +120,7 @@ fn check_size(array: &Array, along: &[DimensionSelection], is_selected: bool) ->
     Ok(())
 }
 
-/// The default format: by the extension of a regular file.
+/// Chooses the default format, by the extension of the file.
 fn default_form(file: Option<&Path>) -> Result<Form, Failure> {
     let Some(file) = file else {
         return Ok(if io::stdout().is_terminal() { Form::Json } else { Form::Raw });
@@ -143,7 +143,7 @@ fn default_form(file: Option<&Path>) -> Result<Form, Failure> {
     }
 }
 
-/// Whether the file exists and is not a regular file, such as a pipe.
+/// Returns whether the file exists and is not a regular file, such as a pipe.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
@@ -159,7 +159,7 @@ fn writer(form: Form, array: &Array, shape: &[u64]) -> Result<Box<dyn Writer>, F
 
 /// Writes to a temporary file and renames it, so that the target is never incomplete.
 ///
-/// A symbolic link stays: the file that it names is replaced. An existing file keeps its permissions.
+/// Replaces the target of a symbolic link, not the link. An existing file keeps its permissions.
 fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Result<(), Failure> {
     let file = &replaced_file(file)?;
     let nameless =
@@ -182,7 +182,7 @@ fn to_file(file: &Path, write: impl FnOnce(File) -> Result<(), Failure>) -> Resu
     written
 }
 
-/// Returns the file that `file` names after symbolic links.
+/// Returns the file at the end of symbolic links.
 fn replaced_file(file: &Path) -> Result<PathBuf, Failure> {
     if !file.is_symlink() {
         return Ok(file.to_owned());
@@ -190,7 +190,7 @@ fn replaced_file(file: &Path) -> Result<PathBuf, Failure> {
     file.canonicalize().map_err(|error| Failure::fault(format!("writing `{}`: {error}", file.display())))
 }
 
-/// Creates `part` with the permissions of `file`, if that exists.
+/// Creates `part` with the permissions of `file`, if `file` exists.
 fn create_like(part: &Path, file: &Path) -> std::io::Result<File> {
     let created = File::create(part)?;
     match file.metadata() {
@@ -201,7 +201,7 @@ fn create_like(part: &Path, file: &Path) -> std::io::Result<File> {
     Ok(created)
 }
 
-/// Writes a header, and then the elements to their positions in the file. Each chunk is read once.
+/// Writes a header, then the elements at their positions in the file. Reads each chunk once.
 fn write_blocks(
     array: &Array,
     along: &[DimensionSelection],

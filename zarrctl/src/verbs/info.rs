@@ -27,7 +27,7 @@ struct Known {
     kind: &'static str,
     /// Parts in the entry point of the v3 draft, for the root.
     hierarchy: Vec<Part>,
-    /// For an array, as far as its document is readable.
+    /// The facts about an array, as far as its document is readable.
     array: Option<ArrayFacts>,
     /// The members of an unreadable document, without the attributes.
     document: Option<Object>,
@@ -51,10 +51,10 @@ struct Chunks {
     grid_shape: Vec<u64>,
     /// `None` if chunks differ.
     chunk_shape: Option<Vec<u64>>,
-    /// The chunk shape in words, also if chunks differ.
+    /// The chunk shape in words, with "up to" if chunks differ.
     chunk_size: String,
     inner_chunk_shape: Option<Vec<u64>>,
-    /// Or the reason why this is unknown.
+    /// Statistics about stored chunks, or the reason why they are unknown.
     stored: Result<Stored, String>,
 }
 
@@ -240,7 +240,7 @@ fn write_array(array: &ArrayFacts, line: &mut Line<'_>) -> io::Result<()> {
 }
 
 fn fill_value(metadata: &ArrayMetadata) -> String {
-    // In v3, null is an element of some types.
+    // In v3, null is a valid fill value of some types.
     match metadata.fill_value.is_null() && metadata.format != Format::V3 {
         true => "null (undefined)".to_owned(),
         false => metadata.fill_value.to_string(),

@@ -15,7 +15,7 @@ use crate::opening::open_documents;
 use crate::terminal::{Progress, size};
 use crate::verbs::copy::folder;
 
-/// The prefix of incomplete files, which file stores do not list.
+/// The prefix of incomplete files, which filesystem stores do not list.
 const TEMPORARY: &str = ".zarr-tmp-";
 
 pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
@@ -46,10 +46,10 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     durable::sync_name(&arguments.file).map_err(at)
 }
 
-/// Progress of packing. The total is known when the keys are listed.
+/// The progress of packing. The total is known when the keys are listed.
 struct Shown {
     progress: Progress,
-    /// Values completed at the last update, once the total is known.
+    /// Number of values completed at the last update, once the total is known.
     values: Option<usize>,
     bytes: u64,
 }
@@ -92,7 +92,7 @@ fn free_place(source: &str, file: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The prefix of the keys of a node and the nodes below it.
+/// Returns the prefix of the keys of a node and the nodes below it.
 fn prefix(root: &NodePath) -> Result<Prefix, Failure> {
     let prefix = match root.is_root() {
         true => Ok(Prefix::root()),
@@ -101,7 +101,7 @@ fn prefix(root: &NodePath) -> Result<Prefix, Failure> {
     prefix.map_err(|error| Failure::Fault(error.into()))
 }
 
-/// The archive comment of RFC-9 (OME-Zarr): the version in the root's attributes, if it has one.
+/// Returns the archive comment of RFC-9 (OME-Zarr): the version in the root's attributes, if it has one.
 fn comment(root: &Node) -> String {
     let Node::Group(group) = root else { return String::new() };
     let ome = group.attributes().get("ome").and_then(|ome| ome.as_object());

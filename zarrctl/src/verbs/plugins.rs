@@ -43,7 +43,7 @@ struct Row {
     origin: Origin,
     /// The manifest of its library, if it is not linked.
     library: Option<PathBuf>,
-    /// The requirements of the library, a line each.
+    /// The requirements of the library, one line each.
     needs: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ struct Library {
     name: String,
     version: String,
     manifest: PathBuf,
-    /// The reason if it is not used.
+    /// The reason why it is not used, if so.
     refusal: Option<String>,
     /// Whether another version, or the same version in another folder, is used.
     is_shadowed: bool,
@@ -70,7 +70,7 @@ struct Known {
 }
 
 impl Row {
-    /// The entry in the catalogue of `zarr-kit`.
+    /// Returns the entry in the catalogue of `zarr-kit`.
     fn catalogued(&self) -> Option<&'static CatalogueEntry> {
         let has_it = |entry: &&CatalogueEntry| {
             entry.point == self.point && entry.identifiers.contains(&self.name.as_str())
@@ -78,7 +78,7 @@ impl Row {
         CATALOGUE.iter().find(has_it)
     }
 
-    /// The name; for a URI, the short name that `plugins show` accepts.
+    /// Returns the name. If it is a URI, returns the short name that `plugins show` accepts.
     fn short_name(&self) -> &str {
         let feature = self.catalogued().filter(|_| self.name.contains("://"));
         feature.map_or(&self.name, |entry| without_kind(entry.feature).unwrap_or(entry.feature))
@@ -230,8 +230,8 @@ impl Library {
     }
 }
 
-/// The reason if a trusted plugin is not used: linked plugins take precedence, and a library is used
-/// completely or not at all.
+/// Returns the reason why a trusted plugin is not used, if so: linked plugins take precedence, and a library
+/// is used completely or not at all.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Failure> {
     let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
@@ -246,7 +246,7 @@ fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Fai
     }))
 }
 
-/// Whether a document may use this identifier.
+/// Returns whether documents may name the plugin by this identifier.
 fn has_identifier(row: &Row, id: &str) -> bool {
     let own = row.own.iter().flat_map(|own| [own.name, own.uri, own.id]).flatten();
     let mut names = own.chain(row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str));
@@ -265,11 +265,11 @@ fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(writeln!(to, "{text}")?)
 }
 
-/// The kinds and names of the plugins that `id` names.
+/// Returns the kinds and names of the plugins that `id` names.
 ///
 /// # Errors
 ///
-/// For an unknown name, with the build that has it, or similar names.
+/// Returns an error for an unknown name, with the build that has it or similar names.
 #[cfg(feature = "conformance")]
 pub(super) fn named(registry: &Registry, id: &str) -> Result<Vec<(ExtensionPoint, String)>, Failure> {
     let known = Known { registry: registry.clone(), rows: rows(registry), libraries: Vec::new() };
@@ -396,7 +396,7 @@ fn value(row: &Row) -> Value {
     Value::Object(object)
 }
 
-/// The plugins of a library that is not used.
+/// Returns the plugins of a library that is not used.
 fn unused(library: &Library) -> impl Iterator<Item = Value> {
     let refusal = library.refusal.iter();
     refusal.flat_map(|refusal| library.provides.iter().map(move |provided| (refusal, provided))).map(

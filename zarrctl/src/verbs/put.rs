@@ -85,7 +85,7 @@ struct FixedElements<'a> {
 }
 
 impl FixedElements<'_> {
-    /// Bytes of all elements.
+    /// Returns the size of all elements in bytes.
     fn size(&self) -> Result<u64, Failure> {
         let count = slabs::count(self.along);
         let size = self.layout.element_size;
@@ -131,7 +131,7 @@ impl FixedElements<'_> {
         })
     }
 
-    /// Writes the elements of a block, in the order of the file.
+    /// Writes a block. `bytes` contains its elements in the order of the file.
     fn put_block(&self, block: &Block, mut bytes: Vec<u8>) -> Result<(), Failure> {
         let size = usize::try_from(self.layout.element_size).unwrap_or(usize::MAX);
         if self.layout.is_fortran {

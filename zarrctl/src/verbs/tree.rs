@@ -60,7 +60,7 @@ fn has_later_sibling(nodes: &[NodeEntry], path: &NodePath) -> bool {
     next.is_some_and(|node| node.path.names().len() == depth)
 }
 
-/// The text after a name. An unreadable node does not hide others.
+/// Returns the text after the name of a node. For an unreadable node, this is the error.
 fn label(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
     let unreadable = |error: &zarr_kit::Error| format!(" unreadable: {}", problems(error).join("; "));
     match hierarchy.node(&child.path) {

@@ -1,7 +1,7 @@
 //! Operations on sixteen bytes at a time.
 //!
-//! The baseline of x86-64 has an instruction for each operation, which compilers do not find by themselves.
-//! Wider registers do not help: these kernels are limited by the speed of memory.
+//! The baseline of x86-64 has an instruction for each operation, but compilers do not generate it from plain
+//! loops. Wider registers do not help: these kernels are limited by the speed of memory.
 
 /// Sixteen bytes that are processed together.
 pub(super) trait Lanes: Copy {
@@ -15,7 +15,8 @@ pub(super) trait Lanes: Copy {
     /// Inverts [`Lanes::zip`]: returns the bytes at even positions of both, and those at odd positions.
     fn unzip(self, other: Self) -> [Self; 2];
 
-    /// Swaps, in each byte, the bits of `other` in `lower` with the bits of `self` that are `DISTANCE` higher.
+    /// Swaps the bits of `other` in the mask `lower` with the bits of `self` that are `DISTANCE` higher, in
+    /// each byte.
     fn swap<const DISTANCE: i32>(self, other: Self, lower: i8) -> [Self; 2];
 }
 
@@ -94,7 +95,7 @@ mod sse2 {
 
     use super::Lanes;
 
-    /// A register of SSE2, which every x86-64 has.
+    /// A register of SSE2, which every x86-64 processor has.
     #[derive(Clone, Copy)]
     pub(crate) struct Sse2(__m128i);
 

@@ -1,4 +1,4 @@
-//! Memory for buffers that declare more than they hold.
+//! Memory for buffers that declare more bytes than they contain.
 
 use zarr_conformance::hex;
 use zarr_conformance::suite::{CountingAllocator, highest};

@@ -15,7 +15,7 @@ fn a_crash_leaves_the_old_value_and_only_hidden_files() {
     let scratch = scratch();
     scratch.set("a/b", b"old").unwrap();
     assert_eq!(scratch.files(), ["a/", "a/b"]);
-    // As if the program had crashed halfway through a write.
+    // Simulates a crash during a write.
     let left = ".zarr-tmp-0123456789abcdef-0";
     fs::write(scratch.path("root/a").join(left), b"ne").unwrap();
     fs::create_dir(scratch.path("root/c")).unwrap();
@@ -32,7 +32,7 @@ fn a_crash_leaves_the_old_value_and_only_hidden_files() {
 
     scratch.set("a/b", b"new").unwrap();
     assert_eq!(scratch.get("a/b").unwrap().unwrap(), "new");
-    scratch.set("c", b"in the place of a folder without keys").unwrap();
+    scratch.set("c", b"replaces a folder without keys").unwrap();
     scratch.store.erase_prefix(&Prefix::new("a/").unwrap()).unwrap();
     assert_eq!(scratch.files(), ["c"]);
 }

@@ -1,4 +1,4 @@
-//! Redirects: which ones a store follows, and which headers it sends to the new host.
+//! Redirects: the policy for following them, and the headers that another host receives.
 
 use object_store::client::{HttpRequest, HttpResponse};
 use reqwest::header::{
@@ -14,20 +14,20 @@ pub(crate) const MAX_REDIRECTS: usize = 5;
 const WITHOUT_SECRETS: [HeaderName; 6] =
     [ACCEPT, RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE];
 
-/// Which redirects of a server are followed.
+/// The redirects that a store follows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Redirects {
     /// A redirect is an error.
     None,
-    /// Only those to the same host and port.
+    /// Only redirects to the same host and port.
     SameHost,
-    /// Those to any host. Other hosts receive no credentials.
+    /// Redirects to any host. Other hosts do not receive credentials.
     #[default]
     Any,
 }
 
-/// Returns the target of a redirect. Only requests that read follow one: others carry data and credentials.
+/// Returns the target of a redirect. Only read requests are redirected: others carry data and credentials.
 pub(crate) fn target<'a>(request: &HttpRequest, answer: &'a HttpResponse) -> Option<&'a str> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let redirects = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
@@ -39,8 +39,8 @@ pub(crate) fn target<'a>(request: &HttpRequest, answer: &'a HttpResponse) -> Opt
 ///
 /// # Errors
 ///
-/// If `redirects` does not allow it, if it would leave HTTPS, or if `location` is not a URL of HTTP. The message names
-/// hosts only, since the rest of a URL may hold credentials.
+/// If `redirects` does not allow it, if it would leave HTTPS, or if `location` is not an HTTP URL. The
+/// message contains only hosts, since the rest of a URL may contain credentials.
 pub(crate) fn follow(
     request: &HttpRequest,
     location: &str,
@@ -56,7 +56,7 @@ pub(crate) fn follow(
             return refused("which is not encrypted; redirects from https to http are refused");
         }
         (_, "http" | "https") => {}
-        _ => return refused("which is not a URL of HTTP"),
+        _ => return refused("which is not an HTTP URL"),
     }
     if !to.username().is_empty() || to.password().is_some() {
         return refused("with a user name or password in the URL, which is refused");
@@ -79,7 +79,7 @@ pub(crate) fn follow(
     Ok(next)
 }
 
-/// The part of a URL that a message may show.
+/// Returns the part of a URL that messages may show.
 fn origin(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn another_host_receives_no_credentials() {
+    fn another_host_does_not_receive_credentials() {
         let from = request("https://a.example/x/y?sig=secret");
         for location in ["https://b.example/z", "//b.example/z", "https://a.example:444/z"] {
             let next = follow(&from, location, Redirects::Any).unwrap();
@@ -161,7 +161,7 @@ mod tests {
                 "`http://a.example:8080`, which is another host",
             ),
             ("https://a.example/x", "https://u:secret@b.example/", Redirects::Any, "user name or password"),
-            ("https://a.example/x", "file:///etc/passwd", Redirects::Any, "not a URL of HTTP"),
+            ("https://a.example/x", "file:///etc/passwd", Redirects::Any, "not an HTTP URL"),
             ("https://a.example/x", "https://[", Redirects::Any, "invalid URL"),
         ] {
             let error = follow(&request(from), location, redirects).unwrap_err();

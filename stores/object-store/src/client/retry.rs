@@ -1,8 +1,8 @@
-//! Retries: the wait that a server asks for, and connections that cannot be made.
+//! Retries: waiting times that servers request, and failed connections.
 //!
 //! `object_store` repeats requests that failed with `5xx`, `408` or `429` or were interrupted, with growing
-//! random waits. It does not read `Retry-After`, and it cannot distinguish a host that does not exist from one
-//! that restarts. This module adds both.
+//! random waits. It does not read `Retry-After`, and it cannot distinguish a host that does not exist from a
+//! host that restarts. This module adds both.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,13 +11,13 @@ use object_store::client::HttpResponse;
 use object_store::{BackoffConfig, RetryConfig};
 use reqwest::header::RETRY_AFTER;
 
-/// How long failed requests are repeated.
+/// The time during which failed requests are repeated.
 pub(crate) const WINDOW: Duration = Duration::from_secs(30);
 
-/// How often a connection to a host that has never answered is tried.
+/// The maximum number of connection attempts to a host that has never answered.
 pub(crate) const CONNECTIONS: u32 = 4;
 
-/// The policy for `object_store`: the window ends the retries, long before their number does.
+/// Returns the policy for `object_store`. The window ends the retries, long before their maximum number.
 pub(crate) fn policy() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -30,7 +30,7 @@ pub(crate) fn policy() -> RetryConfig {
     }
 }
 
-/// Returns the wait that the server asks for before the request is repeated.
+/// Returns the time that the server asks to wait before the request is repeated.
 pub(crate) fn asked_wait(answer: &HttpResponse) -> Option<Duration> {
     let status = answer.status();
     if !status.is_server_error() && !matches!(status.as_u16(), 408 | 429) {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_and_other_texts_ask_for_no_wait() {
+    fn other_responses_do_not_request_a_wait() {
         assert_eq!(asked_wait(&answer(404, "17")), None);
         assert_eq!(asked_wait(&answer(200, "17")), None);
         assert_eq!(asked_wait(&answer(503, "soon")), None);

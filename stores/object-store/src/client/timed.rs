@@ -1,4 +1,4 @@
-//! Time limits: how long a server may stay silent, and how slowly it may send.
+//! Time limits for servers: silence, and minimum throughput.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,15 +11,15 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::other;
 
-/// How long a store waits for servers.
+/// The time that a store waits for servers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeLimits {
     /// The longest time without a byte.
     pub(crate) silence: Duration,
     /// The time that a request may take beyond that of its bytes.
     pub(crate) grace: Duration,
-    /// The minimum throughput of one request, in bytes a second. 64 requests share a connection to the network, so that
-    /// 2 Mbit/s suffice for all of them.
+    /// The minimum throughput of one request, in bytes per second. 64 requests share the network, so 2 Mbit/s
+    /// suffice for all of them.
     pub(crate) throughput: u32,
 }
 
@@ -30,12 +30,12 @@ impl Default for TimeLimits {
 }
 
 impl TimeLimits {
-    /// How long `size` bytes may take at the minimum throughput.
+    /// Returns the time for `size` bytes at the minimum throughput.
     pub(crate) fn time_of(&self, size: u64) -> Duration {
         Duration::from_secs(size / u64::from(self.throughput.max(1)))
     }
 
-    /// The error about a server that sends nothing.
+    /// Returns the error for a server that sends nothing.
     pub(crate) fn silent(&self) -> HttpError {
         let seconds = self.silence.as_secs_f32();
         other(HttpErrorKind::Timeout, format!("the server sent nothing for {seconds} seconds"))
@@ -54,7 +54,7 @@ impl TimeLimits {
 
 /// A body that fails when the server sends nothing for too long, or sends too slowly.
 ///
-/// Only the time that the caller waits counts: a caller that takes no bytes for a while does not make a server slow.
+/// Only the time that the caller waits counts: a slow caller does not make a server slow.
 #[derive(Debug)]
 pub(crate) struct TimedBody {
     body: HttpResponseBody,
@@ -71,7 +71,7 @@ impl TimedBody {
         Self { body, limits, received: 0, waited: Duration::ZERO, waits_since: None, timer }
     }
 
-    /// The time that is left until the body counts as too slow.
+    /// Returns the time until the body counts as too slow.
     fn left(&self) -> Duration {
         let allowed = self.limits.grace.saturating_add(self.limits.time_of(self.received));
         allowed.saturating_sub(self.waited)

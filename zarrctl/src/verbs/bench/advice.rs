@@ -6,17 +6,17 @@ use super::boxes::Access;
 use crate::describe::shape;
 use crate::terminal::{ratio, size};
 
-/// The least bytes of elements for meaningful times.
+/// The minimum size of all elements for meaningful times, in bytes.
 const LITTLE: u64 = 64 << 10;
 /// Responses below this size are dominated by the request.
 const SMALL_ANSWER: u64 = 64 << 10;
-/// The least number of requests for advice about their size.
+/// The minimum number of requests for advice about their size.
 const SEVERAL: u64 = 16;
 /// A throughput close to that of memory, in bytes per second, which needs no advice.
 const FAST: u64 = 2 << 30;
-/// The decoding time of a chunk, in seconds, above which smaller chunks are suggested.
+/// The decoding time of a chunk above which smaller chunks are suggested, in seconds.
 const LONG: f64 = 0.25;
-/// The number of decoded elements per requested element above which planes are mentioned.
+/// The number of decoded elements per requested element above which advice mentions planes.
 const MUCH_MORE: f64 = 8.0;
 
 /// One measured access pattern.
@@ -42,14 +42,14 @@ pub(super) struct Measured {
     pub(super) times: Times,
 }
 
-/// Seconds.
+/// Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
-    /// Reading.
+    /// The time for reading.
     pub(super) all: f64,
-    /// Fetching the same bytes.
+    /// The time for fetching the same bytes.
     pub(super) store: f64,
-    /// Decoding.
+    /// The time for decoding.
     pub(super) codec: f64,
 }
 
@@ -72,38 +72,39 @@ impl Limit {
 }
 
 impl Times {
-    /// The remaining time, usually for copying elements.
+    /// Returns the remaining time, which is usually spent copying elements.
     pub(super) fn copy(&self) -> f64 {
         (self.all - self.store - self.codec).max(0.0)
     }
 
-    /// The share of each part; all 0 if the time is 0.
+    /// Returns the share of each part, or 0 for all parts if the time is 0.
     pub(super) fn shares(&self) -> [(Limit, f64); 3] {
         let parts = [(Limit::Store, self.store), (Limit::Codec, self.codec), (Limit::Copy, self.copy())];
         let sum: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
         parts.map(|(limit, seconds)| (limit, if sum > 0.0 { seconds / sum } else { 0.0 }))
     }
 
-    /// The part with the largest share.
+    /// Returns the part with the largest share.
     pub(super) fn limit(&self) -> Limit {
         let shares = self.shares();
         let most = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
         most.map_or(Limit::Copy, |(limit, _)| limit)
     }
 
-    /// Whether this part takes more than half of the time.
+    /// Returns whether this part takes more than half of the time.
     fn is_mostly(&self, limit: Limit) -> bool {
         self.shares().into_iter().any(|(of, share)| of == limit && share > 0.5)
     }
 }
 
 impl Measured {
-    /// Decoded elements per requested element; fetched elements if nothing is decoded.
+    /// Returns the number of decoded elements per requested element, or of fetched elements if nothing is
+    /// decoded.
     pub(super) fn amplification(&self) -> f64 {
         ratio(self.elements_decoded, self.elements.max(1))
     }
 
-    /// Bytes of elements per second, if defined.
+    /// Returns the elements read per second, in bytes, if defined.
     pub(super) fn rate(&self) -> Option<u64> {
         rate(self.bytes, self.times.all)
     }
@@ -127,7 +128,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Whether the array is too small for meaningful times.
+    /// Returns whether the array is too small for meaningful times.
     pub(super) fn is_little(&self) -> bool {
         self.size < LITTLE
     }
@@ -137,7 +138,7 @@ impl Subject {
     }
 }
 
-/// Advice for choosing chunks and codecs.
+/// Returns advice for choosing chunks and codecs.
 pub(super) fn advice(subject: &Subject, measured: &[Measured]) -> Vec<String> {
     if subject.is_little() {
         return vec![format!("the array is too small to measure: {} of elements", size(subject.size))];
@@ -240,7 +241,7 @@ fn of_codec(subject: &Subject, measured: &Measured) -> Option<String> {
     })
 }
 
-/// Whether lz4 decodes much faster.
+/// Returns whether lz4 decodes much faster than this codec.
 fn is_slow(codec: &str) -> bool {
     let name = codec.strip_prefix("numcodecs.").unwrap_or(codec);
     ["zstd", "gzip", "zlib", "bz2", "lzma"].contains(&name)
@@ -256,7 +257,7 @@ fn rate(bytes: u64, seconds: f64) -> Option<u64> {
     (seconds > 0.0 && bytes > 0).then(|| (bytes as f64 / seconds) as u64)
 }
 
-/// Formats a factor with two digits, or all before the decimal point.
+/// Formats a factor with two digits, or with all digits before the decimal point.
 pub(super) fn factor(times: f64) -> String {
     if times < 9.95 { format!("{times:.1}") } else { format!("{times:.0}") }
 }
@@ -290,7 +291,7 @@ mod tests {
         }
     }
 
-    /// 8 reads of 1 MiB; store and codec each take a tenth of the time.
+    /// Creates a measurement of 8 reads of 1 MiB, in which store and codec each take a tenth of the time.
     fn measured(access: Access) -> Measured {
         Measured {
             access,
@@ -353,7 +354,7 @@ mod tests {
         );
         let few = Measured { calls: 15, stored: 15 * 2048, ..row.clone() };
         assert_eq!(advice(&subject(), &[few]), [NOTHING]);
-        // Once is enough.
+        // The advice appears only once.
         let both = [row.clone(), Measured { access: Access::Chunk, ..row.clone() }];
         assert_eq!(advice(&subject(), &both).len(), 1);
     }

@@ -18,7 +18,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// The patterns for an array with `rank` dimensions.
+    /// Returns the patterns for an array with `rank` dimensions.
     pub(super) fn all(rank: usize) -> Vec<Self> {
         let planes = (0..rank).map(Self::Plane);
         let slab = (rank > 1).then_some(Self::Slab);
@@ -26,7 +26,7 @@ impl Access {
         planes.chain(slab).chain([Self::Chunk]).chain(boxes).collect()
     }
 
-    /// The name in the table.
+    /// Returns the name in the table.
     pub(super) fn name(self) -> String {
         match self {
             Self::Plane(dimension) => format!("planes of dimension {dimension}"),
@@ -58,19 +58,20 @@ pub(super) struct Budget {
 }
 
 impl Geometry {
-    /// Bytes of a decoded chunk.
+    /// Returns the size of a decoded chunk in bytes.
     pub(super) fn chunk_size(&self) -> u64 {
         self.chunk.iter().fold(self.element, |product, &length| product.saturating_mul(length.max(1)))
     }
 
-    /// Decoded bytes of all chunks that overlap a part.
+    /// Returns the decoded size, in bytes, of all chunks that overlap a part.
     pub(super) fn touched_size(&self, part: &ArraySubset) -> u64 {
         let touched =
             part.ranges().iter().zip(&self.chunk).map(|(range, &length)| chunks_touched(range, length));
         touched.fold(self.chunk_size(), u64::saturating_mul)
     }
 
-    /// A part of the array that overlaps `chunk` and stays within the budget, or that chunk.
+    /// Chooses a part of the array that overlaps `chunk` and stays within the budget. Returns the chunk if
+    /// there is no such part.
     pub(super) fn part(
         &self,
         access: Access,
@@ -106,7 +107,7 @@ impl Geometry {
         self.clipped(&wanted, &inside, budget)
     }
 
-    /// A box with the shape of a chunk, clipped to the array, with its center in `inside`.
+    /// Chooses a box with the shape of a chunk, clipped to the array, with its center in `inside`.
     fn anywhere(&self, inside: &ArraySubset, random: &mut Random) -> ArraySubset {
         let lengths = self.shape.iter().zip(&self.chunk).zip(inside.ranges());
         let ranges = lengths.map(|((&all, &chunk), range)| {
@@ -118,7 +119,8 @@ impl Geometry {
         ArraySubset::new(ranges.collect())
     }
 
-    /// A box of half the length inside one chunk, because several large chunks may exceed memory.
+    /// Chooses a box inside one chunk, with half the length along each dimension, because several large
+    /// chunks may exceed memory.
     fn corner(&self, inside: &ArraySubset, random: &mut Random) -> ArraySubset {
         let ranges = inside.ranges().iter().map(|range| {
             let all = range.end.saturating_sub(range.start);
@@ -154,13 +156,14 @@ impl Geometry {
     }
 }
 
-/// The number of chunks that overlap a range.
+/// Returns the number of chunks that overlap a range.
 fn chunks_touched(range: &Range<u64>, length: u64) -> u64 {
     let length = length.max(1);
     range.end.div_ceil(length).saturating_sub(range.start / length).max(1)
 }
 
-/// Pseudo-random numbers, the same in each run, so that measurements are repeatable.
+/// A generator of pseudo-random numbers. Each run generates the same numbers, so that measurements are
+/// repeatable.
 #[derive(Debug)]
 pub(super) struct Random(u64);
 
@@ -170,7 +173,7 @@ impl Random {
         Self(0)
     }
 
-    /// A number below `limit`, or 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     pub(super) fn below(&mut self, limit: u64) -> u64 {
         // SplitMix64, by Sebastiano Vigna.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -239,7 +242,7 @@ mod tests {
                 assert!(!part.intersection(&chunk()).is_empty(), "{access:?} {chunks} {part:?}");
             }
         }
-        // At least one chunk, regardless of the budget.
+        // A part has at least one chunk, regardless of the budget.
         let budget = Budget { chunks: 0, bytes: 0 };
         assert_eq!(geometry.part(Access::Slab, &chunk(), budget, &mut Random::new()), chunk());
     }

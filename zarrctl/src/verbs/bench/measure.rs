@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::opening::Opened;
 use crate::slabs;
 
-/// Decoded bytes in memory, unless a single chunk has more.
+/// The most decoded bytes in memory, unless a single chunk has more.
 const BYTES: u64 = 64 << 20;
 /// The most chunks per read.
 const CHUNKS: u64 = 4096;
@@ -21,7 +21,8 @@ const CHUNKS: u64 = 4096;
 const READS: usize = 256;
 /// The most repetitions.
 const ROUNDS: usize = 50;
-/// The fraction of the time for choosing parts: each round reads them about four times.
+/// The divisor of the time limit for choosing parts. It is small because each round reads them about four
+/// times.
 const CHOOSING: u32 = 8;
 
 /// The measured array.
@@ -53,7 +54,7 @@ struct Chosen {
 }
 
 impl Bench {
-    /// Measures one access pattern, with at least one round; `None` if no suitable chunk was found.
+    /// Measures one access pattern, in at least one round. Returns `None` if no suitable chunk was found.
     pub(super) fn measure(&self, access: Access) -> Result<Option<Measured>, Failure> {
         let start = Instant::now();
         let chosen = self.choose(access)?;
@@ -87,9 +88,10 @@ impl Bench {
         Ok(Some(measured))
     }
 
-    /// The shortest times of all rounds, because other load only makes them longer.
+    /// Returns the shortest times of all rounds, because other load can only increase times.
     ///
-    /// `before` are the times of the recording passes: upper bounds, and the only ones if chunks take long.
+    /// `before` contains the times of the recording passes. They are upper bounds, and the only times if
+    /// reading exceeds the time limit.
     fn times(
         &self,
         parts: &[ArraySubset],
@@ -121,7 +123,7 @@ impl Bench {
         Ok(start.elapsed())
     }
 
-    /// Reads with a new handle, which has not cached a shard index yet.
+    /// Reads with a new handle, which has not cached shard indexes yet.
     fn read(&self, parts: &[ArraySubset], mode: Mode) -> Result<Duration, Failure> {
         let array = self.array()?;
         self.tape.turn_to(mode);
@@ -173,7 +175,7 @@ impl Bench {
         Ok(chosen)
     }
 
-    /// The budget that can be read in the time for choosing, estimated from one chunk.
+    /// Estimates from one chunk the budget that can be read in the time for choosing.
     fn budget(
         &self,
         access: Access,
@@ -194,8 +196,8 @@ impl Bench {
         Ok(Budget { chunks: chunks.clamp(1, CHUNKS), bytes: BYTES })
     }
 
-    /// Picks a stored chunk or inner chunk; `None` if it does not have elements, or the shard does not have
-    /// inner chunks.
+    /// Picks a stored chunk or inner chunk. Returns `None` if it is outside of the array, or if the shard
+    /// does not have inner chunks.
     fn chunk(&self, array: &Array, random: &mut Random) -> Result<Option<ArraySubset>, Failure> {
         let index = match &self.stored {
             Some(stored) => one_of(stored, random).cloned().unwrap_or_default(),

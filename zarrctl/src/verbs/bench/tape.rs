@@ -11,18 +11,18 @@ use zarr_kit::spec::store::{
 };
 use zarr_kit::spec::{Buffer, ByteRange, Bytes, Key, Output};
 
-/// How requests are answered.
+/// The source of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// By the wrapped store.
+    /// The wrapped store.
     Passing,
-    /// By the wrapped store, recording the responses.
+    /// The wrapped store, while its responses are recorded.
     Recording,
-    /// By recorded responses.
+    /// The recorded responses.
     Replaying,
-    /// By recorded responses, counting and caching decoded chunks.
+    /// The recorded responses, while decoded chunks are counted and cached.
     Counting,
-    /// By cached decoded chunks.
+    /// The cached decoded chunks.
     Copying,
 }
 
@@ -48,7 +48,7 @@ struct Recorded {
     size: u64,
 }
 
-/// Bytes, and the size of the whole value; `None` for a missing key.
+/// The bytes of a response and the size of the whole value; `None` for a missing key.
 type Answer = Option<(Bytes, u64)>;
 
 /// A call of the store.
@@ -84,7 +84,7 @@ impl Tape {
         Self { store, mode: AtomicUsize::new(0), recorded: Mutex::default(), chunks, size }
     }
 
-    /// Changes how requests are answered.
+    /// Changes the source of responses.
     pub(super) fn turn_to(&self, mode: Mode) {
         let place = MODES.iter().position(|other| *other == mode).unwrap_or(0);
         self.mode.store(place, Ordering::SeqCst);
@@ -97,12 +97,12 @@ impl Tape {
         self.size.store(0, Ordering::SeqCst);
     }
 
-    /// Bytes in memory.
+    /// Returns the size of the records in bytes.
     pub(super) fn size(&self) -> u64 {
         self.recorded().size
     }
 
-    /// The requests while recording.
+    /// Returns the recorded requests.
     pub(super) fn asked(&self) -> Asked {
         let recorded = self.recorded();
         let values = recorded.reads.iter().flatten().map(|call| match call {
@@ -120,7 +120,7 @@ impl Tape {
         Asked { values: values.sum(), bytes: sizes.sum() }
     }
 
-    /// The chunks that were decoded while counting.
+    /// Returns the chunks that were decoded while counting.
     pub(super) fn decoded(&self) -> Decoded {
         Decoded { chunks: self.chunks.load(Ordering::SeqCst), bytes: self.size.load(Ordering::SeqCst) }
     }
@@ -183,7 +183,7 @@ zarr_kit::spec::delegate_store! {
             self.store.capabilities().read_only()
         }
 
-        /// Answers according to the mode.
+        /// Reads from the source of the current mode.
         fn get(
             &self,
             key: &Key,
@@ -241,7 +241,7 @@ zarr_kit::spec::delegate_store! {
         fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
             match self.mode() {
                 Mode::Passing => self.store.chunk_cache(),
-                // The caches of other stores are bypassed.
+                // Bypasses the caches of other stores.
                 Mode::Recording | Mode::Replaying => None,
                 Mode::Counting | Mode::Copying => Some(self),
             }

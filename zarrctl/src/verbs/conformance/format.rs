@@ -50,7 +50,7 @@ fn wanted(arguments: &ConformanceFormat) -> Result<Vec<&'static Example>, Failur
     let is_named = |example: &Example| {
         arguments.only.is_empty() || arguments.only.iter().any(|name| example.id.starts_with(name.as_str()))
     };
-    // A complete name selects only that example, not those that it is a prefix of.
+    // A complete name selects only that example, not other examples whose names begin like it.
     let whole = |example: &Example| arguments.only.contains(&example.id);
     let mut examples: Vec<_> = all().iter().filter(|it| is_of(it) && is_named(it)).collect();
     if arguments.only.iter().all(|name| all().iter().any(|example| example.id == *name)) {
@@ -65,7 +65,7 @@ fn wanted(arguments: &ConformanceFormat) -> Result<Vec<&'static Example>, Failur
 /// A generated example, and a copy with a static lifetime for the threads that read it.
 type Made = (Generated, &'static Example);
 
-/// The generated examples: `count` of each format, or the named ones.
+/// Generates the requested number of examples for each format, or only the named ones.
 fn generated(arguments: &ConformanceFormat) -> Result<Vec<Made>, Failure> {
     let formats = FormatName::ALL.into_iter();
     let formats = formats.filter(|it| arguments.format.is_empty() || arguments.format.contains(it));

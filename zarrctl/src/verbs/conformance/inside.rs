@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &ConformanceStore, store: Arc<dyn Store>) -> Result
         "Conformance of a Zarr store",
         "store {subject} --inside",
     );
-    // Even if a rule is violated.
+    // The values are removed even if a rule is violated.
     let cleaned = cleaned(&*store, &prefix, &before);
     reported.and(cleaned)
 }

@@ -90,7 +90,7 @@ fn keep_other_platforms(manifest: &mut Manifest, before: Manifest) {
     manifest.library.extend(others);
 }
 
-/// The installed manifest of the same version, if there is one.
+/// Returns the installed manifest of the same version, if there is one.
 fn installed_before(path: &Path) -> Result<Option<Manifest>, Failure> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);
@@ -140,7 +140,7 @@ fn print_trust(manifest: &Manifest, library: &Checked, to: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// The requirements of a library, a line each.
+/// Returns the requirements of a library, one line each.
 pub(super) fn needs(needs: &Needs) -> Vec<String> {
     let glibc = needs.glibc.iter().map(|version| format!("glibc {version} or newer"));
     let system = needs.system.join(", ");
@@ -151,7 +151,7 @@ pub(super) fn needs(needs: &Needs) -> Vec<String> {
     glibc.chain(system).chain(others).collect()
 }
 
-/// The manifest at a path: the file itself, or the only one in a folder.
+/// Finds the manifest at a path: the file itself, or the only manifest in a folder.
 pub(super) fn manifest_in(from: &Path) -> Result<PathBuf, Failure> {
     let is_manifest = |path: &Path| path.extension().is_some_and(|extension| extension == "toml");
     let shown = from.display();
@@ -214,7 +214,7 @@ impl Written<'_> {
     }
 }
 
-/// Atomically writes a file that only the user can write: other permissions would be refused at loading.
+/// Writes a file atomically. Only the user can write it, because files with other permissions are not loaded.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(path);
     let written = || {
@@ -226,7 +226,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written().map(drop).map_err(|error| named(path, error))
 }
 
-/// Removes the libraries of a manifest in `folder` that are not used otherwise.
+/// Removes the libraries of a manifest from `folder`, except those that are still used.
 pub(super) fn remove_libraries(
     manifest: &Manifest,
     is_used: impl Fn(&str) -> bool,

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::templates::NewPlugin;
 use crate::terminal::warn;
 
-/// The files of the repository, by path.
+/// Returns the files of the repository, by path.
 fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
     macro_rules! of_crate {
         ($file:literal) => {
@@ -52,14 +52,14 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
     files.into_iter().map(|(path, text)| (path, plugin.fill(text, &package, &more))).collect()
 }
 
-/// The crate has the name of the plugin in documents.
+/// Returns the name of the crate, which follows from the name of the plugin.
 fn package(plugin: &NewPlugin) -> String {
     plugin.name.replace('.', "-")
 }
 
-/// The dependency in `Cargo.toml` on a crate of the framework, whose folder has this name.
+/// Returns the dependency in `Cargo.toml` on the crate of the framework in this folder.
 ///
-/// Each has a version as well: `cargo package` requires it and drops the rest.
+/// Every dependency has a version: `cargo package` requires it and drops the rest.
 fn dependency(source: &Source, folder: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match source {
@@ -74,7 +74,7 @@ fn dependency(source: &Source, folder: &str) -> String {
     }
 }
 
-/// The location of the plugin guide.
+/// Returns the location of the plugin guide.
 fn guide(source: &Source) -> String {
     const PAGE: &str = "docs/plugins.md";
     match source {
@@ -92,7 +92,7 @@ fn about_dependencies(source: &Source) -> String {
         "The crates `zarr-spec`, `zarr-plugin-kit`, `zarr-plugin` and `zarr-conformance` come from";
     match source {
         Source::Registry => {
-            format!("{CRATES} crates.io. They are not published yet, so this does not build until then.")
+            format!("{CRATES} crates.io. They are not published yet, so this does not build until they are.")
         }
         Source::Path(root) => format!(
             "{CRATES} the local folder `{}`, because they are not published yet. To build this on another machine,\n\
@@ -159,7 +159,7 @@ pub(super) fn run(
         Source::Registry => {
             writeln!(
                 to,
-                "The crates of the framework are not published yet, so this does not build until then."
+                "The crates of the framework are not published yet, so this does not build until they are."
             )?;
         }
         Source::Git { .. } => {}
@@ -196,7 +196,7 @@ fn format(sources: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     }
 }
 
-/// The source tree that contains this program or the current folder.
+/// Finds the source tree that contains this program or the current folder.
 fn own_source_tree() -> Result<PathBuf, Failure> {
     let places = [std::env::current_exe()?, std::env::current_dir()?];
     let tree = places.iter().flat_map(|place| place.ancestors()).find(|folder| is_source_tree(folder));
@@ -212,7 +212,7 @@ fn is_source_tree(folder: &Path) -> bool {
     folder.join("zarr-spec/Cargo.toml").is_file()
 }
 
-/// The absolute path of a source tree of the framework.
+/// Returns the absolute path of a source tree of the framework.
 fn source_tree(folder: &Path) -> Result<PathBuf, Failure> {
     let tree = folder.canonicalize().ok().filter(|tree| is_source_tree(tree));
     tree.ok_or_else(|| {

@@ -22,7 +22,7 @@ use crate::verbs::conformance::fixtures_next_to;
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) time: Duration,
-    /// MiB of address space.
+    /// Limit of the address space, in MiB.
     pub(super) memory: u64,
     pub(super) level: Level,
     pub(super) fixtures: Option<PathBuf>,
@@ -129,7 +129,7 @@ fn release(subject: &Subject, files: &LockFiles, to: &mut dyn Write) -> Result<(
     let failed = |error: LockError| Failure::Fault(error.into());
     let hash = sha256(&subject.library);
     let quarantine = Lock::read(&files.quarantine).map_err(failed)?;
-    // The file is not rewritten if the library is not in it.
+    // The file is only rewritten if the library is in it.
     let was_quarantined = quarantine.quarantined.iter().any(|found| found.sha256 == hash)
         && Lock::update(&files.quarantine, |quarantine| quarantine.release(&hash)).map_err(failed)?;
     let more = if was_quarantined { " and is out of quarantine" } else { "" };
@@ -188,7 +188,7 @@ fn subject(plugin: &Path) -> Result<Subject, Failure> {
     Ok(Subject { name, library, manifest: None, fixtures: fixtures_next_to(&path) })
 }
 
-/// The process of a probe: loads the library in the folder and checks the requested rules.
+/// Runs in the process of a probe: loads the library in the folder and checks the requested rules.
 pub(super) fn here(folder: &Path, fixtures: Option<&Path>) -> Result<(), Failure> {
     let suites = suites(folder, fixtures).map_err(|failure| failure.message().unwrap_or_default());
     serve(suites).map_err(Failure::fault)

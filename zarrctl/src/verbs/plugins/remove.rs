@@ -22,7 +22,7 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     if found.peek().is_none() && !is_trusted {
         return Err(installed.no_plugin_named(name));
     }
-    // The pin is removed first, so that no program loads the plugin from then on.
+    // The pin is removed first, so that no program loads the plugin meanwhile.
     if is_trusted {
         Lock::update(&files.lock, |lock| lock.pins.retain(|pin| !is_meant(pin)))
             .map_err(|error| Failure::Fault(error.into()))?;

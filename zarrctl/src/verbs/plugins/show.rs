@@ -25,11 +25,11 @@ pub(super) struct Found<'r> {
     elsewhere: Vec<String>,
 }
 
-/// Finds the plugins that a document of some format, a manifest or a list of features names `id`.
+/// Finds the plugins that documents of any format, manifests or feature lists call `id`.
 ///
 /// # Errors
 ///
-/// If there is none here: who has it, or similar names.
+/// Returns an error if this build has no such plugin. It names the builds that have it, or similar names.
 pub(super) fn find<'r>(known: &'r Known, id: &str) -> Result<Found<'r>, Failure> {
     let registry = &known.registry;
     let rows = known.rows.as_slice();
@@ -62,14 +62,15 @@ pub(super) fn is_called(row: &Row, id: &str) -> bool {
     !id.is_empty() && names.any(|name| name == id)
 }
 
-/// Whether `id` is the feature without its kind: the short name of plugins that only have a URI.
+/// Returns whether `id` is the feature without its kind, which is the short name of plugins that only have a
+/// URI.
 fn is_for_short(row: &Row, id: &str) -> bool {
     let feature = row.catalogued().map_or("", |entry| entry.feature);
     without_kind(feature) == Some(id)
 }
 
-/// Plugins for an identifier without an exact match: URIs of other minor versions, patterns of data types,
-/// and typestrings.
+/// Finds plugins for an identifier without an exact match: URIs of other minor versions, patterns of data
+/// types, and typestrings.
 fn understood(registry: &Registry, id: &str) -> Vec<(ExtensionPoint, Identifiers)> {
     let reading = Reading::new(Mode::Lenient);
     let type_of = |format, document: &DataTypeDocument| {
@@ -98,7 +99,7 @@ fn of_table<K: Kind + ?Sized>(table: &Table<K>, id: &str) -> Option<(ExtensionPo
     Some((K::POINT, plugin.identifiers))
 }
 
-/// Entries of the catalogue that this build lacks.
+/// Returns messages about plugins in the catalogue that this build does not have.
 fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String> {
     let is_meant = |entry: &&CatalogueEntry| {
         entry.identifiers.contains(&id)
@@ -115,7 +116,7 @@ fn elsewhere(catalogue: &[CatalogueEntry], rows: &[Row], id: &str) -> Vec<String
     lines.collect()
 }
 
-/// The message about an installed library that is not used.
+/// Returns the message about an installed library that is not used.
 pub(super) fn not_used(library: &Library, id: &str) -> Option<String> {
     let Library { name, version, manifest, refusal, is_shadowed, provides } = library;
     let is_it = !is_shadowed && (name == id || provides.iter().any(|(_, provided, _)| provided == id));
@@ -152,7 +153,7 @@ fn unknown(registry: &Registry, rows: &[Row], id: &str) -> Failure {
     Failure::fault(format!("unknown plugin `{id}`; {hint}"))
 }
 
-/// The page in the repository about a plugin of this project.
+/// Returns the page in the repository about a plugin of this project.
 fn page(row: &Row) -> Option<String> {
     let (kind_and_name, _version) = row.own?.uri?.strip_prefix(OWN_URI_BASE)?.rsplit_once('/')?;
     Some(format!("docs/spec/{}.md", kind_and_name.trim_start_matches('/').replace('/', "-")))
@@ -234,7 +235,7 @@ fn write_configuration(row: &Row, whole_schemas: bool, to: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// The JSON Schemas of the configuration, for each format with a name.
+/// Returns the JSON Schema of the configuration for each format in which the plugin has a name.
 fn schemas(row: &Row) -> Vec<(Format, Value)> {
     let is_named = |format: &Format| match row.own {
         Some(own) => {
@@ -248,7 +249,7 @@ fn schemas(row: &Row) -> Vec<(Format, Value)> {
     Format::ALL.into_iter().filter(is_named).filter_map(schema).collect()
 }
 
-/// The members of a configuration, with their descriptions.
+/// Returns the members of a configuration, with their descriptions.
 fn members(schema: &Value) -> Vec<(&str, String)> {
     let member_of = |name: &str| schema.as_object().and_then(|schema| schema.get(name));
     let required = member_of("required").and_then(Value::as_array).unwrap_or_default();
@@ -326,7 +327,7 @@ fn spaced(value: &Value) -> String {
     }
 }
 
-/// The data types, shape and loss of an example.
+/// Formats the data types, shape and loss of an example.
 fn conditions(example: &Example) -> String {
     let types = Some(example.data_types).filter(|types| !types.is_empty());
     let types = types.map(|types| format!("for {}", types.join(", ")));
@@ -340,7 +341,7 @@ fn conditions(example: &Example) -> String {
     [types, shape, loss].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// A plugin as JSON.
+/// Converts a plugin to JSON.
 pub(super) fn value(row: &Row) -> Value {
     let mut value = super::value(row);
     let Some(object) = value.as_object_mut() else { return value };

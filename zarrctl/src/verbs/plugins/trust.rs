@@ -69,13 +69,13 @@ fn write_pin(pin: &Pin, before: Option<&Pin>, to: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// The other trusted versions of the plugin for this platform.
+/// Returns the other trusted versions of the plugin for this platform.
 pub(super) fn other_versions(lock: &Lock, pin: &Pin) -> Vec<String> {
     let is_other = |it: &&Pin| it.name == pin.name && it.target == pin.target && it.version != pin.version;
     lock.pins.iter().filter(is_other).map(|other| other.version.clone()).collect()
 }
 
-/// The files that record the user's decisions.
+/// Returns the files that record the user's decisions.
 pub(super) fn files() -> Result<LockFiles, Failure> {
     LockFiles::from_environment().ok_or_else(|| {
         Failure::fault(
@@ -85,7 +85,7 @@ pub(super) fn files() -> Result<LockFiles, Failure> {
     })
 }
 
-/// The date in UTC, such as `2026-11-22`.
+/// Returns the date in UTC, such as `2026-11-22`.
 fn today() -> String {
     DateTime::<Utc>::from(SystemTime::now()).date_naive().to_string()
 }

@@ -54,7 +54,7 @@ fn explain(known: &Known, installed: &Installed, id: &str, to: &mut dyn Write) -
         }
     }
     let Err(failure) = found else { return Ok(()) };
-    // The lines above give the reason for each plugin that has it.
+    // The lines above give the reason for each plugin with this identifier.
     if known.libraries.iter().any(|library| super::show::not_used(library, id).is_some()) {
         writeln!(to, "result: not used")?;
     } else {
@@ -63,7 +63,7 @@ fn explain(known: &Known, installed: &Installed, id: &str, to: &mut dyn Write) -
     Ok(())
 }
 
-/// The reason that only appears when the library is opened for use.
+/// Opens a plugin, and returns the reason if it cannot be used.
 fn unusable(installed: &Installed, plugin: &str) -> Option<Refusal> {
     let (candidate, _) = installed.named(plugin)?;
     installed.loader.open(candidate).err()

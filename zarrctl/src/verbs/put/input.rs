@@ -13,14 +13,14 @@ const STANDARD: &str = "-";
 
 /// A file or a stream.
 pub(super) enum Input {
-    /// A regular file, at its beginning, and its size in bytes.
+    /// A regular file, positioned at its beginning, and its size in bytes.
     File { file: File, size: u64 },
     /// A stream, such as standard input.
     Stream(Box<dyn Read>),
 }
 
 impl Input {
-    /// Opens a file. Its format is `asked`, or follows from its name or its first bytes.
+    /// Opens a file. The format is `asked`, or follows from the name or the first bytes of the file.
     pub(super) fn open(path: &Path, asked: Option<InputForm>) -> Result<(Self, InputForm), Failure> {
         let mut input = match path.as_os_str() == STANDARD {
             true => Self::Stream(Box::new(io::stdin())),
@@ -55,7 +55,8 @@ impl Input {
     }
 }
 
-/// The default format. Only standard input is raw by default: any file could be read as raw elements.
+/// Chooses the default format. Only standard input is raw by default, because any file could be read as raw
+/// elements.
 fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     if begins_like_npy || ending.as_deref() == Some("npy") {
@@ -71,7 +72,7 @@ fn default_form(path: &Path, begins_like_npy: bool) -> Result<InputForm, Failure
     Err(Failure::fault(format!("{found}; use --format raw to write the bytes of the file as elements")))
 }
 
-/// The format for a file extension that users often pass to `put`.
+/// Returns the format for a file extension that users often pass to `put`.
 fn format_of(ending: &str) -> Option<&'static str> {
     Some(match ending {
         "csv" | "tsv" | "txt" => "text",

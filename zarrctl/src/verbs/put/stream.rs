@@ -1,6 +1,6 @@
 //! Elements from a stream, such as standard input.
 //!
-//! A chunk is written when its last element has arrived, so a band of chunks is in memory.
+//! A chunk is written when its last element has arrived, so memory holds a band of chunks.
 
 use std::io::{BufReader, Read};
 
@@ -28,7 +28,7 @@ pub(super) fn put_fixed(elements: &FixedElements<'_>, stream: &mut dyn Read) -> 
         if done == all {
             found += read(stream, 1)?.len() as u64;
         }
-        // Complete bands are written; the size is checked before the last one.
+        // Complete bands are written immediately. The size is checked before the last band.
         if found != done {
             elements.check_size(found)?;
         }
