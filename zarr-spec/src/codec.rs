@@ -60,7 +60,7 @@ pub enum CodecError {
     Plugin {
         /// The plugin and its version: `plugin example-xor 1.2.0`.
         plugin: String,
-        /// What the plugin did.
+        /// A description of the fault.
         message: String,
     },
 }

@@ -77,7 +77,7 @@ struct Followed {
     chunks: zarr_kit::Progress,
     /// The position of the bar before the operation.
     start: u64,
-    /// What a chunk adds.
+    /// The progress that one chunk adds.
     share: u64,
 }
 

@@ -397,7 +397,7 @@ impl Complaints {
                 let surplus = last.len().saturating_sub(Self::RETAINED);
                 last.drain(..surplus);
             }
-            let _nobody_waits = send.send(());
+            let _receiver_is_gone = send.send(());
         });
         Self { last, done: Some(Arc::new(Mutex::new(done))) }
     }

@@ -8,7 +8,7 @@ struct Tool {
     name: &'static str,
     /// The step that uses it.
     step: &'static str,
-    /// What is left out without it.
+    /// The checks that are skipped without it.
     left_out: &'static str,
     /// Commands that succeed where it is installed.
     probes: &'static [&'static [&'static str]],

@@ -6,7 +6,7 @@ use super::spec_pages;
 use super::{Finding, shown};
 use crate::workspace::{PLUGIN_FAMILIES, Workspace};
 
-/// What URIs of other projects begin with.
+/// Prefixes of the URIs of other projects.
 const OTHERS: &[(&str, &str)] = &[
     ("https://purl.org/zarr/spec/", "the Zarr specifications"),
     ("http://purl.org/zarr/spec/", "the Zarr specifications, as some writers spell them"),

@@ -1,4 +1,4 @@
-//! What a published crate needs so that the pages of a registry are complete.
+//! Checks that each published crate has complete registry pages.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -39,9 +39,9 @@ pub enum StoreError {
     #[error("{operation} `{}`: {}", printable(.place), printable(.source))]
     #[non_exhaustive]
     Io {
-        /// What a program can do about it.
+        /// The kind of failure, by which a program chooses its reaction.
         kind: IoKind,
-        /// What failed: "opening", "reading", "writing", "listing", "erasing".
+        /// The operation that failed: "opening", "reading", "writing", "listing", "erasing".
         operation: &'static str,
         /// The key, prefix, file or URL.
         place: String,
@@ -50,7 +50,7 @@ pub enum StoreError {
     },
 }
 
-/// What a program can do about a [`StoreError::Io`].
+/// The kind of a [`StoreError::Io`], by which a program chooses its reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IoKind {

@@ -78,7 +78,7 @@ impl ReadHints {
     }
 }
 
-/// What to read of a value, and how. A [`ByteRange`] converts into it.
+/// The part of a value to read, and how. A [`ByteRange`] converts into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GetOptions {
@@ -149,7 +149,7 @@ impl Request {
     }
 }
 
-/// What [`Store::get`](super::Store::get) found.
+/// The result of [`Store::get`](super::Store::get).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GetResult {

@@ -1,4 +1,4 @@
-//! What `Creation::parse` says of configurations that do not fit.
+//! Errors of `Creation::parse` for unsuitable configurations.
 
 use serde::Deserialize;
 
