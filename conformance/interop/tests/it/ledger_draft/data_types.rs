@@ -299,7 +299,7 @@ fn the_error_of_a_fill_value_outside_the_fallback_names_it() {
             && error.contains("int24"),
         "{error}"
     );
-    assert!(error.contains("not of its fallback r24") && !error.contains("null"), "{error}");
+    assert!(error.contains("not to its fallback r24") && !error.contains("null"), "{error}");
 }
 
 /// Tests D3-FILL-03.
