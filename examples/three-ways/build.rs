@@ -1,4 +1,4 @@
-//! Compiles the codec, without what would make a library of it.
+//! Compiles only the codec, without the plugin interface.
 
 fn main() {
     println!("cargo::rerun-if-changed=runs.c");

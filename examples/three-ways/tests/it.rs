@@ -1,4 +1,4 @@
-//! `runs.c` as a crate, as a library of the machine and as WebAssembly: one codec.
+//! `runs.c` as a crate, as a native library and as a WebAssembly module.
 #![cfg(all(target_os = "linux", target_endian = "little"))]
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
@@ -33,7 +33,7 @@ const WEBASSEMBLY: &[&str] = &[
     "-Wl,--no-entry,--export=zarr_plugin_v2,--export-table,--growable-table",
 ];
 
-/// What a compiler makes of `runs.c`, with its manifest.
+/// Compiles `runs.c` to a new folder, and adds its manifest.
 fn built(command: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("runs");
@@ -46,7 +46,7 @@ fn built(command: &[&str]) -> TempDir {
     folder
 }
 
-/// A registry with the codec as the command builds it.
+/// Returns a registry with the codec that the command builds.
 fn loaded(command: &[&str]) -> Registry {
     let folder = built(command);
     let loader = Loader::new(&Search::nowhere().given(folder.path()), Policy::Any, Lock::default());
@@ -56,7 +56,8 @@ fn loaded(command: &[&str]) -> Registry {
     registry
 }
 
-/// Whether there is something that compiles to WebAssembly; a visible skip if not, and a failure where `CI` is `true`.
+/// Returns whether a compiler for WebAssembly is installed. If not, prints that the test is skipped, and
+/// fails if `CI` is `true`.
 fn has_clang() -> bool {
     let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
     if runs("clang") && runs("wasm-ld") {
@@ -70,7 +71,7 @@ fn has_clang() -> bool {
     }
     assert!(
         std::env::var("CI").as_deref() != Ok("true"),
-        "{reason}, and with CI=true nothing may be skipped"
+        "{reason}, but CI=true does not allow skipped tests"
     );
     false
 }
@@ -84,11 +85,11 @@ fn create(registry: &Registry, configuration: &Value) -> Result<Arc<dyn BytesToB
     let plugin = registry.codecs().find(format, name, &reading).unwrap();
     match (plugin.create)(&creation, &Representation::Bytes(Size::Unknown))? {
         Codec::BytesToBytes(codec) => Ok(codec),
-        other => panic!("another form: {other:?}"),
+        other => panic!("expected a bytes-to-bytes codec, found {other:?}"),
     }
 }
 
-/// Runs, noise, and bytes behind the last element.
+/// Returns runs, noise, and bytes after the last element.
 fn chunk(size: usize) -> Vec<u8> {
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     let mut chunk = Vec::new();
@@ -105,7 +106,7 @@ fn chunk(size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn all_three_write_and_read_the_same_bytes() {
+fn all_builds_write_and_read_the_same_bytes() {
     if !has_clang() {
         return;
     }
@@ -132,7 +133,7 @@ fn all_three_write_and_read_the_same_bytes() {
 }
 
 #[test]
-fn all_three_refuse_the_same() {
+fn all_builds_refuse_the_same_input() {
     if !has_clang() {
         return;
     }
@@ -149,9 +150,9 @@ fn all_three_refuse_the_same() {
     }
 }
 
-/// The crate is held to its suite by `tests/conformance.rs`.
+/// `tests/conformance.rs` runs the suite for the crate.
 #[test]
-fn what_is_loaded_keeps_all_rules() {
+fn loaded_codecs_pass_the_conformance_suite() {
     if !has_clang() {
         return;
     }
@@ -163,9 +164,9 @@ fn what_is_loaded_keeps_all_rules() {
     }
 }
 
-/// The README has the commands that are tested here.
+/// The README contains the commands that these tests run.
 #[test]
-fn the_readme_says_how_to_build_it() {
+fn the_readme_contains_the_commands() {
     let readme = fs::read_to_string(Path::new(HERE).join("README.md")).unwrap();
     let words: Vec<_> = readme.split_whitespace().filter(|word| *word != "\\").collect();
     for command in [LIBRARY, WEBASSEMBLY] {

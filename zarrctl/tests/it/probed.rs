@@ -232,7 +232,10 @@ fn a_library_reaches_level_four_with_fixtures_in_the_folder_next_to_it() {
     };
     let said = String::from_utf8(probe(&[]).stdout).unwrap();
     assert!(said.starts_with("codec `example.xor`: L2 ("), "{said}");
-    assert!(said.contains("\n  not L3: no chunk from another program or standard is known for this codec, "), "{said}");
+    assert!(
+        said.contains("\n  not L3: no chunk from another program or standard is known for this codec, "),
+        "{said}"
+    );
 
     // `Zarr` XOR 170, computed by a shell.
     let row = "v3\t{\"name\": \"example.xor\", \"configuration\": {\"key\": 170}}\tuint8\t4\t5a617272\t";
