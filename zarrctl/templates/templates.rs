@@ -81,7 +81,7 @@ const TAKEN: &str = "abstract alloc as async await become box break const contin
     yield zarr_conformance zarr_plugin zarr_plugin_kit zarr_spec";
 
 impl Kind {
-    /// The names of all kinds.
+    /// Returns the names of all kinds.
     pub(crate) fn names() -> [&'static str; 9] {
         TEMPLATES.map(|template| template.name)
     }
@@ -185,7 +185,7 @@ impl NewPlugin {
     }
 }
 
-/// Whether a URI ends in a version.
+/// Returns whether a URI ends in a version.
 fn is_versioned(uri: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let version = uri.rsplit_once('/').and_then(|(_, version)| version.split_once('.'));
