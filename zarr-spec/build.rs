@@ -1,4 +1,5 @@
-//! Nothing is built: `links` in the manifest, which keeps two copies of the registry out of one program, needs this file.
+//! An empty build script. `links` in the manifest requires it, and prevents two copies of the registry in one
+//! program.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Compiles the codec without the functions of a plugin library.
+//! Compiles only the codec, without the plugin interface.
 
 fn main() {
     println!("cargo::rerun-if-changed=runs.c");

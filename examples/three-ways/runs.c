@@ -1,10 +1,10 @@
-/* The codec example.runs stores elements of `width` bytes (1, 2, 4 or 8) as runs of equal elements.
+/* The codec example.runs: run-length encoding of elements of `width` bytes (1, 2, 4 or 8; 1 by default).
  *
- * A run is one byte, the number of elements minus one, and the element. Bytes after the last whole element follow
- * unchanged. The default of `width` is 1.
+ * A run is one byte, the number of elements minus one, followed by the element. Bytes after the last whole element follow
+ * unchanged.
  *
- * The upper part is the codec, which is all that a crate needs. The lower part makes it a plugin, as a native library and
- * as WebAssembly. Neither allocates memory or uses the C library. */
+ * The upper part is the codec, which a crate can compile and wrap. The lower part is the plugin interface, for a native
+ * library or a WebAssembly module. Neither part allocates memory or uses the C library. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,7 +69,7 @@ size_t runs_decoded_size(const uint8_t *from, size_t len, size_t width) {
     return size;
 }
 
-/* Decodes with a `width` that is a constant for the compiler. */
+/* Decodes runs; the compiler unrolls the loop for a constant `width`. */
 #define DECODE(width)                                                                                                  \
     for (; at < runs; at++, from += 1 + (width)) {                                                                     \
         size_t run = (size_t)from[0] + 1, i, j;                                                                        \
@@ -100,10 +100,10 @@ void runs_decode(const uint8_t *from, size_t len, size_t width, uint8_t *to) {
 #ifndef RUNS_WITHOUT_PLUGIN
 #include "zarr_plugin.h"
 
-/* The instances of the codec, one for each width, so that none has to be allocated. */
+/* The instances of the codec: a constant for each width, so that nothing is allocated. */
 static const size_t widths[] = {1, 2, 4, 8};
 
-/* A WebAssembly instance has only one thread. */
+/* Only one thread at a time uses an instance of a WebAssembly module. */
 #ifdef __wasm__
 #define PER_THREAD
 #else
@@ -117,13 +117,13 @@ static int32_t fail(zarr_buf *err, int32_t status, const char *message) {
     err->len = 0;
     while (message[err->len] != 0)
         err->len++;
-    /* The message is static, so nothing is released. */
+    /* The message is static, so nothing needs to be released. */
     err->owner = NULL;
     err->release = NULL;
     return status;
 }
 
-/* Skips white space and the characters of `word`. Returns 0 and skips nothing if `word` does not follow. */
+/* Skips white space and `word`. Returns 0, and skips nothing, if `word` does not follow. */
 static int take(zarr_str *json, const char *word) {
     zarr_str rest = *json;
     while (rest.len > 0 && (*rest.ptr == ' ' || *rest.ptr == '\t' || *rest.ptr == '\n' || *rest.ptr == '\r'))
@@ -135,10 +135,10 @@ static int take(zarr_str *json, const char *word) {
     return 1;
 }
 
-/* Returns the width in `{"width": 4}`, or 1 for `{}` and `null`. Returns NULL and fills `err` if it is invalid. */
+/* Returns the width in `{"width": 4}`, and 1 for `{}` and `null`. Returns NULL and sets `err` for anything else. */
 static const size_t *width_of(zarr_str json, zarr_buf *err) {
-    static const char sentence[] = "expected only width, but found ";
-    static PER_THREAD char unknown[80] = "expected only width, but found ";
+    static const char sentence[] = "expected member width, found ";
+    static PER_THREAD char unknown[80] = "expected member width, found ";
     static const char *const digits[] = {"1", "2", "4", "8"};
     const size_t *found = &widths[0];
     if (take(&json, "null"))
@@ -179,7 +179,7 @@ static int32_t create(const void *context, const zarr_creation *creation, const 
     return ZARR_OK;
 }
 
-/* In the worst case, each element is a separate run. */
+/* Returns the maximum: each element may be a separate run. */
 static int32_t encoded_size(const void *self, const zarr_representation *decoded, zarr_size *out, zarr_buf *err) {
     const uint64_t width = *(const size_t *)self, bytes = decoded->size.bytes;
     (void)err;
@@ -214,7 +214,7 @@ static int32_t decode(const void *self, const zarr_array *array, zarr_str encode
     int32_t status;
     (void)array;
     if (size == SIZE_MAX)
-        return fail(err, ZARR_CORRUPT, "the last run is cut off");
+        return fail(err, ZARR_CORRUPT, "the last run is truncated");
     status = room(decoded, call, size, err);
     if (status == ZARR_OK && size > 0) {
         runs_decode(encoded.ptr, encoded.len, width, decoded->start);
@@ -233,7 +233,7 @@ static const zarr_item item = {
     .struct_size = sizeof(zarr_item),
     .kind = ZARR_CODEC,
     .name = TEXT("example.runs"),
-    .summary = TEXT("Stores runs of equal elements as a count and one element."),
+    .summary = TEXT("Stores runs of equal elements as a number and one element."),
     .examples_json =
         TEXT("[{\"format\": \"v3\", \"document\": {\"name\": \"example.runs\"}, \"data_types\": [\"uint8\"]}, "
              "{\"format\": \"v3\", \"document\": {\"name\": \"example.runs\", \"configuration\": {\"width\": 4}}}]"),

@@ -160,7 +160,7 @@ fn object(name: &str, value: impl Into<Value>) -> Value {
     members([(name, value)])
 }
 
-/// Missing `attributes` are read as empty, except in strict mode.
+/// Reads the attributes. Missing `attributes` are read as empty, except in strict mode.
 fn node_attributes(members: &mut Members<'_, '_>, reading: &Reading) -> Result<Object, DocumentError> {
     match members.optional("attributes") {
         Some(value) => attributes(value),
@@ -244,7 +244,7 @@ fn chunk_grid_value(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     typed_extension_value(grid)
 }
 
-/// Documents of January 2023, the end of generation B, do not have a layout (DX-GEN-06).
+/// Reads the layout. Documents of January 2023, the end of generation B, do not have one (DX-GEN-06).
 fn memory_layout(
     members: &mut Members<'_, '_>,
     reading: &Reading,
@@ -359,8 +359,8 @@ fn older_codecs(
     Ok(codecs)
 }
 
-/// zarr-python appends the dimensions of sub-arrays to those of an array, but omits them here: shards do not
-/// divide along them (DX-SHARD-05).
+/// Adds missing dimensions. zarr-python appends the dimensions of sub-arrays to those of an array, but omits
+/// them here, since shards do not divide along them (DX-SHARD-05).
 fn pad_chunks_per_shard(transformer: &mut ExtensionDocument, dimensions: usize) {
     if let Value::Object(configuration) = &mut transformer.configuration
         && let Some(Value::Array(counts)) = configuration.get_mut("chunks_per_shard")
@@ -370,7 +370,7 @@ fn pad_chunks_per_shard(transformer: &mut ExtensionDocument, dimensions: usize) 
     }
 }
 
-/// zarr-python adds a `dimension_separator` to arrays of generation A.
+/// Checks the `dimension_separator` that zarr-python adds to arrays of generation A.
 fn check_dimension_separator(members: &mut Members<'_, '_>, separator: &str) -> Result<(), DocumentError> {
     match members.optional("dimension_separator") {
         None => Ok(()),
@@ -381,7 +381,7 @@ fn check_dimension_separator(members: &mut Members<'_, '_>, separator: &str) -> 
     }
 }
 
-/// Documents of January 2023, the end of generation B, have names of dimensions (DX-GEN-06).
+/// Reads the dimension names in documents of January 2023, the end of generation B (DX-GEN-06).
 fn later_dimension_names(
     members: &mut Members<'_, '_>,
     dimensions: usize,

@@ -77,7 +77,7 @@ impl Default for EntryPoint {
     }
 }
 
-/// Reads an entry point. One of generation A is read with a warning, and refused in strict mode.
+/// Reads an entry point. Generation A is read with a warning, and refused in strict mode.
 ///
 /// # Errors
 ///
@@ -178,7 +178,7 @@ fn version(uri: &str, generation: Generation, reading: &Reading) -> Result<Versi
         let major = version.major;
         let minor = version.minor;
         return Err(error(format!(
-            "says version {major}.{minor}; only 3.0 and later versions 3.Y are known"
+            "declares version {major}.{minor}; only 3.0 and later versions 3.Y are known"
         )));
     }
     let without_scheme = path.split_once("://").map_or(path, |(_, rest)| rest);
@@ -223,7 +223,7 @@ fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), Docum
     Ok((encoding, suffix.to_owned()))
 }
 
-/// Generation A names the encoding by a URI; for JSON it is the URI of the core text.
+/// Reads the encoding of generation A, a URI. For JSON it is the URI of the core text.
 fn older_metadata_encoding(
     members: &mut Members<'_, '_>,
     reading: &Reading,
@@ -243,7 +243,8 @@ fn older_metadata_encoding(
     Ok((ExtensionDocument::new(uri, Value::Null), suffix))
 }
 
-/// A suffix ends a key and must not contain `/`, since children are found by listing prefixes.
+/// Checks a suffix, which must be valid in keys and must not contain `/`, since children are found by listing
+/// prefixes.
 fn check_suffix(suffix: &str) -> Result<(), DocumentError> {
     let key = Key::checked(format!("a{suffix}"), Format::V3Draft);
     if key.is_ok() && !suffix.contains('/') {

@@ -66,7 +66,7 @@ fn member(point: ExtensionPoint, format: Format) -> Option<(&'static str, bool)>
     })
 }
 
-/// Reads an array of which only the shape and one member matter.
+/// Reads an array document in which only the shape and one member matter.
 fn array_with(
     format: Format,
     shape: &[u64],

@@ -13,7 +13,7 @@ const MAX_DIMENSIONS: usize = 32;
 /// The number of members that objects rarely exceed.
 const USUAL_MEMBERS: usize = 12;
 
-/// The members of an object, and which of them the reader knows.
+/// The members of an object, and the names of those that the reader knows.
 pub(super) struct Members<'a, 'p> {
     object: &'a Object,
     place: Place<'p>,
@@ -126,12 +126,12 @@ impl<'a, 'p> Members<'a, 'p> {
         DocumentError::member(self.path(name), reason)
     }
 
-    /// Returns the members that the reader did not ask for.
+    /// Returns the members that the reader did not request.
     pub(super) fn unknown(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         self.object.except(&self.known)
     }
 
-    /// Refuses members that the reader did not ask for; the error names the first one.
+    /// Refuses members that the reader did not request. The error names the first of them.
     pub(super) fn refuse_unknown(&self) -> Result<(), DocumentError> {
         match self.unknown().next() {
             None => Ok(()),
@@ -139,7 +139,7 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// Creates the error about a member that the format does not have here.
+    /// Creates the error for an unknown member.
     pub(super) fn unknown_member(&self, name: &str) -> DocumentError {
         self.error(name, format!("unknown member; expected one of {}", self.known.join(", ")))
     }
@@ -161,12 +161,12 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// Tolerates a violation of the text with a warning, except in strict mode.
+/// Tolerates a violation of the specification with a warning, except in strict mode.
 pub(super) fn tolerate(reading: &Reading, error: DocumentError) -> Result<(), DocumentError> {
     reading.tolerate(error.to_string()).map_err(|_same| error)
 }
 
-/// Tolerates a form of a neighbouring generation with a warning, only in compatibility mode.
+/// Tolerates a form of another generation with a warning, only in compatibility mode.
 pub(super) fn tolerate_for_compatibility(
     reading: &Reading,
     mut error: DocumentError,
@@ -175,7 +175,7 @@ pub(super) fn tolerate_for_compatibility(
         reading.warn(error.to_string());
         return Ok(());
     }
-    error.reason += " (compatibility mode reads it)";
+    error.reason += " (accepted in compatibility mode)";
     Err(error)
 }
 
@@ -228,7 +228,7 @@ fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentEr
 
 /// Reads the chunk lengths of an array of `shape`.
 ///
-/// A length of 0 along a dimension without elements is passed to `zero`. If that tolerates it, the length
+/// A length of 0 along a dimension without elements is passed to `zero`. If `zero` tolerates it, the length
 /// becomes 1, so that callers can divide by it.
 pub(super) fn chunk_shape(
     path: &str,

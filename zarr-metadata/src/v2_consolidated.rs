@@ -11,7 +11,7 @@ use super::write::members;
 use zarr_spec::format::Reading;
 use zarr_spec::key::Key;
 
-/// The documents in a `.zmetadata`: a copy of the documents in the store at the time of consolidation.
+/// The documents in a `.zmetadata`, which are copies from the time of consolidation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Consolidated {
     /// The documents `.zarray`, `.zgroup` and `.zattrs` by their keys, relative to the `.zmetadata`.
@@ -64,7 +64,7 @@ pub fn consolidated_document(consolidated: &Consolidated) -> Result<Value, Docum
     Ok(members([("zarr_consolidated_format", Value::from(1)), ("metadata", Value::Object(metadata))]))
 }
 
-/// zarr-python 3 adds a member of final v3 to the groups in a `.zmetadata` (V2-CONS-06).
+/// Removes the member of final v3 that zarr-python 3 adds to the groups in a `.zmetadata` (V2-CONS-06).
 fn without_inner_copy(key: &Key, document: &Value) -> Value {
     let mut document = document.clone();
     if key.name() == GROUP

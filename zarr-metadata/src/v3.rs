@@ -141,7 +141,7 @@ fn checked(mut document: Object, ignored: &Object) -> Result<Value, DocumentErro
 }
 
 /// Writes an entry as an object, the form that every reader of v3 supports. `must_understand` is omitted: it
-/// has no meaning here, and readers of version 3.0 do not expect it.
+/// does not have a meaning here, and readers of version 3.0 do not expect it.
 fn plain(entry: &ExtensionDocument) -> Value {
     let mut object = Object::new();
     object.insert("name", entry.identifier.as_str());

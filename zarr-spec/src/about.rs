@@ -36,7 +36,7 @@ impl About {
         Self { summary, examples, schemas: [Schema::Unknown; Format::ALL.len()] }
     }
 
-    /// Adds one sentence on what the plugin does, and examples of its use.
+    /// Adds one sentence about the purpose of the plugin, and examples of its use.
     #[must_use]
     pub const fn described(self, summary: &'static str, examples: &'static [Example]) -> Self {
         Self { summary, examples, ..self }

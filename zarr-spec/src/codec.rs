@@ -47,7 +47,7 @@ pub enum CodecError {
     #[error(transparent)]
     TooLarge(#[from] LimitExceeded),
     /// The system does not have enough memory.
-    #[error("out of memory: the system has no {size} bytes for a buffer")]
+    #[error("out of memory: cannot allocate {size} bytes for a buffer")]
     OutOfMemory {
         /// The requested number of bytes.
         size: usize,
@@ -60,7 +60,7 @@ pub enum CodecError {
     Plugin {
         /// The plugin and its version: `plugin example-xor 1.2.0`.
         plugin: String,
-        /// A description of the fault.
+        /// The failure, as the plugin reports it.
         message: String,
     },
 }
@@ -79,7 +79,7 @@ impl CodecError {
         }
     }
 
-    /// Returns the identifiers in chains inside the codec that no plugin has.
+    /// Returns the unknown identifiers in chains inside the codec.
     #[must_use]
     pub fn unknown(&self) -> Vec<&Unknown> {
         match self {
@@ -106,7 +106,7 @@ fn limit_of(source: BoxError) -> Result<LimitExceeded, BoxError> {
     }
 }
 
-/// A codec, by the way in which an engine can use it.
+/// A codec. The variants differ in how an engine can use it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Codec {
@@ -123,7 +123,7 @@ pub enum Codec {
     ArrayToArray(Arc<dyn ArrayToArrayCodec>),
     /// Array to bytes, computed.
     ArrayToBytes(Arc<dyn ArrayToBytesCodec>),
-    /// Array to bytes, computed by inner chains, which the engine runs, and from their results.
+    /// Array to bytes, computed from the results of inner chains, which the engine runs.
     Composite(Arc<dyn CompositeCodec>),
     /// Bytes to bytes, computed.
     BytesToBytes(Arc<dyn BytesToBytesCodec>),
@@ -252,7 +252,7 @@ pub trait CompositeCodec: Debug + Send + Sync {
 /// A chain is resolved for the given array, which may have another shape than the one that the chain was
 /// created for.
 pub trait RunChain {
-    /// Appends the form of the elements `decoded` of `array` that `chain` encodes.
+    /// Appends the encoded form of the elements `decoded` of `array`.
     ///
     /// # Errors
     ///
@@ -324,7 +324,7 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
         range_within(&range, decoded.written().len() - before)
     }
 
-    /// Returns the codec as one that works in parts, if it does. The default is `None`.
+    /// Returns the codec as a trait object that works in parts, if supported. The default is `None`.
     fn in_parts(&self) -> Option<&dyn InParts> {
         None
     }
@@ -339,7 +339,10 @@ pub fn range_within(range: &Range<usize>, size: usize) -> Result<(), CodecError>
     if range.start <= range.end && range.end <= size {
         return Ok(());
     }
-    Err(CodecError::corrupt(format!("bytes {} to {} are requested of {size}", range.start, range.end)))
+    Err(CodecError::corrupt(format!(
+        "requested bytes {} to {}, but the decoded size is {size}",
+        range.start, range.end
+    )))
 }
 
 /// A checksum before or after unchanged bytes. Decoding verifies it and returns a part of the same buffer.
@@ -376,7 +379,7 @@ pub struct Shard {
 }
 
 /// A codec that a program knows. It is created for the array or bytes that the preceding codecs produce;
-/// [`CodecChain::created_for`] describes the one exception.
+/// [`CodecChain::created_for`] describes the only exception.
 pub type CodecPlugin = Plugin<Codec>;
 
 impl Kind for Codec {

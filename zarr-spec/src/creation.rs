@@ -48,7 +48,7 @@ pub trait Resolve: Debug + Send + Sync {
         to: Format,
     ) -> Result<ExtensionDocument, CodecError>;
 
-    /// Returns the error for a codec identifier of `format` that no plugin has.
+    /// Returns the error for an unknown codec identifier of `format`.
     fn unknown_codec(&self, format: Format, identifier: &str) -> Option<Unknown>;
 
     /// Returns whether unknown codecs and data types are requested from another program.
@@ -124,7 +124,7 @@ impl Creation<'_> {
         };
         Invalid::new(match error.fault {
             DeFault::Missing(name) => match expected(&format!("{}/{name}", error.path)) {
-                Some(expected) => format!("`{}` is missing, {expected}", member(name)),
+                Some(expected) => format!("`{}` is missing; expected {expected}", member(name)),
                 None => format!("`{}` is missing", member(name)),
             },
             DeFault::Unknown { name, known } => unknown_member(&member(&name), known),
@@ -158,7 +158,7 @@ impl Creation<'_> {
 
 fn unknown_member(name: &str, known: &[&str]) -> String {
     match known {
-        [] => format!("unknown member `{name}`; there are none"),
+        [] => format!("unknown member `{name}` (expected none)"),
         _ => format!("unknown member `{name}` (expected {})", known.join(", ")),
     }
 }

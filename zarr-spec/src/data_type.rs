@@ -34,7 +34,7 @@ pub enum DataTypeError {
     #[error("invalid fill value: {}", printable(.0))]
     FillValue(String),
     /// The format cannot express the type.
-    #[error("{format} has no form of data type {}{}", printable(.name), printable(.hint))]
+    #[error("{format} does not support data type {}{}", printable(.name), printable(.hint))]
     NotInFormat {
         /// The name of the type.
         name: String,
@@ -48,7 +48,7 @@ pub enum DataTypeError {
     Unknown(String),
 }
 
-/// How codecs that calculate with numbers interpret an element.
+/// The interpretation of an element by codecs that calculate with numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -77,11 +77,11 @@ pub trait DataType: Any + Debug + Send + Sync {
     /// Returns the memory layout of elements.
     fn elements(&self) -> Elements;
 
-    /// Returns how codecs that calculate with numbers interpret an element; `None` if they cannot.
+    /// Returns the interpretation of elements by codecs that calculate with numbers; `None` if they cannot.
     fn kind(&self) -> Option<Kind>;
 
-    /// Writes the type for a document of `format` whose elements are stored in `order`, which v2 documents
-    /// contain and the other formats leave to a codec. Includes fallbacks of the draft.
+    /// Writes the type for a document of `format`, including fallbacks of the draft. Elements are stored in
+    /// `order`: v2 documents contain it, in the other formats a codec declares it.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ pub trait DataType: Any + Debug + Send + Sync {
         FillValue::zero(self.elements().size().unwrap_or(0))
     }
 
-    /// Prints `element` for people.
+    /// Prints `element` in human-readable form.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ pub trait DataType: Any + Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// A sentence about what is wrong with the bytes.
+    /// Describes the problem with the bytes.
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
         let _any_bytes_are_some = elements;
         Ok(())
@@ -171,8 +171,9 @@ pub trait DataType: Any + Debug + Send + Sync {
 }
 
 impl dyn DataType {
-    /// The data type as the Rust type `T` of its crate, for what only that type has, such as the unit of a time. `None`
-    /// for any other data type, and for data types of plugins that are loaded at run time.
+    /// Returns the data type as the Rust type `T` of its crate, which gives access to specific properties
+    /// such as the unit of a time. Returns `None` for any other data type, and for data types of plugins that
+    /// are loaded at run time.
     #[must_use]
     pub fn downcast_ref<T: DataType>(&self) -> Option<&T> {
         let data_type: &dyn Any = self;

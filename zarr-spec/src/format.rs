@@ -50,7 +50,7 @@ impl FromStr for Format {
     }
 }
 
-/// How strictly documents are read. Documents are always written strictly.
+/// The strictness of reading documents. Documents are always written strictly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// Violations of the specification are errors.
@@ -58,7 +58,7 @@ pub enum Mode {
     /// Deviations of existing writers that cannot change a value are read with a warning.
     #[default]
     Lenient,
-    /// Like `Lenient`; also opens hierarchies of neighbouring generations of the draft.
+    /// Like `Lenient`; also opens hierarchies of other generations of the draft.
     Compatibility,
 }
 
@@ -162,7 +162,7 @@ impl Reading {
         }
     }
 
-    /// Accepts a form of a neighbouring generation with a warning, only in compatibility mode.
+    /// Accepts a form of another generation with a warning, only in compatibility mode.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Reading {
         match self.mode {
             Mode::Compatibility => self.tolerate(what),
             Mode::Strict | Mode::Lenient => {
-                Err(Invalid::new(format!("{} (compatibility mode reads it)", what.into())))
+                Err(Invalid::new(format!("{} (accepted in compatibility mode)", what.into())))
             }
         }
     }

@@ -42,7 +42,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GridError::OutOfBounds`] if the grid has no such chunk.
+    /// [`GridError::OutOfBounds`] if the grid does not have this chunk.
     fn chunk_range(&self, dimension: usize, chunk: u64) -> Result<Range<u64>, GridError>;
 
     /// Returns the chunk that contains `element` along `dimension`.
@@ -70,7 +70,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GridError::OutOfBounds`] if the grid checks and does not have this chunk.
+    /// [`GridError::OutOfBounds`] if the grid does not have this chunk and checks that.
     fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
         let _all_count_alike = dimension;
         Ok(chunk)
@@ -107,7 +107,9 @@ pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySu
     let rank = grid.grid_shape().len();
     if chunk_index.len() != rank {
         let given = chunk_index.len();
-        return Err(GridError::OutOfBounds(format!("chunk index has {given} entries for {rank} dimensions")));
+        return Err(GridError::OutOfBounds(format!(
+            "the chunk index has {given} entries, but the grid has {rank} dimensions"
+        )));
     }
     let ranges = chunk_index.iter().enumerate();
     let ranges: Result<_, _> = ranges.map(|(dimension, &chunk)| grid.chunk_range(dimension, chunk)).collect();

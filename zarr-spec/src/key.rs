@@ -11,7 +11,7 @@ use crate::format::Format;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a {what}: {reason}", printable(.text))]
 pub struct KeyError {
-    /// The text as given.
+    /// The invalid text.
     pub text: String,
     /// "key" or "prefix".
     pub what: &'static str,
@@ -184,16 +184,16 @@ impl fmt::Display for Prefix {
 pub enum ByteRange {
     /// The whole value.
     Full,
-    /// `size` bytes from `offset` on, as far as they exist.
+    /// At most `size` bytes, starting at `offset`.
     Range {
         /// Offset of the first byte.
         offset: u64,
         /// Maximum number of bytes.
         size: u64,
     },
-    /// All bytes from this offset on.
+    /// All bytes, starting at this offset.
     From(u64),
-    /// This number of bytes at the end, as far as they exist.
+    /// At most this number of bytes at the end.
     Last(u64),
 }
 
@@ -230,16 +230,16 @@ fn check(segments: &str, text: &str, what: &'static str) -> Result<(), KeyError>
     }
     for segment in segments.as_bytes().split(|byte| *byte == b'/') {
         match segment {
-            b"" => return Err(refused(text, what, "a part between `/` is empty")),
+            b"" => return Err(refused(text, what, "it contains an empty segment")),
             b"." | b".." => {
                 let segment = if segment.len() == 1 { "." } else { ".." };
-                return Err(refused(text, what, format!("`{segment}` would lead elsewhere")));
+                return Err(refused(text, what, format!("the segment `{segment}` is not allowed")));
             }
             _ => {}
         }
     }
     if segments.contains('\0') {
-        return Err(refused(text, what, "it has the character NUL, which no file name can have"));
+        return Err(refused(text, what, "it contains the character NUL, which file names cannot contain"));
     }
     Ok(())
 }
@@ -251,9 +251,7 @@ fn check_characters(text: &str, format: Format, what: &'static str) -> Result<()
         Format::V3 => true,
     };
     match text.chars().find(|&character| !allowed(character)) {
-        Some(character) => {
-            Err(refused(text, what, format!("{character:?} is not among the characters of {format} keys")))
-        }
+        Some(character) => Err(refused(text, what, format!("{format} keys cannot contain {character:?}"))),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use crate::creation::Creation;
 use crate::host::registry::ExtensionPoint;
 use crate::plugin::{Kind, Plugin};
 
-/// The kind of chunk memory layouts, for plugins. A layout itself is a codec: a [`Codec::Permutation`], or a
+/// The plugin kind of chunk memory layouts. A layout itself is a codec: a [`Codec::Permutation`], or a
 /// [`Codec::ArrayToArray`] that moves elements.
 #[derive(Debug)]
 pub enum MemoryLayout {}

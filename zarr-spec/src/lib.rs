@@ -15,8 +15,8 @@
 //! | generic extension | [`extension::Extension`] | [`extension::ExtensionPlugin`] |
 //! | store | [`store::Store`] | [`store::StorePlugin`], [`store::StoreConfiguration`] |
 //!
-//! `zarr-plugin-kit` has helpers for plugins. Items that only programs need, which read and write hierarchies,
-//! are in [`host`].
+//! `zarr-plugin-kit` has helpers for plugins. [`host`] contains the items that only programs need, to read
+//! and write hierarchies.
 //!
 //! # Example
 //!

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The output exceeds its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more than {limit} bytes came out")]
+#[error("the result has more than {limit} bytes")]
 pub struct LimitExceeded {
     /// The limit in bytes.
     pub limit: usize,
@@ -218,8 +218,8 @@ struct AlignedBytes {
 }
 
 impl AlignedBytes {
-    /// The size of a cache line. The kernel copies a file to memory about a third slower if the memory starts
-    /// inside of a line, like large allocations of the C library.
+    /// The size of a cache line. If memory starts inside of a line, as large allocations of the C library do,
+    /// the kernel copies files to it about a third slower.
     const ALIGNMENT: usize = 64;
 
     fn bytes(&self) -> &[u8] {
@@ -231,7 +231,7 @@ impl AlignedBytes {
         &mut self.memory[range]
     }
 
-    /// Returns the range of the bytes. The memory has room for them at any alignment.
+    /// Returns the range of the bytes. The memory has space for them at any alignment.
     fn range(&self) -> Range<usize> {
         self.start..self.start + self.memory.len().saturating_sub(Self::ALIGNMENT)
     }

@@ -136,8 +136,8 @@ impl fmt::Display for NodePath {
     }
 }
 
-/// Parses a path with the node names of v3. The leading `/` may be left out. [`NodePath::parse`] takes the names of any
-/// format.
+/// Parses a path with the node names of v3. The leading `/` is optional. [`NodePath::parse`] accepts the
+/// names of any format.
 impl FromStr for NodePath {
     type Err = Invalid;
 
@@ -156,15 +156,15 @@ fn check_name(name: &str, format: Format) -> Result<(), Invalid> {
         return refuse("it is empty".to_owned());
     }
     if name.contains('/') {
-        return refuse("it has a `/`".to_owned());
+        return refuse("it contains `/`".to_owned());
     }
     let only_periods = name.bytes().all(|byte| byte == b'.');
     if if format == Format::V2 { matches!(name, "." | "..") } else { only_periods } {
-        return refuse("periods alone would lead elsewhere".to_owned());
+        return refuse("it consists only of periods".to_owned());
     }
     if let Some(character) = name.chars().find(|&character| !is_name_character(character, format)) {
-        let allowed = if format == Format::V3Draft { "; there are letters, digits and `-_.`" } else { "" };
-        return refuse(format!("it has the character {character:?}{allowed}"));
+        let allowed = if format == Format::V3Draft { "; letters, digits and `-_.` are allowed" } else { "" };
+        return refuse(format!("it contains the character {character:?}{allowed}"));
     }
     if format == Format::V3 && name == "zarr.json" {
         return refuse("it is the key of metadata documents".to_owned());

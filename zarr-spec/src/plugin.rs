@@ -33,7 +33,7 @@ impl Identifiers {
         Self { uri: None, name: Some(name), id: None, aliases: &[] }
     }
 
-    /// Returns a name for messages: the one of v3, v2 or the draft, whichever exists first.
+    /// Returns a name for messages: the first that exists of the names in v3, v2 and the draft.
     #[must_use]
     pub fn any(&self) -> &'static str {
         self.name.or(self.id).or(self.uri).unwrap_or_default()
@@ -61,7 +61,7 @@ pub struct Origin {
 
 impl Origin {
     /// A plugin that was added with `Registry::register`.
-    pub const UNKNOWN: Self = Self { package: "(registered by hand)", version: "" };
+    pub const UNKNOWN: Self = Self { package: "(registered manually)", version: "" };
 }
 
 impl fmt::Display for Origin {
@@ -107,7 +107,7 @@ impl<K: Kind + ?Sized> Plugin<K> {
         Self { identifiers, create, translate: None, about: About::NOTHING, origin: Origin::UNKNOWN }
     }
 
-    /// Adds one sentence on what the plugin does, and examples of its use.
+    /// Adds one sentence about the purpose of the plugin, and examples of its use.
     #[must_use]
     pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
         Self { about: self.about.described(summary, examples), ..self }

@@ -10,11 +10,11 @@ const PLACES: usize = 8;
 ///
 /// The pool belongs to a codec, not to a thread: it is freed with the array and works inside of a loaded library.
 ///
-/// Threads usually get back the context that they used before, so that no two threads touch the same memory:
-/// passing a lock between processors takes longer than the remaining work for a small chunk.
+/// Threads usually receive the context that they used before, so that threads do not share memory: passing a
+/// lock between processors takes longer than the remaining work for a small chunk.
 pub struct Pool<T>(OnceLock<Box<[Place<T>; PLACES]>>);
 
-/// The contexts that some threads returned, on a separate cache line.
+/// The contexts that threads returned to one slot, on a separate cache line.
 #[repr(align(64))]
 struct Place<T>(Mutex<Vec<T>>);
 

@@ -126,13 +126,13 @@ impl ArrayRepresentation {
 /// The input or output of a codec.
 #[derive(Debug, Clone)]
 pub enum Representation {
-    /// Elements.
+    /// An array of elements.
     Array(ArrayRepresentation),
     /// Bytes.
     Bytes(Size),
 }
 
-/// A number of bytes, as far as it is known without the bytes.
+/// A number of bytes, as far as known without the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// Always this size.

@@ -1,7 +1,7 @@
 //! The store contract: keys and values.
 //!
-//! A store implements [`Store`]; a store around another one uses [`delegate_store!`](crate::delegate_store). Callers
-//! have further methods of `dyn Store`, such as `list`, and [`get_value`].
+//! A store implements [`Store`]; a wrapper of another store uses [`delegate_store!`](crate::delegate_store).
+//! Callers also have the methods of `dyn Store`, such as `list`, and [`get_value`].
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -97,19 +97,19 @@ pub use request::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Store: Debug + Send + Sync {
-    /// Returns where the store is, for messages: a URI if there is one, such as `s3://bucket/data.zarr`.
+    /// Returns the location for messages: a URI if possible, such as `s3://bucket/data.zarr`.
     fn location(&self) -> String;
 
-    /// Returns the operations that the store has. All others return [`StoreError::NotSupported`].
+    /// Returns the operations that the store supports. All others return [`StoreError::NotSupported`].
     ///
     /// For example, a zip archive returns [`Capabilities::READ_ONLY`].
     fn capabilities(&self) -> Capabilities;
 
-    /// Reads a value or a part of it; `None` if the key is missing. Blocks until the bytes are there.
+    /// Reads a value or a part of it; `None` if the key is missing. Blocks until the bytes have arrived.
     ///
-    /// Reads as much of the range as exists: of a value of 4 bytes, `Range { offset: 2, size: 3 }` is the last 2
-    /// bytes, `Range { offset: 9, size: 1 }` is empty, and `size` is 4 in both results. An empty range reads the size
-    /// and the version only.
+    /// Reads as much of the range as exists: of a value of 4 bytes, `Range { offset: 2, size: 3 }` is the
+    /// last 2 bytes, `Range { offset: 9, size: 1 }` is empty, and `size` is 4 in both results. An empty range
+    /// reads only the size and the version.
     ///
     /// # Errors
     ///
@@ -123,8 +123,8 @@ pub trait Store: Debug + Send + Sync {
 
     /// Replaces the value atomically: concurrent readers see the old value or the new one, never a mixture.
     ///
-    /// For example, `set(&key, b"{}".into())` copies what it retains, and `set(&key, bytes.into())` with [`Bytes`]
-    /// or a `Vec` does not.
+    /// For example, a store that retains values copies the bytes of `set(&key, b"{}".into())`, but not those
+    /// of `set(&key, bytes.into())` with [`Bytes`] or a `Vec`.
     ///
     /// # Errors
     ///
@@ -140,9 +140,10 @@ pub trait Store: Debug + Send + Sync {
 
     /// Lists every key that begins with `prefix` once, in any order.
     ///
-    /// The iterator fetches keys as they are taken, in bounded memory, and dropping it ends the listing: the first
-    /// item tells whether anything is below a prefix. Keys that are set or erased during the listing may be
-    /// included or not; all other keys are. The caller may use the store while it takes keys.
+    /// The iterator fetches keys as they are taken, in bounded memory. Dropping it ends the listing, so
+    /// taking one item is an efficient check for keys below a prefix. Keys that are set or erased during the
+    /// listing may or may not be included; all other keys are. The caller may use the store while it takes
+    /// keys.
     ///
     /// For example, `list_prefix` of `a/` includes `a/b` and `a/c/d`, but not `ab`.
     ///
@@ -151,13 +152,14 @@ pub trait Store: Debug + Send + Sync {
     /// [`StoreError::Io`]. An error ends the listing.
     fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError>;
 
-    /// Returns how to read efficiently.
+    /// Returns hints for reading efficiently.
     fn read_hints(&self) -> ReadHints {
         ReadHints::MEMORY
     }
 
-    /// Completes every request once, in the order in which the responses arrive. At most about `budget` bytes, but at
-    /// least one request, are in flight or fetched and not yet taken. Dropping the iterator cancels the others.
+    /// Completes every request once, in the order in which the responses arrive. Requests in flight and
+    /// responses that are not yet taken have at most about `budget` bytes; one request is always allowed.
+    /// Dropping the iterator cancels the remaining requests.
     ///
     /// The caller waits only for the store: a failed request is an item like any other.
     fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
@@ -185,7 +187,7 @@ pub trait Store: Debug + Send + Sync {
         None
     }
 
-    /// Whether this store, or the store that it wraps, caches encoded values.
+    /// Returns whether this store, or the store that it wraps, caches encoded values.
     fn caches_values(&self) -> bool {
         false
     }
@@ -220,8 +222,8 @@ pub trait Store: Debug + Send + Sync {
 
     /// Lists the keys and prefixes directly below `prefix`; nothing if no key begins with it.
     ///
-    /// A store of folders may include prefixes of empty folders: looking into each folder would take longer than all
-    /// the rest, and callers usually read a key below the prefix anyway.
+    /// A store of folders may include prefixes of empty folders, because opening every folder would take
+    /// longer than the listing, and callers usually read a key below the prefix anyway.
     ///
     /// # Errors
     ///
@@ -231,7 +233,7 @@ pub trait Store: Debug + Send + Sync {
     }
 }
 
-/// For callers. An implementation of [`Store`] does not have these methods.
+/// Methods for callers, which implementations of [`Store`] do not provide.
 impl dyn Store + '_ {
     /// Returns every key, sorted. All keys are in memory at the same time.
     ///
@@ -293,7 +295,7 @@ pub fn erase_listed<S: Store + ?Sized>(store: &S, prefix: &Prefix) -> Result<(),
 /// The number of keys in memory while a prefix is erased.
 const ERASED_TOGETHER: usize = 10_000;
 
-/// The keys and prefixes directly below `prefix`, from all keys below it.
+/// Returns the keys and prefixes directly below `prefix`, from all keys below it.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Storage transformers, which sit between an array and its store.
+//! Storage transformers, which are placed between an array and its store.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ pub struct ShardingTransformer {
 
 /// Wraps the store of one array.
 ///
-/// It does not have state: all of it goes to the next stage. Keys outside of `array` are passed on unchanged.
-/// Source: "Storage transformers" in the draft and in the Zarr v3 core specification.
+/// A transformer does not have state: all data goes to the next stage. Keys outside of `array` are passed on
+/// unchanged. Source: "Storage transformers" in the draft and in the Zarr v3 core specification.
 pub trait WrappingTransformer: Debug + Send + Sync {
     /// Returns the store that the array uses instead of `next`. `array` is the prefix of its chunk keys.
     fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store>;

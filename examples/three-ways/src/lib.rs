@@ -1,7 +1,7 @@
-//! The codec `example.runs` as a crate: a wrapper of `runs.c`.
+//! The codec `example.runs` as a crate, which compiles and wraps `runs.c`.
 //!
-//! A bytes-to-bytes codec that stores elements of `width` bytes (1, 2, 4 or 8; default 1) as runs of equal elements. The
-//! same source also builds as a native library and as a WebAssembly module: see `README.md`.
+//! Bytes to bytes: run-length encoding of elements of `width` bytes (1, 2, 4 or 8; 1 by default). The README
+//! describes how to build a library or a WebAssembly module from the same source.
 
 #![expect(unsafe_code, reason = "the codec is written in C")]
 
@@ -17,7 +17,7 @@ use zarr_spec::{
 zarr_spec::register!(
     CodecPlugin::new(Identifiers::name("example.runs"), &create)
         .configuration::<RunsConfiguration>()
-        .about("Stores runs of equal elements as a count and one element.", EXAMPLES)
+        .about("Stores runs of equal elements as a number and one element.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[
@@ -25,8 +25,8 @@ const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "example.runs", "configuration": {"width": 4}}"#),
 ];
 
-/// The functions of `runs.h`. `from` points to `len` bytes, `to` to the number of bytes that the preceding function
-/// returns, and no run is truncated.
+/// The functions of `runs.h`. `from` points to `len` bytes. `to` points to the number of bytes that the
+/// preceding function returns. The last run must be complete.
 mod c {
     unsafe extern "C" {
         pub(super) fn runs_encoded_size(from: *const u8, len: usize, width: usize) -> usize;
@@ -36,28 +36,28 @@ mod c {
     }
 }
 
-/// The codec for elements of `width` bytes: 1, 2, 4 or 8.
+/// Run-length encoding of elements of 1, 2, 4 or 8 bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Runs {
     width: usize,
 }
 
 impl Runs {
-    /// Creates the codec.
+    /// Creates the codec for elements of `width` bytes.
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidConfiguration`] unless the width is 1, 2, 4 or 8.
+    /// [`CodecError::InvalidConfiguration`] unless `width` is 1, 2, 4 or 8.
     pub fn new(width: usize) -> Result<Self, CodecError> {
         if !matches!(width, 1 | 2 | 4 | 8) {
-            return Err(CodecError::configuration(format!("width is {width}, not 1, 2, 4 or 8")));
+            return Err(CodecError::configuration(format!("`width` is {width}; expected 1, 2, 4 or 8")));
         }
         Ok(Self { width })
     }
 }
 
 impl BytesToBytesCodec for Runs {
-    /// Returns the size of the worst case, in which each element is a separate run.
+    /// Returns the maximum: each element may be a separate run.
     fn encoded_size(&self, decoded: Size) -> Size {
         match decoded {
             Size::Exact(bytes) | Size::AtMost(bytes) => {
@@ -68,26 +68,26 @@ impl BytesToBytesCodec for Runs {
     }
 
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-        // SAFETY: the slice has this number of bytes.
+        // SAFETY: pointer and length come from the same slice.
         let size = unsafe { c::runs_encoded_size(decoded.as_ptr(), decoded.len(), self.width) };
         if size == usize::MAX {
             return Err(LimitExceeded { limit: encoded.remaining() }.into());
         }
         let there = encoded.spare(size)?;
-        // SAFETY: as above, and `there` has the number of bytes that are written.
+        // SAFETY: as above, and `there` has space for the `size` bytes that are written.
         unsafe { c::runs_encode(decoded.as_ptr(), decoded.len(), self.width, there.as_mut_ptr()) };
         encoded.advance(size);
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        // SAFETY: the slice has this number of bytes.
+        // SAFETY: pointer and length come from the same slice.
         let size = unsafe { c::runs_decoded_size(encoded.as_ptr(), encoded.len(), self.width) };
         if size == usize::MAX {
-            return Err(CodecError::corrupt("the last run is cut off"));
+            return Err(CodecError::corrupt("the last run is truncated"));
         }
         let there = decoded.spare(size)?;
-        // SAFETY: as above, no run is truncated, and `there` has the number of bytes that are written.
+        // SAFETY: as above, no run is truncated, and `there` has space for the `size` bytes that are written.
         unsafe { c::runs_decode(encoded.as_ptr(), encoded.len(), self.width, there.as_mut_ptr()) };
         decoded.advance(size);
         Ok(())

@@ -1,4 +1,4 @@
-//! Compares `runs.c` as a crate, as a native library and as WebAssembly.
+//! `runs.c` as a crate, as a native library and as a WebAssembly module.
 #![cfg(all(target_os = "linux", target_endian = "little"))]
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
@@ -33,7 +33,7 @@ const WEBASSEMBLY: &[&str] = &[
     "-Wl,--no-entry,--export=zarr_plugin_v2,--export-table,--growable-table",
 ];
 
-/// Builds `runs.c` with this command, and writes its manifest.
+/// Compiles `runs.c` to a new folder, and adds its manifest.
 fn built(command: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("runs");
@@ -56,7 +56,8 @@ fn loaded(command: &[&str]) -> Registry {
     registry
 }
 
-/// Returns whether clang is installed. If not, reports the skip, or panics if `CI` is `true`.
+/// Returns whether a compiler for WebAssembly is installed. If not, prints that the test is skipped, and
+/// fails if `CI` is `true`.
 fn has_clang() -> bool {
     let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
     if runs("clang") && runs("wasm-ld") {
@@ -70,7 +71,7 @@ fn has_clang() -> bool {
     }
     assert!(
         std::env::var("CI").as_deref() != Ok("true"),
-        "{reason}, and with CI=true nothing may be skipped"
+        "{reason}, but CI=true does not allow skipped tests"
     );
     false
 }
@@ -84,11 +85,11 @@ fn create(registry: &Registry, configuration: &Value) -> Result<Arc<dyn BytesToB
     let plugin = registry.codecs().find(format, name, &reading).unwrap();
     match (plugin.create)(&creation, &Representation::Bytes(Size::Unknown))? {
         Codec::BytesToBytes(codec) => Ok(codec),
-        other => panic!("another form: {other:?}"),
+        other => panic!("expected a bytes-to-bytes codec, found {other:?}"),
     }
 }
 
-/// Returns runs, noise, and bytes after the last whole element.
+/// Returns runs, noise, and bytes after the last element.
 fn chunk(size: usize) -> Vec<u8> {
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     let mut chunk = Vec::new();
@@ -105,7 +106,7 @@ fn chunk(size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn all_three_write_and_read_the_same_bytes() {
+fn all_builds_write_and_read_the_same_bytes() {
     if !has_clang() {
         return;
     }
@@ -132,7 +133,7 @@ fn all_three_write_and_read_the_same_bytes() {
 }
 
 #[test]
-fn all_three_refuse_the_same_input() {
+fn all_builds_refuse_the_same_input() {
     if !has_clang() {
         return;
     }
@@ -151,7 +152,7 @@ fn all_three_refuse_the_same_input() {
 
 /// `tests/conformance.rs` runs the suite for the crate.
 #[test]
-fn the_loaded_codecs_pass_the_conformance_suite() {
+fn loaded_codecs_pass_the_conformance_suite() {
     if !has_clang() {
         return;
     }
@@ -163,9 +164,9 @@ fn the_loaded_codecs_pass_the_conformance_suite() {
     }
 }
 
-/// The README has the commands that these tests use.
+/// The README contains the commands that these tests run.
 #[test]
-fn the_readme_has_the_build_commands() {
+fn the_readme_contains_the_commands() {
     let readme = fs::read_to_string(Path::new(HERE).join("README.md")).unwrap();
     let words: Vec<_> = readme.split_whitespace().filter(|word| *word != "\\").collect();
     for command in [LIBRARY, WEBASSEMBLY] {

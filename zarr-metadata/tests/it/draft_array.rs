@@ -226,7 +226,7 @@ fn three_kinds_of_documents_are_distinguished() {
 
 /// Tests D3-DOC-05.
 #[test]
-fn the_order_of_members_has_no_meaning() {
+fn the_order_of_members_is_not_significant() {
     let shuffled = r#"{"codecs":[],"attributes":{},"fill_value":0,"extensions":[],"data_type":"int32",
         "chunk_grid":{"separator":"/","chunk_shape":[2],"type":"regular"},"chunk_memory_layout":"C","shape":[4]}"#;
     assert_eq!(accepted(draft_array, &json(shuffled)), accepted(draft_array, &json(ARR)));

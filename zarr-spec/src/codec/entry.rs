@@ -1,8 +1,8 @@
-//! Codecs as programs name them.
+//! Codecs by identifier and configuration.
 
 use zarr_json::Value;
 
-/// A codec by its identifier and configuration, as documents have them. Programs that create arrays pass it.
+/// A codec by its identifier and configuration, as in documents. Programs pass it to create arrays.
 ///
 /// `"crc32c"` and `("zstd", json!({"level": 3}))` convert to it. So do the public types of codec crates, such as
 /// `Zstd::new(3, false)?`.
@@ -11,12 +11,12 @@ use zarr_json::Value;
 pub struct CodecEntry {
     /// Any identifier of the codec, in any format.
     pub identifier: String,
-    /// An object as any format has it; null for the default configuration.
+    /// The object in the form of any format; null for the default configuration.
     pub configuration: Value,
 }
 
 impl CodecEntry {
-    /// A codec with this configuration.
+    /// Creates an entry with this configuration.
     pub fn new(identifier: impl Into<String>, configuration: impl Into<Value>) -> Self {
         Self { identifier: identifier.into(), configuration: configuration.into() }
     }

@@ -1,4 +1,4 @@
-//! Codecs that work in blocks, so that the decoded bytes do not need to be in memory as a whole.
+//! Codecs that work in blocks, so that memory does not need to hold all decoded bytes.
 
 use super::{BytesToBytesCodec, CodecError};
 use crate::output::Output;
@@ -6,10 +6,10 @@ use crate::output::Output;
 /// A [`BytesToBytesCodec`] that reads and writes decoded bytes in parts.
 ///
 /// The caller can then copy elements from or to an array while the part is in the cache. The encoded form is
-/// that of `encode`, and everything that `decode` refuses is refused.
+/// that of `encode`, and decoding refuses everything that `decode` refuses.
 pub trait InParts: BytesToBytesCodec {
     /// Returns the size of the parts that `encode_parts` reads for `decoded_size` bytes; the last part may be
-    /// shorter. `None` if this number of bytes is not encoded in parts.
+    /// shorter. Returns `None` if this number of bytes is not encoded in parts.
     fn part_size(&self, decoded_size: usize) -> Option<usize>;
 
     /// Like [`BytesToBytesCodec::encode`]. Called only if [`InParts::part_size`] returns a size.
@@ -20,8 +20,8 @@ pub trait InParts: BytesToBytesCodec {
     fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> Result<(), CodecError>;
 
     /// Returns the size of the parts that `decode_parts` writes for `encoded`, which is the memory that
-    /// decoding needs; the last part may be shorter. `None` if it is not decoded in parts, or is obviously
-    /// invalid.
+    /// decoding needs; the last part may be shorter. Returns `None` if `encoded` is not decoded in parts, or
+    /// is obviously invalid.
     fn decoded_part_size(&self, encoded: &[u8]) -> Option<usize>;
 
     /// Like [`BytesToBytesCodec::decode`]. Called only if [`InParts::decoded_part_size`] returns a size. Writes
@@ -38,7 +38,7 @@ pub trait PartSource {
     /// Returns the total number of bytes.
     fn size(&self) -> usize;
 
-    /// Fills `part`, a part of the size of [`InParts::part_size`], with the bytes from `start` on. Parts may be
+    /// Fills `part`, whose size is [`InParts::part_size`], with the bytes that begin at `start`. Parts may be
     /// requested any number of times, in any order.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ impl ObjectNames {
         }
         match creation.configuration {
             Value::Object(members) if !members.is_empty() => {
-                Err(Invalid::new("the data type has no configuration").into())
+                Err(Invalid::new("`configuration` is not allowed for this data type").into())
             }
             _ => Ok(()),
         }

@@ -24,7 +24,7 @@ pub struct ChainError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainProblem {
-    /// No plugin has the identifier.
+    /// The identifier is unknown.
     #[error("{unknown} (position {position})")]
     Unknown {
         /// Position in the document's list, from 0.
@@ -48,7 +48,7 @@ pub enum ChainProblem {
 }
 
 impl ChainError {
-    /// Returns the identifiers that no plugin has, also those of chains inside of codecs.
+    /// Returns the unknown identifiers, including those in chains inside of codecs.
     #[must_use]
     pub fn unknown(&self) -> Vec<&Unknown> {
         self.problems.iter().flat_map(ChainProblem::unknown).collect()
@@ -130,8 +130,6 @@ impl CodecChain {
     /// # Errors
     ///
     /// All unknown codecs, or the first problem of another kind.
-    ///
-    /// Every unknown codec at once, or the first problem of another kind.
     pub fn create(
         creation: &ChainCreation<'_>,
         layout: Option<Codec>,

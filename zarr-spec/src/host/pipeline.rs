@@ -13,14 +13,14 @@ use crate::representation::{ArrayRepresentation, ByteOrder, Elements, Representa
 pub struct Layout {
     /// The distance between neighbours in elements, per dimension of the array.
     pub strides: Vec<usize>,
-    /// The bytes of an element that are reversed.
+    /// The bytes of an element that are stored in reversed order.
     pub swap: Swap,
 }
 
 /// The bytes of an element that are stored in reversed order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Swap {
-    /// None.
+    /// No bytes.
     #[default]
     None,
     /// The bytes of every unit of this size.
@@ -35,7 +35,7 @@ pub enum Swap {
 /// which the copy between chunk and array applies.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// The chunk as users see it.
+    /// The chunk from the perspective of users.
     pub array: ArrayRepresentation,
     /// The position of each element of `array` in the bytes that the steps decode.
     pub layout: Layout,
@@ -52,22 +52,22 @@ pub struct Step {
     pub work: Work,
     /// The size of the decoded side.
     pub decoded_size: Size,
-    /// The maximum size of the decoded side if its size is unknown although the document declares the size of
-    /// the chunk: see [`intermediate_limit`].
+    /// The maximum size of the decoded side, if its size is unknown but the document declares the size of the
+    /// chunk: see [`intermediate_limit`].
     pub intermediate_limit: Option<u64>,
     /// The name of the codec in messages.
     pub name: String,
 }
 
 impl Step {
-    /// Returns the maximum size of the decoded side. `None` if elements have a variable size: then the caller
-    /// sets a limit.
+    /// Returns the maximum size of the decoded side, or `None` if elements have a variable size. The caller
+    /// then sets a limit.
     #[must_use]
     pub fn decoded_limit(&self) -> Option<u64> {
         self.decoded_size.limit().or(self.intermediate_limit)
     }
 
-    /// Returns what exceeded [`Step::intermediate_limit`], if that is the cause of `error`.
+    /// Returns the exceeded limit if `error` means that the output exceeds [`Step::intermediate_limit`].
     #[must_use]
     pub fn intermediate_too_large(&self, error: &CodecError) -> Option<IntermediateTooLarge> {
         let CodecError::TooLarge(exceeded) = error else { return None };
@@ -79,7 +79,7 @@ impl Step {
 /// The output of a codec exceeds [`intermediate_limit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "more than {limit} bytes came out; an intermediate size that nothing declares may be at most twice the declared size \
+    "it produces more than {limit} bytes; an undeclared intermediate size may be at most twice the declared size \
      of the chunk plus 1 MiB"
 )]
 pub struct IntermediateTooLarge {
@@ -102,7 +102,7 @@ pub fn intermediate_limit(declared_size: u64) -> u64 {
 pub enum Work {
     /// Array to array; the array is the decoded side.
     ArrayToArray(Arc<dyn ArrayToArrayCodec>, ArrayRepresentation),
-    /// Permutation and byte order after a computed step: a separate copy from C order to `Layout`.
+    /// Permutation and byte order after a computed step, as a separate copy from C order to `Layout`.
     Reorder(ArrayRepresentation, Layout),
     /// Array to bytes; the array is the decoded side.
     ArrayToBytes(Arc<dyn ArrayToBytesCodec>, ArrayRepresentation),
@@ -121,8 +121,8 @@ pub enum Work {
 pub struct ShardPipeline {
     /// The shard as an array, after the permutations that precede it.
     pub array: ArrayRepresentation,
-    /// Dimension `i` of the shard is dimension `order[i]` of the chunk as users see it, if the shard is the
-    /// first step.
+    /// If the shard is the first step, dimension `i` of the shard is dimension `order[i]` of
+    /// [`Pipeline::array`].
     pub order: Vec<usize>,
     /// Inner chunks per dimension of the shard.
     pub grid_shape: Vec<u64>,
@@ -182,7 +182,7 @@ struct Resolving {
     swap: Swap,
     layout: Option<Layout>,
     steps: Vec<Step>,
-    /// Whether the chain has reached bytes, so that nothing is pending.
+    /// Whether the chain has reached bytes. If so, nothing is pending.
     bytes: bool,
     /// The largest declared size so far. `None` after elements of variable size.
     declared_size: Option<u64>,
@@ -276,7 +276,8 @@ impl Resolving {
         self.declared_size = self.declared_size.zip(size).map(|(largest, size)| largest.max(size));
     }
 
-    /// Applies pending reordering before the next computed step: in the copy if nothing has been computed yet.
+    /// Applies pending reordering before the next computed step. Before the first computed step, the copy
+    /// applies it.
     fn flush(&mut self, name: &str) {
         if self.bytes {
             return;

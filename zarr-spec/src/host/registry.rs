@@ -1,4 +1,4 @@
-//! The plugins that a program knows: a plain value with linked and manually added plugins.
+//! The registry: the linked and manually added plugins that a program knows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub use point::ExtensionPoint;
 use table::Missing;
 pub use table::Table;
 
-/// An identifier that no plugin of this program has.
+/// An identifier that is unknown to this program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{point} `{}` is {}", printable(.identifier), printable(.known_elsewhere.as_deref().unwrap_or("unknown")))]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub struct Unknown {
     pub identifier: String,
     /// "not in this build; …" if the plugin is available elsewhere, or the reason why it is not.
     pub known_elsewhere: Option<String>,
-    /// The feature that adds the plugin to the program, where that is known.
+    /// The feature that adds the plugin to the program, if known.
     pub feature: Option<Feature>,
 }
 
@@ -104,7 +104,7 @@ pub struct Registry {
 
 /// A kind of plugin for which a [`Registry`] has a table.
 pub trait Registered: Kind {
-    /// The table of this kind.
+    /// Returns the table of this kind.
     #[doc(hidden)]
     fn table(registry: &mut Registry) -> &mut Table<Self>;
 }
@@ -151,22 +151,22 @@ macro_rules! registered {
 }
 
 registered! {
-    Codec: codecs, "All codecs.";
-    dyn DataType: data_types, "All data types.";
-    dyn ChunkGrid: chunk_grids, "All chunk grids.";
-    dyn ChunkKeyEncoding: chunk_key_encodings, "All chunk key encodings.";
-    MemoryLayout: memory_layouts, "All chunk memory layouts.";
-    dyn MetadataEncoding: metadata_encodings, "All metadata encodings.";
-    StorageTransformer: storage_transformers, "All storage transformers.";
-    dyn Extension: extensions, "All generic extensions.";
+    Codec: codecs, "Returns all codecs.";
+    dyn DataType: data_types, "Returns all data types.";
+    dyn ChunkGrid: chunk_grids, "Returns all chunk grids.";
+    dyn ChunkKeyEncoding: chunk_key_encodings, "Returns all chunk key encodings.";
+    MemoryLayout: memory_layouts, "Returns all chunk memory layouts.";
+    dyn MetadataEncoding: metadata_encodings, "Returns all metadata encodings.";
+    StorageTransformer: storage_transformers, "Returns all storage transformers.";
+    dyn Extension: extensions, "Returns all generic extensions.";
 }
 
-/// Creates codecs and data types that are missing from a registry. The registry of a loaded plugin uses the plugins of the
-/// program that loaded it.
+/// Creates codecs and data types that are missing from a registry. A loaded plugin uses it to access the
+/// plugins of the program.
 ///
 /// `creation` is the same as for a plugin of the registry.
 pub trait FallbackResolver: fmt::Debug + Send + Sync {
-    /// Creates a codec for what the codecs before it produce.
+    /// Creates a codec for the output of the preceding codecs.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`DuplicateIdentifier`], since registration does not have an order and neither plugin could be preferred. The
+    /// [`DuplicateIdentifier`]: plugins are registered in no particular order, so neither has precedence. The
     /// program can choose one with [`Registry::linked_with`].
     pub fn linked() -> Result<Self, DuplicateIdentifier> {
         Self::linked_without(&[])
@@ -267,14 +267,14 @@ impl Registry {
         self.missing(entry.point).catalogue.push(entry);
     }
 
-    /// Adds information about an identifier that no plugin has: a clause that continues after "is". The
-    /// identifier of a store is its type, or a scheme with its `:`.
+    /// Adds information about an unknown identifier: a clause that continues after "is". The identifier of a
+    /// store is its type, or a scheme with its `:`.
     pub fn add_hint(&mut self, point: ExtensionPoint, identifier: &str, clause: &str) {
         let hints = &mut self.missing(point).hints;
         hints.entry(identifier.to_owned()).or_insert_with(|| clause.to_owned());
     }
 
-    /// All stores.
+    /// Returns all stores.
     #[must_use]
     pub fn stores(&self) -> &[StorePlugin] {
         &self.stores

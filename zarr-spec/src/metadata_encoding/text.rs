@@ -1,4 +1,4 @@
-//! Reading the JSON of documents: deviations, and which documents allow them.
+//! Reading the JSON of documents, and the deviations that each kind of document allows.
 
 use zarr_json::{Limits, Object, ParseError, ParseOptions, Remark, Value, printable};
 
@@ -47,9 +47,9 @@ pub enum DocumentKind {
 
 /// Reads the JSON of a metadata document.
 ///
-/// A byte order mark is skipped. Except in strict mode, the last of two members with one name counts (but not
-/// in `.zarray` and `.zgroup`), and attributes may contain bare `NaN`, `Infinity` and `-Infinity`; both with a
-/// warning.
+/// Skips a byte order mark. Except in strict mode, two deviations are accepted with a warning: if a name
+/// occurs twice, the last member counts (but not in `.zarray` and `.zgroup`), and attributes may contain bare
+/// `NaN`, `Infinity` and `-Infinity`.
 ///
 /// # Errors
 ///
@@ -61,7 +61,9 @@ pub fn parse_json(bytes: &[u8], kind: DocumentKind, reading: &Reading) -> Result
         return Ok(parsed.value);
     }
     if let Some(path) = misplaced_non_finite(&parsed.value, kind) {
-        return Err(DocumentError::document(format!("a value that JSON has no number for, at {path}")));
+        return Err(DocumentError::document(format!(
+            "found NaN or an infinity, which JSON does not have, at {path}"
+        )));
     }
     let mut has_non_finite = false;
     for remark in &parsed.remarks {

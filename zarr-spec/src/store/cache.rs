@@ -9,13 +9,14 @@ use crate::key::Key;
 
 /// A cache of decoded chunks, which [`Store::chunk_cache`](super::Store::chunk_cache) returns.
 ///
-/// A reader calls [`ChunkCache::begin_read`] once, [`ChunkCache::change_count`] before it fetches a value, and
-/// [`ChunkCache::get_chunk`] for each chunk. It fetches missing chunks with
-/// [`GetOptions::uncached`](super::GetOptions::uncached), decodes them and hands them to [`ChunkCache::insert_chunk`]. The
-/// cache drops the chunks of a value that is written or erased through its store.
+/// A reader calls [`ChunkCache::begin_read`] once, [`ChunkCache::change_count`] before it fetches a value,
+/// and [`ChunkCache::get_chunk`] for each chunk. It fetches missing chunks with
+/// [`GetOptions::uncached`](super::GetOptions::uncached), decodes them and passes them to
+/// [`ChunkCache::insert_chunk`]. The cache drops the chunks of a value that is written or erased through its
+/// store.
 pub trait ChunkCache: Debug + Send + Sync {
-    /// Begins a read. Entries that are used after this call are not evicted for chunks of this read, so that a read
-    /// of more than the cache holds leaves some of it in the cache.
+    /// Begins a read. Chunks of this read do not evict entries that are used after this call. If a read is
+    /// larger than the cache, a part of it therefore stays cached.
     fn begin_read(&self) -> ReadStart;
 
     /// Returns the number of changes of the value of `key` that the cache knows of. It never decreases.
@@ -24,12 +25,12 @@ pub trait ChunkCache: Debug + Send + Sync {
     /// Returns the bytes of a decoded chunk, exactly as they were inserted.
     fn get_chunk(&self, chunk: &ChunkId<'_>) -> Option<Bytes>;
 
-    /// Whether the cache would accept a decoded chunk of `size` bytes now. A chunk that it would not accept need not be
-    /// decoded to memory of its own.
+    /// Returns whether the cache would accept a decoded chunk of `size` bytes now. If not, the chunk does not
+    /// need to be decoded to separate memory.
     fn has_capacity(&self, chunk: &ChunkId<'_>, size: usize, start: ReadStart) -> bool;
 
-    /// Inserts a decoded chunk, unless its value changed since `changes`. `decoded` must not share memory with
-    /// anything else. Returns `false` if the cache has no capacity for it.
+    /// Inserts a decoded chunk, unless its value changed since `changes`. `decoded` must not share memory
+    /// with anything else. Returns `false` if the cache does not have capacity for it.
     fn insert_chunk(
         &self,
         chunk: &ChunkId<'_>,
@@ -47,19 +48,19 @@ pub struct ChunkId<'a> {
     pub key: &'a Key,
     /// The number of the inner chunk in that value, in C order; 0 for a chunk that is not in a shard.
     pub number: u64,
-    /// A text for everything but the stored bytes that the decoded bytes depend on. Chunks with different texts are
-    /// different chunks.
+    /// A text that identifies everything that the decoded bytes depend on, except the stored bytes. Chunks
+    /// with different texts are different chunks.
     pub decoding: &'a Arc<str>,
 }
 
 impl<'a> ChunkId<'a> {
-    /// Chunk `number` of the value of `key`.
+    /// Creates the id of chunk `number` of the value of `key`.
     #[must_use]
     pub const fn new(key: &'a Key, number: u64, decoding: &'a Arc<str>) -> Self {
         Self { key, number, decoding }
     }
 
-    /// The same chunk under another key.
+    /// Returns the id of the same chunk under another key.
     #[must_use]
     pub const fn with_key<'b>(&self, key: &'b Key) -> ChunkId<'b>
     where

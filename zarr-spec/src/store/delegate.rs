@@ -1,11 +1,11 @@
-//! Stores around other stores.
+//! Stores that wrap other stores.
 
 /// Implements [`Store`](crate::store::Store) for a wrapper, which passes most methods to the store that it wraps.
 ///
 /// `forward(EXPRESSION)` calls groups of methods on an expression that begins with `self`; `refuse` returns
-/// [`StoreError::NotSupported`](crate::store::StoreError::NotSupported). All other methods follow in full. A method that
-/// is neither forwarded nor refused nor written out is an error of the compiler, so that a wrapper cannot lose a
-/// method of the store that it wraps.
+/// [`StoreError::NotSupported`](crate::store::StoreError::NotSupported). All other methods follow in full. A
+/// method that is neither forwarded, refused nor written out is a compile error, so that a wrapper cannot
+/// lose a method of the wrapped store.
 ///
 /// | group | methods |
 /// |---|---|
@@ -16,7 +16,7 @@
 /// | `remove` | `erase`, `erase_values`, `erase_prefix` |
 /// | `list` | `list_prefix`, `list_dir` |
 ///
-/// The name of a method stands for the method alone.
+/// The name of a method selects only this method.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,7 +49,7 @@
 /// zarr_spec::delegate_store! {
 ///     impl Store for Wrapper {
 ///         forward(self.0): describe, read, cache, write, remove;
-///         // `list_prefix` is written out, and `list_dir` would silently be the default.
+///         // `list_prefix` is written out, but `list_dir` would silently be the default.
 ///         fn list_prefix(&self, prefix: &zarr_spec::Prefix)
 ///             -> Result<zarr_spec::store::Keys<'_>, zarr_spec::store::StoreError>
 ///         {
@@ -268,8 +268,8 @@ macro_rules! delegate_store {
     };
 }
 
-/// The names of all methods of [`Store`](super::Store): [`delegate_store!`] implements it so that a missing one is an
-/// error. A method that is added to `Store` is added here.
+/// The names of all methods of [`Store`](super::Store). [`delegate_store!`] implements the trait, so that a
+/// missing method is an error. Methods that are added to `Store` must be added here too.
 #[doc(hidden)]
 pub trait EveryStoreMethod {
     fn location();

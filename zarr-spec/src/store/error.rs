@@ -13,7 +13,7 @@ use zarr_json::printable;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store does not have this operation.
+    /// The store does not support this operation.
     #[error("{} is {quality}", printable(.store))]
     NotSupported {
         /// The location of the store.
@@ -39,9 +39,9 @@ pub enum StoreError {
     #[error("{operation} `{}`: {}", printable(.place), printable(.source))]
     #[non_exhaustive]
     Io {
-        /// The kind of failure, by which a program chooses its reaction.
+        /// The kind of failure, which determines how a program can react.
         kind: IoKind,
-        /// The operation that failed: "opening", "reading", "writing", "listing", "erasing".
+        /// The failed operation: "opening", "reading", "writing", "listing", "erasing".
         operation: &'static str,
         /// The key, prefix, file or URL.
         place: String,
@@ -50,7 +50,7 @@ pub enum StoreError {
     },
 }
 
-/// The kind of a [`StoreError::Io`], by which a program chooses its reaction.
+/// The kind of a [`StoreError::Io`], which determines how a program can react.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IoKind {
@@ -58,7 +58,7 @@ pub enum IoKind {
     NotPermitted,
     /// The service received too many requests. Repeat the operation later, with fewer requests in flight.
     Throttled,
-    /// No answer arrived in time. Repeating the operation may help.
+    /// No response arrived in time. Repeating the operation may help.
     TimedOut,
     /// The server or the device cannot be reached.
     Unreachable,
@@ -68,7 +68,7 @@ pub enum IoKind {
 }
 
 impl IoKind {
-    /// The kind of an error of the operating system.
+    /// Returns the kind of an error of the operating system.
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         match error.kind() {
@@ -87,19 +87,21 @@ impl IoKind {
 }
 
 impl StoreError {
-    /// `store` does not have an operation: `quality` is as in [`StoreError::NotSupported`].
+    /// Creates the error for an operation that `store` does not support. `quality` is as in
+    /// [`StoreError::NotSupported`].
     pub fn not_supported(store: &dyn Store, quality: &'static str) -> Self {
         Self::NotSupported { store: store.location(), quality }
     }
 
-    /// `operation` failed at `place`. The kind follows from `source` if it is an [`io::Error`].
+    /// Creates the error for an `operation` that failed at `place`. The kind follows from `source` if it is
+    /// an [`io::Error`].
     pub fn io(operation: &'static str, place: impl Into<String>, source: impl Into<BoxError>) -> Self {
         let source = source.into();
         let kind = source.downcast_ref::<io::Error>().map_or(IoKind::Other, IoKind::of);
         Self::Io { kind, operation, place: place.into(), source }
     }
 
-    /// The same failure with another kind. Errors that are not [`StoreError::Io`] stay as they are.
+    /// Returns the same failure with another kind. Errors other than [`StoreError::Io`] do not change.
     #[must_use]
     pub fn with_kind(mut self, new: IoKind) -> Self {
         if let Self::Io { kind, .. } = &mut self {

@@ -34,7 +34,7 @@ pub trait StoreConfiguration: Debug + Send + Sync {
 
 /// The description of an inner store, as a member of the configuration of a wrapper.
 ///
-/// Its generic code is small: the description becomes a [`Value`] first, and everything else is compiled once,
+/// Its generic code is small: the description becomes a [`Value`] first, and everything else is compiled only
 /// here. A `Box<dyn StoreConfiguration>` in a configuration takes 8 seconds to compile.
 #[derive(Debug)]
 pub struct DescribedStore(Box<dyn StoreConfiguration>);
@@ -137,7 +137,7 @@ impl StorePlugin {
         self.describe.unwrap_or(&open_linked)(description, given)
     }
 
-    /// Adds one sentence on what the plugin does, and examples of its use.
+    /// Adds one sentence about the purpose of the plugin, and examples of its use.
     #[must_use]
     pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
         Self { about: self.about.described(summary, examples), ..self }

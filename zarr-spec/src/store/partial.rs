@@ -32,7 +32,7 @@ pub fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]
 ///
 /// # Errors
 ///
-/// If the machine does not have the memory.
+/// If the machine does not have enough memory.
 pub fn put_at(value: &mut Vec<u8>, offset: u64, part: &[u8]) -> Result<(), LimitExceeded> {
     let limit = LimitExceeded { limit: value.len() };
     let start = usize::try_from(offset).map_err(|_| limit)?;

@@ -8,7 +8,7 @@ use super::StoreError;
 use crate::key::{ByteRange, Key, Prefix};
 use crate::output::Output;
 
-/// The operations that a store has.
+/// The operations that a store supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -29,73 +29,74 @@ impl Capabilities {
     /// Reading and listing.
     pub const READ_ONLY: Self = Self { writeable: false, erasable: false, ..Self::ALL };
 
-    /// Without writing and erasing.
+    /// Removes writing and erasing.
     #[must_use]
     pub const fn read_only(self) -> Self {
         Self { writeable: false, erasable: false, ..self }
     }
 
-    /// Without reading.
+    /// Removes reading.
     #[must_use]
     pub const fn unreadable(self) -> Self {
         Self { readable: false, ..self }
     }
 
-    /// Without listing.
+    /// Removes listing.
     #[must_use]
     pub const fn unlistable(self) -> Self {
         Self { listable: false, ..self }
     }
 
-    /// Without erasing.
+    /// Removes erasing.
     #[must_use]
     pub const fn unerasable(self) -> Self {
         Self { erasable: false, ..self }
     }
 }
 
-/// How a caller reads from a store efficiently.
+/// Hints for reading from a store efficiently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadHints {
-    /// The number of concurrent requests that the store benefits from: typically 64 for an object store. 0 if a read is
-    /// so fast that it runs on the thread that decodes. A store with a larger number implements
+    /// The number of concurrent requests that the store benefits from, typically 64 for an object store. 0
+    /// means that reads are fast and run on the decoding thread. A store with a larger number implements
     /// [`Store::get_many`](super::Store::get_many).
     pub max_concurrency: usize,
-    /// Two byte ranges of one value are read with one request if at most this number of bytes lies between them:
+    /// The maximum number of bytes between two byte ranges of one value that are read with one request:
     /// typically 64 KiB for a file, 256 KiB for an object store.
     pub coalesce_gap: u64,
 }
 
 impl ReadHints {
-    /// For values in memory: no concurrency, no coalescing.
+    /// The hints for values in memory: no concurrency, no coalescing.
     pub const MEMORY: Self = Self::new(0, 0);
 
-    /// Hints with these values.
+    /// Creates hints with these values.
     #[must_use]
     pub const fn new(max_concurrency: usize, coalesce_gap: u64) -> Self {
         Self { max_concurrency, coalesce_gap }
     }
 }
 
-/// The part of a value to read, and how. A [`ByteRange`] converts into it.
+/// The part of a value to read, and options. A [`ByteRange`] converts into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GetOptions {
     /// The part of the value.
     pub range: ByteRange,
-    /// Whether a cache may retain the encoded bytes. If not, a store may leave out the version of a whole value.
+    /// Whether a cache may retain the encoded bytes. If not, a store may omit the version of a whole value.
     pub may_cache: bool,
 }
 
 impl GetOptions {
-    /// Reads `range`; a cache may retain the bytes.
+    /// Creates options to read `range`. A cache may retain the bytes.
     #[must_use]
     pub const fn new(range: ByteRange) -> Self {
         Self { range, may_cache: true }
     }
 
-    /// For bytes that the caller replaces, or decodes and hands to a [`ChunkCache`](super::ChunkCache).
+    /// Creates options for bytes that the caller replaces, or decodes and passes to a
+    /// [`ChunkCache`](super::ChunkCache).
     #[must_use]
     pub const fn uncached(range: ByteRange) -> Self {
         Self { range, may_cache: false }
@@ -114,17 +115,17 @@ impl From<ByteRange> for GetOptions {
 pub struct Request {
     /// The key of the value.
     pub key: Key,
-    /// The part of it.
+    /// The part of the value.
     pub options: GetOptions,
     /// The largest number of bytes that the caller accepts; more is [`StoreError::TooLarge`].
     pub limit: usize,
-    /// The number of bytes that will probably arrive: they count against the budget while the request is in flight. 0
-    /// if that is unknown.
+    /// The expected number of bytes, which count against the budget while the request is in flight; 0 if
+    /// unknown.
     pub expected_size: usize,
 }
 
 impl Request {
-    /// Requests a part of the value of `key`. The expected size follows from the range.
+    /// Creates a request for a part of the value of `key`. The expected size follows from the range.
     #[must_use]
     pub fn new(key: Key, options: impl Into<GetOptions>, limit: usize) -> Self {
         let options = options.into();
@@ -136,13 +137,13 @@ impl Request {
         Self { key, options, limit, expected_size }
     }
 
-    /// The same request with another expected size.
+    /// Returns the same request with another expected size.
     #[must_use]
     pub fn with_expected_size(self, expected_size: usize) -> Self {
         Self { expected_size, ..self }
     }
 
-    /// The same request for another key.
+    /// Returns the same request for another key.
     #[must_use]
     pub fn with_key(self, key: Key) -> Self {
         Self { key, ..self }
@@ -161,7 +162,7 @@ pub struct GetResult {
     pub version: Option<Version>,
 }
 
-/// Where the bytes of a value are.
+/// The location of the bytes of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
     /// In the caller's output.
@@ -171,13 +172,13 @@ pub enum Contents {
 }
 
 impl GetResult {
-    /// `contents` of a value of `size` bytes.
+    /// Creates the result for `contents` of a value of `size` bytes.
     #[must_use]
     pub const fn new(contents: Contents, size: u64, version: Option<Version>) -> Self {
         Self { contents, size, version }
     }
 
-    /// The bytes. `output` is the output that the store wrote to.
+    /// Returns the bytes. `output` is the output that the store wrote to.
     #[must_use]
     pub fn bytes<'b>(&'b self, output: &'b Output<'_>) -> &'b [u8] {
         match &self.contents {
@@ -186,7 +187,7 @@ impl GetResult {
         }
     }
 
-    /// As [`GetResult::bytes`], owned.
+    /// Returns the bytes like [`GetResult::bytes`], owned.
     #[must_use]
     pub fn into_bytes(self, output: Output<'static>) -> Bytes {
         match self.contents {
@@ -195,7 +196,7 @@ impl GetResult {
         }
     }
 
-    /// The response to a [`Request`]. `output` is the output that the store wrote to.
+    /// Returns the response to a [`Request`]. `output` is the output that the store wrote to.
     #[must_use]
     pub fn into_response(mut self, output: Output<'static>) -> Response {
         let version = self.version.take();
@@ -204,7 +205,7 @@ impl GetResult {
     }
 }
 
-/// The bytes that a [`Request`] asked for.
+/// The response to a [`Request`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Response {
@@ -217,7 +218,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// `bytes` of a value of `size` bytes.
+    /// Creates the response with `bytes` of a value of `size` bytes.
     #[must_use]
     pub const fn new(bytes: Bytes, size: u64, version: Option<Version>) -> Self {
         Self { bytes, size, version }
@@ -237,10 +238,10 @@ pub type CompletedRequest = (usize, Result<Option<Response>, StoreError>);
 /// Responses in the order in which they complete.
 pub type Responses<'a> = Box<dyn Iterator<Item = CompletedRequest> + Send + 'a>;
 
-/// Keys as a store lists them.
+/// The keys that a store lists.
 pub type Keys<'a> = Box<dyn Iterator<Item = Result<Key, StoreError>> + Send + 'a>;
 
-/// The bytes of a value that is stored. A store that retains or sends them takes owned bytes without a copy.
+/// The bytes of a value to store. A store that retains or sends them takes owned bytes without a copy.
 #[derive(Debug, Clone)]
 pub enum Payload<'a> {
     /// Memory of the caller.
@@ -250,7 +251,7 @@ pub enum Payload<'a> {
 }
 
 impl Payload<'_> {
-    /// The bytes in memory that the store may retain; borrowed ones are copied.
+    /// Returns the bytes in memory that the store may retain. Borrowed bytes are copied.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match self {
@@ -336,16 +337,16 @@ pub struct Version(VersionBytes);
 /// Equal versions are always in the same variant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum VersionBytes {
-    /// The size, and the bytes followed by zeros: nothing is allocated.
+    /// The size, and the bytes followed by zeros, without an allocation.
     Short(usize, [u8; SHORT_VERSION]),
     Long(Box<[u8]>),
 }
 
-/// An etag, or a time, a size and a number, fit.
+/// The maximum size of a short version. An etag, or a time, a size and a number, fit.
 const SHORT_VERSION: usize = 40;
 
 impl Version {
-    /// From whatever the store has: an etag, a time and a size.
+    /// Creates a version from bytes that the store provides, such as an etag, or a time and a size.
     pub fn new(bytes: impl AsRef<[u8]>) -> Self {
         let bytes = bytes.as_ref();
         let mut short = [0; SHORT_VERSION];
@@ -358,7 +359,7 @@ impl Version {
         })
     }
 
-    /// The bytes that it was created from.
+    /// Returns the bytes that the version was created from.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {

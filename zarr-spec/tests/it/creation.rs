@@ -1,4 +1,4 @@
-//! Errors of `Creation::parse` for unsuitable configurations.
+//! The errors of `Creation::parse` for invalid configurations.
 
 use serde::Deserialize;
 
@@ -56,9 +56,9 @@ fn error(format: Format, configuration: &str) -> String {
 }
 
 #[test]
-fn an_error_names_the_member_the_value_and_what_is_expected() {
+fn errors_name_the_member_the_value_and_the_expectation() {
     let v3 = |configuration: &str| error(Format::V3, configuration);
-    assert_eq!(v3("{}"), "`configuration.size` is missing, an integer from 0 to 255");
+    assert_eq!(v3("{}"), "`configuration.size` is missing; expected an integer from 0 to 255");
     for wrong in ["256", "-1", "1.0", "\"1\"", "null", "[]", "{}"] {
         let message = format!("`configuration.size` is {wrong}, not an integer from 0 to 255");
         assert_eq!(v3(&format!("{{\"size\": {wrong}}}")), message);
@@ -78,7 +78,7 @@ fn an_error_names_the_member_the_value_and_what_is_expected() {
     );
     assert_eq!(
         v3(r#"{"size": 1, "filters": [{"level": 3}, {}]}"#),
-        "`configuration.filters[1].level` is missing, an integer from 0 to 9"
+        "`configuration.filters[1].level` is missing; expected an integer from 0 to 9"
     );
     assert_eq!(
         v3(r#"{"size": 1, "filters": [{"level": 3}, {"level": "x"}]}"#),
@@ -97,9 +97,9 @@ fn an_error_names_the_member_the_value_and_what_is_expected() {
 }
 
 #[test]
-fn a_long_value_is_cut_and_v2_has_no_member_called_configuration() {
+fn long_values_are_shortened_and_v2_paths_omit_configuration() {
     let long = format!("{{\"size\": \"{}\"}}", "é".repeat(100));
     let cut = format!("`size` is \"{}…, not an integer from 0 to 255", "é".repeat(59));
     assert_eq!(error(Format::V2, &long), cut);
-    assert_eq!(error(Format::V2, "{}"), "`size` is missing, an integer from 0 to 255");
+    assert_eq!(error(Format::V2, "{}"), "`size` is missing; expected an integer from 0 to 255");
 }

@@ -1,4 +1,4 @@
-//! Two crates of one program that have plugins with the same identifiers.
+//! Two crates of one program with plugins that have the same identifiers.
 
 use zarr_spec::codec::CodecPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Identifiers, Origin, Registry, Representation};
@@ -36,7 +36,7 @@ fn a_program_chooses_between_plugins_with_one_identifier() {
 }
 
 #[test]
-fn a_choice_of_neither_plugin_is_the_error_of_the_duplicate() {
+fn choosing_neither_plugin_returns_the_error() {
     let error = Registry::linked_with(|_| Origin::UNKNOWN).unwrap_err();
     assert_eq!(error, Registry::linked().unwrap_err());
 }

@@ -1,4 +1,4 @@
-//! Contracts that need only the public interface.
+//! Tests of contracts that need only the public interface.
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 

@@ -47,7 +47,7 @@ fn formats_and_modes_parse_from_the_names_that_they_print() {
 
 /// Tests D3-PATH-03, D3-PATH-04, D3-PATH-05, D3-PATH-06, D3-CONTRA-12.
 #[test]
-fn a_path_of_the_draft_is_slashes_before_names() {
+fn paths_of_the_draft_have_a_slash_before_each_name() {
     let root = path(Format::V3Draft, "/");
     assert_eq!((root.name(), root.to_string().as_str()), ("", "/"));
     let bar = path(Format::V3Draft, "/foo/bar");
@@ -65,7 +65,7 @@ fn a_path_of_the_draft_is_slashes_before_names() {
 
 /// Tests D3-PATH-07, D3-PATH-08, D3-PATH-12.
 #[test]
-fn a_name_of_the_draft_is_letters_digits_and_three_signs() {
+fn names_of_the_draft_are_letters_digits_and_three_signs() {
     names(
         Format::V3Draft,
         &["x", "A-b_c.9", "-", "_", ".a", "a.", "a..b", ".hidden", "__x"],
@@ -75,14 +75,14 @@ fn a_name_of_the_draft_is_letters_digits_and_three_signs() {
 
 /// Tests D3-PATH-10.
 #[test]
-fn a_name_has_no_limit_of_length() {
+fn names_may_have_any_length() {
     let long = "n".repeat(300);
     names(Format::V3Draft, &[&long], &[]);
 }
 
 /// Tests V3-NAME-01, V3-NAME-02, V3-NAME-03, V3-NAME-04, V3-NAME-05.
 #[test]
-fn a_name_of_v3_is_unicode_but_for_reserved_ones() {
+fn names_of_v3_are_unicode_except_reserved_names() {
     names(
         Format::V3,
         &["é", "日本", ".a", "a..", "_a", "a__", "zarr.json.bak", "Zarr.json"],
@@ -92,7 +92,7 @@ fn a_name_of_v3_is_unicode_but_for_reserved_ones() {
 
 /// Tests V3-NAME-12.
 #[test]
-fn a_name_of_v3_may_have_control_characters() {
+fn names_of_v3_may_contain_control_characters() {
     names(Format::V3, &["tab\tx", "\u{1b}"], &[]);
 }
 
@@ -128,7 +128,7 @@ fn a_path_of_v2_is_normalised() {
 
 /// Tests V2-HIER-07.
 #[test]
-fn a_path_of_v2_leads_nowhere_else() {
+fn paths_of_v2_do_not_leave_the_hierarchy() {
     assert_eq!(path(Format::V2, "a/...").relative(), "a/...");
     assert_eq!(path(Format::V2, ".a").relative(), ".a");
     for text in [".", "..", "a/../b", "a/./b", "a\\..\\b"] {
@@ -137,7 +137,7 @@ fn a_path_of_v2_leads_nowhere_else() {
 }
 
 #[test]
-fn a_node_above_is_named_by_the_number_of_its_names() {
+fn ancestors_are_selected_by_depth() {
     let path = path(Format::V3, "/a/b/c");
     let above: Vec<_> = (0..5).map(|depth| path.ancestor(depth)).collect();
     let mut wanted: Vec<_> = path.ancestors().map(Some).collect();

@@ -212,9 +212,9 @@ fn info_in_json_gives_the_reason_why_chunks_are_unknown() {
     let transformed = document.replacen('{', r#"{"storage_transformers":[{"name":"example.unheard"}],"#, 1);
     place.file("store/g/image/zarr.json", transformed.as_bytes());
     let json = text(&["info", &store, "/g/image", "--json"]);
-    assert!(json.contains(r#""chunks_unknown": "storage transformers decide"#), "{json}");
+    assert!(json.contains(r#""chunks_unknown": "the storage transformers determine"#), "{json}");
     let info = text(&["info", &store, "/g/image"]);
-    assert!(info.contains("chunks            unknown: storage transformers decide"), "{info}");
+    assert!(info.contains("chunks            unknown: the storage transformers determine"), "{info}");
 }
 
 #[test]

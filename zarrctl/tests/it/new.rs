@@ -119,7 +119,8 @@ fn the_source_of_the_framework_crates_can_be_chosen() {
             .contains("`registry`, `path:FOLDER`, `git:URL` or `git:URL#REVISION`")
     );
     assert!(
-        refused(&["plugins", "new", "codec", "a", "--deps", "git:x#"], 2).contains("nothing follows the `#`")
+        refused(&["plugins", "new", "codec", "a", "--deps", "git:x#"], 2)
+            .contains("expected a revision after the `#`")
     );
     let no_tree = refused(&["plugins", "new", "codec", "a", "--deps", &format!("path:{}", place.at(""))], 1);
     assert!(no_tree.contains("is not a source tree of this framework"), "{no_tree}");

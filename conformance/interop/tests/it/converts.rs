@@ -39,10 +39,10 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
 
 /// Stores that a format cannot represent, and a part of the error message.
 const REFUSED: &[(&str, &str, &str)] = &[
-    ("v2-geometries", "v3-draft", "has the character ' '"),
+    ("v2-geometries", "v3-draft", "contains the character ' '"),
     ("v2-pipelines", "v3", "`crc32c` of final v3 cannot have the checksum before the bytes"),
     ("v2-tree", "v3-draft", "is not a node name in v3-draft"),
-    ("v2-types", "v3-draft", "has the character '['"),
+    ("v2-types", "v3-draft", "contains the character '['"),
     ("v3-fills", "v3-draft", "is not a node name in v3-draft"),
     ("v3-nan-fills", "v2", "v2 cannot represent the NaN"),
     ("v3-tree", "v3-draft", "is not a node name in v3-draft"),

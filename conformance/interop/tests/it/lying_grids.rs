@@ -136,7 +136,7 @@ fn check_that_all_fail(create: &'static Create, what: &str) {
     for (number, result) in all_ways(&array).into_iter().enumerate() {
         let Err(error) = result else { panic!("operation {number} succeeded") };
         assert!(
-            error.contains("chunk grid `acme.rows` of (registered by hand) contradicts itself"),
+            error.contains("chunk grid `acme.rows` of (registered manually) contradicts itself"),
             "{error}"
         );
         assert!(error.contains(what), "{error}");
@@ -205,7 +205,7 @@ fn a_chunk_shape_that_differs_from_the_chunks_is_an_error() {
     for create in creates {
         let error = array(create).unwrap_err().to_string();
         assert!(
-            error.contains("chunk grid `acme.rows` of (registered by hand) contradicts itself"),
+            error.contains("chunk grid `acme.rows` of (registered manually) contradicts itself"),
             "{error}"
         );
     }

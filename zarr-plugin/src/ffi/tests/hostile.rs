@@ -181,7 +181,7 @@ fn an_incomplete_range_is_an_error() {
         panic!("unexpected kind of codec")
     };
     let error = codec.decode_range(&[1, 2, 3], 1..2, &mut Output::at_most(9)).unwrap_err().to_string();
-    assert_eq!(error, "chunk is corrupt: bytes 1 to 2 are requested of 0");
+    assert_eq!(error, "chunk is corrupt: requested bytes 1 to 2, but the decoded size is 0");
 }
 
 unsafe extern "C" fn create_nothing(

@@ -4,9 +4,9 @@ use super::{DuplicateIdentifier, ExtensionPoint, Registry};
 use crate::plugin::{Identifiers, Origin};
 
 impl Registry {
-    /// Collects every plugin that is linked into this program, as [`Registry::linked`] does. Where two have the same
-    /// identifier, `prefer` returns the crate whose plugin is used; the plugin of the other crate is left out. The two
-    /// come in no particular order.
+    /// Creates a registry with every linked plugin, as [`Registry::linked`] does. If two plugins have the
+    /// same identifier, `prefer` returns the crate whose plugin is used; the other plugin is omitted. The
+    /// order of the two is unspecified.
     ///
     /// ```
     /// # use zarr_spec::Registry;
@@ -19,7 +19,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`DuplicateIdentifier`] if `prefer` returns neither of the two, or if one crate has both.
+    /// [`DuplicateIdentifier`] if `prefer` returns neither of the two crates, or if one crate has both
+    /// plugins.
     pub fn linked_with(prefer: impl Fn(&DuplicateIdentifier) -> Origin) -> Result<Self, DuplicateIdentifier> {
         let mut excluded = Vec::new();
         loop {

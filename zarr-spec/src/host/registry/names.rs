@@ -2,8 +2,8 @@
 
 use semver::Version;
 
-/// Returns the number of characters to insert, remove, replace or swap with their neighbour to get from one
-/// text to the other.
+/// Returns the edit distance of two texts: the number of characters to insert, remove, replace or swap with
+/// their neighbour.
 pub(super) fn distance(from: &[char], to: &[char]) -> usize {
     let mut before = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();

@@ -19,7 +19,7 @@ pub enum ExtensionPoint {
     MemoryLayout,
     /// The encoding of metadata documents.
     MetadataEncoding,
-    /// Sits between an array and its store.
+    /// Is placed between an array and its store.
     StorageTransformer,
     /// Any other entry in `extensions` of the draft.
     GenericExtension,

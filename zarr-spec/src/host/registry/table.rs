@@ -25,7 +25,7 @@ pub struct Table<K: Kind + ?Sized> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Missing {
     pub(super) catalogue: Vec<CatalogueEntry>,
-    /// Why identifiers cannot be used.
+    /// The reasons why identifiers cannot be used.
     pub(super) hints: HashMap<String, String>,
 }
 
@@ -44,7 +44,7 @@ impl Missing {
         self.hints.get(identifier).or_else(of_a_pattern).cloned()
     }
 
-    /// Returns the feature that has `identifier`.
+    /// Returns the feature that provides `identifier`.
     pub(super) fn feature(&self, identifier: &str) -> Option<Feature> {
         let has_it = |pattern: &&str| stands_for(pattern, identifier);
         let entry = self.catalogue.iter().find(|entry| entry.identifiers.iter().any(has_it))?;
@@ -109,7 +109,7 @@ impl<K: Kind + ?Sized> Table<K> {
         found.map(|index| &self.plugins[index]).ok_or_else(|| self.unknown(identifier))
     }
 
-    /// Returns the error for an identifier that no plugin has.
+    /// Returns the error for an unknown identifier.
     #[must_use]
     pub fn unknown(&self, identifier: &str) -> Unknown {
         let tables = [&self.names, &self.uris, &self.ids];
