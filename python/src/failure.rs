@@ -4,7 +4,6 @@ use std::error::Error as StdError;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use zarr_kit::spec::store::IoKind;
 use zarr_kit::{Error, ErrorKind};
 
@@ -30,12 +29,7 @@ pub(crate) fn raise(class: &str, message: &str) -> PyErr {
 
 /// Issues a `ZarrWarning`, which a filter may turn into an exception.
 pub(crate) fn warn(text: &str) -> PyResult<()> {
-    Python::attach(|py| {
-        let class = py.import(CLASSES)?.getattr("ZarrWarning")?;
-        let arguments = PyTuple::new(py, [text.into_pyobject(py)?.into_any(), class])?;
-        py.import("warnings")?.call_method1("warn", arguments)?;
-        Ok(())
-    })
+    Python::attach(|py| py.import(CLASSES)?.call_method1("issue_warning", (text,)).map(drop))
 }
 
 /// The message of an error with its causes.

@@ -69,8 +69,9 @@ def test_what_is_tolerated_is_a_warning_and_an_error_in_strict_mode(tmp_path: Pa
     zarr_kit.create_array(tmp_path, shape=(2,), dtype="i4")
     document = tmp_path / "zarr.json"
     document.write_text(document.read_text().replace('"endian": "little"', ""))
-    with pytest.warns(zarr_kit.ZarrWarning, match="endian"):
+    with pytest.warns(zarr_kit.ZarrWarning, match="endian") as warned:
         zarr_kit.open(tmp_path)
+    assert warned[0].filename == __file__
     with pytest.raises(zarr_kit.ZarrError, match="endian"):
         zarr_kit.open(tmp_path, strict=True)
     with warnings.catch_warnings():

@@ -175,3 +175,36 @@ def test_a_new_array_needs_a_shape_and_a_data_type(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         zarr_kit.create_array(tmp_path, shape=(2,), dtype="i4")
         zarr_kit.create_array(tmp_path, shape=(2,), dtype="i4")
+
+
+def test_overwriting_the_root_replaces_a_hierarchy_of_another_format(tmp_path: Path) -> None:
+    zarr_kit.create_group(tmp_path, zarr_format=2).create_array("a", shape=(2,), dtype="i4")
+    with pytest.raises(FileExistsError):
+        zarr_kit.create_array(tmp_path, data=np.arange(3), zarr_format=3)
+    array = zarr_kit.create_array(tmp_path, data=np.arange(3), zarr_format=3, overwrite=True)
+    assert array.format == "v3"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "zarr.json"]
+    assert zarr_kit.open(tmp_path, mode="w", data=np.arange(2), zarr_format=2).shape == (2,)  # type: ignore[union-attr]
+
+
+def test_arguments_that_do_not_exist_are_refused(tmp_path: Path) -> None:
+    unknown: Any = {"chunk": 5}
+    with pytest.raises(TypeError, match="'chunk'"):
+        zarr_kit.create_array(tmp_path, shape=(2,), dtype="i4", **unknown)
+    with pytest.raises(TypeError, match="'chunk'"):
+        zarr_kit.create_group(tmp_path).create_array("a", shape=(2,), dtype="i4", **unknown)
+    array = zarr_kit.create_array(tmp_path / "b", shape=(2,), dtype="i4")
+    with pytest.raises(ValueError, match="does not take shape"):
+        zarr_kit.open(tmp_path / "b", shape=(2,))
+    with pytest.raises(ValueError, match="negative"):
+        array.resize((-1,))
+    with pytest.raises(ValueError, match="shape"):
+        zarr_kit.create_array(tmp_path / "c", shape=(-2,), dtype="i4")
+
+
+def test_chunks_of_different_lengths_are_listed(tmp_path: Path) -> None:
+    data = np.arange(42).reshape(6, 7)
+    array = zarr_kit.create_array(tmp_path, data=data, chunks=[[1, 2, 3], [4, 3]])
+    assert array.cdata_shape == (3, 2)
+    assert array.blocks[2, 1].tolist() == data[3:, 4:].tolist()
+    assert array[::-1].tolist() == data[::-1].tolist()

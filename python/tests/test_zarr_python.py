@@ -148,3 +148,14 @@ def test_groups_are_exchanged(tmp_path: Path, zarr_format: Any) -> None:
     read: Any = zarr.open_group(tmp_path / "ours", mode="r")
     assert dict(read.attrs) == {"x": {"y": 1.5}}
     assert np.asarray(read["b/c"][...]).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_draft_has_the_same_elements(tmp_path: Path, name: str) -> None:
+    # The draft has no units with a factor.
+    data = SAMPLES[name].astype("m8[s]") if name == "timedelta" else SAMPLES[name]
+    zarr_kit.create_array(tmp_path, name="a", data=data, chunks=(2, 1), zarr_format="v3-draft", fill_value=data[0, 0])
+    array = zarr_kit.open_array(tmp_path, path="a", mode="r")
+    assert array.format == "v3-draft"
+    equal(array[...], data)
+    np.testing.assert_array_equal(np.array(array.fill_value, dtype=data.dtype), data[0, 0])

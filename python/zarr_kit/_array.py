@@ -12,7 +12,7 @@ from zarr_kit._attributes import Attributes
 from zarr_kit._dtypes import ElementType, element_type, fixed_elements
 from zarr_kit._hierarchy import Hierarchy
 from zarr_kit._indexing import Plan, coordinate_plan, orthogonal_plan, plan
-from zarr_kit.errors import ElementsError
+from zarr_kit.errors import ElementsError, InvalidInputError
 
 if TYPE_CHECKING:
     from zarr_kit import _engine
@@ -195,6 +195,8 @@ class Array:
         """Change the shape. New elements have the fill value."""
         self._hierarchy.check_writable(self.path)
         shape = (new_shape,) if isinstance(new_shape, int) else new_shape
+        if any(length < 0 for length in shape):
+            raise InvalidInputError(f"the new shape {shape} has a negative length")
         self._engine.resize(list(shape))
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,43 +26,65 @@ class _Default:
 DEFAULT_FILL_VALUE = _Default()
 
 
-def array_description(
-    *,
-    shape: Lengths,
-    dtype: Any,
-    chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"],
-    shards: Lengths | None,
-    codecs: list[tuple[str, Any]] | None,
-    fill_value: Any,
-    order: Literal["C", "F"] | None,
-    attributes: Mapping[str, Any] | None,
-    chunk_key_encoding: Mapping[str, Any] | str | None,
-    dimension_names: Iterable[str | None] | None,
-    is_v2: bool,
-) -> tuple[str, bytes | None]:
+class NewArray(TypedDict, total=False):
+    """The arguments that describe a new array: those of zarr-python."""
+
+    shape: Lengths
+    dtype: Any
+    data: Any
+    chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"]
+    shards: Lengths | None
+    filters: CodecsLike
+    compressors: CodecsLike
+    serializer: CodecLike
+    fill_value: Any
+    order: Literal["C", "F"] | None
+    attributes: Mapping[str, Any] | None
+    chunk_key_encoding: Mapping[str, Any] | str | None
+    dimension_names: Iterable[str | None] | None
+    write_data: bool
+
+
+def check_arguments(arguments: NewArray) -> None:
+    """Raise an error for arguments that do not exist or do not fit together."""
+    for name in arguments:
+        if name not in NewArray.__annotations__:
+            raise TypeError(f"a new array has no argument {name!r}")
+    has_data = arguments.get("data") is not None
+    if has_data and (arguments.get("shape") is not None or arguments.get("dtype") is not None):
+        raise InvalidInputError("`shape` and `dtype` follow from `data`: leave them out")
+    if not has_data and (arguments.get("shape") is None or arguments.get("dtype") is None):
+        raise InvalidInputError("a new array needs `shape` and `dtype`, or `data`")
+
+
+def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format: str) -> tuple[str, bytes | None]:
     """Return the description of an array for the engine, and the bytes of its fill value if NumPy knows them."""
-    data_type, element = data_type_of(dtype)
+    data_type, element = data_type_of(arguments["dtype"] if data is None else data.dtype)
+    fill_value = arguments.get("fill_value", DEFAULT_FILL_VALUE)
+    names = arguments.get("dimension_names")
+    is_v2 = format == "v2"
     description: dict[str, Any] = {
-        "shape": _lengths(shape),
+        "shape": _lengths(arguments["shape"] if data is None else data.shape),
         "data_type": data_type,
-        "codecs": codecs,
-        "order": order,
-        "attributes": dict(attributes or {}),
-        "dimension_names": None if dimension_names is None else list(dimension_names),
-        **_chunks(chunks, shards),
-        **_key_encoding(chunk_key_encoding, is_v2=is_v2),
+        "codecs": _codec_list(arguments, format=format),
+        "order": arguments.get("order"),
+        "attributes": dict(arguments.get("attributes") or {}),
+        "dimension_names": None if names is None else list(names),
+        "fill_is_undefined": is_v2 and fill_value is None,
+        **_chunks(arguments.get("chunks", "auto"), arguments.get("shards")),
+        **_key_encoding(arguments.get("chunk_key_encoding"), is_v2=is_v2),
     }
     fill = _fill_bytes(fill_value, element)
     if fill is None and fill_value is not None and not isinstance(fill_value, _Default):
         description["fill_value"] = fill_value
-    description["fill_is_undefined"] = is_v2 and fill_value is None
     return json.dumps(description, default=_plain), fill
 
 
-def codec_list(
-    filters: CodecsLike, serializer: CodecLike, compressors: CodecsLike, *, format: str
-) -> list[tuple[str, Any]] | None:
+def _codec_list(arguments: NewArray, *, format: str) -> list[tuple[str, Any]] | None:
     """Return the codecs of a new array; None for those of the engine."""
+    filters = arguments.get("filters", "auto")
+    serializer = arguments.get("serializer", "auto")
+    compressors = arguments.get("compressors", "auto")
     if _is_auto(filters) and _is_auto(serializer) and _is_auto(compressors):
         return None
     codecs = [] if _is_auto(filters) else _codecs(filters)
@@ -147,8 +169,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"{value!r} cannot be written as JSON")
-
-
-def as_data(data: Any) -> NDArray[Any]:
-    """Return the elements of a new array."""
-    return data if isinstance(data, np.ndarray) else np.asarray(data)

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from zarr_kit._array import Array
 from zarr_kit._attributes import Attributes
+from zarr_kit._creation import NewArray, check_arguments
 from zarr_kit._hierarchy import Hierarchy
 from zarr_kit.errors import NodeNotFoundError
 
@@ -145,11 +146,16 @@ class Group:
             return self.create_group(name)
         return Group._open(self._hierarchy, path)
 
-    def create_array(self, name: str, **arguments: Any) -> Array:
+    def create_array(self, name: str, *, overwrite: bool = False, **arguments: Unpack[NewArray]) -> Array:
         """Create an array below this group, with the arguments of :func:`zarr_kit.create_array`."""
         from zarr_kit._api import new_array
 
-        return new_array(self._hierarchy, self._below(name), **arguments)
+        path = self._below(name)
+        check_arguments(arguments)
+        self._hierarchy.check_writable(path)
+        if overwrite:
+            erase_if_present(self._hierarchy, path)
+        return new_array(self._hierarchy, path, arguments)
 
     def tree(self) -> str:
         """Return the nodes below the group as a tree of lines."""

@@ -4,6 +4,11 @@ Each class also derives from the built-in class that Python programs catch for s
 the engine: what was found, what was expected, what to do.
 """
 
+import os
+import warnings
+
+_PACKAGE = os.path.dirname(__file__)
+
 
 class ZarrError(Exception):
     """Base class of all errors of ``zarr_kit``."""
@@ -83,3 +88,8 @@ class ForkedError(ZarrError, RuntimeError):
 
 class ZarrWarning(UserWarning):
     """Something in a document was tolerated that a strict reader may refuse."""
+
+
+def issue_warning(text: str) -> None:
+    """Issue a :class:`ZarrWarning` for the line of the program that called this package."""
+    warnings.warn(text, ZarrWarning, skip_file_prefixes=(_PACKAGE,))
