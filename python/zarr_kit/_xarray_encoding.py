@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from zarr_kit._array import Array
+from zarr_kit._chunk_lengths import stored_lengths
 
 # Codecs of v2 that are filters, also where no compressor follows them.
 _V2_FILTERS = frozenset(
@@ -42,15 +43,12 @@ def chunk_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, An
 
     A dimension has one length in elements if all chunks but the last one have it, and a tuple of lengths otherwise.
     """
-    sharded = _is_sharded(array)
-    shards = array.shards
-    lengths = array.chunks if sharded or shards is None else shards
-    if not sharded:
-        lengths = tuple(_lengths(array, dimension) for dimension in range(array.ndim))
+    is_sharded = _is_sharded(array)
+    lengths = array.chunks if is_sharded else stored_lengths(array)
     return {
         "chunks": lengths,
         "preferred_chunks": dict(zip(dimensions, lengths, strict=True)),
-        "shards": shards if sharded else None,
+        "shards": array.shards if is_sharded else None,
     }
 
 
@@ -74,22 +72,6 @@ def codec_encoding(array: Array) -> dict[str, Any]:
 def _is_sharded(array: Array) -> bool:
     codecs = array.codecs
     return len(codecs) == 1 and codecs[0][0] == _SHARDING
-
-
-def _lengths(array: Array, dimension: int) -> Any:
-    longest = array._engine.chunk_shape[dimension]
-    count = array.cdata_shape[dimension]
-    if count == 0 or _range(array, dimension, count - 1)[0] == (count - 1) * longest:
-        return longest
-    ranges = (_range(array, dimension, position) for position in range(count))
-    return tuple(stop - start for start, stop in ranges)
-
-
-def _range(array: Array, dimension: int, position: int) -> tuple[int, int]:
-    """Return the first element and the end of a chunk along one dimension."""
-    index = [0] * array.ndim
-    index[dimension] = position
-    return array._engine.chunk_ranges(index)[dimension]
 
 
 def _v2_codecs(codecs: list[tuple[str, Any]]) -> dict[str, Any]:
