@@ -1,0 +1,62 @@
+"""Arrays as xarray indexes them before their elements are read."""
+
+import asyncio
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from zarr_kit._array import Array
+
+
+class LazyArray(BackendArray):
+    """An array whose elements are read when they are indexed.
+
+    Elements of an optional type that are missing become NaN or NaT. Integers of at most 32 bits become ``float64`` for
+    that, and types without such a value become objects, with None for what is missing.
+    """
+
+    __slots__ = ("_array", "_is_optional", "dtype", "shape")
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        self._is_optional = array._type.kind == "optional"
+        self.shape = array.shape
+        self.dtype = _optional_dtype(array.dtype) if self._is_optional else array.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
+        # xarray's adapter for engines with fewer kinds of keys is not needed here. It refuses empty slices with a
+        # negative step.
+        if isinstance(key, indexing.VectorizedIndexer):
+            return self._filled(self._array.vindex[key.tuple])
+        if isinstance(key, indexing.OuterIndexer):
+            return self._filled(self._array.oindex[key.tuple])
+        # With the ellipsis, a single element is an array without dimensions.
+        return self._filled(self._array[(*key.tuple, ...)])
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
+        """Read in another thread. The global interpreter lock is released meanwhile."""
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def _filled(self, elements: NDArray[Any]) -> NDArray[Any]:
+        if not self._is_optional:
+            return elements
+        filled = np.ma.getdata(elements).astype(self.dtype)
+        filled[np.ma.getmaskarray(elements)] = _missing(self.dtype)
+        return filled
+
+
+def _optional_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind in "fcmM":
+        return dtype
+    if dtype.kind in "iu" and dtype.itemsize <= 4:
+        return np.dtype(np.float64)
+    return np.dtype(object)
+
+
+def _missing(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "O":
+        return None
+    return np.array("NaT", dtype) if dtype.kind in "mM" else np.nan

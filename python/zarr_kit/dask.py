@@ -1,0 +1,160 @@
+"""Arrays of Zarr as arrays of Dask, and the other way round.
+
+Blocks are chunks, or shards where chunks are in shards, so that no two tasks write one of them::
+
+    import zarr_kit.dask
+
+    image = zarr_kit.dask.from_zarr("image.zarr", "level0")
+    zarr_kit.dask.to_zarr(image.mean(axis=0), "image.zarr", "mean")
+
+Workers in other processes open the location by themselves. It is a folder or a service that all of them reach.
+"""
+
+# Functions of Dask have no annotations.
+# mypy: allow-untyped-calls
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed
+from numpy.typing import NDArray
+
+from zarr_kit._api import create_array, open_array
+from zarr_kit._array import Array
+from zarr_kit._chunk_lengths import stored_lengths
+from zarr_kit._dask_alignment import Edges, check_blocks, check_region, chunks_of_blocks
+from zarr_kit._hierarchy import ZarrFormat
+from zarr_kit._location import Location
+from zarr_kit.errors import InvalidInputError
+
+__all__ = ["from_zarr", "to_zarr"]
+
+
+def from_zarr(
+    location: Location | Array,
+    path: str = "/",
+    *,
+    chunks: Any = None,
+    name: str | None = None,
+    inline_array: bool = False,
+    **opening: Any,
+) -> da.Array:
+    """Return an array of Dask that reads each block when it is needed.
+
+    `location` and `path` are those of the array, with the arguments of :func:`zarr_kit.open_array` for opening it, or
+    `location` is an open array. Blocks are chunks by default, or shards where chunks are in shards. `chunks` are other
+    blocks, in any form that Dask takes; each block that has a part of a chunk decodes that chunk.
+
+    Dask takes arrays of one `name` for equal. By default each call has another one, because the stored elements may
+    change.
+    """
+    array = location if isinstance(location, Array) else open_array(location, path=path, mode="r", **opening)
+    stored = tuple(edge.blocks(0, edge.length) for edge in _edges(array))
+    blocks = stored
+    if chunks is not None:
+        blocks = da.core.normalize_chunks(chunks, array.shape, dtype=array.dtype, previous_chunks=stored)
+    lazy: da.Array = da.from_array(
+        array,
+        chunks=blocks,
+        name=False if name is None else name,
+        asarray=False,
+        inline_array=inline_array,
+        meta=_empty(array),
+    )
+    return lazy
+
+
+def to_zarr(
+    array: da.Array,
+    location: Location | Array,
+    path: str = "/",
+    *,
+    region: Sequence[slice] | slice | None = None,
+    chunks: Any = None,
+    shards: Any = None,
+    overwrite: bool = False,
+    compute: bool = True,
+    zarr_format: ZarrFormat | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    **arguments: Any,
+) -> Delayed | None:
+    """Write an array of Dask, each block in a task of its own.
+
+    A new array is created at `path`, with the arguments of :func:`zarr_kit.create_array`. Its chunks are the blocks,
+    unless `chunks` or `shards` are given. If `location` is an open array, or `region` is given, the elements are
+    written to an array that exists. `region` has a slice without a step for each dimension.
+
+    With ``compute=False``, the array is created, and the result is a delayed object that writes the elements.
+
+    Raises:
+        InvalidInputError: If a chunk or shard has elements of two blocks, or is only in part in the region. The message
+            has blocks or a region that work, and nothing was created or written.
+    """
+    blocks = _known_blocks(array)
+    opening: dict[str, Any] = {"zarr_format": zarr_format, "storage_options": storage_options, "threads": threads}
+    if isinstance(location, Array) or region is not None:
+        _refuse_creation({"chunks": chunks, "shards": shards, "overwrite": overwrite or None, **arguments})
+        target = location if isinstance(location, Array) else open_array(location, path=path, mode="r+", **opening)
+        target._hierarchy.check_writable(target.path)
+    else:
+        description = {"shape": array.shape, "dtype": array.dtype, "shards": shards, **arguments}
+        is_block = chunks is None and shards is None
+        description["chunks"] = chunks_of_blocks(blocks) if is_block else "auto" if chunks is None else chunks
+        # An array in memory has the same chunks, so that nothing is created for blocks that are refused.
+        _aligned_region(blocks, create_array("memory:", zarr_format=zarr_format, **description), None)
+        target = create_array(location, name=path, overwrite=overwrite, **opening, **description)
+    slices = _aligned_region(blocks, target, region)
+    stored: Delayed | None = da.store([array], [target], lock=False, regions=[slices], compute=compute)
+    return stored
+
+
+def _edges(array: Array) -> list[Edges]:
+    lengths = stored_lengths(array)
+    return [Edges.of(length, chunks) for length, chunks in zip(array.shape, lengths, strict=True)]
+
+
+def _empty(array: Array) -> NDArray[Any]:
+    """Return an array without elements that has the type of what is read."""
+    elements: NDArray[Any] = array[(slice(0, 0),) * array.ndim] if array.ndim else np.empty((), array.dtype)
+    return elements
+
+
+def _known_blocks(array: da.Array) -> tuple[tuple[int, ...], ...]:
+    if any(math.isnan(length) for lengths in array.chunks for length in lengths):
+        raise InvalidInputError("the lengths of the blocks are not known: call array.compute_chunk_sizes() first")
+    return tuple(tuple(int(length) for length in lengths) for lengths in array.chunks)
+
+
+def _refuse_creation(arguments: Mapping[str, Any]) -> None:
+    names = ", ".join(name for name, value in arguments.items() if value is not None)
+    if names:
+        raise InvalidInputError(f"the elements are written to an array that exists, which does not take {names}")
+
+
+def _aligned_region(
+    blocks: tuple[tuple[int, ...], ...], target: Array, region: Sequence[slice] | slice | None
+) -> tuple[slice, ...]:
+    """Return the elements of `target` that the blocks are written to. No chunk has elements of two blocks."""
+    slices = _slices(region, target.shape)
+    shape = tuple(sum(lengths) for lengths in blocks)
+    selected = tuple(part.stop - part.start for part in slices)
+    if shape != selected:
+        raise InvalidInputError(f"an array of shape {shape} cannot be written to a region of shape {selected}")
+    edges = _edges(target)
+    check_region(slices, edges)
+    check_blocks(blocks, slices, edges)
+    return slices
+
+
+def _slices(region: Sequence[slice] | slice | None, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    if region is None:
+        return tuple(slice(0, length) for length in shape)
+    parts = (region,) if isinstance(region, slice) else tuple(region)
+    if len(parts) != len(shape) or any(part.step not in (None, 1) for part in parts):
+        raise InvalidInputError(f"the region {parts} needs a slice without a step for each of {len(shape)} dimensions")
+    bounds = (part.indices(length) for part, length in zip(parts, shape, strict=True))
+    return tuple(slice(start, max(start, stop)) for start, stop, _ in bounds)

@@ -1,0 +1,158 @@
+"""The engine of ``zarr_kit`` for xarray.
+
+Installing ``zarr_kit`` registers it under the name ``zarr-kit``::
+
+    import xarray as xr
+
+    dataset = xr.open_dataset("weather.zarr", engine="zarr-kit", chunks={})
+
+Values, attributes and encodings of Zarr v2 and v3 are those of ``engine="zarr"``. The v3 draft of 2022, which that
+engine does not read, has dimension names in the attribute ``_ARRAY_DIMENSIONS`` or in the extension
+``dimension-names``.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import xarray as xr
+from xarray.backends import BackendEntrypoint, StoreBackendEntrypoint
+
+from zarr_kit._api import open_group
+from zarr_kit._group import Group
+from zarr_kit._hierarchy import ZarrFormat
+from zarr_kit._location import Location
+from zarr_kit._xarray_store import GroupStore
+
+__all__ = ["ZarrKitBackendEntrypoint"]
+
+
+class ZarrKitBackendEntrypoint(BackendEntrypoint):
+    """Opens groups of Zarr hierarchies as data sets of xarray.
+
+    The methods take the arguments with which xarray decodes variables (`mask_and_scale`, `decode_times`,
+    `concat_characters`, `decode_coords`, `use_cftime`, `decode_timedelta`) and these:
+
+    - `drop_variables`: the names of arrays that are not opened.
+    - `group`: the path of a group; the root by default.
+    - `consolidated`: False ignores consolidated metadata. By default they are used if the hierarchy has them.
+    - `zarr_format`, `storage_options`, `strict` and `threads`: as :func:`zarr_kit.open` takes them.
+    - `use_zarr_fill_value_as_mask`: whether elements that equal the fill value are missing. By default they are in v2,
+      and the attribute ``_FillValue`` decides in v3 and the v3 draft.
+    """
+
+    description: ClassVar[str] = "Open Zarr v2, v3 and the v3 draft with the engine of zarr_kit"
+    supports_groups: ClassVar[bool] = True
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Return False: the engine is used only where it is named."""
+        return False
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: bool | Mapping[str, bool] = True,
+        decode_times: Any = True,
+        concat_characters: bool | Mapping[str, bool] = True,
+        decode_coords: Any = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: bool | Mapping[str, bool] | None = None,
+        decode_timedelta: Any = None,
+        group: str | None = None,
+        consolidated: bool | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        zarr_format: ZarrFormat | None = None,
+        use_zarr_fill_value_as_mask: bool | None = None,
+        strict: bool = False,
+        threads: int | None = None,
+    ) -> xr.Dataset:
+        """Open the arrays of one group as variables, without reading their elements.
+
+        Raises:
+            FileNotFoundError: If there is no such hierarchy or group.
+            KeyError: If the dimensions of an array have no names.
+        """
+        opened = open_group(
+            _location(filename_or_obj),
+            mode="r",
+            path=group,
+            storage_options=storage_options,
+            zarr_format=zarr_format,
+            use_consolidated=consolidated,
+            strict=strict,
+            threads=threads,
+        )
+        store = GroupStore(opened, _names(drop_variables), use_zarr_fill_value_as_mask)
+        return StoreBackendEntrypoint().open_dataset(
+            store,
+            mask_and_scale=mask_and_scale,
+            decode_times=decode_times,
+            concat_characters=concat_characters,
+            decode_coords=decode_coords,
+            drop_variables=drop_variables,
+            use_cftime=use_cftime,
+            decode_timedelta=decode_timedelta,
+        )
+
+    def open_groups_as_dict(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        consolidated: bool | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        zarr_format: ZarrFormat | None = None,
+        use_zarr_fill_value_as_mask: bool | None = None,
+        strict: bool = False,
+        threads: int | None = None,
+        **decoding: Any,
+    ) -> dict[str, xr.Dataset]:
+        """Open a group and all groups below it. Keys are paths that are relative to `group`, if it is given."""
+        top = open_group(
+            _location(filename_or_obj),
+            mode="r",
+            path=group,
+            storage_options=storage_options,
+            zarr_format=zarr_format,
+            use_consolidated=consolidated,
+            strict=strict,
+            threads=threads,
+        )
+        dropped = _names(drop_variables)
+        datasets = {}
+        for node in [top, *_groups_below(top)]:
+            store = GroupStore(node, dropped, use_zarr_fill_value_as_mask)
+            name = _relative(node.path, top.path) if group else node.path
+            datasets[name] = StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoding)
+        return datasets
+
+    def open_datatree(
+        self, filename_or_obj: Any, *, drop_variables: str | Iterable[str] | None = None, **arguments: Any
+    ) -> xr.DataTree:
+        """Open a group and all groups below it as a tree."""
+        datasets = self.open_groups_as_dict(filename_or_obj, drop_variables=drop_variables, **arguments)
+        return xr.DataTree.from_dict(datasets)
+
+
+def _location(filename_or_obj: Any) -> Location:
+    if isinstance(filename_or_obj, Mapping):
+        return filename_or_obj
+    path: str = os.path.expanduser(os.fspath(filename_or_obj))
+    return path
+
+
+def _names(variables: str | Iterable[str] | None) -> frozenset[str]:
+    if variables is None:
+        return frozenset()
+    return frozenset([variables] if isinstance(variables, str) else variables)
+
+
+def _groups_below(top: Group) -> list[Group]:
+    nodes = top._hierarchy.engine.nodes(top.path, True)
+    return [Group._open(top._hierarchy, path) for path, kind in nodes if kind == "group" and path != top.path]
+
+
+def _relative(path: str, top: str) -> str:
+    return path.removeprefix(top).lstrip("/") or "."
