@@ -74,7 +74,7 @@ pub(crate) struct Options {
 impl Options {
     /// This step alone.
     pub(crate) fn only(step: &str) -> Self {
-        Self { steps: vec![step.to_owned()] }
+        Self { steps: vec![step.to_owned()], verify: false }
     }
 }
 
