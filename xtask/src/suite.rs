@@ -17,6 +17,7 @@ use crate::{Failure, instructions, requirements, semver, tidy};
 
 mod counts;
 mod package;
+mod publish;
 mod tools;
 
 /// What a step came to.
@@ -51,7 +52,7 @@ const STEPS: &[(&str, Step)] = &[
     ("tests", tests),
     ("docs", docs),
     ("package", package::step),
-    ("publish", publish),
+    ("publish", publish::step),
     ("deny", deny),
     ("semver", semver_step),
     ("requirements", requirements_step),
@@ -271,15 +272,6 @@ fn builder_of_c(tree: &str) -> Option<&'static str> {
 fn docs(run: &mut Run<'_>) -> Result<Outcome, String> {
     let mut command = run.cargo(&["doc", "--workspace", "--no-deps", "--all-features"]);
     finish(command.args(WITH_CPLUSPLUS).env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-/// A publication of all crates up to the upload.
-fn publish(run: &mut Run<'_>) -> Result<Outcome, String> {
-    let mut command = run.cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet"]);
-    if !run.is_verifying {
-        command.arg("--no-verify");
-    }
-    finish(command.arg("--target-dir").arg(&run.target))
 }
 
 /// Licences and sources, and the advisories where their database can be reached.
