@@ -18,6 +18,7 @@ use crate::{Failure, instructions, requirements, semver, tidy};
 
 mod counts;
 mod package;
+mod publish;
 mod tools;
 
 /// The result of a step.
@@ -53,7 +54,7 @@ const STEPS: &[(&str, Step)] = &[
     ("python", python_step),
     ("docs", docs),
     ("package", package::step),
-    ("publish", publish),
+    ("publish", publish::step),
     ("deny", deny),
     ("semver", semver_step),
     ("requirements", requirements_step),
@@ -300,15 +301,6 @@ fn builder_of_c(tree: &str) -> Option<&'static str> {
 fn docs(run: &mut Run<'_>) -> Result<Outcome, String> {
     let mut command = run.cargo(&["doc", "--workspace", "--no-deps", "--all-features"]);
     finish(command.args(WITH_CPLUSPLUS).env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-/// A publication of all crates up to the upload.
-fn publish(run: &mut Run<'_>) -> Result<Outcome, String> {
-    let mut command = run.cargo(&["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet"]);
-    if !run.is_verifying {
-        command.arg("--no-verify");
-    }
-    finish(command.arg("--target-dir").arg(&run.target))
 }
 
 /// Checks licences and sources of dependencies, and advisories if their database can be downloaded.

@@ -299,7 +299,8 @@ impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Value {
 ///
 /// Long names are truncated. Otherwise each remark could have a path as long as the document.
 fn inside(step: &str, path: &str) -> String {
-    let (step, rest) = step.split_at(step.floor_char_boundary(MAX_STEP));
+    let end = (0..=step.len().min(MAX_STEP)).rev().find(|end| step.is_char_boundary(*end));
+    let (step, rest) = step.split_at(end.unwrap_or(0));
     let cut = if rest.is_empty() { "" } else { "…" };
     format!("/{}{cut}{path}", step.replace('~', "~0").replace('/', "~1"))
 }

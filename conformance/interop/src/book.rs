@@ -103,8 +103,11 @@ impl Book {
         let arguments = [index.as_os_str(), "--reader".as_ref(), reader.as_ref()];
         let (output, good) = run_script(python, "read_check.py", &arguments);
         println!("{reader}: {}", output.lines().last().unwrap_or_default());
-        let shown =
-            output.lines().take(30).map(|line| &line[..line.floor_char_boundary(400)]).collect::<Vec<_>>();
+        let shown = output
+            .lines()
+            .take(30)
+            .map(|line| line.chars().take(400).collect::<String>())
+            .collect::<Vec<_>>();
         assert!(good, "{reader} of {}:\n{}", self.format, shown.join("\n"));
         let skipped = cases.iter().filter(|case| unreadable(case)).count();
         let read = cases.len() - skipped;
