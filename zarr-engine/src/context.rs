@@ -33,6 +33,7 @@ const MANY: usize = 64;
 
 /// What to do about a data type that is unknown and names a fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum FallbackPolicy {
     /// An error that names the type and the fallback.
     #[default]
@@ -81,6 +82,7 @@ impl ArrayOptions {
 
 /// What a missing chunk holds when the fill value of its array is undefined. In v2 it holds zeros in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum UndefinedFill {
     /// Reading it is an error.
     #[default]

@@ -451,7 +451,7 @@ const fn entry(
     feature: &'static str,
     identifiers: &'static [&'static str],
 ) -> CatalogueEntry {
-    CatalogueEntry { point, identifiers, feature, package: "zarr-kit" }
+    CatalogueEntry::new(point, identifiers, feature, "zarr-kit")
 }
 
 /// One submission for each place of the table: `inventory` takes single values.

@@ -128,7 +128,7 @@ fn as_fallback(
         source.fill_value = Value::Null;
     }
     let reason = format!("{unknown} is unknown; the copy has {used}");
-    Ok(ConversionLoss { member: "data_type".to_owned(), reason })
+    Ok(ConversionLoss::new("data_type", reason))
 }
 
 /// Whether the format of the copy has no form of the fill value.
@@ -157,7 +157,7 @@ fn with_usual_nan(nan: Value, format: Format, source: &mut ArrayMetadata) -> Con
     let reason = format!(
         "{before}, which {format} has no form of; the copy has NaN, and a chunk wherever that differs"
     );
-    ConversionLoss { member: "fill_value".to_owned(), reason }
+    ConversionLoss::new("fill_value", reason)
 }
 
 /// With other chunks or codecs.

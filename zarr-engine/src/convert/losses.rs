@@ -13,11 +13,19 @@ use super::recipe::{permutation_of, steps_of};
 
 /// A part of the metadata of an array that its copy does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct ConversionLoss {
     /// The member of the document, such as `extensions[0]`.
     pub member: String,
     /// What is lost, and what the copy has instead.
     pub reason: String,
+}
+
+impl ConversionLoss {
+    /// `member` is lost; `reason` tells what the copy has instead.
+    pub fn new(member: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { member: member.into(), reason: reason.into() }
+    }
 }
 
 impl fmt::Display for ConversionLoss {

@@ -74,12 +74,12 @@ fn a_grid_that_somebody_else_has_is_named_with_its_feature() {
         let stored = stored(&json!({"chunk_grid": grid}));
         assert_eq!(problems(&stored)[0].reason, format!("chunk grid `{name}` is unknown"));
         let mut registry = Registry::linked().unwrap();
-        registry.add_catalogue_entry(CatalogueEntry {
-            point: ExtensionPoint::ChunkGrid,
-            identifiers: &["rectilinear.bounded", "zarrs.regular_bounded"],
-            feature: "grid-of-somebody",
-            package: "somebody",
-        });
+        registry.add_catalogue_entry(CatalogueEntry::new(
+            ExtensionPoint::ChunkGrid,
+            &["rectilinear.bounded", "zarrs.regular_bounded"],
+            "grid-of-somebody",
+            "somebody",
+        ));
         let known = Stored { context: Context::new(registry), ..stored };
         let wanted = "is not in this build; feature `grid-of-somebody` of crate `somebody` has it";
         assert_eq!(problems(&known)[0].reason, format!("chunk grid `{name}` {wanted}"));
