@@ -16,6 +16,7 @@ use building::Building;
 
 /// The order of the elements of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Order {
     /// The last dimension varies fastest.
     #[default]

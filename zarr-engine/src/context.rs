@@ -33,6 +33,7 @@ const MANY: usize = 64;
 
 /// The policy for unknown data types with a fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum FallbackPolicy {
     /// Returns an error that names the type and the fallback.
     #[default]
@@ -81,6 +82,7 @@ impl ArrayOptions {
 
 /// The policy for missing chunks of arrays with an undefined fill value. In v2, they always read as zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum UndefinedFill {
     /// Reading a missing chunk is an error.
     #[default]

@@ -309,12 +309,12 @@ mod tests {
     #[test]
     fn errors_for_stores_missing_from_the_build_name_their_feature() {
         let mut registry = registry();
-        registry.add_catalogue_entry(CatalogueEntry {
-            point: ExtensionPoint::Store,
-            identifiers: &["elsewhere", "elsewhere:"],
-            feature: "store-elsewhere",
-            package: "zarr-kit",
-        });
+        registry.add_catalogue_entry(CatalogueEntry::new(
+            ExtensionPoint::Store,
+            &["elsewhere", "elsewhere:"],
+            "store-elsewhere",
+            "zarr-kit",
+        ));
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.Elsewhere");
         fs::write(&file, b"x").unwrap();

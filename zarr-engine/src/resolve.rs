@@ -319,12 +319,8 @@ impl<'a> Resolving<'a> {
         let grid = self.grid_of_shards(grid, &sharding.chunks_per_shard);
         let Some(grid) = self.note("storage_transformers[0]", grid) else { return (None, None, None) };
         let shard = ArrayRepresentation { shape: grid.largest_chunk(), ..chunk.clone() };
-        let codec = Codec::Shard(Arc::new(Shard {
-            inner_shape: chunk.shape.clone(),
-            inner_codecs,
-            index_codecs: sharding.index_codecs,
-            index_at_start: false,
-        }));
+        let shard_codec = Shard::new(chunk.shape.clone(), inner_codecs, sharding.index_codecs);
+        let codec = Codec::Shard(Arc::new(shard_codec));
         let chain = self.chain_of(Some(codec), &[], &shard);
         (Some(grid), Some(shard), chain)
     }

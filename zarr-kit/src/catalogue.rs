@@ -452,7 +452,7 @@ const fn entry(
     feature: &'static str,
     identifiers: &'static [&'static str],
 ) -> CatalogueEntry {
-    CatalogueEntry { point, identifiers, feature, package: "zarr-kit" }
+    CatalogueEntry::new(point, identifiers, feature, "zarr-kit")
 }
 
 /// Submits each position of the table separately, because `inventory` takes single values.

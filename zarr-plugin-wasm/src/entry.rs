@@ -197,5 +197,6 @@ fn example(json: &Value) -> Option<Example> {
             _ => return None,
         },
     };
-    Some(Example { format, document, data_types: data_types.leak(), shape: shape.leak(), loss })
+    let example = Example::of(format, document).with_data_types(data_types.leak());
+    Some(example.with_shape(shape.leak()).with_loss(loss))
 }

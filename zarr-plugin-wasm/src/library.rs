@@ -105,7 +105,7 @@ pub(crate) fn open(library: &[u8]) -> Result<Opened, Refusal> {
                 },
             ))),
             about,
-            origin: Origin { package: found.name, version: found.version },
+            origin: Origin::new(found.name, found.version),
         }
     };
     Ok(Opened {

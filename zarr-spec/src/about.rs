@@ -7,6 +7,7 @@ use crate::format::Format;
 
 /// A summary of a plugin, examples of its use, and the schema of its configuration.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct About {
     /// One sentence about the purpose of the plugin.
     pub summary: &'static str,
@@ -99,6 +100,7 @@ impl About {
 /// # assert_eq!(EXAMPLES.len(), 2);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Example {
     /// The format of the document.
     pub format: Format,
@@ -146,7 +148,9 @@ impl Example {
         Self::of(Format::V2, document)
     }
 
-    const fn of(format: Format, document: &'static str) -> Self {
+    /// Creates an example for documents of `format`.
+    #[must_use]
+    pub const fn of(format: Format, document: &'static str) -> Self {
         Self { format, document, data_types: &[], shape: &[], loss: Loss::Nothing }
     }
 

@@ -365,6 +365,7 @@ pub trait Checksum: Debug + Send + Sync {
 
 /// Inner chunks, encoded separately, and an index of their positions.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Shard {
     /// The shape of an inner chunk; it divides the shape of the shard.
     pub inner_shape: Vec<u64>,
@@ -376,6 +377,20 @@ pub struct Shard {
     pub index_codecs: CodecChain,
     /// Whether the index is the first part of the shard rather than the last.
     pub index_at_start: bool,
+}
+
+impl Shard {
+    /// Inner chunks of `inner_shape`, with the index at the end.
+    #[must_use]
+    pub const fn new(inner_shape: Vec<u64>, inner_codecs: CodecChain, index_codecs: CodecChain) -> Self {
+        Self { inner_shape, inner_codecs, index_codecs, index_at_start: false }
+    }
+
+    /// With the index at the start or at the end.
+    #[must_use]
+    pub fn with_index_at_start(self, index_at_start: bool) -> Self {
+        Self { index_at_start, ..self }
+    }
 }
 
 /// A codec that a program knows. It is created for the array or bytes that the preceding codecs produce;

@@ -183,6 +183,7 @@ impl dyn DataType {
 
 /// A field of a structured data type.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Field {
     /// Its name; empty for padding.
     pub name: String,
@@ -192,6 +193,14 @@ pub struct Field {
     pub shape: Vec<usize>,
     /// Offset in the element, in bytes.
     pub offset: usize,
+}
+
+impl Field {
+    /// A field of `shape` elements at `offset` bytes.
+    #[must_use]
+    pub const fn new(name: String, data_type: Arc<dyn DataType>, shape: Vec<usize>, offset: usize) -> Self {
+        Self { name, data_type, shape, offset }
+    }
 }
 
 /// The context in which a fill value is read.

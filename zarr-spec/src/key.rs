@@ -10,6 +10,7 @@ use crate::format::Format;
 /// Why a text is not a key or a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a {what}: {reason}", printable(.text))]
+#[non_exhaustive]
 pub struct KeyError {
     /// The invalid text.
     pub text: String,
@@ -17,6 +18,13 @@ pub struct KeyError {
     pub what: &'static str,
     /// The reason.
     pub reason: String,
+}
+
+impl KeyError {
+    /// The error for `text`, which is not a valid "key" or "prefix".
+    pub fn new(text: impl Into<String>, what: &'static str, reason: impl Into<String>) -> Self {
+        Self { text: text.into(), what, reason: reason.into() }
+    }
 }
 
 /// The name of a value in a store: segments joined by `/`, without a `/` at either end.

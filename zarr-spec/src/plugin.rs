@@ -52,6 +52,7 @@ impl Identifiers {
 
 /// The crate that a plugin comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Origin {
     /// The name of the package.
     pub package: &'static str,
@@ -60,6 +61,12 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// A version of a package.
+    #[must_use]
+    pub const fn new(package: &'static str, version: &'static str) -> Self {
+        Self { package, version }
+    }
+
     /// A plugin that was added with `Registry::register`.
     pub const UNKNOWN: Self = Self { package: "(registered manually)", version: "" };
 }
@@ -181,10 +188,7 @@ impl<K: Kind + ?Sized> fmt::Debug for Plugin<K> {
 macro_rules! register {
     ($plugin:expr) => {
         $crate::inventory::submit! {
-            $plugin.from($crate::Origin {
-                package: env!("CARGO_PKG_NAME"),
-                version: env!("CARGO_PKG_VERSION"),
-            })
+            $plugin.from($crate::Origin::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
         }
     };
 }

@@ -24,11 +24,20 @@ pub enum StorageTransformer {
 ///
 /// The key of a shard is the chunk key of its position in the grid of shards.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ShardingTransformer {
     /// The number of chunks of a shard per dimension, each at least 1.
     pub chunks_per_shard: Vec<u64>,
     /// The codecs of the index, like [`crate::codec::Shard::index_codecs`].
     pub index_codecs: CodecChain,
+}
+
+impl ShardingTransformer {
+    /// Shards with these numbers of chunks and codecs of the index.
+    #[must_use]
+    pub const fn new(chunks_per_shard: Vec<u64>, index_codecs: CodecChain) -> Self {
+        Self { chunks_per_shard, index_codecs }
+    }
 }
 
 /// Wraps the store of one array.

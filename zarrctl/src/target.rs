@@ -128,7 +128,7 @@ fn as_fallback(
         source.fill_value = Value::Null;
     }
     let reason = format!("{unknown} is unknown; the copy has {used}");
-    Ok(ConversionLoss { member: "data_type".to_owned(), reason })
+    Ok(ConversionLoss::new("data_type", reason))
 }
 
 /// Returns whether the format of the copy does not support the fill value.
@@ -157,7 +157,7 @@ fn with_usual_nan(nan: Value, format: Format, source: &mut ArrayMetadata) -> Con
     let reason = format!(
         "{format} does not support {before}; the copy has NaN, and stores every chunk with other elements"
     );
-    ConversionLoss { member: "fill_value".to_owned(), reason }
+    ConversionLoss::new("fill_value", reason)
 }
 
 /// Describes a copy with other chunks or codecs.

@@ -133,12 +133,10 @@ fn shard(
     let inner_shape = configuration.chunk_shape.clone();
     let index = index_array(creation, inner_grid_shape(&shard.shape, &inner_shape)?)?;
     let inner = ArrayRepresentation { shape: inner_shape.clone(), ..shard.clone() };
-    Ok(Shard {
-        inner_shape,
-        inner_codecs: chain(creation, "codecs", &configuration.codecs, &inner)?,
-        index_codecs: index_chain(creation, &configuration.index_codecs, &index)?,
-        index_at_start: configuration.index_location == IndexLocation::Start,
-    })
+    let inner_codecs = chain(creation, "codecs", &configuration.codecs, &inner)?;
+    let index_codecs = index_chain(creation, &configuration.index_codecs, &index)?;
+    let index_at_start = configuration.index_location == IndexLocation::Start;
+    Ok(Shard::new(inner_shape, inner_codecs, index_codecs).with_index_at_start(index_at_start))
 }
 
 /// Returns the array of the index: offset and size of every inner chunk, both 2^64 - 1 for a missing one.

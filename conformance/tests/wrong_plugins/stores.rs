@@ -53,7 +53,10 @@ fn storage_transformers_with_one_fault_break_the_matching_rule() {
                 let index_codecs = CodecChain::create(&chain, None, &codecs, &index)
                     .map_err(|error| Invalid::new(error.to_string()))?;
                 let chunks_per_shard = vec![0; shape.len()];
-                return Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }));
+                return Ok(StorageTransformer::Shard(ShardingTransformer::new(
+                    chunks_per_shard,
+                    index_codecs,
+                )));
             }
             Ok(StorageTransformer::Wrap(Arc::new(Transformer(creation.identifier.to_owned()))))
         });

@@ -125,7 +125,7 @@ impl Structure {
                 flags.extend((0..inner.len()).map(|unit| is_big(&member.order, unit)));
             }
             let Member { name, data_type, shape, .. } = member;
-            fields.push(Field { name, data_type, shape, offset: size });
+            fields.push(Field::new(name, data_type, shape, size));
             size = end;
         }
         let order = order_of(&flags);

@@ -98,11 +98,11 @@ pub(crate) fn failed(operation: &'static str, path: &Path, error: io::Error) -> 
 
 /// Creates the error for a key that cannot be stored here at present.
 pub(crate) fn refused(text: &str, reason: impl Into<String>) -> StoreError {
-    KeyError { text: text.to_owned(), what: "key", reason: reason.into() }.into()
+    KeyError::new(text, "key", reason).into()
 }
 
 fn check(text: &str, what: &'static str) -> Result<(), KeyError> {
-    let refused = |reason: String| KeyError { text: text.to_owned(), what, reason };
+    let refused = |reason: String| KeyError::new(text, what, reason);
     if text.contains(TEMPORARY) && text.split('/').any(|name| name.starts_with(TEMPORARY)) {
         let reason = format!("names that begin with `{TEMPORARY}` are reserved for temporary files");
         return Err(refused(reason));

@@ -68,7 +68,7 @@ impl Place {
 
 /// Creates a path without encoding: the name of the object is exactly `text`.
 fn path(text: &str, what: &'static str) -> Result<Path, KeyError> {
-    let refused = |reason: String| KeyError { text: text.to_owned(), what, reason };
+    let refused = |reason: String| KeyError::new(text, what, reason);
     let path = Path::parse(text).map_err(|error| refused(error.to_string()))?;
     match path.as_ref() == text {
         true => Ok(path),

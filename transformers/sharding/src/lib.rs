@@ -60,7 +60,7 @@ fn create(creation: &Creation<'_>, array_shape: &[u64]) -> Result<StorageTransfo
     let chunks_per_shard = creation.parse::<ShardingConfiguration>()?.chunks_per_shard;
     let chunks_per_shard = checked(chunks_per_shard, array_shape.len())?;
     let index_codecs = index_codecs(creation, &chunks_per_shard)?;
-    Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }))
+    Ok(StorageTransformer::Shard(ShardingTransformer::new(chunks_per_shard, index_codecs)))
 }
 
 /// Checks the number of chunks per dimension. For an array without dimensions, zarr-python writes `[1]`,

@@ -13,11 +13,19 @@ use super::recipe::{permutation_of, steps_of};
 
 /// A part of the metadata of an array that is missing in its copy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct ConversionLoss {
     /// The member of the document, such as `extensions[0]`.
     pub member: String,
     /// A description of what is lost and what replaces it in the copy.
     pub reason: String,
+}
+
+impl ConversionLoss {
+    /// `member` is lost; `reason` tells what the copy has instead.
+    pub fn new(member: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { member: member.into(), reason: reason.into() }
+    }
 }
 
 impl fmt::Display for ConversionLoss {

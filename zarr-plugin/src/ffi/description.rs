@@ -118,7 +118,7 @@ pub(crate) fn field_of(json: &Value, data_type: Arc<dyn DataType>, size: usize) 
     let offset = number(members.get("offset")?)?;
     let bytes =
         shape.iter().try_fold(data_type.elements().size()?, |bytes, &length| bytes.checked_mul(length));
-    (offset.checked_add(bytes?)? <= size).then_some(Field { name, data_type, shape, offset })
+    (offset.checked_add(bytes?)? <= size).then_some(Field::new(name, data_type, shape, offset))
 }
 
 fn number(json: &Value) -> Option<usize> {

@@ -13,6 +13,7 @@ pub type Verdict = (PathBuf, Result<(), Refusal>);
 
 /// Why an identifier is known or unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The identifier.
     pub identifier: String,
@@ -22,6 +23,7 @@ pub struct Explanation {
 
 /// The manifests in one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Explained {
     /// The place.
     pub place: Place,

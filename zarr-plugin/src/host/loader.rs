@@ -54,6 +54,7 @@ impl FromStr for Policy {
 
 /// A manifest that was found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Candidate {
     /// Why its place is searched.
     pub source: Source,
@@ -348,6 +349,7 @@ impl Loader {
 
 /// The library of a plugin.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Checked {
     /// The platform in manifests.
     pub target: String,

@@ -19,6 +19,7 @@ const MAX_LOCK: u64 = 4 << 20;
 /// The contents of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Lock {
     /// Trusted libraries.
     #[serde(default, rename = "plugin", skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +93,7 @@ pub enum LockError {
 /// The two files of a user. Only `zarrctl plugins trust` writes trusted libraries, and only `zarrctl plugins
 /// probe` writes failed ones, so they are in separate files.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LockFiles {
     /// `plugins.lock`
     pub lock: PathBuf,

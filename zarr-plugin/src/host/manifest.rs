@@ -15,6 +15,7 @@ use super::runtime::platform_of;
 /// A manifest: `NAME.toml`. Unknown members are an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Manifest {
     /// The version of the manifest format: 1.
     pub manifest_version: u32,
@@ -37,6 +38,7 @@ pub struct Manifest {
 /// A version of the ABI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Abi {
     /// The major version, which must be that of the program.
     pub major: u16,
@@ -47,6 +49,7 @@ pub struct Abi {
 /// A library for one platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct LibraryFile {
     /// The path relative to the folder of the manifest. It does not leave the folder.
     pub path: String,
@@ -57,6 +60,7 @@ pub struct LibraryFile {
 /// One extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Provides {
     /// `codec`, `data_type`, `chunk_grid`, `chunk_key_encoding`, `memory_layout`, `metadata_encoding`,
     /// `storage_transformer`, `extension` or `store`.
@@ -80,6 +84,7 @@ pub struct Provides {
 /// The tests that a plugin passes, as its author declares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Conformance {
     /// The version of the suite.
     pub suite: String,

@@ -31,6 +31,7 @@ const MAX_NEEDED: usize = 64;
 
 /// The libraries that a library needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Needs {
     /// The newest version of the C library that it needs: `2.34`.
     pub glibc: Option<String>,

@@ -104,6 +104,7 @@ fn abi_hint(found: u16) -> &'static str {
 /// A plugin that is not used, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("plugin {} is not used: {refusal}", printable_path(.manifest))]
+#[non_exhaustive]
 pub struct PassedOver {
     /// The path of its manifest.
     pub manifest: PathBuf,

@@ -55,8 +55,7 @@ impl Loader {
 
     fn add(&self, number: usize, candidate: &Candidate, registry: &mut Registry) -> Result<(), Refusal> {
         let manifest = candidate.manifest()?;
-        let origin =
-            Origin { package: leaked(&manifest.name), version: leaked(&manifest.version.to_string()) };
+        let origin = Origin::new(leaked(&manifest.name), leaked(&manifest.version.to_string()));
         // A plugin is added completely or not at all.
         let mut with_it = registry.clone();
         for (entry, provides) in manifest.provides.iter().enumerate() {

@@ -23,6 +23,7 @@ pub enum Source {
 
 /// A folder with manifests, or one manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// Why it is searched.
     pub source: Source,

@@ -7,6 +7,7 @@ use crate::representation::ByteOrder;
 
 /// A simple data type of v2: `<f8`, `|S12`, `>M8[10us]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Typestring {
     /// The declared byte order; `None` for `|`, which means that the order does not matter.
     pub order: Option<ByteOrder>,

@@ -90,6 +90,7 @@ pub struct ChainCreation<'a> {
 
 /// One codec of a chain.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Link {
     /// The codec.
     pub codec: Codec,

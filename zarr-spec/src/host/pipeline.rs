@@ -10,11 +10,20 @@ use crate::representation::{ArrayRepresentation, ByteOrder, Elements, Representa
 
 /// The position of each element of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Layout {
     /// The distance between neighbours in elements, per dimension of the array.
     pub strides: Vec<usize>,
     /// The bytes of an element that are stored in reversed order.
     pub swap: Swap,
+}
+
+impl Layout {
+    /// Elements with these distances, of which `swap` bytes are reversed.
+    #[must_use]
+    pub const fn new(strides: Vec<usize>, swap: Swap) -> Self {
+        Self { strides, swap }
+    }
 }
 
 /// The bytes of an element that are stored in reversed order.
@@ -34,6 +43,7 @@ pub enum Swap {
 /// Permutations and byte order before the first computed step do not need a computation: they form `layout`,
 /// which the copy between chunk and array applies.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Pipeline {
     /// The chunk from the perspective of users.
     pub array: ArrayRepresentation,
@@ -47,6 +57,7 @@ pub struct Pipeline {
 
 /// One computed step.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Step {
     /// The computation.
     pub work: Work,
@@ -82,6 +93,7 @@ impl Step {
     "it produces more than {limit} bytes; an undeclared intermediate size may be at most twice the declared size \
      of the chunk plus 1 MiB"
 )]
+#[non_exhaustive]
 pub struct IntermediateTooLarge {
     /// The maximum number of bytes.
     pub limit: u64,
@@ -118,6 +130,7 @@ pub enum Work {
 
 /// A resolved shard.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ShardPipeline {
     /// The shard as an array, after the permutations that precede it.
     pub array: ArrayRepresentation,

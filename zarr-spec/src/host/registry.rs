@@ -72,6 +72,7 @@ pub struct DuplicateIdentifier {
 
 /// A feature of an umbrella crate that provides a plugin, even if the feature is off.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct CatalogueEntry {
     /// The extension point.
     pub point: ExtensionPoint,
@@ -82,6 +83,19 @@ pub struct CatalogueEntry {
     pub feature: &'static str,
     /// The crate that has the feature.
     pub package: &'static str,
+}
+
+impl CatalogueEntry {
+    /// The plugin with these identifiers, which `feature` of `package` provides.
+    #[must_use]
+    pub const fn new(
+        point: ExtensionPoint,
+        identifiers: &'static [&'static str],
+        feature: &'static str,
+        package: &'static str,
+    ) -> Self {
+        Self { point, identifiers, feature, package }
+    }
 }
 
 inventory::collect!(CatalogueEntry);

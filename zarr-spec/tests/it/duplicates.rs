@@ -3,8 +3,8 @@
 use zarr_spec::codec::CodecPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Identifiers, Origin, Registry, Representation};
 
-const FIRST: Origin = Origin { package: "first", version: "1.0.0" };
-const SECOND: Origin = Origin { package: "second", version: "1.0.0" };
+const FIRST: Origin = Origin::new("first", "1.0.0");
+const SECOND: Origin = Origin::new("second", "1.0.0");
 
 const NAME: Identifiers = Identifiers::name("example.twice");
 const NAME_AND_ID: Identifiers = Identifiers {

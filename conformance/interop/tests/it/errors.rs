@@ -11,12 +11,8 @@ use zarr_kit::{
 /// Returns a context that knows the feature of the codec `example.none`.
 fn context() -> Context {
     let mut registry = Registry::linked().unwrap();
-    registry.add_catalogue_entry(CatalogueEntry {
-        point: ExtensionPoint::Codec,
-        identifiers: &["example.none"],
-        feature: "codec-none",
-        package: "example",
-    });
+    let names = &["example.none"];
+    registry.add_catalogue_entry(CatalogueEntry::new(ExtensionPoint::Codec, names, "codec-none", "example"));
     Context::new(registry)
 }
 

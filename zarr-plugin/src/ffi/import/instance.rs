@@ -102,7 +102,7 @@ fn shard(value: &Value, chains: Vec<CodecChain>) -> Result<Shard, Failure> {
     let chains: Result<[CodecChain; 2], _> = chains.try_into();
     match (described(), chains) {
         (Some((inner_shape, index_at_start)), Ok([inner_codecs, index_codecs])) => {
-            Ok(Shard { inner_shape, inner_codecs, index_codecs, index_at_start })
+            Ok(Shard::new(inner_shape, inner_codecs, index_codecs).with_index_at_start(index_at_start))
         }
         (_, chains) => {
             let count = chains.map_or_else(|chains| chains.len(), |_| 2);

@@ -123,11 +123,8 @@ impl<'p> Received<'p> {
     }
 
     fn add(&mut self, is_prefix: bool, text: &str) -> Result<(), KeyError> {
-        let refuse = |reason: String| KeyError {
-            text: text.escape_debug().to_string(),
-            what: if is_prefix { "prefix" } else { "key" },
-            reason,
-        };
+        let what = if is_prefix { "prefix" } else { "key" };
+        let refuse = |reason: String| KeyError::new(text.escape_debug().to_string(), what, reason);
         if !text.starts_with(self.prefix.as_str()) {
             return Err(refuse(format!("it does not begin with `{}`", self.prefix.as_str())));
         }
@@ -170,7 +167,7 @@ unsafe extern "C" fn add(this: *mut ListSink, is_prefix: u32, text: Str) -> i32 
     let (received, text) = unsafe { (&mut *(*this).context.cast::<Received<'_>>(), borrowed_text(text)) };
     let added = match text {
         Ok(text) => received.add(is_prefix != 0, text),
-        Err(failure) => Err(KeyError { text: String::new(), what: "key", reason: failure.message }),
+        Err(failure) => Err(KeyError::new("", "key", failure.message)),
     };
     if let Err(error) = added {
         received.refused.get_or_insert(error);

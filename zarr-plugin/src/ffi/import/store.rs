@@ -214,7 +214,7 @@ impl ForeignStore {
         let place = place.to_owned();
         match failure.status {
             abi::UNSUPPORTED => self.not_supported(operation),
-            abi::INVALID_KEY => KeyError { text: place, what: "key", reason: message }.into(),
+            abi::INVALID_KEY => KeyError::new(place, "key", message).into(),
             abi::BAD_CONFIGURATION => Invalid::new(message).into(),
             abi::LIMIT_EXCEEDED => StoreError::TooLarge { key: place, source: LimitExceeded { limit } },
             status => {

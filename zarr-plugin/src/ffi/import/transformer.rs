@@ -54,7 +54,7 @@ impl Imported<StorageTransformerVtable> {
             Failure::broken(format!("it returned the invalid description {json} of shards"))
         })?;
         let index_codecs = index_codecs(creation, &chunks_per_shard)?;
-        Ok(StorageTransformer::Shard(ShardingTransformer { chunks_per_shard, index_codecs }))
+        Ok(StorageTransformer::Shard(ShardingTransformer::new(chunks_per_shard, index_codecs)))
     }
 }
 

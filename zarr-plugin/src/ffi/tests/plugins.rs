@@ -123,10 +123,8 @@ fn pair(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     assert_eq!(order, ByteOrder::Big);
     let byte: Arc<dyn DataType> =
         Arc::new(Plain::new("byte", Elements::Fixed { size: 1, units: Units::Uniform(1) }));
-    let fields = vec![
-        Field { name: String::new(), data_type: byte, shape: vec![], offset: 0 },
-        Field { name: "words".to_owned(), data_type: word, shape: vec![2, 1], offset: 1 },
-    ];
+    let fields =
+        vec![Field::new(String::new(), byte, vec![], 0), Field::new("words".to_owned(), word, vec![2, 1], 1)];
     let units = [1, 3].map(|offset| Unit { offset, size: 2 });
     let elements = Elements::Fixed { size: 5, units: Units::Fields(units.into()) };
     let pair = Plain { fields: Some(fields), ..Plain::new("test.pair", elements) };
@@ -292,12 +290,9 @@ zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.shard"), &|creatio
     let array = array(decoded)?;
     let inner = ArrayRepresentation { shape: vec![2], ..array.clone() };
     let index = ArrayRepresentation { shape: vec![array.shape[0] / 2, 2], ..array.clone() };
-    Ok(Codec::Shard(Arc::new(Shard {
-        inner_shape: vec![2],
-        inner_codecs: chain(creation, codecs, &inner)?,
-        index_codecs: chain(creation, index_codecs, &index)?,
-        index_at_start: true,
-    })))
+    let inner_codecs = chain(creation, codecs, &inner)?;
+    let index_codecs = chain(creation, index_codecs, &index)?;
+    Ok(Codec::Shard(Arc::new(Shard::new(vec![2], inner_codecs, index_codecs).with_index_at_start(true))))
 }));
 
 zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.mixed"), &|_, _| {

@@ -58,7 +58,7 @@ impl Store for Counting {
 
     fn set(&self, key: &Key, _: Payload<'_>) -> Result<(), StoreError> {
         let reason = "it is too long".to_owned();
-        Err(KeyError { text: key.to_string(), what: "key", reason }.into())
+        Err(KeyError::new(key.to_string(), "key", reason).into())
     }
 
     fn erase(&self, _: &Key) -> Result<(), StoreError> {

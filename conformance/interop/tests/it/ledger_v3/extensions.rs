@@ -74,12 +74,12 @@ fn the_error_of_a_grid_of_another_crate_names_its_feature() {
         let stored = stored(&json!({"chunk_grid": grid}));
         assert_eq!(problems(&stored)[0].reason, format!("chunk grid `{name}` is unknown"));
         let mut registry = Registry::linked().unwrap();
-        registry.add_catalogue_entry(CatalogueEntry {
-            point: ExtensionPoint::ChunkGrid,
-            identifiers: &["rectilinear.bounded", "zarrs.regular_bounded"],
-            feature: "grid-example",
-            package: "example",
-        });
+        registry.add_catalogue_entry(CatalogueEntry::new(
+            ExtensionPoint::ChunkGrid,
+            &["rectilinear.bounded", "zarrs.regular_bounded"],
+            "grid-example",
+            "example",
+        ));
         let known = Stored { context: Context::new(registry), ..stored };
         let wanted = "is not in this build; feature `grid-example` of crate `example` has it";
         assert_eq!(problems(&known)[0].reason, format!("chunk grid `{name}` {wanted}"));
