@@ -84,6 +84,12 @@ impl ArrayHandle {
         codecs.map(|codec| (codec.identifier.clone(), codec.configuration.to_string())).collect()
     }
 
+    /// Whether the last codec is the `compressor` of v2.
+    #[getter]
+    fn has_compressor(&self) -> bool {
+        self.current().metadata().has_compressor
+    }
+
     /// Elements of an inner chunk per dimension, or `None` if chunks are not shards.
     fn inner_chunk_shape(&self, py: Python<'_>) -> PyResult<Option<Vec<u64>>> {
         self.run(py, Array::inner_chunk_shape)

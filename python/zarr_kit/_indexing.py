@@ -46,6 +46,8 @@ class Plan:
 
     def arrange(self, elements: NDArray[Any]) -> NDArray[Any]:
         """Return elements of the engine as NumPy arranges them, without a copy."""
+        if self.is_scalar:
+            return elements.reshape(())
         elements = elements.reshape(self.stored_shape)
         if self.reversed_axes:
             elements = np.flip(elements, self.reversed_axes)
@@ -65,6 +67,9 @@ class Plan:
 
 def plan(key: Any, shape: tuple[int, ...]) -> Plan:
     """Return the plan of `array[key]`."""
+    if isinstance(key, tuple) and len(key) == len(shape) and all(type(part) is int for part in key):
+        # Programs read single elements in loops, where the time for a plan counts.
+        return Plan(tuple(map(_located_index, key, range(len(shape)), shape)), (), (), (), (), (), True)
     tokens = _tokens(key, shape)
     has_ellipsis = key is Ellipsis or (isinstance(key, tuple) and any(part is Ellipsis for part in key))
     if any(isinstance(token, _Advanced) for token in tokens):

@@ -176,8 +176,7 @@ impl<'r> ChunkRequest<'_, 'r> {
 
     /// Removes elements of variable size.
     fn clear(&self, assembly: &mut Assembly) {
-        let layout =
-            zarr_spec::host::pipeline::Layout::new(vec![1; self.strides.len()], Swap::None);
+        let layout = zarr_spec::host::pipeline::Layout::new(vec![1; self.strides.len()], Swap::None);
         let Ok(()) = self.piece.each_strided_box(|strided_box| {
             each_run(strided_box, &layout, self.strides, |_, to, count| assembly.clear(to, count));
             Ok::<_, Infallible>(())
