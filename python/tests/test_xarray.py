@@ -2,7 +2,6 @@
 
 import asyncio
 import pickle
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xarray.backends.plugins import guess_engine
-from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, TransposeCodec
+from xarray_comparison import assert_equal_with_encoding, assert_same, weather, write
 
 import zarr_kit
 
@@ -21,58 +20,6 @@ import zarr_kit
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 FORMATS = [2, 3]
-# It has no annotations.
-numcodecs: Any = import_module("numcodecs")
-
-
-def weather() -> xr.Dataset:
-    """Return variables of all kinds that conventions encode."""
-    rows = np.arange(24, dtype=np.float64).reshape(4, 6)
-    packed = xr.Variable(
-        ("time", "x"),
-        np.where(rows % 5 == 0, np.nan, rows / 2),
-        {"units": "K", "long_name": "température"},
-        {"dtype": "int16", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": np.int16(-99)},
-    )
-    dates = np.datetime64("2020-01-01T00:30", "ns") + np.arange(4) * np.timedelta64(90, "m")
-    return xr.Dataset(
-        {
-            "packed": packed,
-            "missing": (("time", "x"), np.where(rows > 20, np.nan, rows), {}, {"_FillValue": -1.0}),
-            "single": (("x",), np.arange(6, dtype=np.float32), {"cell_methods": "time: mean"}),
-            "flags": (("x",), np.array([True, False] * 3)),
-            "counts": (("x",), np.arange(6, dtype=np.uint8)),
-            "waves": (("x",), np.arange(6) * (1 + 2j)),
-            "lags": (("x",), np.arange(6).astype("m8[s]").astype("m8[ns]")),
-            "fixed": (("x",), np.array(["a", "bb", "", "é", "x", "y"])),
-            "bytes": (("x",), np.array([b"a", b"bb", b"", b"d", b"x", b"y"])),
-            "texts": (("x",), np.array(["a", "bb", "", "é", "x", "a longer text"], dtype=object)),
-            "scalar": ((), 3.5, {"grid_mapping_name": "latitude_longitude"}),
-        },
-        coords={
-            "time": ("time", dates, {}, {"units": "hours since 2019-12-31", "dtype": "float64"}),
-            "x": ("x", np.linspace(0, 1, 6)),
-            "height": ((), 2, {"units": "m"}),
-            "area": ("x", np.arange(6)),
-        },
-        attrs={"title": "Weather", "levels": [1, 2.5, None], "history": {"created": "today"}},
-    )
-
-
-def assert_same(path: Path, **arguments: Any) -> None:
-    """Assert that both engines return the same data set, with the same encodings."""
-    theirs = xr.open_dataset(path, engine="zarr", **arguments)
-    ours = xr.open_dataset(path, engine="zarr-kit", **arguments)
-    assert_equal_with_encoding(ours, theirs)
-
-
-def assert_equal_with_encoding(ours: xr.Dataset, theirs: xr.Dataset) -> None:
-    xr.testing.assert_identical(ours, theirs)
-    assert ours.encoding == theirs.encoding
-    assert ours.variables.keys() == theirs.variables.keys()
-    for name in theirs.variables:
-        assert ours[name].dtype == theirs[name].dtype, name
-        np.testing.assert_equal(ours[name].encoding, theirs[name].encoding, err_msg=str(name))
 
 
 @pytest.mark.parametrize("zarr_format", FORMATS)
@@ -98,63 +45,6 @@ def test_data_sets_are_those_of_the_other_engine(
     if not decoding:
         expected = weather()
         xr.testing.assert_equal(xr.open_dataset(tmp_path, engine="zarr-kit"), expected)
-
-
-@pytest.mark.parametrize("zarr_format", FORMATS)
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"chunks": (2, 3), "compressors": None},
-        {"order": "F"},
-        {"fill_value": 7, "dtype": "i4"},
-        {"fill_value": np.nan, "dtype": "f4"},
-        {"dtype": "U4"},
-        {"dtype": "S4"},
-        {"dtype": "M8[s]"},
-        {"dtype": "bool"},
-    ],
-)
-def test_arrays_that_xarray_did_not_write_are_the_same(
-    tmp_path: Path, zarr_format: Any, arguments: dict[str, Any]
-) -> None:
-    write(tmp_path, zarr_format, **arguments)
-    assert_same(tmp_path, consolidated=False)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"filters": [numcodecs.Delta("f8")]},
-        {"filters": [numcodecs.Delta("f8")], "compressors": None},
-        {"filters": [numcodecs.Shuffle(8)], "compressors": numcodecs.Zlib(3)},
-        {"compressors": numcodecs.GZip(1), "chunk_key_encoding": {"name": "v2", "separator": "/"}},
-        {"fill_value": None},
-    ],
-)
-def test_codecs_of_v2_are_in_the_encoding(tmp_path: Path, arguments: dict[str, Any]) -> None:
-    write(tmp_path, 2, **arguments)
-    assert_same(tmp_path, consolidated=False)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"chunks": (1, 3), "shards": (4, 6), "compressors": [BloscCodec(), Crc32cCodec()]},
-        {"serializer": BytesCodec(endian="big")},
-        {"filters": [TransposeCodec(order=(1, 0))]},
-        {"filters": [zarr.codecs.numcodecs.Delta(dtype="f8")], "compressors": [zarr.codecs.numcodecs.Zlib(level=3)]},
-    ],
-)
-def test_codecs_of_v3_are_in_the_encoding(tmp_path: Path, arguments: dict[str, Any]) -> None:
-    write(tmp_path, 3, **arguments)
-    assert_same(tmp_path, consolidated=False)
-
-
-def test_chunks_of_different_lengths_are_the_same(tmp_path: Path) -> None:
-    with zarr.config.set({"array.rectilinear_chunks": True}):
-        write(tmp_path, 3, chunks=[[1, 2, 1], [4, 2]])
-        assert_same(tmp_path, consolidated=False)
-        assert_same(tmp_path, consolidated=False, chunks={})
 
 
 def test_fill_values_are_missing_if_the_caller_says_so(tmp_path: Path) -> None:
@@ -304,36 +194,6 @@ def draft_array(
         group.create_array(name, data=data, attributes={**attributes, "_ARRAY_DIMENSIONS": names})
 
 
-@pytest.mark.parametrize(
-    ("inner", "codec", "values", "expected"),
-    [
-        ("int32", "bytes", [1, 2, 3], [1.0, np.nan, 3.0, np.nan]),
-        ("float32", "bytes", [1, 2, 3], np.array([1, np.nan, 3, np.nan], np.float32)),
-        ("int64", "bytes", [2**60 + 1, 2, 3], np.array([2**60 + 1, None, 3, None], object)),
-        ("bool", "bytes", [True, False, False], np.array([True, None, False, None], object)),
-        ("string", "vlen-utf8", ["a", "", "c"], np.array(["a", None, "c", None], object)),
-    ],
-)
-def test_missing_elements_of_optional_types_are_nan_or_none(
-    tmp_path: Path, inner: str, codec: str, values: list[Any], expected: Any
-) -> None:
-    group = zarr_kit.create_group(tmp_path)
-    endian = {"endian": "little"} if codec == "bytes" else {}
-    codecs = {"mask_codecs": [{"name": "packbits"}], "data_codecs": [{"name": codec, "configuration": endian}]}
-    array = group.create_array(
-        "data",
-        shape=(4,),
-        dtype={"name": "zarrs.optional", "configuration": {"name": inner, "configuration": {}}},
-        serializer={"name": "zarrs.optional", "configuration": codecs},
-        dimension_names=["x"],
-    )
-    array[:3] = np.ma.MaskedArray(np.array(values, dtype=array.dtype), mask=[False, True, False])
-    data = xr.open_dataset(tmp_path, engine="zarr-kit")["data"]
-    assert data.dtype == np.asarray(expected).dtype
-    np.testing.assert_array_equal(data.values, np.asarray(expected))
-    np.testing.assert_array_equal(data[2].values, np.asarray(expected)[2])
-
-
 def test_the_engine_is_used_only_where_it_is_named(tmp_path: Path) -> None:
     weather().to_zarr(tmp_path / "w.zarr")
     assert "zarr-kit" in xr.backends.list_engines()
@@ -362,15 +222,3 @@ def test_a_description_of_a_store_is_opened(tmp_path: Path) -> None:
     description: Any = {"type": "filesystem", "path": str(tmp_path)}
     opened = xr.open_dataset(description, engine="zarr-kit")
     assert opened["data"].shape == (4, 6)
-
-
-def write(path: Path, zarr_format: Any, *, dtype: Any = "f8", **arguments: Any) -> None:
-    """Write an array called `data` with zarr-python, with dimensions `x` and `y`."""
-    elements = np.arange(24).reshape(4, 6).astype(dtype)
-    group = zarr.open_group(path, mode="w", zarr_format=zarr_format)
-    if zarr_format == 2:
-        arguments["attributes"] = {"_ARRAY_DIMENSIONS": ["x", "y"], "units": "K"}
-    else:
-        arguments["dimension_names"] = ("x", "y")
-    array = group.create_array("data", shape=elements.shape, dtype=elements.dtype, **arguments)
-    array[:3] = elements[:3]
