@@ -26,10 +26,10 @@ from zarr_kit._hierarchy import ZarrFormat
 from zarr_kit._location import Location
 from zarr_kit._xarray_store import GroupStore
 
-__all__ = ["ZarrKitBackendEntrypoint"]
+__all__ = ["ZarrKitBackend"]
 
 
-class ZarrKitBackendEntrypoint(BackendEntrypoint):
+class ZarrKitBackend(BackendEntrypoint):
     """Opens groups of Zarr hierarchies as data sets of xarray.
 
     The methods take the arguments with which xarray decodes variables (`mask_and_scale`, `decode_times`,
