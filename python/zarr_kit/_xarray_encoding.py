@@ -38,43 +38,31 @@ _SHARDING = "sharding_indexed"
 _SERIALIZERS = frozenset({"bytes", "packbits", "pcodec", "vlen-bytes", "vlen-utf8", "zfp", "zfpy", _SHARDING})
 
 
-def chunk_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, Any]:
-    """Return the chunks of an array, and the same by dimension.
+def encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, Any]:
+    """Return chunks and codecs.
 
-    A dimension has one length in elements if all chunks but the last one have it, and a tuple of lengths otherwise.
+    A dimension has one length of chunks in elements if all chunks but the last one have it, and a tuple of lengths
+    otherwise. Codecs are objects of zarr-python and numcodecs where these know them, and dictionaries as they are
+    stored otherwise. There are no codecs for the v3 draft, because xarray does not write it.
     """
-    is_sharded = _is_sharded(array)
+    codecs = array.codecs
+    is_sharded = len(codecs) == 1 and codecs[0][0] == _SHARDING
     lengths = array.chunks if is_sharded else stored_lengths(array)
-    return {
+    chunks = {
         "chunks": lengths,
         "preferred_chunks": dict(zip(dimensions, lengths, strict=True)),
         "shards": array.shards if is_sharded else None,
     }
-
-
-def codec_encoding(array: Array) -> dict[str, Any]:
-    """Return filters, serializer and compressors.
-
-    They are objects of zarr-python and numcodecs where these know the codecs, and dictionaries as they are stored
-    otherwise. The v3 draft has none: its codecs are not those of xarray's writer.
-    """
     if array.format == "v3-draft":
-        return {}
-    codecs = array.codecs
+        return chunks
     if array.format == "v2":
-        return _v2_codecs(codecs)
-    if _is_sharded(array):
-        inner = codecs[0][1]["codecs"]
-        codecs = [(codec["name"], codec.get("configuration")) for codec in inner]
-    return _v3_codecs(codecs)
+        return chunks | _v2_codecs(codecs)
+    if is_sharded:
+        codecs = [(codec["name"], codec.get("configuration")) for codec in codecs[0][1]["codecs"]]
+    return chunks | _v3_codecs(codecs)
 
 
-def _is_sharded(array: Array) -> bool:
-    codecs = array.codecs
-    return len(codecs) == 1 and codecs[0][0] == _SHARDING
-
-
-def _v2_codecs(codecs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _v2_codecs(codecs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     objects = tuple(_v2_codec({"id": name, **configuration}) for name, configuration in codecs)
     count = len(codecs)
     if codecs and codecs[-1][0] not in _V2_FILTERS:
@@ -94,7 +82,7 @@ def _v2_codec(document: dict[str, Any]) -> Any:
         return document
 
 
-def _v3_codecs(codecs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _v3_codecs(codecs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     objects = [_v3_codec(name, configuration) for name, configuration in codecs]
     serializer = _serializer_position(objects)
     return {

@@ -1,6 +1,8 @@
 """A group as xarray's decoding of conventions takes it: variables with attributes and encodings."""
 
 from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,15 @@ from xarray.core import indexing
 
 from zarr_kit._array import Array
 from zarr_kit._group import Group
+from zarr_kit._hierarchy import Hierarchy
 from zarr_kit._xarray_array import LazyArray
-from zarr_kit._xarray_encoding import chunk_encoding, codec_encoding
+from zarr_kit._xarray_encoding import encoding as array_encoding
 from zarr_kit.errors import ZarrError
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _MISSING = "_FillValue"
+# The number of arrays that are opened at the same time.
+_REQUESTS = 16
 
 
 class DimensionNamesError(ZarrError, KeyError):
@@ -38,17 +43,21 @@ class GroupStore(AbstractDataStore):
 
     def get_variables(self) -> dict[str, Variable]:
         """Return a variable for each array. Elements are not read."""
-        variables = {}
-        for path, kind in self._group._children():
-            name = path.rpartition("/")[2]
-            if kind != "group" and name not in self._dropped:
-                array = Array._open(self._group._hierarchy, path)
-                variables[name] = _variable(array, fill_is_missing=self._fill_is_missing)
-        return variables
+        paths = {path.rpartition("/")[2]: path for path, kind in self._group._children() if kind != "group"}
+        opened = _open_arrays(
+            self._group._hierarchy, [path for name, path in paths.items() if name not in self._dropped]
+        )
+        return {array.basename: _variable(array, fill_is_missing=self._fill_is_missing) for array in opened}
 
     def get_attrs(self) -> dict[str, Any]:
         """Return the attributes of the group, without those in which netCDF hides its own data."""
         return _without_netcdf(self._group.attrs.asdict())
+
+
+def _open_arrays(hierarchy: Hierarchy, paths: list[str]) -> list[Array]:
+    # Without consolidated metadata, each array is a request or two.
+    with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="zarr-kit-open") as executor:
+        return list(executor.map(partial(Array._open, hierarchy), paths))
 
 
 def _variable(array: Array, *, fill_is_missing: bool) -> Variable:
@@ -58,15 +67,16 @@ def _variable(array: Array, *, fill_is_missing: bool) -> Variable:
         attributes = _without_netcdf(attributes)
         attributes.pop(_DIMENSIONS, None)
     lazy = LazyArray(array)
-    encoding = {**chunk_encoding(array, dimensions), **codec_encoding(array)}
+    encoding = array_encoding(array, dimensions)
+    fill_value = array.fill_value
     if lazy.dtype.kind == "T":
         encoding["dtype"] = lazy.dtype
     if fill_is_missing:
-        if array.fill_value is not None:
-            attributes[_MISSING] = array.fill_value
+        if fill_value is not None:
+            attributes[_MISSING] = fill_value
     else:
         if array.format != "v2":
-            encoding["fill_value"] = array.fill_value
+            encoding["fill_value"] = fill_value
         if _MISSING in attributes:
             attributes[_MISSING] = _missing_value(attributes[_MISSING], array.dtype)
     return Variable(dimensions, indexing.LazilyIndexedArray(lazy), attributes, encoding)

@@ -6,9 +6,11 @@ Installing ``zarr_kit`` registers it under the name ``zarr-kit``::
 
     dataset = xr.open_dataset("weather.zarr", engine="zarr-kit", chunks={})
 
-Values, attributes and encodings of Zarr v2 and v3 are those of ``engine="zarr"``. The v3 draft of 2022, which that
-engine does not read, has dimension names in the attribute ``_ARRAY_DIMENSIONS`` or in the extension
-``dimension-names``.
+Values, attributes and encodings of Zarr v2 and v3 are those of ``engine="zarr"``, with one exception: the data type in
+the encoding of arrays of v2 has the byte order of the machine.
+
+The v3 draft of 2022 is not read by that engine. Names of its dimensions are in the attribute ``_ARRAY_DIMENSIONS`` or in
+the extension ``dimension-names``.
 """
 
 import os
@@ -24,10 +26,10 @@ from zarr_kit._hierarchy import ZarrFormat
 from zarr_kit._location import Location
 from zarr_kit._xarray_store import GroupStore
 
-__all__ = ["ZarrKitBackendEntrypoint"]
+__all__ = ["ZarrKitBackend"]
 
 
-class ZarrKitBackendEntrypoint(BackendEntrypoint):
+class ZarrKitBackend(BackendEntrypoint):
     """Opens groups of Zarr hierarchies as data sets of xarray.
 
     The methods take the arguments with which xarray decodes variables (`mask_and_scale`, `decode_times`,
@@ -35,7 +37,8 @@ class ZarrKitBackendEntrypoint(BackendEntrypoint):
 
     - `drop_variables`: the names of arrays that are not opened.
     - `group`: the path of a group; the root by default.
-    - `consolidated`: False ignores consolidated metadata. By default they are used if the hierarchy has them.
+    - `consolidated`: False ignores consolidated metadata. They are used by default, and with True, if the hierarchy has
+      them.
     - `zarr_format`, `storage_options`, `strict` and `threads`: as :func:`zarr_kit.open` takes them.
     - `use_zarr_fill_value_as_mask`: whether elements that equal the fill value are missing. By default they are in v2,
       and the attribute ``_FillValue`` decides in v3 and the v3 draft.

@@ -1,0 +1,99 @@
+"""Worker processes that are killed, and the examples of the page about clusters."""
+
+# Functions of Dask have no annotations.
+# mypy: allow-untyped-calls
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from numpy.typing import NDArray
+
+import zarr_kit
+import zarr_kit.dask
+
+PAGE = Path(__file__).parents[2] / "docs" / "python-clusters.md"
+EXAMPLES = [text for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "# Needs a" not in text]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_the_examples_of_the_page_work(tmp_path: Path, example: str) -> None:
+    script = tmp_path / "example.py"
+    script.write_text(example)
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_page_has_examples() -> None:
+    assert len(EXAMPLES) == 3
+
+
+def test_a_message_of_the_page_is_that_of_the_package() -> None:
+    array = da.from_array(np.zeros(7), chunks=3)
+    with pytest.raises(zarr_kit.ZarrError) as refused:
+        zarr_kit.dask.to_zarr(array, "memory:", chunks=(2,))
+    assert f"```text\n{refused.value}\n```" in PAGE.read_text()
+
+
+def test_a_worker_that_is_killed_while_it_writes_loses_nothing(tmp_path: Path) -> None:
+    data = np.arange(160 * 50, dtype=np.float64).reshape(160, 50)
+    array = da.from_array(data, chunks=(10, 50)).map_blocks(killed_once, tmp_path / "killed", meta=data[:0])
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        before = set(client.run(os.getpid).values())
+        zarr_kit.dask.to_zarr(array, tmp_path / "a.zarr", chunks=(5, 10), threads=1)
+        read = zarr_kit.dask.from_zarr(tmp_path / "a.zarr", threads=1).compute()
+    assert int((tmp_path / "killed").read_text()) in before
+    np.testing.assert_array_equal(read, data)
+    np.testing.assert_array_equal(zarr_kit.open_array(tmp_path / "a.zarr", mode="r")[...], data)
+
+
+def killed_once(block: NDArray[Any], marker: Path) -> NDArray[Any]:
+    """Return the block. The first process that has the block in the middle is killed."""
+    if block[0, 0] == 4000 and not marker.exists():
+        marker.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+def test_regions_are_written_by_programs_that_run_at_the_same_time(tmp_path: Path) -> None:
+    zarr_kit.create_array(tmp_path / "a.zarr", shape=(400, 20), dtype="i8", chunks=(10, 20), shards=(100, 20))
+    program = """
+import sys, dask.array as da, numpy as np, zarr_kit.dask
+start = int(sys.argv[1])
+part = da.from_array(np.arange(start * 20, start * 20 + 4000).reshape(200, 20), chunks=(100, 20))
+zarr_kit.dask.to_zarr(part, "a.zarr", region=(slice(start, start + 200), slice(None)))
+"""
+    started = [
+        subprocess.Popen([sys.executable, "-c", program, str(start)], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        for start in [0, 200]
+    ]
+    for process in started:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    written = zarr_kit.open_array(tmp_path / "a.zarr", mode="r")
+    np.testing.assert_array_equal(written[...], np.arange(8000).reshape(400, 20))
+
+
+def test_a_number_of_threads_reaches_the_workers(tmp_path: Path) -> None:
+    zarr_kit.create_array(tmp_path, data=np.arange(4))
+    array = zarr_kit.open_array(tmp_path, mode="r", threads=1)
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        assert client.submit(threads_of, array).result() == 1
+
+
+def threads_of(array: zarr_kit.Array) -> int:
+    return array._hierarchy.engine.threads
