@@ -13,6 +13,7 @@ mod bench;
 mod fuzz;
 mod instructions;
 mod new;
+mod prose;
 mod python;
 mod requirements;
 mod rust_source;

@@ -31,6 +31,32 @@ pub(crate) fn code_only(source: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
+/// The comments of the source; all else is blanked.
+///
+/// # Errors
+///
+/// As [`without_literals`].
+pub(crate) fn comments_only(source: &str) -> Result<String, String> {
+    let mut text = source.as_bytes().to_vec();
+    for (_, range) in parts(source)? {
+        blank(&mut text[range]);
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The literals of the source; all else is blanked.
+///
+/// # Errors
+///
+/// As [`without_literals`].
+pub(crate) fn literals_only(source: &str) -> Result<String, String> {
+    let mut text = source.as_bytes().to_vec();
+    blank(&mut text);
+    let literals = parts(source)?.into_iter().filter(|(part, _)| *part == Part::Literal);
+    literals.for_each(|(_, range)| text[range.clone()].copy_from_slice(source[range].as_bytes()));
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
 fn blank(text: &mut [u8]) {
     text.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
 }
@@ -102,6 +128,7 @@ mod tests {
             let blanks = " ".repeat(literal.len());
             assert_eq!(without_literals(&source).unwrap(), format!("let a = {blanks}; // {literal}"));
             assert_eq!(code_only(&source).unwrap().trim_end(), format!("let a = {blanks};"), "{literal}");
+            assert_eq!(literals_only(&source).unwrap().trim(), literal);
         }
     }
 
@@ -120,6 +147,7 @@ mod tests {
             assert_eq!(code.lines().count(), source.lines().count(), "{comment}");
             assert_eq!(code.len(), source.len(), "{comment}");
             assert_eq!(without_literals(&source).unwrap(), source, "{comment}");
+            assert_eq!(comments_only(&source).unwrap().trim(), comment.trim(), "{comment}");
         }
     }
 

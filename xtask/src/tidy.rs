@@ -7,6 +7,7 @@ use crate::{Failure, rust_source};
 
 mod arrows;
 mod crates;
+mod dialect;
 mod documents;
 mod manifests;
 mod modules;
@@ -70,12 +71,16 @@ const CHECKS: &[(&str, Check)] = &[
     ("length of the contracts", sources::contract),
     ("shape of functions", shape::check),
     ("order of modules", modules::check),
+    ("dialect", dialect::denied),
 ];
 
 type Measure = fn(&Workspace) -> Result<Measurement, String>;
 
-const MEASURES: &[(&str, Measure)] =
-    &[("crates of builds", crates::count), ("oldest compiler", rust_version::check)];
+const MEASURES: &[(&str, Measure)] = &[
+    ("crates of builds", crates::count),
+    ("oldest compiler", rust_version::check),
+    ("noun clauses", dialect::noun_clauses),
+];
 
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     let mut findings = findings(workspace)?;

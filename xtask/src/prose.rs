@@ -1,0 +1,190 @@
+//! The prose of the project: comments, texts in literals, and documents, as words in passages.
+//!
+//! Quoted code (between backticks) and quotations (between double quotes, and lines of Markdown that begin with `>`) in
+//! comments and documents are not prose of the project. An empty word takes the place of each.
+
+use std::path::Path;
+
+use crate::rust_source;
+use passages::Passages;
+
+mod passages;
+
+/// A file belongs to it if its name ends like this.
+const EXTENSIONS: &[&str] = &["rs", "md", "toml", "py", "c", "h", "yml", "sh"];
+
+/// A stretch of text that no blank line and no change of kind divides.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Passage {
+    pub(crate) kind: Kind,
+    pub(crate) words: Vec<Word>,
+}
+
+/// Where a passage was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Comment,
+    /// The first passage of a documentation comment.
+    DocComment,
+    Document,
+    Literal,
+}
+
+/// A word and the punctuation after it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// As in the text; empty for a quotation.
+    pub(crate) text: String,
+    /// From 1.
+    pub(crate) line: usize,
+    pub(crate) end: End,
+}
+
+/// The end of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum End {
+    /// Another word follows.
+    Blank,
+    /// Punctuation follows.
+    Clause,
+    /// The sentence ends.
+    Sentence,
+    /// The sentence is a question.
+    Question,
+}
+
+/// Whether the name of a file is one of those with prose.
+pub(crate) fn has_prose(file: &Path) -> bool {
+    extension(file).is_some_and(|extension| EXTENSIONS.contains(&extension))
+}
+
+/// Returns the passages of a file.
+///
+/// # Errors
+///
+/// If a Rust file is not a sequence of Rust tokens.
+pub(crate) fn of_file(file: &Path, text: &str) -> Result<Vec<Passage>, String> {
+    match extension(file) {
+        // A template has lines that are not Rust.
+        Some("rs") if !text.contains("{{") => of_rust(text),
+        Some("md") => Ok(of_markdown(text)),
+        _ => Ok(of_other(text)),
+    }
+}
+
+fn extension(file: &Path) -> Option<&str> {
+    file.extension()?.to_str()
+}
+
+fn of_rust(text: &str) -> Result<Vec<Passage>, String> {
+    let mut passages = Passages::default();
+    let mut is_code = false;
+    for (line, number) in rust_source::comments_only(text)?.lines().zip(1..) {
+        let (marker, rest) = comment(line.trim());
+        is_code ^= rest.starts_with("```");
+        match marker {
+            _ if is_code || rest.starts_with("```") => passages.end(),
+            "" if rest.is_empty() => passages.end_of_block(),
+            "///" | "//!" => passages.add(Kind::DocComment, number, rest),
+            _ => passages.add(Kind::Comment, number, rest),
+        }
+    }
+    passages.end_of_block();
+    for (line, number) in rust_source::literals_only(text)?.lines().zip(1..) {
+        passages.add(Kind::Literal, number, line.trim());
+    }
+    Ok(passages.all())
+}
+
+fn of_markdown(text: &str) -> Vec<Passage> {
+    let mut passages = Passages::default();
+    let mut is_code = false;
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.trim();
+        if line.starts_with("```") {
+            is_code = !is_code;
+            passages.end();
+            continue;
+        }
+        let is_item = ["#", "- ", "* ", "|", "1. "].iter().any(|start| line.starts_with(start));
+        if is_item || is_code {
+            passages.end();
+        }
+        match is_code {
+            true => passages.add(Kind::Literal, number, line),
+            false if line.starts_with('>') => passages.end(),
+            false => passages.add(Kind::Document, number, line),
+        }
+        if line.starts_with('#') {
+            passages.end();
+        }
+    }
+    passages.all()
+}
+
+/// Files with comments of lines, such as manifests and scripts. All else in them counts as literals.
+fn of_other(text: &str) -> Vec<Passage> {
+    let mut passages = Passages::default();
+    for (line, number) in text.lines().zip(1..) {
+        match comment(line.trim()) {
+            ("", rest) => passages.add(Kind::Literal, number, rest),
+            (_, rest) => passages.add(Kind::Comment, number, rest),
+        }
+    }
+    passages.all()
+}
+
+/// The marker of a comment, and the rest of the line.
+fn comment(line: &str) -> (&str, &str) {
+    let markers = ["///", "//!", "//", "/*", "*", "#"];
+    let marker = markers.iter().find(|marker| line.starts_with(**marker));
+    let (marker, rest) = line.split_at(marker.map_or(0, |marker| marker.len()));
+    (marker, rest.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of each passage, each passage as one text.
+    fn texts(file: &str, text: &str) -> Vec<(Kind, String)> {
+        let passages = of_file(Path::new(file), text).unwrap();
+        let joined = |passage: Passage| {
+            let words: Vec<_> = passage.words.into_iter().map(|word| word.text).collect();
+            (passage.kind, words.join(" "))
+        };
+        passages.into_iter().map(joined).collect()
+    }
+
+    #[test]
+    fn a_rust_file_has_comments_and_texts() {
+        let text =
+            "/// Reads the\n/// \"whole\" `value`.\n///\n/// Twice.\nfn f() { g(\"no value\") } // why\n";
+        let expected = [
+            (Kind::DocComment, "Reads the  "),
+            (Kind::Comment, "Twice"),
+            (Kind::Comment, "why"),
+            (Kind::Literal, "no value"),
+        ];
+        assert_eq!(texts("a.rs", text), expected.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn a_document_has_paragraphs_headings_items_and_code_but_no_quotations() {
+        let text = "# Title\nOne\ntwo.\n> quoted\n- an item\n```\ncode\n```\nlast";
+        let expected = ["Title", "One two", "an item", "code", "last"];
+        let found = texts("a.md", text);
+        assert_eq!(found.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), expected);
+        assert_eq!(found[3].0, Kind::Literal);
+    }
+
+    #[test]
+    fn comments_of_other_files_are_joined_and_data_has_no_prose() {
+        let text = "# One\n# comment.\nname = \"a text\"\n";
+        assert_eq!(
+            texts("a.toml", text),
+            [(Kind::Comment, "One comment".to_owned()), (Kind::Literal, "name a text".to_owned())]
+        );
+        assert!(has_prose(Path::new("a.toml")) && !has_prose(Path::new("a.json")));
+    }
+}
