@@ -90,31 +90,6 @@ impl Array {
         joined(values).map(Cow::Owned).map_err(|error| Error::Elements(error.to_string()))
     }
 
-    /// Writes a selection from an `ndarray` of the shape of the selection.
-    ///
-    /// # Errors
-    ///
-    /// As [`Array::write_values`]; [`Error::Elements`] for another shape.
-    #[cfg(feature = "ndarray")]
-    pub fn write_ndarray<'s, T: Element, D: ndarray::Dimension>(
-        &self,
-        selection: impl IntoSelection<'s>,
-        values: &ndarray::ArrayRef<T, D>,
-    ) -> Result<(), Error> {
-        let selection = selection.into_selection();
-        let wanted = selection.shape(self.shape())?;
-        let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
-        if wanted != given {
-            return Err(Error::Elements(format!(
-                "an array of shape {given:?} for a selection of shape {wanted:?}"
-            )));
-        }
-        match values.as_slice() {
-            Some(values) => self.write_values(&*selection, values),
-            None => self.write_values(&*selection, &values.iter().copied().collect::<Vec<_>>()),
-        }
-    }
-
     /// Makes the array longer along `dimension` and writes `bytes` there, as [`Array::write`] takes them. Their
     /// number says by how much; the array is as long as its document says now, whoever changed it last.
     ///
