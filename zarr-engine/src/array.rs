@@ -5,6 +5,8 @@ mod coding;
 mod counts;
 mod read;
 mod resize;
+#[cfg(feature = "ndarray")]
+mod strided;
 mod write;
 
 use std::fmt;
@@ -12,12 +14,13 @@ use std::sync::Arc;
 
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::grid::ChunkGrid;
+use zarr_spec::store::Store;
 use zarr_spec::{CodecChain, DataType, FillValue, Format, Mode, NodePath, Reading};
 use zarr_spec::{Object, Value};
 
 use crate::attributes::attributes_of;
 use crate::context::ArrayOptions;
-use crate::error::{Error, NotUnderstood};
+use crate::error::{Error, NotUnderstood, Problem};
 use crate::hierarchy::Hierarchy;
 use crate::locks::hash;
 use crate::progress::Progress;
@@ -69,11 +72,8 @@ impl Array {
         let context = &options.applied_to(hierarchy.context());
         let reading = Reading::new(context.mode());
         let store = Arc::clone(hierarchy.store());
-        let resolved = resolve(context, metadata, store, &place.chunks, &reading).map_err(|problems| {
-            let key = hierarchy.document_key(path).map_or_else(|_| String::new(), |key| key.to_string());
-            Error::from(NotUnderstood { path: path.clone(), key, problems })
-        })?;
-        let resolved = Arc::new(resolved);
+        let resolved = resolve(context, metadata, store, &place.chunks, &reading);
+        let resolved = Arc::new(resolved.map_err(|problems| not_understood(hierarchy, path, problems))?);
         let warnings = reading.take_warnings();
         if warnings.is_empty() {
             hierarchy.resolved_cache().add(metadata, options, &resolved);
@@ -87,7 +87,24 @@ impl Array {
     pub fn with_progress(&self, progress: &Progress) -> Self {
         let hierarchy = self.hierarchy.with_progress(progress);
         let context = Arc::clone(hierarchy.shared_context());
-        Self { hierarchy, stored: Arc::new(self.stored.in_context(context)) }
+        let resolved = Arc::clone(&self.stored.resolved);
+        Self { hierarchy, stored: Arc::new(self.stored.replaced(resolved, context)) }
+    }
+
+    /// The same array, whose chunks are read from and written to `store`: for programs that have requests, retries or caches
+    /// of their own. Storage transformers of the array wrap it. [`Array::chunk_key`] returns the keys. Documents are those
+    /// of the hierarchy: an array that is resized or that grows is in the store of the hierarchy again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUnderstood`] if a storage transformer does not accept the array.
+    pub fn with_store(&self, store: Arc<dyn Store>) -> Result<Self, Error> {
+        let StoredArray { path, metadata, place, options, context, .. } = &*self.stored;
+        let reading = Reading::new(context.mode());
+        let resolved = resolve(&options.applied_to(context), metadata, store, &place.chunks, &reading);
+        let resolved = resolved.map_err(|problems| not_understood(&self.hierarchy, path, problems))?;
+        let stored = self.stored.replaced(Arc::new(resolved), Arc::clone(context));
+        Ok(Self { hierarchy: self.hierarchy.clone(), stored: Arc::new(stored) })
     }
 
     /// Returns the hierarchy.
@@ -280,6 +297,11 @@ impl Array {
             }
         }
     }
+}
+
+fn not_understood(hierarchy: &Hierarchy, path: &NodePath, problems: Vec<Problem>) -> Error {
+    let key = hierarchy.document_key(path).map_or_else(|_| String::new(), |key| key.to_string());
+    NotUnderstood { path: path.clone(), key, problems }.into()
 }
 
 impl fmt::Debug for Array {

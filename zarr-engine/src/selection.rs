@@ -2,6 +2,8 @@
 
 mod conversions;
 mod expression;
+#[cfg(feature = "ndarray")]
+mod rows;
 
 use std::fmt;
 

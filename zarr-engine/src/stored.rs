@@ -92,15 +92,10 @@ impl StoredArray {
         }
     }
 
-    /// The same array in another context.
-    pub(crate) fn in_context(&self, context: Arc<Context>) -> Self {
-        let Self { path, metadata, resolved, options, .. } = self;
-        let opened = Opened {
-            path: path.clone(),
-            metadata: metadata.clone(),
-            resolved: Arc::clone(resolved),
-            options: *options,
-        };
+    /// The same array in another store or context.
+    pub(crate) fn replaced(&self, resolved: Arc<Resolved>, context: Arc<Context>) -> Self {
+        let Self { path, metadata, options, .. } = self;
+        let opened = Opened { path: path.clone(), metadata: metadata.clone(), resolved, options: *options };
         Self::new(opened, self.place.clone(), context, self.lock_seed)
     }
 

@@ -195,7 +195,7 @@ impl Array {
         }
     }
 
-    fn read_fixed(
+    pub(super) fn read_fixed(
         &self,
         located: &LocatedSelection,
         size: usize,

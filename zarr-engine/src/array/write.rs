@@ -90,31 +90,6 @@ impl Array {
         joined(values).map(Cow::Owned).map_err(|error| Error::Elements(error.to_string()))
     }
 
-    /// Writes a selection from an `ndarray` of the same shape.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Array::write_values`]; [`Error::Elements`] if the shapes differ.
-    #[cfg(feature = "ndarray")]
-    pub fn write_ndarray<'s, T: Element, D: ndarray::Dimension>(
-        &self,
-        selection: impl IntoSelection<'s>,
-        values: &ndarray::ArrayRef<T, D>,
-    ) -> Result<(), Error> {
-        let selection = selection.into_selection();
-        let wanted = selection.shape(self.shape())?;
-        let given: Vec<u64> = values.shape().iter().map(|&length| length as u64).collect();
-        if wanted != given {
-            return Err(Error::Elements(format!(
-                "the values have shape {given:?}, but the selection has shape {wanted:?}"
-            )));
-        }
-        match values.as_slice() {
-            Some(values) => self.write_values(&*selection, values),
-            None => self.write_values(&*selection, &values.iter().copied().collect::<Vec<_>>()),
-        }
-    }
-
     /// Extends the array along `dimension` and writes `bytes` there, in the form that [`Array::write`] takes. The
     /// number of elements determines the new length. The append starts at the current length in the stored document,
     /// which another handle may have changed.

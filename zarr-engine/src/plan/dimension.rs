@@ -24,7 +24,7 @@ impl Run {
     /// A run of one element at position 0.
     pub(super) const ONE: Self = Self { start: 0, count: 1, step: 1, out: 0 };
 
-    pub(super) fn element(&self, number: usize) -> u64 {
+    pub(crate) fn element(&self, number: usize) -> u64 {
         self.start.wrapping_add_signed(self.step.wrapping_mul(number as i64))
     }
 

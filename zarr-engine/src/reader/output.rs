@@ -14,6 +14,8 @@ use zarr_spec::host::pipeline::{Pipeline, Swap};
 
 use crate::copied_box::CopiedBox;
 use crate::copy::{self, FillDimension, MAX_RANK, OutOfBounds, Shared};
+#[cfg(feature = "ndarray")]
+use crate::element::Element;
 use crate::error::Error;
 use crate::plan::{Piece, StridedBox};
 use crate::selection::ElementSelection;
@@ -73,6 +75,29 @@ impl<'a> OutputRegion<'a> {
         let is_streamed = size >= STREAMED;
         let destination = Destination::Bytes(Shared::new(destination));
         Ok(Self { wanted, strides, size, destination, is_zero, is_streamed })
+    }
+
+    /// Elements in a view whose strides are not negative; `None` for other views.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn of_view<T: Element, D: ndarray::Dimension>(
+        wanted: &'a ElementSelection,
+        rank: usize,
+        view: &'a mut ndarray::ArrayRef<T, D>,
+    ) -> Option<Self> {
+        let mut strides = Vec::with_capacity(rank);
+        let mut size = size_of::<T>();
+        for (&length, &stride) in view.shape().iter().zip(view.strides()).filter(|(length, _)| **length != 1)
+        {
+            let stride = usize::try_from(stride).ok()?.checked_mul(size_of::<T>())?;
+            size = size.checked_add(stride.checked_mul(length.checked_sub(1)?)?)?;
+            strides.push(stride);
+        }
+        let strides = wanted.spread_strides(rank, &strides);
+        // SAFETY: the view is borrowed for as long as the region lives. Its elements are in `size` bytes, because no stride
+        // is negative. Elements of the region are elements of the view: what lies between them is not touched.
+        let memory = unsafe { Shared::of_elements(view.as_mut_ptr().cast(), size)? };
+        let destination = Destination::Bytes(memory);
+        Some(Self { wanted, strides, size, destination, is_zero: false, is_streamed: false })
     }
 
     /// Returns a region of elements of variable size. The assembly holds fill values.

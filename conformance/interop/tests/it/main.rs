@@ -44,6 +44,7 @@ mod spec_pages;
 mod stacked_stores;
 mod store_calls;
 mod strategies;
+mod strided;
 mod third_party;
 mod threads;
 mod typed_reads;

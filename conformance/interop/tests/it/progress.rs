@@ -1,4 +1,4 @@
-//! Progress, cancellation, and the limit of concurrent requests.
+//! Progress, cancellation, the limit of concurrent requests, and stores of a program.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::sync::Arc;
@@ -220,4 +220,25 @@ fn an_operation_with_enough_permits_sends_many_requests_by_one_call() {
     let counted = Counted::new(FAR, &context().with_limits(limits)).filled();
     counted.array.read(..).unwrap();
     assert_eq!(counted.store.take().batches, [64]);
+}
+
+/// Chunks that a program fetched by its own means.
+#[test]
+fn chunks_are_read_from_and_written_to_another_store() {
+    let counted = Counted::new(FAR, &context()).filled();
+    let own = open_store(context().registry(), "memory:").unwrap();
+    for chunk in 0..CHUNKS / 2 {
+        let bytes = counted.array.encoded_chunk(&[chunk]).unwrap().unwrap();
+        own.set(&counted.array.chunk_key(&[chunk]).unwrap(), bytes.into()).unwrap();
+    }
+    let _fetching = counted.store.take();
+    let array = counted.array.with_store(Arc::clone(&own)).unwrap();
+    let mut expected = elements();
+    expected[ELEMENTS / 2..].fill(0);
+    assert_eq!(&*array.read_values::<u16>(..).unwrap(), &expected[..]);
+    array.write_values(0..4, &[9u16; 4]).unwrap();
+    let trips = counted.store.take();
+    assert_eq!((trips.alone, trips.begun, trips.written), (0, 0, 0), "{trips:?}");
+    assert_eq!(&*counted.array.read_values::<u16>(0..4).unwrap(), &elements()[..4]);
+    assert_eq!(&*array.read_values::<u16>(0..4).unwrap(), &[9; 4]);
 }

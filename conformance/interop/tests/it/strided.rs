@@ -1,0 +1,142 @@
+//! Views of `ndarray` of any strides.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zarr_interop::{FarStore, created, memory};
+use zarr_kit::ndarray::{Array1, Array2, Array3, Axis, s};
+use zarr_kit::spec::store::{ReadHints, Store};
+use zarr_kit::{Array, ArrayBuilder, Context, DimensionSelection, Error, Format, Hierarchy, Selection, json};
+
+/// 12 × 10 × 6 elements in chunks of 5 × 4 × 6, which count up from 0.
+fn array(codecs: &[&str]) -> Array {
+    let mut builder = ArrayBuilder::new([12, 10, 6], "uint16").chunks([5, 4, 6]).fill_value(0);
+    for codec in codecs {
+        builder = builder.codec((*codec, json!({})));
+    }
+    created(Format::V3, &builder)
+}
+
+fn counted() -> Array3<u16> {
+    Array3::from_shape_fn((12, 10, 6), |(z, y, x)| u16::try_from(z * 60 + y * 6 + x).unwrap())
+}
+
+fn filled(codecs: &[&str]) -> Array {
+    let array = array(codecs);
+    array.write_ndarray(.., &counted()).unwrap();
+    array
+}
+
+#[test]
+fn a_selection_is_read_into_every_other_element_of_a_larger_array() {
+    for codecs in [&[][..], &["gzip"], &["zstd"]] {
+        let array = filled(codecs);
+        let mut around = Array3::from_elem((24, 22, 18), u16::MAX);
+        let mut view = around.slice_mut(s![1..24;2, 2..22;2, ..;3]);
+        array.read_ndarray_into(.., &mut view).unwrap();
+        assert_eq!(view, counted());
+        view.fill(u16::MAX);
+        assert!(
+            around.iter().all(|&element| element == u16::MAX),
+            "elements between those of the view changed"
+        );
+    }
+}
+
+#[test]
+fn transposed_reversed_and_contiguous_views_are_read() {
+    let array = filled(&[]);
+    let mut transposed = Array3::<u16>::zeros((6, 10, 12));
+    array.read_ndarray_into(.., &mut transposed.view_mut().reversed_axes()).unwrap();
+    assert_eq!(transposed.reversed_axes(), counted());
+    let mut reversed = Array3::<u16>::zeros((12, 10, 6));
+    let mut view = reversed.view_mut();
+    view.invert_axis(Axis(1));
+    array.read_ndarray_into(.., &mut view).unwrap();
+    assert_eq!(view, counted());
+    let mut whole = Array3::<u16>::zeros((12, 10, 6));
+    array.read_ndarray_into(.., &mut whole).unwrap();
+    assert_eq!(whole, counted());
+}
+
+#[test]
+fn selections_of_every_kind_are_read_into_a_column_of_a_view() {
+    let array = filled(&[]);
+    let mut around = Array2::from_elem((10, 3), 7u16);
+    array.read_ndarray_into((3, .., 5), &mut around.column_mut(1)).unwrap();
+    assert_eq!(around.column(1), counted().slice(s![3, .., 5]));
+    assert!(around.column(0).iter().chain(&around.column(2)).all(|&element| element == 7));
+    let points = Selection::Coordinates(vec![vec![11, 0, 5], vec![9, 0, 4], vec![5, 0, 2]]);
+    let mut found = Array1::from_elem(6, 7u16);
+    array.read_ndarray_into(&points, &mut found.slice_mut(s![..;2])).unwrap();
+    assert_eq!(found.to_vec(), [719, 7, 0, 7, 326, 7]);
+    let lists = Selection::Orthogonal(vec![
+        DimensionSelection::List(vec![7, 2]),
+        DimensionSelection::Index(4),
+        DimensionSelection::Range { start: 0, stop: 6, step: 5 },
+    ]);
+    let mut found = Array2::from_elem((4, 2), 7u16);
+    array.read_ndarray_into(&lists, &mut found.slice_mut(s![..;2, ..])).unwrap();
+    assert_eq!(found.slice(s![..;2, ..]), zarr_kit::ndarray::arr2(&[[444, 449], [144, 149]]));
+}
+
+#[test]
+fn missing_chunks_fill_a_view_and_an_empty_one_is_left_alone() {
+    let array = array(&[]);
+    let mut around = Array3::from_elem((12, 10, 12), 7u16);
+    array.read_ndarray_into(.., &mut around.slice_mut(s![.., .., ..;2])).unwrap();
+    assert!(around.slice(s![.., .., ..;2]).iter().all(|&element| element == 0));
+    assert!(around.slice(s![.., .., 1..;2]).iter().all(|&element| element == 7));
+    let mut empty = Array3::<u16>::zeros((0, 10, 6));
+    array.read_ndarray_into([0..0, 0..10, 0..6], &mut empty).unwrap();
+}
+
+#[test]
+fn elements_with_several_stored_forms_are_read_into_views() {
+    let array = created(Format::V3, &ArrayBuilder::new([4], "bool").chunks([2]).uncompressed());
+    array.write_encoded_chunk(&[0], &[2, 0]).unwrap();
+    let mut found = Array1::from_elem(8, 9u8);
+    array.read_ndarray_into(.., &mut found.slice_mut(s![..;2])).unwrap();
+    assert_eq!(found.to_vec(), [1, 9, 0, 9, 0, 9, 0, 9]);
+}
+
+#[test]
+fn views_of_another_shape_or_type_are_refused() {
+    let array = filled(&[]);
+    let mut other = Array3::<u16>::zeros((12, 10, 5));
+    assert!(matches!(array.read_ndarray_into(.., &mut other), Err(Error::Elements(_))));
+    assert!(matches!(array.write_ndarray(.., &other), Err(Error::Elements(_))));
+    let mut other = Array3::<u32>::zeros((12, 10, 6));
+    assert!(matches!(array.read_ndarray_into(.., &mut other), Err(Error::Elements(_))));
+}
+
+#[test]
+fn views_of_any_strides_are_written() {
+    let around =
+        Array3::from_shape_fn((24, 20, 12), |(z, y, x)| u16::try_from(z * 240 + y * 12 + x).unwrap());
+    let view = around.slice(s![..;2, ..;2, ..;-2]);
+    let array = array(&[]);
+    array.write_ndarray(.., &view).unwrap();
+    assert_eq!(array.read_ndarray::<u16>(..).unwrap(), view.into_dyn());
+    let column = around.slice(s![3, ..10, 7]);
+    array.write_ndarray((.., 2, 1), &around.slice(s![..12, 0, 0])).unwrap();
+    array.write_ndarray((4, .., 3), &column).unwrap();
+    assert_eq!(array.read_ndarray::<u16>((4, .., 3)).unwrap(), column.into_dyn());
+}
+
+/// More than the scratch memory, so that the view is written in parts: each chunk is written once.
+#[test]
+fn a_large_view_is_written_in_parts_of_whole_chunks() {
+    let builder = ArrayBuilder::new([5000, 4096], "uint32").chunks([300, 4096]).uncompressed();
+    let store = Arc::new(FarStore::new(memory(), Duration::ZERO, ReadHints::MEMORY));
+    let counted: Arc<dyn Store> = Arc::<FarStore>::clone(&store);
+    let hierarchy = Hierarchy::create(counted, &Context::linked().unwrap(), Format::V3).unwrap();
+    let array = hierarchy.create_array("/a", &builder).unwrap();
+    let _creating = store.take();
+    let around = Array2::from_shape_fn((5000, 8192), |(y, x)| u32::try_from(y * 8192 + x + 1).unwrap());
+    let view = around.slice(s![.., ..;2]);
+    array.write_ndarray(.., &view).unwrap();
+    assert_eq!(store.take().written, 17);
+    assert_eq!(array.read_ndarray::<u32>(..).unwrap(), view.into_dyn());
+}
