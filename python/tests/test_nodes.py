@@ -129,6 +129,18 @@ def test_nodes_are_shown_as_text_and_html(group: zarr_kit.Group) -> None:
     assert "<details><summary>below</summary>" in group._repr_html_()
 
 
+def test_arrays_that_cannot_be_read_are_shown(tmp_path: Path) -> None:
+    group = zarr_kit.create_group(tmp_path)
+    group.create_array("a", shape=(2,), dtype="i4")
+    document = tmp_path / "a" / "zarr.json"
+    document.write_text(document.read_text().replace('"zstd"', '"example.unknown"'))
+    opened: Any = zarr_kit.open(tmp_path)
+    assert opened.tree().splitlines() == ["/", "└── a (cannot be read)"]
+    assert "a (cannot be read)" in opened._repr_html_()
+    with pytest.raises(ValueError, match=r"example\.unknown"):
+        opened["a"]
+
+
 @pytest.mark.filterwarnings("ignore:.*has characters other than")
 def test_foreign_text_is_escaped_in_html(tmp_path: Path) -> None:
     group = zarr_kit.create_group(tmp_path / "<b>")

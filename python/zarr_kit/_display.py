@@ -1,11 +1,13 @@
 """How nodes are shown: summaries, trees and HTML."""
 
+from collections.abc import Iterator
 from html import escape
 from itertools import islice
 from typing import Any
 
 from zarr_kit._array import Array
 from zarr_kit._group import Group
+from zarr_kit.errors import ZarrError
 
 # Nodes of a tree that are shown.
 _MOST_NODES = 500
@@ -85,7 +87,7 @@ def group_html(group: Group) -> str:
     return f"<div><b>zarr_kit.Group</b>{_table(group_info(group).asdict())}{_details(group, [_MOST_NODES])}</div>"
 
 
-def _lines(group: Group, indent: str) -> Any:
+def _lines(group: Group, indent: str) -> Iterator[str]:
     children = group._children()
     for number, (path, kind) in enumerate(children):
         is_last = number + 1 == len(children)
@@ -99,7 +101,11 @@ def _lines(group: Group, indent: str) -> Any:
 def _described(group: Group, path: str, name: str, kind: str) -> str:
     if kind != "array":
         return name if kind == "group" else f"{name} ({kind})"
-    array = Array._open(group._hierarchy, path)
+    try:
+        array = Array._open(group._hierarchy, path)
+    except ZarrError:
+        # The error is that of opening the array.
+        return f"{name} (cannot be read)"
     return f"{name} {array.shape} {array.data_type}"
 
 
