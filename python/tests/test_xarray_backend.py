@@ -203,6 +203,8 @@ def test_the_engine_is_used_only_where_it_is_named(tmp_path: Path) -> None:
     weather().to_zarr(tmp_path / "w.zarr")
     assert "zarr-kit" in xr.backends.list_engines()
     assert guess_engine(tmp_path / "w.zarr") == "zarr"
+    with pytest.raises(TypeError, match="'chunk'"):
+        xr.open_dataset(tmp_path / "w.zarr", engine="zarr-kit", chunk=5)
 
 
 @pytest.mark.parametrize(("name", "group"), [("none.zarr", None), ("w.zarr", "absent")])

@@ -120,6 +120,16 @@ def test_codecs_of_v3_are_in_the_encoding(tmp_path: Path, arguments: dict[str, A
     assert_same(tmp_path, consolidated=False)
 
 
+def test_codecs_that_zarr_python_lacks_are_not_in_the_encoding(tmp_path: Path) -> None:
+    data = np.array([True, False, True])
+    group = zarr_kit.create_group(tmp_path / "first")
+    group.create_array("flags", data=data, dimension_names=["x"], serializer={"name": "packbits"})
+    opened = xr.open_dataset(tmp_path / "first", engine="zarr-kit")
+    assert not {"filters", "serializer", "compressors"} & opened["flags"].encoding.keys()
+    opened.to_zarr(tmp_path / "second")
+    np.testing.assert_array_equal(xr.open_dataset(tmp_path / "second", engine="zarr")["flags"].values, data)
+
+
 def test_chunks_of_different_lengths_are_the_same(tmp_path: Path) -> None:
     with zarr.config.set({"array.rectilinear_chunks": True}):
         write(tmp_path, 3, chunks=[[1, 2, 1], [4, 2]])

@@ -2,48 +2,20 @@
 
 from collections.abc import Hashable, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from zarr_kit._array import Array
 from zarr_kit._chunk_lengths import stored_lengths
 
-# Codecs of v2 that are filters, also where no compressor follows them.
-_V2_FILTERS = frozenset(
-    {
-        "adler32",
-        "astype",
-        "base64",
-        "bitround",
-        "categorize",
-        "crc32",
-        "crc32c",
-        "delta",
-        "fixedscaleoffset",
-        "fletcher32",
-        "jenkins_lookup3",
-        "json2",
-        "msgpack2",
-        "packbits",
-        "pickle",
-        "quantize",
-        "shuffle",
-        "vlen-array",
-        "vlen-bytes",
-        "vlen-utf8",
-    }
-)
 _SHARDING = "sharding_indexed"
-# Codecs of v3 that make bytes of elements.
-_SERIALIZERS = frozenset({"bytes", "packbits", "pcodec", "vlen-bytes", "vlen-utf8", "zfp", "zfpy", _SHARDING})
 
 
-def encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, Any]:
+def array_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, Any]:
     """Return chunks and codecs.
 
     A dimension has one length of chunks in elements if all chunks but the last one have it, and a tuple of lengths
-    otherwise. Codecs are objects of zarr-python and numcodecs where these know them, and dictionaries as they are
-    stored otherwise. There are no codecs for the v3 draft, because xarray does not write it.
+    otherwise. Codecs are objects of zarr-python and numcodecs. There are none if these are not installed or lack one of
+    the codecs, and none for the v3 draft: xarray's writer then uses its default codecs.
     """
     codecs = array.codecs
     is_sharded = len(codecs) == 1 and codecs[0][0] == _SHARDING
@@ -53,68 +25,45 @@ def encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, Any]:
         "preferred_chunks": dict(zip(dimensions, lengths, strict=True)),
         "shards": array.shards if is_sharded else None,
     }
-    if array.format == "v3-draft":
+    try:
+        return chunks | _codecs(array, is_sharded=is_sharded)
+    except (ImportError, KeyError, TypeError, ValueError):
+        # Unknown codecs and configurations are such errors, too.
         return chunks
+
+
+def _codecs(array: Array, *, is_sharded: bool) -> dict[str, Any]:
+    codecs = array.codecs
     if array.format == "v2":
-        return chunks | _v2_codecs(codecs)
+        return _v2_codecs(codecs, has_compressor=array._engine.has_compressor)
+    if array.format != "v3":
+        return {}
     if is_sharded:
         codecs = [(codec["name"], codec.get("configuration")) for codec in codecs[0][1]["codecs"]]
-    return chunks | _v3_codecs(codecs)
+    return _v3_codecs(codecs)
 
 
-def _v2_codecs(codecs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    objects = tuple(_v2_codec({"id": name, **configuration}) for name, configuration in codecs)
-    count = len(codecs)
-    if codecs and codecs[-1][0] not in _V2_FILTERS:
-        count -= 1
-    return {"filters": objects[:count], "compressors": objects[count:]}
-
-
-def _v2_codec(document: dict[str, Any]) -> Any:
-    if find_spec("numcodecs") is None:
-        return document
-    # It has no annotations.
+def _v2_codecs(codecs: Sequence[tuple[str, Any]], *, has_compressor: bool) -> dict[str, Any]:
+    # numcodecs has no annotations.
     numcodecs: Any = import_module("numcodecs")
-    try:
-        return numcodecs.get_codec(dict(document))
-    except ValueError:
-        # numcodecs does not know the codec, or not this configuration of it.
-        return document
+    objects = tuple(numcodecs.get_codec({"id": name, **configuration}) for name, configuration in codecs)
+    filter_count = len(objects) - has_compressor
+    return {"filters": objects[:filter_count], "compressors": objects[filter_count:]}
 
 
 def _v3_codecs(codecs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    objects = [_v3_codec(name, configuration) for name, configuration in codecs]
-    serializer = _serializer_position(objects)
+    from zarr.abc.codec import ArrayBytesCodec
+    from zarr.registry import get_codec_class
+
+    objects = []
+    for name, configuration in codecs:
+        document: dict[str, Any] = {"name": name}
+        if configuration:
+            document["configuration"] = configuration
+        objects.append(get_codec_class(name).from_dict(document))
+    [serializer] = [position for position, codec in enumerate(objects) if isinstance(codec, ArrayBytesCodec)]
     return {
         "filters": tuple(objects[:serializer]),
         "serializer": objects[serializer],
         "compressors": tuple(objects[serializer + 1 :]),
     }
-
-
-def _v3_codec(name: str, configuration: dict[str, Any] | None) -> Any:
-    document: dict[str, Any] = {"name": name}
-    if configuration:
-        document["configuration"] = configuration
-    if find_spec("zarr") is None:
-        return document
-    from zarr.registry import get_codec_class
-
-    try:
-        return get_codec_class(name).from_dict(document)
-    except (TypeError, ValueError):
-        # zarr-python does not know the codec, or not this configuration of it.
-        return document
-
-
-def _serializer_position(codecs: list[Any]) -> int:
-    """Return the position of the codec that makes bytes of elements. Every array of v3 has exactly one."""
-    if find_spec("zarr") is not None:
-        from zarr.abc.codec import ArrayBytesCodec
-
-        for position, codec in enumerate(codecs):
-            if isinstance(codec, ArrayBytesCodec):
-                return position
-    unknown = [position for position, codec in enumerate(codecs) if isinstance(codec, dict)]
-    known = [position for position in unknown if codecs[position]["name"] in _SERIALIZERS]
-    return (known or unknown)[0]

@@ -15,7 +15,7 @@ from zarr_kit._array import Array
 from zarr_kit._group import Group
 from zarr_kit._hierarchy import Hierarchy
 from zarr_kit._xarray_array import LazyArray
-from zarr_kit._xarray_encoding import encoding as array_encoding
+from zarr_kit._xarray_encoding import array_encoding
 from zarr_kit.errors import ZarrError
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
