@@ -36,6 +36,8 @@ use comparison::Comparison;
 use group::Group;
 use programs::Program;
 
+pub(crate) use programs::environment;
+
 /// The file that `--publish` puts the tables into, and that of the chart.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";

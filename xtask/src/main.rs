@@ -13,6 +13,7 @@ mod bench;
 mod fuzz;
 mod instructions;
 mod new;
+mod python;
 mod requirements;
 mod rust_source;
 mod scores;
@@ -47,6 +48,8 @@ enum Command {
     ///
     /// `zarrctl plugins new` starts a plugin in a repository of its own.
     New(new::Options),
+    /// Build the wheel of the Python package and run its tests
+    Python,
     /// Read the examples of the format suite with this engine and its peers; write docs/conformance.md
     Scores,
     /// Compare the public interface of zarr-spec, zarr-plugin and other crates with the newest release
@@ -93,6 +96,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Fuzz(options) => fuzz::run(&workspace, &options),
         Command::Instructions(options) => instructions::run(&workspace, &options),
         Command::New(options) => new::run(&workspace, &options),
+        Command::Python => suite::run(&workspace, &suite::Options::only("python")),
         Command::Scores => scores::run(&workspace),
         Command::Semver => semver::run(&workspace),
     }

@@ -12,6 +12,7 @@ use std::time::Instant;
 use clap::builder::PossibleValuesParser;
 use counts::Counts;
 
+use crate::python::Package;
 use crate::workspace::Workspace;
 use crate::{Failure, instructions, requirements, semver, tidy};
 
@@ -46,6 +47,7 @@ const STEPS: &[(&str, Step)] = &[
     ("clippy-all-features", |run| clippy(run, &["--all-features"])),
     ("features", features),
     ("tests", tests),
+    ("python", python_step),
     ("docs", docs),
     ("package", package::step),
     ("deny", deny),
@@ -60,6 +62,13 @@ pub(crate) struct Options {
     /// Steps to run; all of them by default
     #[arg(value_name = "STEP", value_parser = PossibleValuesParser::new(STEPS.iter().map(|(name, _)| *name)))]
     steps: Vec<String>,
+}
+
+impl Options {
+    /// This step alone.
+    pub(crate) fn only(step: &str) -> Self {
+        Self { steps: vec![step.to_owned()] }
+    }
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failure> {
@@ -215,6 +224,26 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     let lines = fs::read_to_string(&skips).map_err(|error| format!("{}: {error}", skips.display()))?;
     run.counts.skips.extend(lines.lines().filter(|line| !line.trim().is_empty()).map(counts::without_label));
     Ok(outcome)
+}
+
+/// The wheel of the Python package, and its tests.
+fn python_step(run: &mut Run<'_>) -> Result<Outcome, String> {
+    let package = match Package::find(run.workspace, &run.target) {
+        Ok(package) => package,
+        Err(reason) => return Ok(Outcome::Skipped(reason)),
+    };
+    let [format, lint] = package.lints();
+    for mut command in [package.build()?, format, lint] {
+        let outcome = finish(&mut command)?;
+        if outcome != Outcome::Passed {
+            return Ok(outcome);
+        }
+    }
+    let installed = finish(&mut package.install()?)?;
+    if installed != Outcome::Passed {
+        return Ok(installed);
+    }
+    run.counts.watch(&mut package.tests(), &mut io::stdout())
 }
 
 /// The umbrella without any plugin, and with those that need no C compiler. Codecs that have two ways of doing it are

@@ -70,6 +70,7 @@ pub struct ArrayBuilder {
     data_type: Value,
     fallback: Vec<Value>,
     fill_value: Option<Value>,
+    fill_element: Option<Vec<u8>>,
     chunks: Option<Vec<u64>>,
     shards: Option<Vec<u64>>,
     codecs: Option<Vec<CodecEntry>>,
@@ -94,6 +95,7 @@ impl ArrayBuilder {
             data_type: data_type.into(),
             fallback: Vec::new(),
             fill_value: None,
+            fill_element: None,
             chunks: None,
             shards: None,
             codecs: None,
@@ -125,6 +127,12 @@ impl ArrayBuilder {
     #[must_use]
     pub fn fill_value(self, fill_value: impl Into<Value>) -> Self {
         Self { fill_value: Some(fill_value.into()), ..self }
+    }
+
+    /// The fill value as the bytes of an element in native byte order. It replaces [`ArrayBuilder::fill_value`].
+    #[must_use]
+    pub fn fill_element(self, element: impl Into<Vec<u8>>) -> Self {
+        Self { fill_element: Some(element.into()), ..self }
     }
 
     /// Adds a codec after those that were added before: `"crc32c"`, `("zstd", json!({"level": 3}))` with a configuration

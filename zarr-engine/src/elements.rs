@@ -84,6 +84,14 @@ impl ElementArray {
         }
     }
 
+    /// The bytes of all elements, as [`ElementArray::bytes`] returns them, to be changed in place.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match &mut self.bytes {
+            Bytes::Fixed(memory) => memory,
+            Bytes::Variable(bytes) => bytes,
+        }
+    }
+
     /// The bytes of one element, by its position in C order.
     ///
     /// # Panics

@@ -54,7 +54,7 @@ impl Counts {
                 self.skips.push(format!("{}: {}", name.trim(), reason.trim_end_matches(')')));
             }
         }
-        let Some((_, result)) = line.split_once("test result: ") else { return };
+        let Some((_, result)) = line.split_once("test result: ") else { return self.add_pytest(line) };
         for part in result.split([';', '.']) {
             match part.trim().split_once(' ') {
                 Some((number, "passed")) => self.passed += number.parse().unwrap_or(0),
@@ -64,6 +64,30 @@ impl Counts {
             }
         }
     }
+}
+
+impl Counts {
+    /// Adds the last line of pytest: `5 passed, 1 skipped in 0.21s`.
+    fn add_pytest(&mut self, line: &str) {
+        let Some((result, _duration)) = line.split_once(" in ") else { return };
+        let parts: Option<Vec<_>> = result.split(", ").map(pytest_part).collect();
+        for (number, word) in parts.unwrap_or_default() {
+            match word {
+                "passed" => self.passed += number,
+                "failed" | "error" | "errors" => self.failed += number,
+                "skipped" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A part of that line, if it is one.
+fn pytest_part(part: &str) -> Option<(u64, &str)> {
+    const WORDS: [&str; 6] = ["passed", "failed", "error", "errors", "skipped", "warnings"];
+    let (number, word) = part.split_once(' ')?;
+    let number = number.parse().ok()?;
+    WORDS.contains(&word).then_some((number, word))
 }
 
 /// A line of the file of skips, without the label that the summary puts before it again.
@@ -99,6 +123,17 @@ mod tests {
             counts.skips,
             ["codec `a`: L2 codec-allocation: not on this machine: `prlimit` is missing"]
         );
+    }
+
+    #[test]
+    fn the_last_line_of_pytest_is_added_up_and_other_lines_are_not() {
+        let mut counts = Counts::default();
+        for line in
+            ["3 failed, 57 passed, 2 skipped in 0.21s", "5 passed in 1.00s", "1 chunk, 2 arrays in a store"]
+        {
+            counts.add(line);
+        }
+        assert_eq!((counts.passed, counts.failed, counts.ignored), (62, 3, 2));
     }
 
     #[cfg(unix)]

@@ -35,10 +35,16 @@ fn allowed(member: &Member) -> Option<Allowed> {
         "conformance" => {
             Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit", "zarr-engine"], &[])
         }
-        "zarr-kit" => {
-            Allowed::AllBut(&["zarrctl", "xtask", "benches", "conformance/interop", "conformance/library"])
-        }
+        "zarr-kit" => Allowed::AllBut(&[
+            "zarrctl",
+            "python",
+            "xtask",
+            "benches",
+            "conformance/interop",
+            "conformance/library",
+        ]),
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
+        "python" => Allowed::Only(&["zarr-kit"], &[]),
         "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
         "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         // It shows what its users get: nothing of ours is built into it but the questions and answers.

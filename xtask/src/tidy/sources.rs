@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 /// Where `unsafe` may stand: the copy kernels, the memory under them, outputs that threads share, numbers that are seen
 /// as bytes, codecs that call C, plugins over C, an allocator that counts, buffers of tests next to guard pages, tests
-/// that trace a program, and a test of a structure as an element. In the comparison with peers: calls of C, and of zarrs' own unsafe interface.
+/// that trace a program, a test of a structure as an element, and the memory of Python objects. In the comparison with peers: calls of C, and of zarrs' own unsafe interface.
 const UNSAFE_ALLOWED: &[&str] = &[
     "zarr-engine/src/copy",
     "zarr-engine/src/element.rs",
@@ -30,6 +30,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "benches/peers/src/bin/floors/blosc.rs",
     "benches/peers/zarrs/src/kept.rs",
     "zarrctl/tests/it/kills/trace.rs",
+    "python/src/elements.rs",
 ];
 
 /// Code that admits that it is not there.

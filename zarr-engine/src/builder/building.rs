@@ -211,6 +211,9 @@ impl Building<'_> {
         data_type: &dyn DataType,
         byte_order: &ByteOrder,
     ) -> Result<Option<FillValue>, Error> {
+        if let Some(element) = &self.builder.fill_element {
+            return fill_element(data_type, element).map(Some);
+        }
         let json = match &self.builder.fill_value {
             None => return Ok(Some(data_type.default_fill_value())),
             Some(Value::Null) if self.format == Format::V2 => return Ok(None),
@@ -360,6 +363,18 @@ pub(super) fn unknown<K: Kind + ?Sized>(member: &str, table: &Table<K>, identifi
 
 fn element_size(data_type: &dyn DataType) -> u64 {
     data_type.elements().size().map_or(VARIABLE_SIZE, |size| size as u64).max(1)
+}
+
+/// The fill value whose bytes are `element`, if they are an element.
+fn fill_element(data_type: &dyn DataType, element: &[u8]) -> Result<FillValue, Error> {
+    let given = element.len();
+    if let Some(size) = data_type.elements().size().filter(|&size| size != given) {
+        let name = data_type.name();
+        let reason = format!("it has {given} bytes, and an element of type {name} has {size}");
+        return Err(invalid("fill_value", reason));
+    }
+    data_type.check(element).map_err(|reason| invalid("fill_value", reason))?;
+    Ok(FillValue::new(element))
 }
 
 /// Halves the longest dimension until a chunk has the usual size.

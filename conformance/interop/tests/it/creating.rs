@@ -49,6 +49,29 @@ fn dimension_names_are_text_or_options() {
 }
 
 #[test]
+fn a_fill_value_is_an_element_in_every_format() {
+    for format in Format::ALL {
+        for data_type in ["<i4", ">i4"] {
+            let builder = ArrayBuilder::new([2], data_type).fill_value(5).fill_element(258_i32.to_ne_bytes());
+            assert_eq!(created(format, &builder).fill_value().bytes(), 258_i32.to_ne_bytes());
+        }
+    }
+    let builder = ArrayBuilder::new([2], "int32").fill_element([1, 2]);
+    let error = hierarchy(Format::V3).create_array("/a", &builder).unwrap_err();
+    assert_eq!(error.to_string(), "`fill_value`: it has 2 bytes, and an element of type int32 has 4");
+    let builder = ArrayBuilder::new([2], "bool").fill_element([2]);
+    assert!(matches!(hierarchy(Format::V3).create_array("/a", &builder), Err(Error::Invalid(_))));
+}
+
+#[test]
+fn elements_that_were_read_are_changed_in_place() {
+    let array = created(Format::V3, &ArrayBuilder::new([2], "uint16"));
+    let mut elements = array.read(..).unwrap();
+    elements.bytes_mut().copy_from_slice(&[1, 1, 2, 2]);
+    assert_eq!(*elements.into_values::<u16>().unwrap(), [257, 514]);
+}
+
+#[test]
 fn kinds_of_nodes_print_their_names() {
     let kinds = [Kind::Array, Kind::Group, Kind::ImplicitGroup, Kind::Unreadable];
     assert_eq!(kinds.map(|kind| kind.to_string()), ["array", "group", "implicit group", "unreadable"]);

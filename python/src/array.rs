@@ -1,0 +1,262 @@
+//! Arrays: elements, and what is known about them.
+
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use zarr_kit::spec::{DataType, Elements};
+use zarr_kit::{Array, Error};
+
+use crate::context::check_process;
+use crate::data_type::description;
+use crate::elements::{Destination, ElementBuffer, Source};
+use crate::failure::exception;
+use crate::hierarchy::AttributeChange;
+use crate::json;
+use crate::selection::selection;
+
+/// An array of a hierarchy.
+#[pyclass(frozen, name = "Array", module = "zarr_kit._engine")]
+#[derive(Debug)]
+pub(crate) struct ArrayHandle {
+    current: RwLock<Array>,
+    /// Locked by calls that replace `current`, so that none of them is lost.
+    changing: Mutex<()>,
+    process: u32,
+}
+
+#[pymethods]
+impl ArrayHandle {
+    /// The path of the node.
+    #[getter]
+    fn path(&self) -> String {
+        self.current().path().to_string()
+    }
+
+    /// Elements per dimension.
+    #[getter]
+    fn shape(&self) -> Vec<u64> {
+        self.current().shape().to_vec()
+    }
+
+    /// Elements of the largest chunk per dimension; of a shard, if chunks are shards.
+    #[getter]
+    fn chunk_shape(&self) -> Vec<u64> {
+        self.current().chunk_grid().largest_chunk()
+    }
+
+    /// Chunks per dimension.
+    #[getter]
+    fn grid_shape(&self) -> Vec<u64> {
+        self.current().chunk_grid().grid_shape().to_vec()
+    }
+
+    /// One name or `None` per dimension, if there are names.
+    #[getter]
+    fn dimension_names(&self) -> Option<Vec<Option<String>>> {
+        self.current().dimension_names().map(<[_]>::to_vec)
+    }
+
+    /// The attributes as a JSON text.
+    #[getter]
+    fn attributes(&self) -> String {
+        json::text(self.current().attributes())
+    }
+
+    /// The data type as a dictionary.
+    #[getter]
+    fn data_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        description(py, &**self.current().data_type())
+    }
+
+    /// The fill value as an element, or `None` if it is undefined.
+    #[getter]
+    fn fill_value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let array = self.current();
+        (!array.fill_is_undefined()).then(|| PyBytes::new(py, array.fill_value().bytes()))
+    }
+
+    /// The identifiers and configurations of the codecs, the latter as JSON texts.
+    #[getter]
+    fn codecs(&self) -> Vec<(String, String)> {
+        let array = self.current();
+        let codecs = array.metadata().codecs.iter();
+        codecs.map(|codec| (codec.identifier.clone(), codec.configuration.to_string())).collect()
+    }
+
+    /// Whether the last codec is the `compressor` of v2.
+    #[getter]
+    fn has_compressor(&self) -> bool {
+        self.current().metadata().has_compressor
+    }
+
+    /// Elements of an inner chunk per dimension, or `None` if chunks are not shards.
+    fn inner_chunk_shape(&self, py: Python<'_>) -> PyResult<Option<Vec<u64>>> {
+        self.run(py, Array::inner_chunk_shape)
+    }
+
+    /// The first element and the element after the last one of a chunk per dimension.
+    fn chunk_ranges(&self, py: Python<'_>, index: Vec<u64>) -> PyResult<Vec<(u64, u64)>> {
+        let subset = self.run(py, |array| array.chunk_subset(&index))?;
+        Ok(subset.ranges().iter().map(|range| (range.start, range.end)).collect())
+    }
+
+    /// The number of chunks that are stored.
+    fn stored_chunk_count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.run(py, Array::stored_chunks)?.len())
+    }
+
+    /// Reads elements of a fixed size.
+    fn read(&self, py: Python<'_>, entries: &Bound<'_, PyAny>) -> PyResult<ElementBuffer> {
+        let selection = selection(entries)?;
+        ElementBuffer::new(self.run(py, |array| array.read(selection))?)
+    }
+
+    /// Reads elements of a fixed size into memory of their size.
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, PyAny>,
+        destination: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let selection = selection(entries)?;
+        let mut destination = Destination::new(destination)?;
+        self.run(py, |array| array.read_into(selection, destination.bytes_mut()))
+    }
+
+    /// Reads elements of a variable size: text as `str`, others as `bytes`, and missing ones as `None`.
+    fn read_list<'py>(&self, py: Python<'py>, entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let selection = selection(entries)?;
+        let elements = self.run(py, |array| array.read(selection))?;
+        let data_type = elements.data_type();
+        let list = PyList::empty(py);
+        if data_type.name() == "string" {
+            let texts = elements.strings().map_err(|error| exception(&error))?;
+            return PyList::new(py, texts);
+        }
+        for element in elements.iter() {
+            match (data_type.optional(), element.split_first()) {
+                (None, _) => list.append(PyBytes::new(py, element))?,
+                (Some(_), Some((_present, element))) => list.append(PyBytes::new(py, element))?,
+                (Some(_), None) => list.append(py.None())?,
+            }
+        }
+        Ok(list)
+    }
+
+    /// Writes elements of a fixed size.
+    fn write(&self, py: Python<'_>, entries: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<()> {
+        let selection = selection(entries)?;
+        let source = Source::new(source)?;
+        self.run(py, |array| array.write(selection, source.bytes()))
+    }
+
+    /// Writes elements of a variable size: `str`, `bytes`, or `None` for missing ones.
+    fn write_list(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, PyAny>,
+        elements: &Bound<'_, PyList>,
+    ) -> PyResult<()> {
+        let selection = selection(entries)?;
+        let elements = self.variable_elements(elements)?;
+        self.run(py, |array| array.write(selection, &elements))
+    }
+
+    /// Changes the shape.
+    fn resize(&self, py: Python<'_>, shape: Vec<u64>) -> PyResult<()> {
+        self.change(py, |array| array.resize(&shape))
+    }
+
+    /// Appends elements of a fixed size along `dimension`.
+    fn append(&self, py: Python<'_>, dimension: usize, source: &Bound<'_, PyAny>) -> PyResult<()> {
+        let source = Source::new(source)?;
+        self.change(py, |array| array.append(dimension, source.bytes()))
+    }
+
+    /// Appends elements of a variable size along `dimension`.
+    fn append_list(&self, py: Python<'_>, dimension: usize, elements: &Bound<'_, PyList>) -> PyResult<()> {
+        let elements = self.variable_elements(elements)?;
+        self.change(py, |array| array.append(dimension, &elements))
+    }
+
+    /// Stores changed attributes, as `Hierarchy.update_group_attributes` does.
+    fn update_attributes(
+        &self,
+        py: Python<'_>,
+        changed: &str,
+        removed: Vec<String>,
+        replace: bool,
+    ) -> PyResult<()> {
+        let change = AttributeChange { changed: json::object(changed)?, removed, replace };
+        self.change(py, |array| array.update_attributes(|attributes| change.apply(attributes)))
+    }
+}
+
+impl ArrayHandle {
+    pub(crate) fn new(array: Array, process: u32) -> Self {
+        Self { current: RwLock::new(array), changing: Mutex::new(()), process }
+    }
+
+    fn current(&self) -> Array {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Does `work` without the global interpreter lock.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Array) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        check_process(self.process)?;
+        let array = self.current();
+        py.detach(|| work(&array)).map_err(|error| exception(&error))
+    }
+
+    /// Does `work`, which changes the array, without the global interpreter lock.
+    fn change(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Array) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        check_process(self.process)?;
+        let changed = py.detach(|| {
+            let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut array = self.current();
+            let result = work(&mut array);
+            // A failed call may have changed the array, too.
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) = array;
+            result
+        });
+        changed.map_err(|error| exception(&error))
+    }
+
+    /// Offsets and payload of elements of a variable size.
+    fn variable_elements(&self, elements: &Bound<'_, PyList>) -> PyResult<Vec<u8>> {
+        let is_optional = is_optional(&**self.current().data_type());
+        let mut offsets = Vec::with_capacity((elements.len() + 1) * size_of::<u64>());
+        let mut payload = Vec::new();
+        offsets.extend_from_slice(&0_u64.to_ne_bytes());
+        for element in elements.iter() {
+            if !element.is_none() {
+                payload.extend(is_optional.then_some(1));
+                append_element(&element, &mut payload)?;
+            }
+            offsets.extend_from_slice(&(payload.len() as u64).to_ne_bytes());
+        }
+        offsets.append(&mut payload);
+        Ok(offsets)
+    }
+}
+
+fn is_optional(data_type: &dyn DataType) -> bool {
+    data_type.elements() == Elements::Variable && data_type.optional().is_some()
+}
+
+fn append_element(element: &Bound<'_, PyAny>, payload: &mut Vec<u8>) -> PyResult<()> {
+    match element.cast::<PyString>() {
+        Ok(text) => payload.extend_from_slice(text.to_cow()?.as_bytes()),
+        Err(_) => payload.extend_from_slice(element.cast::<PyBytes>()?.as_bytes()),
+    }
+    Ok(())
+}

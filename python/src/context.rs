@@ -1,0 +1,113 @@
+//! The context that all nodes of this process share.
+//!
+//! Handles that share a context share locks, so two Python objects for one array may be written to by two threads.
+
+use std::collections::BTreeMap;
+use std::process;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::PyResult;
+use pyo3::exceptions::PyRuntimeError;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use zarr_kit::{Context, Mode, Registry};
+
+use crate::failure::raise;
+
+/// The context of this process, and the process that made it.
+static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
+
+/// A context and its thread pools.
+struct Shared {
+    process: u32,
+    context: Context,
+    /// By their number of threads. 0 stands for the number that the system advises.
+    pools: BTreeMap<usize, Arc<ThreadPool>>,
+}
+
+/// Options of opening a hierarchy that belong to the context.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ContextOptions {
+    pub(crate) is_strict: bool,
+    /// Whether chunks of fill values are stored.
+    pub(crate) stores_empty_chunks: bool,
+    /// `None` for the number that the system advises.
+    pub(crate) threads: Option<usize>,
+}
+
+/// Returns the context of this process with `options`.
+///
+/// A forked process gets a new one: the threads of its parent do not exist there. The caller holds the global interpreter
+/// lock, so that no process is forked while the mutex is locked.
+pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if shared.as_ref().is_some_and(|shared| shared.process != process::id()) {
+        // Its threads are not in this process, and dropping it would wait for them.
+        std::mem::forget(shared.take());
+    }
+    let shared = match &mut *shared {
+        Some(shared) => shared,
+        none => none.insert(Shared::new()?),
+    };
+    let context = match options.threads {
+        Some(1) => shared.context.clone().with_one_thread(),
+        threads => shared.context.clone().with_thread_pool(shared.pool(threads.unwrap_or(0))?),
+    };
+    let context = if options.stores_empty_chunks { context.with_empty_chunks() } else { context };
+    Ok(context.with_mode(if options.is_strict { Mode::Strict } else { Mode::Lenient }))
+}
+
+impl Shared {
+    fn new() -> PyResult<Self> {
+        let registry = Registry::linked().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let context = Context::new(with_installed(registry)?);
+        Ok(Self { process: process::id(), context, pools: BTreeMap::new() })
+    }
+
+    fn pool(&mut self, threads: usize) -> PyResult<Arc<ThreadPool>> {
+        if let Some(pool) = self.pools.get(&threads) {
+            return Ok(Arc::clone(pool));
+        }
+        let builder = ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("zarr-kit-{n}"));
+        let pool = builder.build().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let pool = Arc::new(pool);
+        self.pools.insert(threads, Arc::clone(&pool));
+        Ok(pool)
+    }
+}
+
+/// Returns an error in a process that was forked from the one that opened a node.
+pub(crate) fn check_process(opened_in: u32) -> PyResult<()> {
+    if opened_in == process::id() {
+        return Ok(());
+    }
+    Err(raise(
+        "ForkedError",
+        "this node was opened before the process was forked, and its threads are not in the new process: open it again, \
+         or start processes with the method `spawn`",
+    ))
+}
+
+/// Adds the installed plugins that the user trusts.
+#[cfg(target_os = "linux")]
+fn with_installed(mut registry: Registry) -> PyResult<Registry> {
+    use zarr_kit::loaded::{Loader, Lock, LockFiles, Policy, Search};
+
+    let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
+    let lock = match lock {
+        Ok(lock) => lock,
+        Err(error) => {
+            let text = crate::failure::chain(&error);
+            crate::failure::warn(&format!("no plugins are trusted: {text}"))?;
+            Lock::default()
+        }
+    };
+    let loader = Loader::new(&Search::from_environment(), Policy::Pinned, lock);
+    // Errors about unknown identifiers explain why the refused ones are not used.
+    let _refused = loader.register(&mut registry);
+    Ok(registry)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_installed(registry: Registry) -> PyResult<Registry> {
+    Ok(registry)
+}

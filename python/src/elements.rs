@@ -1,0 +1,99 @@
+//! Elements in the memory that they were decoded to, and the memory of Python objects.
+#![expect(unsafe_code, reason = "the buffer protocol passes addresses")]
+
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use zarr_kit::ElementArray;
+
+/// Elements that were read, which NumPy sees through the buffer protocol: nothing is copied.
+#[pyclass(frozen, module = "zarr_kit._engine")]
+#[derive(Debug)]
+pub(crate) struct ElementBuffer {
+    start: NonNull<u8>,
+    size: ffi::Py_ssize_t,
+    /// Owns the memory. It is only dropped.
+    _elements: ElementArray,
+}
+
+// SAFETY: it owns the memory at `start`, as a `Box<[u8]>` does, and passes its address only to Python, whose rules for
+// shared memory are those of NumPy.
+unsafe impl Send for ElementBuffer {}
+// SAFETY: as above; its fields do not change.
+unsafe impl Sync for ElementBuffer {}
+
+impl ElementBuffer {
+    /// Takes elements of a fixed size.
+    pub(crate) fn new(mut elements: ElementArray) -> PyResult<Self> {
+        let bytes = elements.bytes_mut();
+        let size = ffi::Py_ssize_t::try_from(bytes.len())
+            .map_err(|error| PyBufferError::new_err(error.to_string()))?;
+        // A slice always has an address.
+        let start = NonNull::from(bytes).cast();
+        Ok(Self { start, size, _elements: elements })
+    }
+}
+
+#[pymethods]
+impl ElementBuffer {
+    /// Fills in a view of all bytes, which may be written to.
+    ///
+    /// # Safety
+    ///
+    /// As for `bf_getbuffer` of the C API, which is the only caller.
+    unsafe fn __getbuffer__(slf: PyRef<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let start = slf.start.as_ptr().cast::<c_void>();
+        // SAFETY: Python passes a valid `view`. The memory lives as long as this object, to which the view holds a
+        // reference.
+        let result = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, slf.size, 0, flags) };
+        if result == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+    }
+}
+
+/// The memory of a Python object with consecutive bytes, to be read.
+pub(crate) struct Source(PyBuffer<u8>);
+
+impl Source {
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let buffer = PyBuffer::get(object)?;
+        if buffer.is_c_contiguous() { Ok(Self(buffer)) } else { Err(not_contiguous()) }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        if self.0.len_bytes() == 0 {
+            return &[];
+        }
+        // SAFETY: the buffer is contiguous, and its owner keeps the memory until the buffer is released. If Python code
+        // writes to it at the same time, the bytes that are read are unspecified, as they are with NumPy.
+        unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
+    }
+}
+
+/// The memory of a Python object with consecutive bytes, to be overwritten.
+pub(crate) struct Destination(PyBuffer<u8>);
+
+impl Destination {
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let buffer = PyBuffer::get(object)?;
+        if buffer.readonly() {
+            return Err(PyBufferError::new_err("the memory to read into is read-only"));
+        }
+        if buffer.is_c_contiguous() { Ok(Self(buffer)) } else { Err(not_contiguous()) }
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        if self.0.len_bytes() == 0 {
+            return &mut [];
+        }
+        // SAFETY: as in `Source::bytes`, and the buffer may be written to.
+        unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
+    }
+}
+
+fn not_contiguous() -> PyErr {
+    PyBufferError::new_err("the memory is not contiguous")
+}

@@ -1,0 +1,252 @@
+//! Hierarchies: nodes by their paths.
+
+use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pyo3::prelude::*;
+use zarr_kit::{Context, Error, Format, Hierarchy, Kind, OpenOptions, open_store};
+
+use crate::array::ArrayHandle;
+use crate::context::{ContextOptions, check_process, context};
+use crate::creation::{array_builder, format_named};
+use crate::failure::{exception, raise, warn};
+use crate::json;
+
+/// A hierarchy in a store.
+#[pyclass(frozen, name = "Hierarchy", module = "zarr_kit._engine")]
+#[derive(Debug)]
+pub(crate) struct HierarchyHandle {
+    hierarchy: Hierarchy,
+    process: u32,
+    /// The number of warnings that were issued.
+    warned: AtomicUsize,
+}
+
+/// How a hierarchy is opened: the options of Python.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+struct Opening {
+    location: String,
+    format: Option<String>,
+    strict: bool,
+    consolidated: bool,
+    write_empty_chunks: bool,
+    threads: Option<usize>,
+}
+
+#[pymethods]
+impl HierarchyHandle {
+    /// Opens the hierarchy that a dictionary describes.
+    #[staticmethod]
+    fn open(py: Python<'_>, options: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let opening: Opening = options.extract()?;
+        let format = opening.format()?;
+        let context = opening.context()?;
+        let hierarchy = py.detach(|| opening.open(&context, format)).map_err(|error| exception(&error))?;
+        Self::new(hierarchy)
+    }
+
+    /// Opens the hierarchy that a dictionary describes, or creates it in an empty store.
+    #[staticmethod]
+    fn create(py: Python<'_>, options: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let opening: Opening = options.extract()?;
+        let format = opening.format()?;
+        let context = opening.context()?;
+        let hierarchy = py.detach(|| opening.create(&context, format)).map_err(|error| exception(&error))?;
+        Self::new(hierarchy)
+    }
+
+    /// The name of the format.
+    #[getter]
+    fn format(&self) -> String {
+        self.hierarchy.format().to_string()
+    }
+
+    /// Why nothing can be written, or `None`.
+    #[getter]
+    fn read_only(&self) -> Option<String> {
+        self.hierarchy.read_only().map(str::to_owned)
+    }
+
+    /// The number of threads that compute.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.hierarchy.context().thread_count()
+    }
+
+    /// Returns `"array"` or `"group"`, or `None` if there is no node at `path`.
+    fn kind(&self, py: Python<'_>, path: &str) -> PyResult<Option<&'static str>> {
+        let found = self.run(py, |hierarchy| match hierarchy.metadata(path) {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(Error::NoNode(_)) => Ok(None),
+            Err(error) => Err(error),
+        })?;
+        Ok(found.map(|metadata| match metadata {
+            zarr_kit::metadata::NodeMetadata::Array(_) => "array",
+            zarr_kit::metadata::NodeMetadata::Group(_) => "group",
+        }))
+    }
+
+    /// Opens the array at `path`.
+    fn array(&self, py: Python<'_>, path: &str) -> PyResult<ArrayHandle> {
+        Ok(ArrayHandle::new(self.run(py, |hierarchy| hierarchy.array(path))?, self.process))
+    }
+
+    /// Creates an array from a JSON description, and its fill value as an element.
+    #[pyo3(signature = (path, description, fill_value=None))]
+    fn create_array(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        description: &str,
+        fill_value: Option<Vec<u8>>,
+    ) -> PyResult<ArrayHandle> {
+        let mut builder = array_builder(&json::object(description)?)?;
+        if let Some(element) = fill_value {
+            builder = builder.fill_element(element);
+        }
+        let array = self.run(py, |hierarchy| hierarchy.create_array(path, &builder))?;
+        Ok(ArrayHandle::new(array, self.process))
+    }
+
+    /// Creates a group with attributes, which are a JSON text.
+    fn create_group(&self, py: Python<'_>, path: &str, attributes: &str) -> PyResult<()> {
+        let attributes = json::object(attributes)?;
+        self.run(py, |hierarchy| hierarchy.create_group(path, attributes).map(drop))
+    }
+
+    /// Opens the group at `path` and returns its attributes as a JSON text.
+    fn group_attributes(&self, py: Python<'_>, path: &str) -> PyResult<String> {
+        Ok(json::text(self.run(py, |hierarchy| hierarchy.group(path))?.attributes()))
+    }
+
+    /// Stores changed attributes of a group: members of `changed` are set, those in `removed` are removed. If `replace`,
+    /// all others are removed. Returns all attributes.
+    fn update_group_attributes(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        changed: &str,
+        removed: Vec<String>,
+        replace: bool,
+    ) -> PyResult<String> {
+        let change = AttributeChange { changed: json::object(changed)?, removed, replace };
+        let group = self.run(py, |hierarchy| {
+            let mut group = hierarchy.group(path)?;
+            group.update_attributes(|attributes| change.apply(attributes))?;
+            Ok(group)
+        })?;
+        Ok(json::text(group.attributes()))
+    }
+
+    /// The paths and kinds of the nodes below a group, or of all nodes below it.
+    fn nodes(&self, py: Python<'_>, path: &str, recursive: bool) -> PyResult<Vec<(String, &'static str)>> {
+        let entries = self.run(py, |hierarchy| match recursive {
+            true => hierarchy.walk(path),
+            false => hierarchy.children(path),
+        })?;
+        Ok(entries.iter().map(|entry| (entry.path.to_string(), kind_name(entry.kind))).collect())
+    }
+
+    /// Erases a node and everything below it.
+    fn erase(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.run(py, |hierarchy| hierarchy.erase(path))
+    }
+
+    /// Writes the consolidated metadata of a group.
+    fn consolidate(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.run(py, |hierarchy| hierarchy.consolidate(path))
+    }
+}
+
+impl HierarchyHandle {
+    fn new(hierarchy: Hierarchy) -> PyResult<Self> {
+        let handle = Self { hierarchy, process: process::id(), warned: AtomicUsize::new(0) };
+        handle.issue_warnings()?;
+        Ok(handle)
+    }
+
+    /// Does `work` without the global interpreter lock, and issues the warnings that it caused.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Hierarchy) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        check_process(self.process)?;
+        let result = py.detach(|| work(&self.hierarchy)).map_err(|error| exception(&error))?;
+        self.issue_warnings()?;
+        Ok(result)
+    }
+
+    fn issue_warnings(&self) -> PyResult<()> {
+        let warnings = self.hierarchy.warnings();
+        let known = self.warned.swap(warnings.len(), Ordering::Relaxed);
+        warnings.iter().skip(known).try_for_each(|warning| warn(&warning.to_string()))
+    }
+}
+
+impl Opening {
+    fn format(&self) -> PyResult<Option<Format>> {
+        self.format.as_deref().map(format_named).transpose()
+    }
+
+    fn context(&self) -> PyResult<Context> {
+        if self.threads == Some(0) {
+            return Err(raise("InvalidInputError", "the number of threads is 0, and must be at least 1"));
+        }
+        context(ContextOptions {
+            is_strict: self.strict,
+            stores_empty_chunks: self.write_empty_chunks,
+            threads: self.threads,
+        })
+    }
+
+    fn open(&self, context: &Context, format: Option<Format>) -> Result<Hierarchy, Error> {
+        let options = OpenOptions::new().consolidated(self.consolidated);
+        let options = format.map_or(options, |format| options.format(format));
+        Hierarchy::open_with(open_store(context.registry(), &self.location)?, context, options)
+    }
+
+    fn create(&self, context: &Context, format: Option<Format>) -> Result<Hierarchy, Error> {
+        let store = open_store(context.registry(), &self.location)?;
+        match (Hierarchy::open(store.clone(), context), format) {
+            (Ok(hierarchy), None) => Ok(hierarchy),
+            (Ok(hierarchy), Some(format)) if hierarchy.format() == format => Ok(hierarchy),
+            (Err(Error::NoHierarchy { .. }) | Ok(_), format) => {
+                Hierarchy::create(store, context, format.unwrap_or(Format::V3))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+/// A change of the attributes of a node.
+#[derive(Debug)]
+pub(crate) struct AttributeChange {
+    pub(crate) changed: zarr_kit::spec::Object,
+    pub(crate) removed: Vec<String>,
+    pub(crate) replace: bool,
+}
+
+impl AttributeChange {
+    pub(crate) fn apply(self, attributes: &mut zarr_kit::spec::Object) {
+        if self.replace {
+            *attributes = self.changed;
+            return;
+        }
+        for name in &self.removed {
+            attributes.remove(name);
+        }
+        for (name, value) in self.changed {
+            attributes.insert(name, value);
+        }
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Array => "array",
+        Kind::Group | Kind::ImplicitGroup => "group",
+        Kind::Unreadable => "unreadable",
+    }
+}

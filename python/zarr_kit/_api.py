@@ -1,0 +1,232 @@
+"""The functions of ``zarr_kit``."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from zarr_kit._array import Array
+from zarr_kit._creation import NewArray, array_description, check_arguments
+from zarr_kit._group import Group, erase_if_present, open_node
+from zarr_kit._hierarchy import Hierarchy, Mode, Opening, ZarrFormat, check_mode, format_name, thread_count
+from zarr_kit._location import Location, store_location
+from zarr_kit.errors import InvalidInputError, NodeNotFoundError
+
+
+class Options(TypedDict, total=False):
+    """How a hierarchy is opened."""
+
+    zarr_format: ZarrFormat | None
+    storage_options: Mapping[str, Any] | None
+    use_consolidated: bool | None
+    strict: bool
+    threads: int | None
+
+
+class CreateOptions(TypedDict, total=False):
+    """How a hierarchy is created."""
+
+    zarr_format: ZarrFormat | None
+    storage_options: Mapping[str, Any] | None
+    threads: int | None
+    write_empty_chunks: bool
+
+
+class OpenOrCreate(Options, NewArray, total=False):
+    """The arguments of functions that open an array, or create it."""
+
+    write_empty_chunks: bool
+
+
+class CreateArray(CreateOptions, NewArray, total=False):
+    """The arguments of :func:`create_array`."""
+
+
+def open(location: Location, path: str = "/", *, mode: Mode = "r", **arguments: Unpack[OpenOrCreate]) -> Array | Group:
+    """Open the array or group at `path`.
+
+    `location` is a path, a URL, or a description of stores as JSON or as a dictionary. `mode` is ``"r"`` (read only),
+    ``"r+"`` (read and write), ``"a"`` (create it if it does not exist), ``"w"`` (replace it) or ``"w-"`` (create it). A
+    node that does not exist becomes an array if the arguments have a shape or data, and a group otherwise.
+
+    Options are `zarr_format`, `storage_options`, `use_consolidated`, `strict` and `threads`. A new array takes the
+    arguments of :func:`create_array`.
+    """
+    check_mode(mode)
+    options = _options(arguments)
+    is_array = "shape" in arguments or "data" in arguments
+    if mode in ("w", "w-") or (mode == "a" and _kind(location, path, options) is None):
+        if is_array:
+            return open_array(location, path=path, mode=mode, **arguments)
+        return open_group(location, path=path, mode=mode, **options)
+    if mode != "a":
+        _check_no_array(arguments, mode)
+    hierarchy = _opened(location, mode, options)
+    path = _absolute(path)
+    kind = hierarchy.engine.kind(path)
+    if kind is None:
+        raise NodeNotFoundError(f"there is no node at {path}")
+    return open_node(hierarchy, path, kind)
+
+
+def open_group(
+    store: Location,
+    *,
+    mode: Mode = "a",
+    path: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
+) -> Group:
+    """Open a group, or create it with `attributes`, as `mode` says. The options are those of :func:`open`."""
+    check_mode(mode)
+    if mode in ("w", "w-") or (mode == "a" and _kind(store, path, options) is None):
+        creation = _create_options(options)
+        return create_group(store, path=path, overwrite=mode == "w", attributes=attributes, **creation)
+    return Group._open(_opened(store, mode, options), _absolute(path))
+
+
+def open_array(
+    store: Location, *, mode: Mode = "a", path: str | None = None, **arguments: Unpack[OpenOrCreate]
+) -> Array:
+    """Open an array, or create it, as `mode` says.
+
+    The options are those of :func:`open`, and the arguments for a new array those of :func:`create_array`.
+    """
+    check_mode(mode)
+    options = _options(arguments)
+    if mode in ("w", "w-") or (mode == "a" and _kind(store, path, options) is None):
+        creation: CreateArray = {**_create_options(options), **_array_arguments(arguments)}
+        return create_array(store, name=path, overwrite=mode == "w", **creation)
+    if mode != "a":
+        _check_no_array(arguments, mode)
+    return Array._open(_opened(store, mode, options), _absolute(path))
+
+
+def create_group(
+    store: Location,
+    *,
+    path: str | None = None,
+    overwrite: bool = False,
+    attributes: Mapping[str, Any] | None = None,
+    **options: Unpack[CreateOptions],
+) -> Group:
+    """Create a group. The options are `zarr_format`, `storage_options` and `threads`."""
+    path = _absolute(path)
+    hierarchy = _created(store, path, options, overwrite=overwrite)
+    hierarchy.engine.create_group(path, json.dumps(dict(attributes or {})))
+    return Group._open(hierarchy, path)
+
+
+def create_array(
+    store: Location, *, name: str | None = None, overwrite: bool = False, **arguments: Unpack[CreateArray]
+) -> Array:
+    """Create an array.
+
+    The arguments are those of zarr-python: `shape` and `dtype`, or `data`; `chunks`, `shards`, `filters`, `serializer`,
+    `compressors`, `fill_value`, `order`, `attributes`, `chunk_key_encoding`, `dimension_names` and `write_data`. A codec
+    is a name, a dictionary with `name` and `configuration` or with `id`, or a codec object of zarr-python or numcodecs.
+
+    Options are `zarr_format`, `storage_options`, `threads` and `write_empty_chunks`.
+    """
+    description = _array_arguments(arguments)
+    check_arguments(description)
+    path = _absolute(name)
+    hierarchy = _created(store, path, _create_options(arguments), overwrite=overwrite)
+    return new_array(hierarchy, path, description)
+
+
+def consolidate(store: Location, path: str = "/", **options: Unpack[Options]) -> Group:
+    """Write the consolidated metadata of a group, and open it."""
+    path = _absolute(path)
+    _opened(store, "r+", {**options, "use_consolidated": False}).engine.consolidate(path)
+    return Group._open(_opened(store, "r+", options), path)
+
+
+def new_array(hierarchy: Hierarchy, path: str, arguments: NewArray) -> Array:
+    """Create an array in an open hierarchy."""
+    check_arguments(arguments)
+    hierarchy.check_writable(path)
+    data = arguments.get("data")
+    elements = None if data is None else np.asarray(data)
+    description, fill = array_description(arguments, elements, format=hierarchy.engine.format)
+    array = Array(hierarchy, hierarchy.engine.create_array(path, description, fill))
+    if elements is not None and arguments.get("write_data", True):
+        array[...] = elements
+    return array
+
+
+def _opened(store: Location, mode: str, options: Options) -> Hierarchy:
+    return Hierarchy.open(
+        Opening(
+            location=store_location(store, options.get("storage_options")),
+            format=format_name(options.get("zarr_format")),
+            strict=options.get("strict", False),
+            consolidated=options.get("use_consolidated") is not False,
+            threads=thread_count(options.get("threads")),
+            read_only=mode == "r",
+        )
+    )
+
+
+def _created(store: Location, path: str, options: CreateOptions, *, overwrite: bool) -> Hierarchy:
+    """Open or create the hierarchy in `store`; if `overwrite`, the node at `path` is erased."""
+    opening = Opening(
+        location=store_location(store, options.get("storage_options")),
+        format=format_name(options.get("zarr_format")),
+        write_empty_chunks=options.get("write_empty_chunks", False),
+        threads=thread_count(options.get("threads")),
+    )
+    if overwrite and path == "/":
+        _erase_all(opening)
+    hierarchy = Hierarchy.create(opening)
+    if overwrite:
+        erase_if_present(hierarchy, path)
+    return hierarchy
+
+
+def _erase_all(opening: Opening) -> None:
+    """Erase the hierarchy of any format, if there is one."""
+    try:
+        hierarchy = Hierarchy.open(Opening(location=opening.location, threads=opening.threads, consolidated=False))
+    except NodeNotFoundError:
+        return
+    erase_if_present(hierarchy, "/")
+
+
+def _kind(store: Location, path: str | None, options: Options) -> str | None:
+    """Return the kind of the node at `path`, or None if there is no hierarchy or no node."""
+    try:
+        return _opened(store, "r", options).engine.kind(_absolute(path))
+    except NodeNotFoundError:
+        return None
+
+
+def _absolute(path: str | None) -> str:
+    return "/" + (path or "").strip("/")
+
+
+def _options(arguments: OpenOrCreate) -> Options:
+    options: Any = {name: value for name, value in arguments.items() if name in Options.__annotations__}
+    selected: Options = options
+    return selected
+
+
+def _create_options(options: Any) -> CreateOptions:
+    selected: Any = {name: value for name, value in options.items() if name in CreateOptions.__annotations__}
+    create: CreateOptions = selected
+    return create
+
+
+def _array_arguments(arguments: Any) -> NewArray:
+    """Return the arguments that are not options; :func:`check_arguments` refuses unknown ones."""
+    options = Options.__annotations__ | CreateOptions.__annotations__
+    selected: Any = {name: value for name, value in arguments.items() if name not in options}
+    description: NewArray = selected
+    return description
+
+
+def _check_no_array(arguments: OpenOrCreate, mode: str) -> None:
+    if description := _array_arguments(arguments):
+        names = ", ".join(description)
+        raise InvalidInputError(f'mode={mode!r} opens a node that exists and does not take {names}; use mode="a"')

@@ -1,0 +1,335 @@
+"""Arrays."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zarr_kit._attributes import Attributes
+from zarr_kit._dtypes import ElementType, element_type, fixed_elements
+from zarr_kit._hierarchy import Hierarchy
+from zarr_kit._indexing import Plan, coordinate_plan, orthogonal_plan, plan
+from zarr_kit.errors import ElementsError, InvalidInputError
+
+if TYPE_CHECKING:
+    from zarr_kit import _engine
+    from zarr_kit._display import Info
+
+
+class Array:
+    """An array of a hierarchy, which is indexed as NumPy arrays are.
+
+    Reading and writing use all threads of the hierarchy, without the global interpreter lock. Threads of the program may
+    share an array.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, engine: "_engine.Array") -> None:
+        self._hierarchy = hierarchy
+        self._engine = engine
+        self._type: ElementType = element_type(engine.data_type)
+
+    @classmethod
+    def _open(cls, hierarchy: Hierarchy, path: str) -> "Array":
+        return cls(hierarchy, hierarchy.engine.array(path))
+
+    @property
+    def path(self) -> str:
+        """The path of the array in its hierarchy, which starts with ``/``."""
+        return self._engine.path
+
+    @property
+    def name(self) -> str:
+        """The same as :attr:`path`."""
+        return self.path
+
+    @property
+    def basename(self) -> str:
+        """The last name of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def location(self) -> str:
+        """Where the store is."""
+        return self._hierarchy.opening.location
+
+    @property
+    def zarr_format(self) -> int:
+        """2, or 3 for the draft and the final version."""
+        return 2 if self.format == "v2" else 3
+
+    @property
+    def format(self) -> str:
+        """The format: ``v2``, ``v3-draft`` or ``v3``."""
+        return self._hierarchy.engine.format
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the array cannot be written."""
+        return self._hierarchy.read_only
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements per dimension."""
+        return tuple(self._engine.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._engine.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self._engine.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The data type of elements in memory, in native byte order."""
+        return self._type.dtype
+
+    @property
+    def data_type(self) -> str:
+        """The name of the data type of Zarr."""
+        return self._type.name
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all elements in memory, in bytes."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of elements that were never written; None if it is undefined."""
+        element = self._engine.fill_value
+        return None if element is None else self._type.from_bytes(element)
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Elements of a chunk per dimension; of an inner chunk if there are shards."""
+        inner = self._engine.inner_chunk_shape()
+        return tuple(self._engine.chunk_shape if inner is None else inner)
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Elements of a shard per dimension; None if chunks are stored by themselves."""
+        return None if self._engine.inner_chunk_shape() is None else tuple(self._engine.chunk_shape)
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Chunks per dimension; inner chunks if there are shards."""
+        shape = self.shape
+        if self.shards is None:
+            return tuple(self._engine.grid_shape)
+        return tuple(-(-length // chunk) for length, chunk in zip(shape, self.chunks, strict=True))
+
+    @property
+    def nchunks(self) -> int:
+        """The number of chunks, whether they are stored or not."""
+        return math.prod(self.cdata_shape)
+
+    @property
+    def nchunks_initialized(self) -> int:
+        """The number of chunks that are stored. All chunks of a stored shard count."""
+        stored = self._engine.stored_chunk_count()
+        if self.shards is None:
+            return stored
+        return stored * math.prod(self.shards) // math.prod(self.chunks)
+
+    @property
+    def codecs(self) -> list[tuple[str, dict[str, Any]]]:
+        """The identifiers and configurations of the codecs, in the order of encoding."""
+        return [(name, json.loads(configuration) or {}) for name, configuration in self._engine.codecs]
+
+    @property
+    def dimension_names(self) -> tuple[str | None, ...] | None:
+        """The names of the dimensions, if there are any."""
+        names = self._engine.dimension_names
+        return None if names is None else tuple(names)
+
+    @property
+    def attrs(self) -> Attributes:
+        """The attributes. Changes are stored."""
+        return Attributes(self)
+
+    @property
+    def info(self) -> "Info":
+        """A summary, without the number of stored chunks."""
+        from zarr_kit._display import array_info
+
+        return array_info(self)
+
+    @property
+    def oindex(self) -> "Indexer":
+        """Every combination of the indices of all dimensions."""
+        return Indexer(self, orthogonal_plan)
+
+    @property
+    def vindex(self) -> "Indexer":
+        """Single elements, by their coordinates or by a mask."""
+        return Indexer(self, coordinate_plan)
+
+    @property
+    def blocks(self) -> "Indexer":
+        """Whole chunks or shards, by their positions in the chunk grid."""
+        return Indexer(self, self._block_plan)
+
+    def __getitem__(self, key: Any) -> Any:
+        if _is_field(key):
+            return self._read(plan(..., self.shape))[key]
+        return self._read(plan(key, self.shape))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._write(plan(key, self.shape), value)
+
+    def read(self, key: Any = ..., *, out: Any = None) -> Any:
+        """Return ``array[key]``, read into the memory of `out` if it is given.
+
+        `out` is a NumPy array, or has a writable buffer. It has the shape of the result.
+        """
+        return self._read(plan(key, self.shape), out)
+
+    def resize(self, new_shape: int | tuple[int, ...]) -> None:
+        """Change the shape. New elements have the fill value."""
+        self._hierarchy.check_writable(self.path)
+        shape = (new_shape,) if isinstance(new_shape, int) else new_shape
+        if any(length < 0 for length in shape):
+            raise InvalidInputError(f"the new shape {shape} has a negative length")
+        self._engine.resize(list(shape))
+
+    def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+        """Make the array longer along `axis` and write `data` there. Return the new shape."""
+        self._hierarchy.check_writable(self.path)
+        elements = self._type.array(data)
+        shape = self.shape
+        expected = shape[:axis] + elements.shape[axis : axis + 1] + shape[axis + 1 :]
+        if not 0 <= axis < len(shape) or elements.shape != expected:
+            raise ElementsError(
+                f"the data to append have shape {elements.shape}, but the array has shape {shape} and axis is {axis}"
+            )
+        if self._type.is_fixed:
+            self._engine.append(axis, _memory(np.ascontiguousarray(elements)))
+        else:
+            self._engine.append_list(axis, self._type.to_list(elements.reshape(-1)))
+        return self.shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an array in a store cannot be converted without a copy")
+        elements: NDArray[Any] = self[...]
+        return elements if dtype is None else elements.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over an array without dimensions")
+        step = max(1, self._engine.chunk_shape[0])
+        for start in range(0, len(self), step):
+            yield from self[start : start + step]
+
+    def __repr__(self) -> str:
+        return f"<zarr_kit.Array {self.path} shape={self.shape} dtype={self.dtype} in {self.location}>"
+
+    def _repr_html_(self) -> str:
+        from zarr_kit._display import array_html
+
+        return array_html(self)
+
+    def __reduce__(self) -> tuple[Callable[[Hierarchy, str], "Array"], tuple[Hierarchy, str]]:
+        return Array._open, (self._hierarchy, self.path)
+
+    def _attributes_text(self) -> str:
+        return self._engine.attributes
+
+    def _store_attributes(self, changed: str, removed: list[str], replace: bool) -> None:
+        self._hierarchy.check_writable(self.path)
+        self._engine.update_attributes(changed, removed, replace)
+
+    def _read(self, plan: Plan, out: Any = None) -> Any:
+        if out is not None:
+            return self._read_into(plan, out)
+        result = self._elements(plan)
+        return result[()] if plan.is_scalar else result
+
+    def _elements(self, plan: Plan) -> NDArray[Any]:
+        if 0 in plan.stored_shape:
+            return np.empty(plan.shape, dtype=self.dtype)
+        if self._type.is_fixed:
+            elements = fixed_elements(self._engine.read(plan.entries), self.dtype, plan.stored_shape)
+        else:
+            elements = self._type.from_list(self._engine.read_list(plan.entries))
+        return plan.arrange(elements)
+
+    def _read_into(self, plan: Plan, out: Any) -> Any:
+        target = out if isinstance(out, np.ndarray) else np.asarray(memoryview(out))
+        if target.shape != plan.shape:
+            raise ElementsError(f"`out` has shape {target.shape}, but the selection has shape {plan.shape}")
+        is_same_memory = plan.is_direct and target.dtype == self.dtype and target.flags.c_contiguous
+        if self._type.is_fixed and is_same_memory and 0 not in plan.stored_shape:
+            self._engine.read_into(plan.entries, _memory(target))
+        else:
+            np.copyto(target, self._elements(plan), casting="same_kind")
+        return out
+
+    def _write(self, plan: Plan, value: Any) -> None:
+        self._hierarchy.check_writable(self.path)
+        entries, elements = plan.gather(self._type.array(value))
+        if 0 in plan.stored_shape:
+            return
+        if self._type.is_fixed:
+            self._engine.write(entries, _memory(np.ascontiguousarray(elements)))
+        else:
+            self._engine.write_list(entries, self._type.to_list(elements.reshape(-1)))
+
+    def _block_plan(self, key: Any, shape: tuple[int, ...]) -> Plan:
+        grid_shape = tuple(self._engine.grid_shape)
+        entries = plan(key, grid_shape).entries
+        if isinstance(entries, list):
+            raise IndexError("blocks takes integers and slices")
+        slices = []
+        first = [0] * len(grid_shape)
+        for dimension, entry in enumerate(entries):
+            if isinstance(entry, np.ndarray) or (isinstance(entry, tuple) and entry[2] != 1):
+                raise IndexError("blocks takes integers and slices with a step of 1")
+            start, stop = entry[:2] if isinstance(entry, tuple) else (entry, entry + 1)
+            if start >= stop:
+                slices.append(slice(0, 0))
+                continue
+            index = first.copy()
+            index[dimension] = start
+            begin = self._engine.chunk_ranges(index)[dimension][0]
+            index[dimension] = stop - 1
+            slices.append(slice(begin, self._engine.chunk_ranges(index)[dimension][1]))
+        return plan(tuple(slices), shape)
+
+
+class Indexer:
+    """Another way to index an array."""
+
+    def __init__(self, array: Array, make_plan: Callable[[Any, tuple[int, ...]], Plan]) -> None:
+        self._array = array
+        self._make_plan = make_plan
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._array._read(self._make_plan(key, self._array.shape))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._array._write(self._make_plan(key, self._array.shape), value)
+
+
+def _is_field(key: Any) -> bool:
+    is_list = isinstance(key, list) and bool(key) and all(isinstance(name, str) for name in key)
+    return is_list or isinstance(key, str)
+
+
+def _memory(elements: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of a contiguous array, without a copy."""
+    if elements.dtype.itemsize == 0:
+        return np.empty(0, np.uint8)
+    return elements.reshape(-1).view(np.uint8)

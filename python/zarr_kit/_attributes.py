@@ -1,0 +1,61 @@
+"""Attributes of nodes: a mapping whose changes are stored."""
+
+import json
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, Protocol
+
+
+class HasAttributes(Protocol):
+    """A node, as its attributes see it."""
+
+    def _attributes_text(self) -> str: ...
+
+    def _store_attributes(self, changed: str, removed: list[str], replace: bool) -> None: ...
+
+
+class Attributes(MutableMapping[str, Any]):
+    """The attributes of a node.
+
+    Each assignment and deletion is stored, and keeps the attributes that others have stored meanwhile. A change
+    inside of a value is not stored: assign the value again.
+    """
+
+    def __init__(self, node: HasAttributes) -> None:
+        self._node = node
+
+    def asdict(self) -> dict[str, Any]:
+        """Return the attributes as a dictionary."""
+        attributes: dict[str, Any] = json.loads(self._node._attributes_text())
+        return attributes
+
+    def put(self, attributes: Mapping[str, Any]) -> None:
+        """Replace all attributes."""
+        self._node._store_attributes(json.dumps(dict(attributes)), [], True)
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """Store several attributes in one call."""
+        self._node._store_attributes(json.dumps(dict(*args, **kwargs)), [], False)
+
+    def clear(self) -> None:
+        """Remove all attributes."""
+        self.put({})
+
+    def __getitem__(self, name: str) -> Any:
+        return self.asdict()[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.update({name: value})
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self.asdict():
+            raise KeyError(name)
+        self._node._store_attributes("{}", [name], False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.asdict())
+
+    def __len__(self) -> int:
+        return len(self.asdict())
+
+    def __repr__(self) -> str:
+        return f"Attributes({self.asdict()!r})"

@@ -1,0 +1,171 @@
+"""Descriptions of new arrays, with the arguments of zarr-python."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zarr_kit._dtypes import ElementType, data_type_of
+from zarr_kit.errors import InvalidInputError
+
+type Lengths = int | Sequence[int]
+# A name, `{"name": …, "configuration": …}`, `{"id": …}`, or a codec object of zarr-python or numcodecs.
+type CodecLike = Any
+type CodecsLike = Iterable[CodecLike] | CodecLike | Literal["auto"] | None
+
+
+class _Default:
+    """The default fill value of the data type."""
+
+    def __repr__(self) -> str:
+        return "DEFAULT_FILL_VALUE"
+
+
+DEFAULT_FILL_VALUE = _Default()
+
+
+class NewArray(TypedDict, total=False):
+    """The arguments that describe a new array: those of zarr-python."""
+
+    shape: Lengths
+    dtype: Any
+    data: Any
+    chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"]
+    shards: Lengths | None
+    filters: CodecsLike
+    compressors: CodecsLike
+    serializer: CodecLike
+    fill_value: Any
+    order: Literal["C", "F"] | None
+    attributes: Mapping[str, Any] | None
+    chunk_key_encoding: Mapping[str, Any] | str | None
+    dimension_names: Iterable[str | None] | None
+    write_data: bool
+
+
+def check_arguments(arguments: NewArray) -> None:
+    """Raise an error for arguments that do not exist or do not fit together."""
+    for name in arguments:
+        if name not in NewArray.__annotations__:
+            raise TypeError(f"a new array has no argument {name!r}")
+    has_data = arguments.get("data") is not None
+    if has_data and (arguments.get("shape") is not None or arguments.get("dtype") is not None):
+        raise InvalidInputError("`shape` and `dtype` follow from `data`: leave them out")
+    if not has_data and (arguments.get("shape") is None or arguments.get("dtype") is None):
+        raise InvalidInputError("a new array needs `shape` and `dtype`, or `data`")
+
+
+def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format: str) -> tuple[str, bytes | None]:
+    """Return the description of an array for the engine, and the bytes of its fill value if NumPy knows them."""
+    data_type, element = data_type_of(arguments["dtype"] if data is None else data.dtype)
+    fill_value = arguments.get("fill_value", DEFAULT_FILL_VALUE)
+    names = arguments.get("dimension_names")
+    is_v2 = format == "v2"
+    description: dict[str, Any] = {
+        "shape": _lengths(arguments["shape"] if data is None else data.shape),
+        "data_type": data_type,
+        "codecs": _codec_list(arguments, format=format),
+        "order": arguments.get("order"),
+        "attributes": dict(arguments.get("attributes") or {}),
+        "dimension_names": None if names is None else list(names),
+        "fill_is_undefined": is_v2 and fill_value is None,
+        **_chunks(arguments.get("chunks", "auto"), arguments.get("shards")),
+        **_key_encoding(arguments.get("chunk_key_encoding"), is_v2=is_v2),
+    }
+    fill = _fill_bytes(fill_value, element)
+    if fill is None and fill_value is not None and not isinstance(fill_value, _Default):
+        description["fill_value"] = fill_value
+    return json.dumps(description, default=_plain), fill
+
+
+def _codec_list(arguments: NewArray, *, format: str) -> list[tuple[str, Any]] | None:
+    """Return the codecs of a new array; None for those of the engine."""
+    filters = arguments.get("filters", "auto")
+    serializer = arguments.get("serializer", "auto")
+    compressors = arguments.get("compressors", "auto")
+    if _is_auto(filters) and _is_auto(serializer) and _is_auto(compressors):
+        return None
+    codecs = [] if _is_auto(filters) else _codecs(filters)
+    if not _is_auto(serializer) and serializer is not None:
+        codecs.append(_codec(serializer))
+    if not _is_auto(compressors):
+        return codecs + _codecs(compressors)
+    # A filter or a serializer does not turn off compression.
+    return [*codecs, ("gzip", {"level": 5}) if format == "v3-draft" else ("zstd", {"level": 0, "checksum": False})]
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _codecs(codecs: CodecsLike) -> list[tuple[str, Any]]:
+    if codecs is None:
+        return []
+    if isinstance(codecs, (list, tuple)):
+        return [_codec(codec) for codec in codecs]
+    return [_codec(codecs)]
+
+
+def _codec(codec: CodecLike) -> tuple[str, Any]:
+    if isinstance(codec, str):
+        return codec, None
+    document = codec
+    if not isinstance(codec, Mapping):
+        for method in ("to_dict", "get_config"):
+            if hasattr(codec, method):
+                document = getattr(codec, method)()
+                break
+    if isinstance(document, Mapping) and "id" in document:
+        return document["id"], {name: value for name, value in document.items() if name != "id"}
+    if isinstance(document, Mapping) and "name" in document:
+        return document["name"], document.get("configuration")
+    raise InvalidInputError(
+        f"{codec!r} is not a codec: expected a name, or a dictionary with `name` and `configuration` or with `id`"
+    )
+
+
+def _chunks(chunks: Lengths | Sequence[Sequence[int]] | Literal["auto"], shards: Lengths | None) -> dict[str, Any]:
+    members = {"shards": None if shards is None else _lengths(shards)}
+    if _is_auto(chunks):
+        return members
+    if not isinstance(chunks, (int, str)) and any(not isinstance(edge, (int, np.integer)) for edge in chunks):
+        edges = [[edge] if isinstance(edge, int) else list(edge) for edge in chunks]
+        grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": edges}}
+        return {**members, "chunk_grid": grid}
+    return {**members, "chunks": _lengths(chunks)}
+
+
+def _lengths(lengths: Any) -> list[int]:
+    if isinstance(lengths, (int, np.integer)):
+        return [int(lengths)]
+    return [int(length) for length in lengths]
+
+
+def _key_encoding(encoding: Mapping[str, Any] | str | None, *, is_v2: bool) -> dict[str, Any]:
+    if encoding is None:
+        return {}
+    if not isinstance(encoding, Mapping):
+        return {"chunk_key_encoding": {"name": encoding}}
+    separator = encoding.get("separator", encoding.get("configuration", {}).get("separator"))
+    if is_v2:
+        return {"separator": separator}
+    configuration = {} if separator is None else {"separator": separator}
+    return {"chunk_key_encoding": {"name": encoding["name"], "configuration": configuration}}
+
+
+def _fill_bytes(fill_value: Any, element: ElementType | None) -> bytes | None:
+    if element is None:
+        return None
+    if isinstance(fill_value, _Default):
+        is_time = element.dtype.kind in "mM"
+        return element.to_bytes("NaT") if is_time else None
+    return None if fill_value is None else element.to_bytes(fill_value)
+
+
+def _plain(value: Any) -> Any:
+    """Convert values of NumPy to those of JSON."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"{value!r} cannot be written as JSON")

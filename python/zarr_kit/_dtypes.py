@@ -1,0 +1,252 @@
+"""Data types of Zarr as data types of NumPy."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zarr_kit.errors import ElementsError
+
+type Kind = Literal["fixed", "string", "bytes", "json", "optional"]
+
+_CORE = frozenset(
+    {"bool", "float16", "float32", "float64", "complex64", "complex128"}
+    | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+)
+# Names that `ml_dtypes` shares with Zarr.
+_ML_DTYPES = frozenset(
+    {
+        "bfloat16",
+        "float4_e2m1fn",
+        "float6_e2m3fn",
+        "float6_e3m2fn",
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "int2",
+        "int4",
+        "uint2",
+        "uint4",
+    }
+)
+_VARIABLE: dict[str, tuple[Kind, np.dtype[Any]]] = {
+    "string": ("string", np.dtypes.StringDType()),
+    "bytes": ("bytes", np.dtype(object)),
+    "zarr-kit.json": ("json", np.dtype(object)),
+}
+_TIME = re.compile(r"numpy\.((?:datetime|timedelta)64)\[(.*)\]")
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """A data type of Zarr, and how its elements are NumPy arrays."""
+
+    name: str
+    dtype: np.dtype[Any]
+    kind: Kind = "fixed"
+    present: "ElementType | None" = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all elements have the same size in bytes."""
+        return self.kind == "fixed"
+
+    def to_bytes(self, value: Any) -> bytes:
+        """Return the bytes of one element."""
+        if self.is_fixed:
+            return self.array(value).reshape(()).tobytes()
+        items = _as_object(value) if self.kind == "json" else self.array(value)
+        element = self.to_list(items.reshape(1))[0]
+        if self.present is not None:
+            return b"" if element is None else b"\1" + _as_bytes(element)
+        return _as_bytes(element)
+
+    def from_bytes(self, element: bytes) -> Any:
+        """Return one element as NumPy's scalar, or as a Python value for elements of a variable size."""
+        if self.is_fixed:
+            return fixed_elements(element, self.dtype, ())[()]
+        if self.present is not None:
+            return self.present.from_bytes(element[1:]) if element else np.ma.masked
+        return self.from_list([element.decode() if self.kind == "string" else element])[0]
+
+    def array(self, value: Any) -> NDArray[Any]:
+        """Convert a value to an array of this data type, as NumPy's assignment does."""
+        if self.kind == "optional":
+            return self._optional_array(value)
+        if self.dtype.kind == "O":
+            return _object_array(value)
+        try:
+            return np.asarray(value, dtype=self.dtype)
+        except (TypeError, ValueError) as error:
+            raise ElementsError(f"the value cannot be converted to {self.dtype}: {error}") from error
+
+    def to_list(self, elements: NDArray[Any]) -> list[Any]:
+        """Return elements of a variable size as the engine takes them."""
+        if self.present is not None:
+            present = self.present.to_list(np.ma.getdata(elements))
+            missing = np.ma.getmaskarray(elements)
+            return [None if is_missing else element for element, is_missing in zip(present, missing, strict=True)]
+        if self.kind == "fixed":
+            size = self.dtype.itemsize
+            data = np.ascontiguousarray(elements).tobytes()
+            return [data[start : start + size] for start in range(0, len(data), size)]
+        if self.kind == "json":
+            return [json.dumps(item) for item in elements]
+        items: list[Any] = elements.tolist()
+        return items
+
+    def from_list(self, elements: Sequence[Any]) -> NDArray[Any]:
+        """Return elements of a variable size as an array of one dimension."""
+        if self.present is not None:
+            missing = [element is None for element in elements]
+            present = self.present.from_present([element for element in elements if element is not None])
+            masked = np.ma.masked_all(len(elements), dtype=self.dtype)
+            masked[~np.asarray(missing, dtype=bool)] = present
+            return masked
+        if self.kind == "string":
+            return np.array(elements, dtype=self.dtype)
+        result = np.empty(len(elements), dtype=object)
+        for position, element in enumerate(elements):
+            result[position] = json.loads(element) if self.kind == "json" else element
+        return result
+
+    def from_present(self, elements: list[bytes]) -> NDArray[Any]:
+        """Return elements that are not missing."""
+        if self.is_fixed:
+            return fixed_elements(b"".join(elements), self.dtype, (len(elements),))
+        return self.from_list([element.decode() if self.kind == "string" else element for element in elements])
+
+    def _optional_array(self, value: Any) -> NDArray[Any]:
+        if isinstance(value, np.ma.MaskedArray):
+            return np.ma.asarray(value).astype(self.dtype)
+        items = np.asarray(value)
+        if items.dtype.kind != "O":
+            return np.ma.asarray(items.astype(self.dtype))
+        missing = np.array([item is None for item in items.flat], dtype=bool).reshape(items.shape)
+        result = np.ma.masked_all(items.shape, dtype=self.dtype)
+        result[~missing] = items[~missing].astype(self.dtype)
+        return result
+
+
+def element_type(description: Mapping[str, Any]) -> ElementType:
+    """Return the element type that the engine describes."""
+    name = str(description["name"])
+    optional = description["optional"]
+    if optional is not None:
+        present = element_type(optional)
+        if present.kind == "optional":
+            raise ElementsError(f"data type {name}: elements that are optional twice have no data type of NumPy")
+        dtype = np.dtype(object) if present.kind == "string" else present.dtype
+        return ElementType(name, dtype, "optional", present)
+    if description["size"] is None:
+        kind, dtype = _VARIABLE.get(name, ("bytes", np.dtype(object)))
+        return ElementType(name, dtype, kind)
+    return ElementType(name, _fixed_dtype(description))
+
+
+def fixed_elements(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the array that lies in `data`, without a copy."""
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def data_type_of(dtype: Any) -> tuple[Any, ElementType | None]:
+    """Return the description of a data type for a new array, and its element type if NumPy has one."""
+    if isinstance(dtype, Mapping):
+        return dict(dtype), None
+    if dtype is str or (isinstance(dtype, str) and dtype in {"str", "string"}):
+        return "string", ElementType("string", np.dtypes.StringDType(), "string")
+    name = "bytes" if dtype is bytes else dtype
+    if isinstance(name, str) and name in _VARIABLE:
+        kind, numpy_dtype = _VARIABLE[name]
+        return name, ElementType(name, numpy_dtype, kind)
+    if isinstance(dtype, str) and dtype in _ML_DTYPES:
+        return dtype, ElementType(dtype, _ml_dtype(dtype))
+    try:
+        numpy_dtype = np.dtype(dtype)
+    except TypeError:
+        # The engine may know the name, or says that it does not.
+        return dtype, None
+    return _described(numpy_dtype)
+
+
+def _described(dtype: np.dtype[Any]) -> tuple[Any, ElementType]:
+    if dtype.kind == "T":
+        return "string", ElementType("string", np.dtypes.StringDType(), "string")
+    if dtype.kind == "O":
+        raise ElementsError(
+            "dtype object does not tell the type of the elements: use 'string', 'bytes' or 'zarr-kit.json'"
+        )
+    native = dtype.newbyteorder("=")
+    if dtype.name in _ML_DTYPES:
+        return dtype.name, ElementType(dtype.name, native)
+    if dtype.names is not None:
+        return json.loads(json.dumps(dtype.descr)), ElementType("struct", native)
+    return dtype.str, ElementType(dtype.name, native)
+
+
+def _fixed_dtype(description: Mapping[str, Any]) -> np.dtype[Any]:
+    name = str(description["name"])
+    size = int(description["size"])
+    fields = description["fields"]
+    if fields is not None:
+        return _structure([field for field in fields if field["name"]], size)
+    if name in _CORE:
+        return np.dtype(name)
+    if name in _ML_DTYPES:
+        return _ml_dtype(name)
+    if time := _TIME.fullmatch(name):
+        unit = time.group(2).replace("μs", "us")
+        return np.dtype(time.group(1) if unit == "generic" else f"{time.group(1)}[{unit}]")
+    if name.startswith("null_terminated_bytes["):
+        return np.dtype(f"S{size}")
+    if name.startswith("fixed_length_utf32["):
+        return np.dtype(f"U{size // 4}")
+    part = name.removeprefix("complex_")
+    if part != name and (part in _ML_DTYPES or part in _CORE):
+        part_dtype = np.dtype(part) if part in _CORE else _ml_dtype(part)
+        return np.dtype([("real", part_dtype), ("imag", part_dtype)])
+    return np.dtype(f"V{size}")
+
+
+def _structure(fields: Sequence[Mapping[str, Any]], size: int) -> np.dtype[Any]:
+    formats = []
+    for field in fields:
+        dtype = _fixed_dtype(field["data_type"])
+        formats.append((dtype, tuple(field["shape"])) if field["shape"] else dtype)
+    names = [field["name"] for field in fields]
+    offsets = [field["offset"] for field in fields]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+def _ml_dtype(name: str) -> np.dtype[Any]:
+    # Imported where it is needed: most arrays hold types of NumPy.
+    import ml_dtypes
+
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return dtype
+
+
+def _as_bytes(element: str | bytes) -> bytes:
+    return element.encode() if isinstance(element, str) else element
+
+
+def _object_array(value: Any) -> NDArray[Any]:
+    if isinstance(value, (bytes, str, dict)):
+        return _as_object(value)
+    return np.asarray(value, dtype=object)
+
+
+def _as_object(value: Any) -> NDArray[Any]:
+    item = np.empty((), dtype=object)
+    item[()] = value
+    return item

@@ -1,0 +1,103 @@
+"""Hierarchies as they were opened, so that other processes can open them again."""
+
+import dataclasses
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from zarr_kit import _engine
+from zarr_kit._location import is_in_memory
+from zarr_kit.errors import InvalidInputError, ReadOnlyError
+
+type Mode = Literal["r", "r+", "a", "w", "w-"]
+type ZarrFormat = Literal[2, 3, "v2", "v3", "v3-draft"]
+
+_MODES = ("r", "r+", "a", "w", "w-")
+_FORMATS: dict[object, str] = {
+    2: "v2",
+    3: "v3",
+    "v2": "v2",
+    "v3": "v3",
+    "v3-draft": "v3-draft",
+}
+THREADS_VARIABLE = "ZARR_KIT_THREADS"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """How a hierarchy is opened."""
+
+    location: str
+    format: str | None = None
+    strict: bool = False
+    consolidated: bool = True
+    write_empty_chunks: bool = False
+    threads: int | None = None
+    read_only: bool = False
+
+
+class Hierarchy:
+    """A hierarchy of the engine, with what is needed to open it again."""
+
+    def __init__(self, engine: _engine.Hierarchy, opening: Opening) -> None:
+        self.engine = engine
+        self.opening = opening
+
+    @classmethod
+    def open(cls, opening: Opening) -> "Hierarchy":
+        """Open a hierarchy that exists."""
+        return cls(_engine.Hierarchy.open(_options(opening)), opening)
+
+    @classmethod
+    def create(cls, opening: Opening) -> "Hierarchy":
+        """Open a hierarchy, or create it in an empty store."""
+        return cls(_engine.Hierarchy.create(_options(opening)), opening)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written."""
+        return self.opening.read_only or self.engine.read_only is not None
+
+    def check_writable(self, path: str) -> None:
+        """Raise an error if nothing can be written."""
+        if self.opening.read_only:
+            raise ReadOnlyError(f'{path} was opened with mode="r": open it with mode="r+" to write')
+        if (reason := self.engine.read_only) is not None:
+            raise ReadOnlyError(f"{path} cannot be written: {reason}")
+
+    def __reduce__(self) -> tuple[Callable[[Opening], "Hierarchy"], tuple[Opening]]:
+        if is_in_memory(self.opening.location):
+            raise TypeError("a node of a store in memory cannot be pickled: copy it to a folder first")
+        return Hierarchy.open, (self.opening,)
+
+
+def thread_count(threads: int | None) -> int | None:
+    """Return the number of threads of the argument or of the environment; None for the default."""
+    if threads is not None:
+        return threads
+    text = os.environ.get(THREADS_VARIABLE, "")
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise InvalidInputError(f"environment variable {THREADS_VARIABLE}: {text!r} is not a number of threads")
+    return int(text)
+
+
+def format_name(zarr_format: ZarrFormat | None) -> str | None:
+    """Return the name of a format as the engine knows it."""
+    if zarr_format is None:
+        return None
+    if zarr_format not in _FORMATS:
+        raise InvalidInputError(f"unknown zarr_format {zarr_format!r} (expected 2, 3 or 'v3-draft')")
+    return _FORMATS[zarr_format]
+
+
+def check_mode(mode: str) -> None:
+    """Raise an error for a mode that does not exist."""
+    if mode not in _MODES:
+        raise InvalidInputError(f"unknown mode {mode!r} (expected one of {', '.join(_MODES)})")
+
+
+def _options(opening: Opening) -> dict[str, Any]:
+    return dataclasses.asdict(opening)

@@ -1,0 +1,95 @@
+"""Errors and warnings of ``zarr_kit``.
+
+Each class also derives from the built-in class that Python programs catch for such an error. Messages are those of
+the engine: what was found, what was expected, what to do.
+"""
+
+import os
+import warnings
+
+_PACKAGE = os.path.dirname(__file__)
+
+
+class ZarrError(Exception):
+    """Base class of all errors of ``zarr_kit``."""
+
+    def __str__(self) -> str:
+        # `KeyError` would quote the message.
+        return str(self.args[0]) if self.args else ""
+
+
+class NodeNotFoundError(ZarrError, KeyError, FileNotFoundError):
+    """There is no such hierarchy or node."""
+
+
+class NodeExistsError(ZarrError, FileExistsError):
+    """There is a node already, or one that stands in the way."""
+
+
+class WrongKindError(ZarrError, TypeError):
+    """The node is an array where a group was expected, or a group where an array was expected."""
+
+
+class NotUnderstoodError(ZarrError, ValueError):
+    """The metadata use something that this program does not know, such as a codec."""
+
+
+class InvalidInputError(ZarrError, ValueError):
+    """An argument is not valid."""
+
+
+class SelectionError(ZarrError, IndexError):
+    """A selection is not in the array."""
+
+
+class ElementsError(ZarrError, TypeError, ValueError):
+    """Elements have another type or another number than the selection."""
+
+
+class UndefinedFillValueError(ZarrError, ValueError):
+    """A chunk is not stored, and the fill value of the array is undefined."""
+
+
+class NotSupportedError(ZarrError, NotImplementedError):
+    """The store, the format or the codec does not have this operation."""
+
+
+class DamagedError(ZarrError, ValueError):
+    """Stored bytes are not what the format requires."""
+
+
+class OutOfMemoryError(ZarrError, MemoryError):
+    """More memory is needed than the limits allow, or than the machine has."""
+
+
+class StoreError(ZarrError, OSError):
+    """The file system, the network or the service failed."""
+
+
+class StorePermissionError(StoreError, PermissionError):
+    """Credentials are missing, or do not permit the operation."""
+
+
+class StoreTimeoutError(StoreError, TimeoutError):
+    """No answer arrived in time."""
+
+
+class ReadOnlyError(ZarrError, PermissionError):
+    """The node was opened with ``mode="r"``, or its store cannot be written."""
+
+
+class PluginError(ZarrError, RuntimeError):
+    """A loaded plugin failed."""
+
+
+class ForkedError(ZarrError, RuntimeError):
+    """The node was opened before the process was forked."""
+
+
+class ZarrWarning(UserWarning):
+    """Something in a document was tolerated that a strict reader may refuse."""
+
+
+def issue_warning(text: str) -> None:
+    """Issue a :class:`ZarrWarning` for the line of the program that called this package."""
+    warnings.warn(text, ZarrWarning, skip_file_prefixes=(_PACKAGE,))
