@@ -134,7 +134,7 @@ def test_misaligned_blocks_are_refused_with_blocks_that_work(
     tmp_path: Path, blocks: Any, arguments: dict[str, Any]
 ) -> None:
     array = da.from_array(DATA, chunks=blocks)
-    with pytest.raises(InvalidInputError, match="along dimension") as refused:
+    with pytest.raises(InvalidInputError, match="dimension") as refused:
         zarr_kit.dask.to_zarr(array, tmp_path / "a", **arguments)
     assert not (tmp_path / "a").exists()
     zarr_kit.dask.to_zarr(rechunked_as_advised(array, refused.value), tmp_path / "a", **arguments)
@@ -217,6 +217,14 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path, arguments: dict[s
     zarr_kit.create_array(tmp_path, shape=(7, 10), dtype="i8", chunks=(3, 4))
     with pytest.raises(InvalidInputError, match=message):
         zarr_kit.dask.to_zarr(da.from_array(DATA, chunks=(3, 4)), tmp_path, **arguments)
+
+
+def test_an_open_array_does_not_take_arguments_for_opening(tmp_path: Path) -> None:
+    array = zarr_kit.create_array(tmp_path, data=DATA)
+    with pytest.raises(InvalidInputError, match="does not take path, threads"):
+        zarr_kit.dask.from_zarr(array, "a", threads=1)
+    with pytest.raises(InvalidInputError, match="does not take zarr_format"):
+        zarr_kit.dask.to_zarr(da.from_array(DATA, chunks=-1), array, zarr_format=3)
 
 
 def test_blocks_of_unknown_lengths_are_refused(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_what_is_opened_is_written_again_as_by_the_other_engine(tmp_path: Path, 
     assert_equal_with_encoding(ours, theirs)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data(), zarr_format=st.sampled_from(FORMATS))
 def test_selections_are_those_of_arrays_in_memory(tmp_path_factory: Any, data: st.DataObject, zarr_format: Any) -> None:
     path = tmp_path_factory.mktemp("selection")

@@ -68,20 +68,22 @@ def check_region(region: Sequence[slice], edges: Sequence[Edges]) -> None:
 
 def check_blocks(blocks: Blocks, region: Sequence[slice], edges: Sequence[Edges]) -> None:
     """Raise an error if two blocks have elements of one chunk. The region consists of whole chunks."""
-    misaligned = [
-        dimension
-        for dimension, lengths in enumerate(blocks)
-        if not all(edges[dimension].is_edge(end) for end in accumulate(lengths, initial=region[dimension].start))
-    ]
-    if not misaligned:
+    inside = {}
+    suggestion = {}
+    for dimension, lengths in enumerate(blocks):
+        edge = edges[dimension]
+        part = region[dimension]
+        ends = [end for end in accumulate(lengths, initial=part.start) if not edge.is_edge(end)]
+        if ends:
+            inside[dimension] = ends[0]
+            suggestion[dimension] = _aligned(lengths, part, edge)
+    if not inside:
         return
-    suggestion = {
-        dimension: _aligned(blocks[dimension], region[dimension], edges[dimension]) for dimension in misaligned
-    }
-    first = misaligned[0]
+    first = min(inside)
+    end = inside[first]
     raise InvalidInputError(
-        f"blocks of {blocks[first]} elements along dimension {first} end inside of chunks of {edges[first].chunks}"
-        f" elements, so that two tasks would write one chunk: use array.rechunk({suggestion})"
+        f"a block ends at element {end} of dimension {first}, inside of the chunk of elements {edges[first].floor(end)} to"
+        f" {edges[first].ceiling(end) - 1}, so that two tasks would write one chunk: use array.rechunk({suggestion})"
     )
 
 
@@ -94,8 +96,8 @@ def chunks_of_blocks(blocks: Blocks) -> tuple[int, ...]:
     if irregular:
         first = next(iter(irregular))
         raise InvalidInputError(
-            f"blocks of {blocks[first]} elements along dimension {first} have different lengths, but chunks have one:"
-            f" give `chunks`, or use array.rechunk({irregular})"
+            f"blocks along dimension {first} have {min(blocks[first])} to {max(blocks[first])} elements, but chunks have"
+            f" one length: give `chunks`, or use array.rechunk({irregular})"
         )
     return tuple(max(lengths[0], 1) for lengths in blocks)
 

@@ -14,8 +14,8 @@ def array_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, An
     """Return chunks and codecs.
 
     A dimension has one length of chunks in elements if all chunks but the last one have it, and a tuple of lengths
-    otherwise. Codecs are objects of zarr-python and numcodecs. There are none if these are not installed or lack one of
-    the codecs, and none for the v3 draft: xarray's writer then uses its default codecs.
+    otherwise. Codecs are objects of zarr-python and numcodecs. They are left out if these are not installed or lack one
+    of the codecs, and for the v3 draft: xarray's writer then uses its default codecs.
     """
     codecs = array.codecs
     is_sharded = len(codecs) == 1 and codecs[0][0] == _SHARDING

@@ -26,7 +26,7 @@ from zarr_kit._api import create_array, open_array
 from zarr_kit._array import Array
 from zarr_kit._chunk_lengths import stored_lengths
 from zarr_kit._dask_alignment import Edges, check_blocks, check_region, chunks_of_blocks
-from zarr_kit._hierarchy import ZarrFormat
+from zarr_kit._hierarchy import Mode, ZarrFormat
 from zarr_kit._location import Location
 from zarr_kit.errors import InvalidInputError
 
@@ -51,7 +51,7 @@ def from_zarr(
     Dask takes arrays of one `name` for equal. By default each call has another one, because the stored elements may
     change.
     """
-    array = location if isinstance(location, Array) else open_array(location, path=path, mode="r", **opening)
+    array = _existing(location, path, "r", opening)
     stored = tuple(edge.blocks(0, edge.length) for edge in _edges(array))
     blocks = stored
     if chunks is not None:
@@ -98,7 +98,7 @@ def to_zarr(
     opening: dict[str, Any] = {"zarr_format": zarr_format, "storage_options": storage_options, "threads": threads}
     if isinstance(location, Array) or region is not None:
         _refuse_creation({"chunks": chunks, "shards": shards, "overwrite": overwrite or None, **arguments})
-        target = location if isinstance(location, Array) else open_array(location, path=path, mode="r+", **opening)
+        target = _existing(location, path, "r+", opening)
         target._hierarchy.check_writable(target.path)
     else:
         description = {"shape": array.shape, "dtype": array.dtype, "shards": shards, **arguments}
@@ -110,6 +110,16 @@ def to_zarr(
     slices = _aligned_region(blocks, target, region)
     stored: Delayed | None = da.store([array], [target], lock=False, regions=[slices], compute=compute)
     return stored
+
+
+def _existing(location: Location | Array, path: str, mode: Mode, opening: dict[str, Any]) -> Array:
+    if not isinstance(location, Array):
+        return open_array(location, path=path, mode=mode, **opening)
+    given = [name for name, value in opening.items() if value is not None]
+    if path != "/" or given:
+        names = ", ".join(given if path == "/" else ["path", *given])
+        raise InvalidInputError(f"the array is open already, and does not take {names}")
+    return location
 
 
 def _edges(array: Array) -> list[Edges]:
