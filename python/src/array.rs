@@ -1,4 +1,4 @@
-//! Arrays: elements, and what is known about them.
+//! Arrays: their elements and metadata.
 
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -27,56 +27,56 @@ pub(crate) struct ArrayHandle {
 
 #[pymethods]
 impl ArrayHandle {
-    /// The path of the node.
+    /// Returns the path of the node.
     #[getter]
     fn path(&self) -> String {
         self.current().path().to_string()
     }
 
-    /// Elements per dimension.
+    /// Returns the number of elements per dimension.
     #[getter]
     fn shape(&self) -> Vec<u64> {
         self.current().shape().to_vec()
     }
 
-    /// Elements of the largest chunk per dimension; of a shard, if chunks are shards.
+    /// Returns the shape of the largest chunk, or of the largest shard of a sharded array.
     #[getter]
     fn chunk_shape(&self) -> Vec<u64> {
         self.current().chunk_grid().largest_chunk()
     }
 
-    /// Chunks per dimension.
+    /// Returns the number of chunks per dimension.
     #[getter]
     fn grid_shape(&self) -> Vec<u64> {
         self.current().chunk_grid().grid_shape().to_vec()
     }
 
-    /// One name or `None` per dimension, if there are names.
+    /// Returns one name or `None` per dimension, if there are names.
     #[getter]
     fn dimension_names(&self) -> Option<Vec<Option<String>>> {
         self.current().dimension_names().map(<[_]>::to_vec)
     }
 
-    /// The attributes as a JSON text.
+    /// Returns the attributes as a JSON text.
     #[getter]
     fn attributes(&self) -> String {
         json::text(self.current().attributes())
     }
 
-    /// The data type as a dictionary.
+    /// Returns the data type as a dictionary.
     #[getter]
     fn data_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         description(py, &**self.current().data_type())
     }
 
-    /// The fill value as an element, or `None` if it is undefined.
+    /// Returns the fill value as an element, or `None` if it is undefined.
     #[getter]
     fn fill_value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let array = self.current();
         (!array.fill_is_undefined()).then(|| PyBytes::new(py, array.fill_value().bytes()))
     }
 
-    /// The identifiers and configurations of the codecs, the latter as JSON texts.
+    /// Returns the identifiers of the codecs, and their configurations as JSON texts.
     #[getter]
     fn codecs(&self) -> Vec<(String, String)> {
         let array = self.current();
@@ -84,24 +84,24 @@ impl ArrayHandle {
         codecs.map(|codec| (codec.identifier.clone(), codec.configuration.to_string())).collect()
     }
 
-    /// Whether the last codec is the `compressor` of v2.
+    /// Returns whether the last codec is the `compressor` of v2.
     #[getter]
     fn has_compressor(&self) -> bool {
         self.current().metadata().has_compressor
     }
 
-    /// Elements of an inner chunk per dimension, or `None` if chunks are not shards.
+    /// Returns the shape of an inner chunk, or `None` if the array is not sharded.
     fn inner_chunk_shape(&self, py: Python<'_>) -> PyResult<Option<Vec<u64>>> {
         self.run(py, Array::inner_chunk_shape)
     }
 
-    /// The first element and the element after the last one of a chunk per dimension.
+    /// Returns the range of elements of a chunk per dimension: the first one and the end.
     fn chunk_ranges(&self, py: Python<'_>, index: Vec<u64>) -> PyResult<Vec<(u64, u64)>> {
         let subset = self.run(py, |array| array.chunk_subset(&index))?;
         Ok(subset.ranges().iter().map(|range| (range.start, range.end)).collect())
     }
 
-    /// The number of chunks that are stored.
+    /// Returns the number of stored chunks.
     fn stored_chunk_count(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.run(py, Array::stored_chunks)?.len())
     }
@@ -112,7 +112,7 @@ impl ArrayHandle {
         ElementBuffer::new(self.run(py, |array| array.read(selection))?)
     }
 
-    /// Reads elements of a fixed size into memory of their size.
+    /// Reads elements of a fixed size into `destination`, which has their size.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -202,7 +202,7 @@ impl ArrayHandle {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Does `work` without the global interpreter lock.
+    /// Runs `work` without the global interpreter lock.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -213,7 +213,7 @@ impl ArrayHandle {
         py.detach(|| work(&array)).map_err(|error| exception(&error))
     }
 
-    /// Does `work`, which changes the array, without the global interpreter lock.
+    /// Runs `work`, which changes the array, without the global interpreter lock.
     fn change(
         &self,
         py: Python<'_>,
@@ -231,7 +231,7 @@ impl ArrayHandle {
         changed.map_err(|error| exception(&error))
     }
 
-    /// Offsets and payload of elements of a variable size.
+    /// Returns the offsets and the payload of elements of a variable size.
     fn variable_elements(&self, elements: &Bound<'_, PyList>) -> PyResult<Vec<u8>> {
         let is_optional = is_optional(&**self.current().data_type());
         let mut offsets = Vec::with_capacity((elements.len() + 1) * size_of::<u64>());

@@ -1,6 +1,6 @@
 //! The context that all nodes of this process share.
 //!
-//! Handles that share a context share locks, so two Python objects for one array may be written to by two threads.
+//! Handles that share a context share locks, so two threads may write to one array through two Python objects.
 
 use std::collections::BTreeMap;
 use std::process;
@@ -13,35 +13,35 @@ use zarr_kit::{Context, Mode, Registry};
 
 use crate::failure::raise;
 
-/// The context of this process, and the process that made it.
+/// The shared context, and the process that created it.
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 
 /// A context and its thread pools.
 struct Shared {
     process: u32,
     context: Context,
-    /// By their number of threads. 0 stands for the number that the system advises.
+    /// The thread pools by their number of threads. 0 stands for the number that the system recommends.
     pools: BTreeMap<usize, Arc<ThreadPool>>,
 }
 
-/// Options of opening a hierarchy that belong to the context.
+/// The options of a hierarchy that are settings of its context.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContextOptions {
     pub(crate) is_strict: bool,
     /// Whether chunks of fill values are stored.
     pub(crate) stores_empty_chunks: bool,
-    /// `None` for the number that the system advises.
+    /// The number of threads; `None` for the number that the system recommends.
     pub(crate) threads: Option<usize>,
 }
 
 /// Returns the context of this process with `options`.
 ///
-/// A forked process gets a new one: the threads of its parent do not exist there. The caller holds the global interpreter
-/// lock, so that no process is forked while the mutex is locked.
+/// A forked process gets a new context, because the threads of its parent do not exist there. The caller holds the global interpreter
+/// lock, so no process is forked while the mutex is locked.
 pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if shared.as_ref().is_some_and(|shared| shared.process != process::id()) {
-        // Its threads are not in this process, and dropping it would wait for them.
+        // Dropping the context would wait for its threads, which are not in this process.
         std::mem::forget(shared.take());
     }
     let shared = match &mut *shared {
@@ -102,7 +102,7 @@ fn with_installed(mut registry: Registry) -> PyResult<Registry> {
         }
     };
     let loader = Loader::new(&Search::from_environment(), Policy::Pinned, lock);
-    // Errors about unknown identifiers explain why the refused ones are not used.
+    // Errors about unknown identifiers explain why refused plugins are not used.
     let _refused = loader.register(&mut registry);
     Ok(registry)
 }

@@ -21,7 +21,7 @@ pub(crate) fn raise(class: &str, message: &str) -> PyErr {
         let exception = py.import(CLASSES).and_then(|module| module.getattr(class)?.call1((message,)));
         match exception {
             Ok(exception) => PyErr::from_value(exception),
-            // The interpreter ends: its modules are gone.
+            // The interpreter is shutting down and has removed its modules.
             Err(_) => PyRuntimeError::new_err(message.to_owned()),
         }
     })
@@ -32,7 +32,7 @@ pub(crate) fn warn(text: &str) -> PyResult<()> {
     Python::attach(|py| py.import(CLASSES)?.call_method1("issue_warning", (text,)).map(drop))
 }
 
-/// The message of an error with its causes.
+/// Returns the message of an error and its causes.
 pub(crate) fn chain(error: &dyn StdError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -46,7 +46,7 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// The name of the class for an error.
+/// Returns the name of the exception class for an error.
 fn class_of(error: &Error) -> &'static str {
     match (error, error.kind()) {
         (Error::Selection(_), _) => "SelectionError",

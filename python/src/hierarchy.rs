@@ -1,4 +1,4 @@
-//! Hierarchies: nodes by their paths.
+//! Hierarchies: access to nodes by path.
 
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,11 +18,11 @@ use crate::json;
 pub(crate) struct HierarchyHandle {
     hierarchy: Hierarchy,
     process: u32,
-    /// The number of warnings that were issued.
+    /// The number of warnings that were already issued.
     warned: AtomicUsize,
 }
 
-/// How a hierarchy is opened: the options of Python.
+/// The options from Python for opening a hierarchy.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 struct Opening {
@@ -56,19 +56,19 @@ impl HierarchyHandle {
         Self::new(hierarchy)
     }
 
-    /// The name of the format.
+    /// Returns the name of the format.
     #[getter]
     fn format(&self) -> String {
         self.hierarchy.format().to_string()
     }
 
-    /// Why nothing can be written, or `None`.
+    /// Returns the reason why the hierarchy is read only, or `None` if it is not.
     #[getter]
     fn read_only(&self) -> Option<String> {
         self.hierarchy.read_only().map(str::to_owned)
     }
 
-    /// The number of threads that compute.
+    /// Returns the number of threads for computations.
     #[getter]
     fn threads(&self) -> usize {
         self.hierarchy.context().thread_count()
@@ -92,7 +92,7 @@ impl HierarchyHandle {
         Ok(ArrayHandle::new(self.run(py, |hierarchy| hierarchy.array(path))?, self.process))
     }
 
-    /// Creates an array from a JSON description, and its fill value as an element.
+    /// Creates an array from a JSON description and the bytes of its fill value.
     #[pyo3(signature = (path, description, fill_value=None))]
     fn create_array(
         &self,
@@ -109,7 +109,7 @@ impl HierarchyHandle {
         Ok(ArrayHandle::new(array, self.process))
     }
 
-    /// Creates a group with attributes, which are a JSON text.
+    /// Creates a group with attributes from a JSON text.
     fn create_group(&self, py: Python<'_>, path: &str, attributes: &str) -> PyResult<()> {
         let attributes = json::object(attributes)?;
         self.run(py, |hierarchy| hierarchy.create_group(path, attributes).map(drop))
@@ -120,8 +120,8 @@ impl HierarchyHandle {
         Ok(json::text(self.run(py, |hierarchy| hierarchy.group(path))?.attributes()))
     }
 
-    /// Stores changed attributes of a group: members of `changed` are set, those in `removed` are removed. If `replace`,
-    /// all others are removed. Returns all attributes.
+    /// Changes attributes of a group: sets the members of `changed` and removes the names in `removed`. If `replace` is
+    /// true, all others are removed. Returns all attributes.
     fn update_group_attributes(
         &self,
         py: Python<'_>,
@@ -139,7 +139,7 @@ impl HierarchyHandle {
         Ok(json::text(group.attributes()))
     }
 
-    /// The paths and kinds of the nodes below a group, or of all nodes below it.
+    /// Returns the paths and kinds of the children of a group, or of all nodes below it if `recursive` is true.
     fn nodes(&self, py: Python<'_>, path: &str, recursive: bool) -> PyResult<Vec<(String, &'static str)>> {
         let entries = self.run(py, |hierarchy| match recursive {
             true => hierarchy.walk(path),
@@ -166,7 +166,7 @@ impl HierarchyHandle {
         Ok(handle)
     }
 
-    /// Does `work` without the global interpreter lock, and issues the warnings that it caused.
+    /// Runs `work` without the global interpreter lock, and issues the warnings that it caused.
     fn run<T: Send>(
         &self,
         py: Python<'_>,

@@ -1,8 +1,8 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
-//! The module has three classes: a hierarchy, an array, and the elements that a read returns. Everything that is about
-//! NumPy (data types, indexing, broadcasting) is Python code in `zarr_kit/`, which calls these classes with selections
-//! that are already resolved. All work is done without the global interpreter lock.
+//! The module has three classes: a hierarchy, an array, and the elements that a read returns. The code for NumPy (data
+//! types, indexing, broadcasting) is written in Python, in `zarr_kit/`. It calls these classes with resolved selections.
+//! The global interpreter lock is released during all work.
 
 mod array;
 mod context;
@@ -16,7 +16,7 @@ mod selection;
 
 use pyo3::prelude::*;
 
-/// The engine behind `zarr_kit`. Its classes may change without notice.
+/// The engine of `zarr_kit`. Its classes may change without notice.
 #[pymodule]
 mod _engine {
     #[pymodule_export]

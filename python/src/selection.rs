@@ -1,4 +1,4 @@
-//! Selections from Python, where indices are already counted from the first element and within the array.
+//! Selections from Python. Indices are already counted from the first element, and are within the array.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 """Zarr v2, the v3 draft and v3, with one engine for all formats.
 
-Open a hierarchy with :func:`open`, and index arrays as those of NumPy::
+Open a hierarchy with :func:`open`, and index arrays like NumPy arrays::
 
     import numpy as np
     import zarr_kit

@@ -15,7 +15,7 @@ from zarr_kit.errors import InvalidInputError, NodeNotFoundError
 
 
 class Options(TypedDict, total=False):
-    """How a hierarchy is opened."""
+    """Options for opening a hierarchy."""
 
     zarr_format: ZarrFormat | None
     storage_options: Mapping[str, Any] | None
@@ -25,7 +25,7 @@ class Options(TypedDict, total=False):
 
 
 class CreateOptions(TypedDict, total=False):
-    """How a hierarchy is created."""
+    """Options for creating a hierarchy."""
 
     zarr_format: ZarrFormat | None
     storage_options: Mapping[str, Any] | None
@@ -34,7 +34,7 @@ class CreateOptions(TypedDict, total=False):
 
 
 class OpenOrCreate(Options, NewArray, total=False):
-    """The arguments of functions that open an array, or create it."""
+    """The arguments of functions that open or create an array."""
 
     write_empty_chunks: bool
 
@@ -48,7 +48,7 @@ def open(location: Location, path: str = "/", *, mode: Mode = "r", **arguments: 
 
     `location` is a path, a URL, or a description of stores as JSON or as a dictionary. `mode` is ``"r"`` (read only),
     ``"r+"`` (read and write), ``"a"`` (create it if it does not exist), ``"w"`` (replace it) or ``"w-"`` (create it). A
-    node that does not exist becomes an array if the arguments have a shape or data, and a group otherwise.
+    new node is an array if the arguments contain a shape or data, and a group otherwise.
 
     Options are `zarr_format`, `storage_options`, `use_consolidated`, `strict` and `threads`. A new array takes the
     arguments of :func:`create_array`.
@@ -78,7 +78,7 @@ def open_group(
     attributes: Mapping[str, Any] | None = None,
     **options: Unpack[Options],
 ) -> Group:
-    """Open a group, or create it with `attributes`, as `mode` says. The options are those of :func:`open`."""
+    """Open a group, or create it with `attributes`, depending on `mode`. The options are those of :func:`open`."""
     check_mode(mode)
     if mode in ("w", "w-") or (mode == "a" and _kind(store, path, options) is None):
         creation = _create_options(options)
@@ -89,7 +89,7 @@ def open_group(
 def open_array(
     store: Location, *, mode: Mode = "a", path: str | None = None, **arguments: Unpack[OpenOrCreate]
 ) -> Array:
-    """Open an array, or create it, as `mode` says.
+    """Open or create an array, depending on `mode`.
 
     The options are those of :func:`open`, and the arguments for a new array those of :func:`create_array`.
     """
@@ -170,7 +170,7 @@ def _opened(store: Location, mode: str, options: Options) -> Hierarchy:
 
 
 def _created(store: Location, path: str, options: CreateOptions, *, overwrite: bool) -> Hierarchy:
-    """Open or create the hierarchy in `store`; if `overwrite`, the node at `path` is erased."""
+    """Open or create the hierarchy in `store`. If `overwrite` is true, erase the node at `path`."""
     opening = Opening(
         location=store_location(store, options.get("storage_options")),
         format=format_name(options.get("zarr_format")),
@@ -219,7 +219,7 @@ def _create_options(options: Any) -> CreateOptions:
 
 
 def _array_arguments(arguments: Any) -> NewArray:
-    """Return the arguments that are not options; :func:`check_arguments` refuses unknown ones."""
+    """Return the arguments that are not options; :func:`check_arguments` rejects unknown ones."""
     options = Options.__annotations__ | CreateOptions.__annotations__
     selected: Any = {name: value for name, value in arguments.items() if name not in options}
     description: NewArray = selected

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Array:
-    """An array of a hierarchy, which is indexed as NumPy arrays are.
+    """An array of a hierarchy, indexed like a NumPy array.
 
-    Reading and writing use all threads of the hierarchy, without the global interpreter lock. Threads of the program may
+    Reading and writing use all threads of the hierarchy, without the global interpreter lock. Threads of the program can
     share an array.
     """
 
@@ -47,12 +47,12 @@ class Array:
 
     @property
     def basename(self) -> str:
-        """The last name of the path."""
+        """The last segment of the path."""
         return self.path.rpartition("/")[2]
 
     @property
     def location(self) -> str:
-        """Where the store is."""
+        """The location of the store."""
         return self._hierarchy.opening.location
 
     @property
@@ -72,7 +72,7 @@ class Array:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Elements per dimension."""
+        """The number of elements per dimension."""
         return tuple(self._engine.shape)
 
     @property
@@ -92,7 +92,7 @@ class Array:
 
     @property
     def data_type(self) -> str:
-        """The name of the data type of Zarr."""
+        """The name of the Zarr data type."""
         return self._type.name
 
     @property
@@ -108,18 +108,18 @@ class Array:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Elements of a chunk per dimension; of an inner chunk if there are shards."""
+        """The shape of a chunk, or of an inner chunk of a sharded array."""
         inner = self._engine.inner_chunk_shape()
         return tuple(self._engine.chunk_shape if inner is None else inner)
 
     @property
     def shards(self) -> tuple[int, ...] | None:
-        """Elements of a shard per dimension; None if chunks are stored by themselves."""
+        """The shape of a shard; None if the array is not sharded."""
         return None if self._engine.inner_chunk_shape() is None else tuple(self._engine.chunk_shape)
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
-        """Chunks per dimension; inner chunks if there are shards."""
+        """The number of chunks per dimension, or of inner chunks in a sharded array."""
         shape = self.shape
         if self.shards is None:
             return tuple(self._engine.grid_shape)
@@ -127,12 +127,12 @@ class Array:
 
     @property
     def nchunks(self) -> int:
-        """The number of chunks, whether they are stored or not."""
+        """The number of chunks, stored or not."""
         return math.prod(self.cdata_shape)
 
     @property
     def nchunks_initialized(self) -> int:
-        """The number of chunks that are stored. All chunks of a stored shard count."""
+        """The number of stored chunks. All chunks of a stored shard count."""
         stored = self._engine.stored_chunk_count()
         if self.shards is None:
             return stored
@@ -151,7 +151,7 @@ class Array:
 
     @property
     def attrs(self) -> Attributes:
-        """The attributes. Changes are stored."""
+        """The attributes. Changes are stored immediately."""
         return Attributes(self)
 
     @property
@@ -163,17 +163,17 @@ class Array:
 
     @property
     def oindex(self) -> "Indexer":
-        """Every combination of the indices of all dimensions."""
+        """An indexer that selects every combination of the indices of all dimensions."""
         return Indexer(self, orthogonal_plan)
 
     @property
     def vindex(self) -> "Indexer":
-        """Single elements, by their coordinates or by a mask."""
+        """An indexer that selects single elements by their coordinates or by a mask."""
         return Indexer(self, coordinate_plan)
 
     @property
     def blocks(self) -> "Indexer":
-        """Whole chunks or shards, by their positions in the chunk grid."""
+        """An indexer that selects whole chunks or shards by their positions in the chunk grid."""
         return Indexer(self, self._block_plan)
 
     def __getitem__(self, key: Any) -> Any:
@@ -187,12 +187,12 @@ class Array:
     def read(self, key: Any = ..., *, out: Any = None) -> Any:
         """Return ``array[key]``, read into the memory of `out` if it is given.
 
-        `out` is a NumPy array, or has a writable buffer. It has the shape of the result.
+        `out` is a NumPy array or an object with a writable buffer, in the shape of the result.
         """
         return self._read(plan(key, self.shape), out)
 
     def resize(self, new_shape: int | tuple[int, ...]) -> None:
-        """Change the shape. New elements have the fill value."""
+        """Change the shape. New elements hold the fill value."""
         self._hierarchy.check_writable(self.path)
         shape = (new_shape,) if isinstance(new_shape, int) else new_shape
         if any(length < 0 for length in shape):
@@ -200,7 +200,7 @@ class Array:
         self._engine.resize(list(shape))
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
-        """Make the array longer along `axis` and write `data` there. Return the new shape."""
+        """Extend the array along `axis` with `data`. Return the new shape."""
         self._hierarchy.check_writable(self.path)
         elements = self._type.array(data)
         shape = self.shape

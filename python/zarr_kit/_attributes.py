@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class HasAttributes(Protocol):
-    """A node, as its attributes see it."""
+    """The interface of a node for its attributes."""
 
     def _attributes_text(self) -> str: ...
 
@@ -16,8 +16,8 @@ class HasAttributes(Protocol):
 class Attributes(MutableMapping[str, Any]):
     """The attributes of a node.
 
-    Each assignment and deletion is stored, and keeps the attributes that others have stored meanwhile. A change
-    inside of a value is not stored: assign the value again.
+    Each assignment and deletion is stored immediately. It does not overwrite other attributes that another handle has
+    stored since. A change inside a value is not stored: assign the value again.
     """
 
     def __init__(self, node: HasAttributes) -> None:

@@ -2,12 +2,12 @@
 
 from zarr_kit._array import Array
 
-# One length if all chunks have it, except for the last one, which may reach past the array. All lengths otherwise.
+# One length if all chunks except the last one have it; the last one may extend past the array. Otherwise all lengths.
 type Lengths = int | tuple[int, ...]
 
 
 def stored_lengths(array: Array) -> tuple[Lengths, ...]:
-    """Return the elements of chunks, or of shards where chunks are in shards, along each dimension."""
+    """Return the lengths of chunks, or of shards of a sharded array, along each dimension."""
     longest = array._engine.chunk_shape
     return tuple(_lengths(array, dimension, longest[dimension]) for dimension in range(array.ndim))
 
@@ -23,7 +23,7 @@ def _lengths(array: Array, dimension: int, longest: int) -> Lengths:
 
 
 def _range(array: Array, dimension: int, position: int) -> tuple[int, int]:
-    """Return the first element and the end of a chunk along one dimension."""
+    """Return the range of elements of a chunk along one dimension."""
     index = [0] * array.ndim
     index[dimension] = position
     return array._engine.chunk_ranges(index)[dimension]

@@ -27,7 +27,7 @@ DEFAULT_FILL_VALUE = _Default()
 
 
 class NewArray(TypedDict, total=False):
-    """The arguments that describe a new array: those of zarr-python."""
+    """The arguments for a new array, as in zarr-python."""
 
     shape: Lengths
     dtype: Any
@@ -46,7 +46,7 @@ class NewArray(TypedDict, total=False):
 
 
 def check_arguments(arguments: NewArray) -> None:
-    """Raise an error for arguments that do not exist or do not fit together."""
+    """Raise an error for unknown or conflicting arguments."""
     for name in arguments:
         if name not in NewArray.__annotations__:
             raise TypeError(f"a new array has no argument {name!r}")
@@ -81,7 +81,7 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
 
 
 def _codec_list(arguments: NewArray, *, format: str) -> list[tuple[str, Any]] | None:
-    """Return the codecs of a new array; None for those of the engine."""
+    """Return the codecs of a new array; None for the defaults of the engine."""
     filters = arguments.get("filters", "auto")
     serializer = arguments.get("serializer", "auto")
     compressors = arguments.get("compressors", "auto")
@@ -92,7 +92,7 @@ def _codec_list(arguments: NewArray, *, format: str) -> list[tuple[str, Any]] | 
         codecs.append(_codec(serializer))
     if not _is_auto(compressors):
         return codecs + _codecs(compressors)
-    # A filter or a serializer does not turn off compression.
+    # The default compression also applies to arrays with a filter or a serializer.
     return [*codecs, ("gzip", {"level": 5}) if format == "v3-draft" else ("zstd", {"level": 0, "checksum": False})]
 
 
@@ -165,7 +165,7 @@ def _fill_bytes(fill_value: Any, element: ElementType | None) -> bytes | None:
 
 
 def _plain(value: Any) -> Any:
-    """Convert values of NumPy to those of JSON."""
+    """Convert NumPy values to JSON values."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"{value!r} cannot be written as JSON")

@@ -1,6 +1,6 @@
-"""Whether blocks of Dask can be written without two tasks that write one chunk.
+"""Checks that no two Dask tasks write the same chunk.
 
-Along a dimension, each block must begin and end where a chunk begins or ends. The end of the array is such a place, too.
+Along each dimension, a block must begin and end where a chunk begins or ends, or at the end of the array.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,9 +16,9 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Where the chunks of an array begin and end along one dimension.
+    """The edges of the chunks of an array along one dimension.
 
-    `length` counts the elements of the array, and `starts` are the first elements of the chunks.
+    `length` is the number of elements, and `starts` contains the first element of each chunk.
     """
 
     length: int
@@ -52,9 +52,9 @@ class Edges:
 
 
 def check_region(region: Sequence[slice], edges: Sequence[Edges]) -> None:
-    """Raise an error if a chunk is only in part in the region.
+    """Raise an error if the region contains only a part of a chunk.
 
-    Another call may write the rest of such a chunk, and one of both would lose its elements.
+    Another call may write the rest of the chunk at the same time, and the elements of one call would be lost.
     """
     aligned = tuple(
         slice(edge.floor(part.start), edge.ceiling(part.stop)) for part, edge in zip(region, edges, strict=True)
@@ -67,7 +67,7 @@ def check_region(region: Sequence[slice], edges: Sequence[Edges]) -> None:
 
 
 def check_blocks(blocks: Blocks, region: Sequence[slice], edges: Sequence[Edges]) -> None:
-    """Raise an error if two blocks have elements of one chunk. The region consists of whole chunks."""
+    """Raise an error if two blocks contain elements of the same chunk. The region consists of whole chunks."""
     inside = {}
     suggestion = {}
     for dimension, lengths in enumerate(blocks):

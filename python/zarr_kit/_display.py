@@ -1,4 +1,4 @@
-"""How nodes are shown: summaries, trees and HTML."""
+"""The display of nodes: summaries, trees and HTML."""
 
 from collections.abc import Iterator
 from html import escape
@@ -9,9 +9,9 @@ from zarr_kit._array import Array
 from zarr_kit._group import Group
 from zarr_kit.errors import ZarrError
 
-# Nodes of a tree that are shown.
+# The maximum number of nodes in a displayed tree.
 _MOST_NODES = 500
-# Lines of the picture of a chunk grid, per dimension.
+# The maximum number of lines in the picture of a chunk grid, per dimension.
 _MOST_LINES = 32
 _PICTURE_SIZE = 120
 
@@ -104,13 +104,13 @@ def _described(group: Group, path: str, name: str, kind: str) -> str:
     try:
         array = Array._open(group._hierarchy, path)
     except ZarrError:
-        # The error is that of opening the array.
+        # Opening the array by its path reports the error.
         return f"{name} (cannot be read)"
     return f"{name} {array.shape} {array.data_type}"
 
 
 def _details(group: Group, left: list[int]) -> str:
-    """Return the nodes below a group; `left` has the number of nodes that may still be shown."""
+    """Return the nodes below a group; `left` holds the number of nodes that may still be shown."""
     items = []
     for path, kind in group._children():
         if left[0] == 0:
@@ -152,7 +152,7 @@ def _picture(array: Array) -> str:
 
 
 def _edges(length: int, chunk: int, pixels: int) -> list[float]:
-    """Return where chunks begin, in pixels; none if there would be too many lines."""
+    """Return the starts of chunks in pixels; an empty list if there would be too many lines."""
     if chunk < 1 or length > chunk * _MOST_LINES:
         return []
     return [edge * pixels / length for edge in range(chunk, length, chunk)]

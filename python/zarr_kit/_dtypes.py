@@ -1,4 +1,4 @@
-"""Data types of Zarr as data types of NumPy."""
+"""Zarr data types as NumPy data types."""
 
 import json
 import re
@@ -47,7 +47,7 @@ _TIME = re.compile(r"numpy\.((?:datetime|timedelta)64)\[(.*)\]")
 
 @dataclass(frozen=True)
 class ElementType:
-    """A data type of Zarr, and how its elements are NumPy arrays."""
+    """A Zarr data type and its representation in NumPy."""
 
     name: str
     dtype: np.dtype[Any]
@@ -70,7 +70,7 @@ class ElementType:
         return _as_bytes(element)
 
     def from_bytes(self, element: bytes) -> Any:
-        """Return one element as NumPy's scalar, or as a Python value for elements of a variable size."""
+        """Return one element as a NumPy scalar, or as a Python value for elements of a variable size."""
         if self.is_fixed:
             return fixed_elements(element, self.dtype, ())[()]
         if self.present is not None:
@@ -78,7 +78,7 @@ class ElementType:
         return self.from_list([element.decode() if self.kind == "string" else element])[0]
 
     def array(self, value: Any) -> NDArray[Any]:
-        """Convert a value to an array of this data type, as NumPy's assignment does."""
+        """Convert a value to an array of this data type, like an assignment in NumPy."""
         if self.kind == "optional":
             return self._optional_array(value)
         if self.dtype.kind == "O":
@@ -89,7 +89,7 @@ class ElementType:
             raise ElementsError(f"the value cannot be converted to {self.dtype}: {error}") from error
 
     def to_list(self, elements: NDArray[Any]) -> list[Any]:
-        """Return elements of a variable size as the engine takes them."""
+        """Return elements of a variable size in the form that the engine accepts."""
         if self.present is not None:
             present = self.present.to_list(np.ma.getdata(elements))
             missing = np.ma.getmaskarray(elements)
@@ -104,7 +104,7 @@ class ElementType:
         return items
 
     def from_list(self, elements: Sequence[Any]) -> NDArray[Any]:
-        """Return elements of a variable size as an array of one dimension."""
+        """Return elements of a variable size as a one-dimensional array."""
         if self.present is not None:
             missing = [element is None for element in elements]
             present = self.present.from_present([element for element in elements if element is not None])
@@ -119,7 +119,7 @@ class ElementType:
         return result
 
     def from_present(self, elements: list[bytes]) -> NDArray[Any]:
-        """Return elements that are not missing."""
+        """Return an array of elements, none of which is missing."""
         if self.is_fixed:
             return fixed_elements(b"".join(elements), self.dtype, (len(elements),))
         return self.from_list([element.decode() if self.kind == "string" else element for element in elements])
@@ -153,7 +153,7 @@ def element_type(description: Mapping[str, Any]) -> ElementType:
 
 
 def fixed_elements(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array that lies in `data`, without a copy."""
+    """Return `data` as an array, without a copy."""
     if dtype.itemsize == 0:
         return np.zeros(shape, dtype)
     return np.frombuffer(data, dtype).reshape(shape)
@@ -174,7 +174,7 @@ def data_type_of(dtype: Any) -> tuple[Any, ElementType | None]:
     try:
         numpy_dtype = np.dtype(dtype)
     except TypeError:
-        # The engine may know the name, or says that it does not.
+        # The engine knows the name or reports an error.
         return dtype, None
     return _described(numpy_dtype)
 
@@ -229,7 +229,7 @@ def _structure(fields: Sequence[Mapping[str, Any]], size: int) -> np.dtype[Any]:
 
 
 def _ml_dtype(name: str) -> np.dtype[Any]:
-    # Imported where it is needed: most arrays hold types of NumPy.
+    # Imported only when needed, because most arrays have a type of NumPy itself.
     import ml_dtypes
 
     dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Group:
     """A group of a hierarchy: a mapping from names to arrays and groups.
 
-    A name may be several names with ``/`` between them.
+    A name may also be a relative path of several names, separated by ``/``.
     """
 
     def __init__(self, hierarchy: Hierarchy, path: str, attributes: str) -> None:
@@ -41,12 +41,12 @@ class Group:
 
     @property
     def basename(self) -> str:
-        """The last name of the path."""
+        """The last segment of the path."""
         return self._path.rpartition("/")[2]
 
     @property
     def location(self) -> str:
-        """Where the store is."""
+        """The location of the store."""
         return self._hierarchy.opening.location
 
     @property
@@ -61,12 +61,12 @@ class Group:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written."""
+        """Whether the group cannot be written."""
         return self._hierarchy.read_only
 
     @property
     def attrs(self) -> Attributes:
-        """The attributes. Changes are stored."""
+        """The attributes. Changes are stored immediately."""
         return Attributes(self)
 
     @property
@@ -105,27 +105,27 @@ class Group:
             return default
 
     def keys(self) -> list[str]:
-        """The names of the nodes directly below the group, sorted."""
+        """Return the names of the nodes directly below the group, sorted."""
         return [path.rpartition("/")[2] for path, _ in self._hierarchy.engine.nodes(self._path, False)]
 
     def members(self) -> list[tuple[str, "Array | Group"]]:
-        """The names and nodes directly below the group."""
+        """Return the names and nodes directly below the group."""
         return [(path.rpartition("/")[2], open_node(self._hierarchy, path, kind)) for path, kind in self._children()]
 
     def items(self) -> list[tuple[str, "Array | Group"]]:
-        """The same as :meth:`members`."""
+        """Return the same as :meth:`members`."""
         return self.members()
 
     def values(self) -> list["Array | Group"]:
-        """The nodes directly below the group."""
+        """Return the nodes directly below the group."""
         return [node for _, node in self.members()]
 
     def arrays(self) -> list[tuple[str, Array]]:
-        """The names and arrays directly below the group."""
+        """Return the names and arrays directly below the group."""
         return [(name, node) for name, node in self.members() if isinstance(node, Array)]
 
     def groups(self) -> list[tuple[str, "Group"]]:
-        """The names and groups directly below the group."""
+        """Return the names and groups directly below the group."""
         return [(name, node) for name, node in self.members() if isinstance(node, Group)]
 
     def create_group(
@@ -190,7 +190,7 @@ class Group:
 
 
 def open_node(hierarchy: Hierarchy, path: str, kind: str) -> Array | Group:
-    """Open the node at `path`. A node that cannot be read raises the error of opening it as an array."""
+    """Open the node at `path`. An unreadable node is opened as an array, which raises the error."""
     return Group._open(hierarchy, path) if kind == "group" else Array._open(hierarchy, path)
 
 

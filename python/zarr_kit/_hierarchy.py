@@ -1,4 +1,4 @@
-"""Hierarchies as they were opened, so that other processes can open them again."""
+"""Hierarchies, with the options for opening them again in other processes."""
 
 import dataclasses
 import os
@@ -26,7 +26,7 @@ THREADS_VARIABLE = "ZARR_KIT_THREADS"
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """How a hierarchy is opened."""
+    """The options with which a hierarchy is opened."""
 
     location: str
     format: str | None = None
@@ -38,7 +38,7 @@ class Opening:
 
 
 class Hierarchy:
-    """A hierarchy of the engine, with what is needed to open it again."""
+    """A hierarchy of the engine, with the options for opening it again."""
 
     def __init__(self, engine: _engine.Hierarchy, opening: Opening) -> None:
         self.engine = engine
@@ -46,7 +46,7 @@ class Hierarchy:
 
     @classmethod
     def open(cls, opening: Opening) -> "Hierarchy":
-        """Open a hierarchy that exists."""
+        """Open an existing hierarchy."""
         return cls(_engine.Hierarchy.open(_options(opening)), opening)
 
     @classmethod
@@ -56,11 +56,11 @@ class Hierarchy:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written."""
+        """Whether the hierarchy cannot be written."""
         return self.opening.read_only or self.engine.read_only is not None
 
     def check_writable(self, path: str) -> None:
-        """Raise an error if nothing can be written."""
+        """Raise an error if the hierarchy cannot be written."""
         if self.opening.read_only:
             raise ReadOnlyError(f'{path} was opened with mode="r": open it with mode="r+" to write')
         if (reason := self.engine.read_only) is not None:
@@ -73,7 +73,7 @@ class Hierarchy:
 
 
 def thread_count(threads: int | None) -> int | None:
-    """Return the number of threads of the argument or of the environment; None for the default."""
+    """Return the number of threads from the argument or the environment; None for the default."""
     if threads is not None:
         return threads
     text = os.environ.get(THREADS_VARIABLE, "")
@@ -85,7 +85,7 @@ def thread_count(threads: int | None) -> int | None:
 
 
 def format_name(zarr_format: ZarrFormat | None) -> str | None:
-    """Return the name of a format as the engine knows it."""
+    """Return the name of a format in the engine."""
     if zarr_format is None:
         return None
     if zarr_format not in _FORMATS:
@@ -94,7 +94,7 @@ def format_name(zarr_format: ZarrFormat | None) -> str | None:
 
 
 def check_mode(mode: str) -> None:
-    """Raise an error for a mode that does not exist."""
+    """Raise an error for an unknown mode."""
     if mode not in _MODES:
         raise InvalidInputError(f"unknown mode {mode!r} (expected one of {', '.join(_MODES)})")
 

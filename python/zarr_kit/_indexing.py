@@ -1,7 +1,7 @@
-"""Keys of NumPy as selections of the engine.
+"""NumPy keys as selections of the engine.
 
-A plan is made from a key and the shape of the array alone. It says which elements the engine reads or writes, and how
-these are arranged in the result, as NumPy has it.
+A plan depends only on a key and the shape of the array. It determines which elements the engine reads or writes, and
+their arrangement in the result, which is the same as in NumPy.
 """
 
 import math
@@ -29,7 +29,7 @@ class Plan:
     """The elements to read or write, and their arrangement."""
 
     entries: Entries
-    # The shape of the elements as the engine has them, and the axes that have a negative step.
+    # The shape of the elements in the engine, and the axes with a negative step.
     stored_shape: tuple[int, ...]
     reversed_axes: tuple[int, ...]
     # The shape after indices with several dimensions are expanded, and the order of its axes in the result.
@@ -45,7 +45,7 @@ class Plan:
         return not self.reversed_axes and self.axes == tuple(range(len(self.axes)))
 
     def arrange(self, elements: NDArray[Any]) -> NDArray[Any]:
-        """Return elements of the engine as NumPy arranges them, without a copy."""
+        """Arrange elements from the engine like NumPy, without a copy."""
         if self.is_scalar:
             return elements.reshape(())
         elements = elements.reshape(self.stored_shape)
@@ -54,7 +54,7 @@ class Plan:
         return elements.reshape(self.expanded_shape).transpose(self.axes).reshape(self.shape)
 
     def gather(self, value: NDArray[Any]) -> tuple[Entries, NDArray[Any]]:
-        """Return the elements to write as the engine takes them, and where."""
+        """Return the selection to write and its elements, in the form that the engine accepts."""
         while value.ndim > len(self.shape) and value.shape[0] == 1:
             value = value[0]
         value = _broadcast(value, self.shape)
@@ -68,7 +68,7 @@ class Plan:
 def plan(key: Any, shape: tuple[int, ...]) -> Plan:
     """Return the plan of `array[key]`."""
     if isinstance(key, tuple) and len(key) == len(shape) and all(type(part) is int for part in key):
-        # Programs read single elements in loops, where the time for a plan counts.
+        # A fast path, because programs read single elements in loops.
         return Plan(tuple(map(_located_index, key, range(len(shape)), shape)), (), (), (), (), (), True)
     tokens = _tokens(key, shape)
     has_ellipsis = key is Ellipsis or (isinstance(key, tuple) and any(part is Ellipsis for part in key))
@@ -127,7 +127,7 @@ class _Slice:
 
 @dataclass(frozen=True, slots=True)
 class _Advanced:
-    """Indices along a dimension. Those of a mask without dimensions only take part in broadcasting."""
+    """Indices along a dimension. The indices of a zero-dimensional mask only affect broadcasting."""
 
     dimension: int | None
     values: NDArray[Any]
@@ -145,7 +145,7 @@ def _tokens(key: Any, shape: tuple[int, ...]) -> list[_Token]:
     ellipses = [position for position, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    # An ellipsis stays where it is, also if it stands for no dimension: it separates the indices next to it.
+    # An ellipsis for no dimensions also remains, because it separates the indices next to it.
     position = ellipses[0] + 1 if ellipses else len(parts)
     parts[position:position] = [slice(None)] * (rank - given)
     tokens: list[_Token] = []
@@ -259,7 +259,7 @@ def _basic_plan(tokens: list[_Token], *, is_scalar: bool) -> Plan:
 
 
 def _advanced_plan(tokens: list[_Token], shape: tuple[int, ...]) -> Plan:
-    # Next to an array, an integer is an array without dimensions.
+    # As in NumPy, an integer next to an index array counts as a zero-dimensional array.
     advanced = [token for token in tokens if isinstance(token, _Advanced)]
     lists = [token for token in advanced if token.values.ndim > 0]
     try:
@@ -381,7 +381,7 @@ def _broadcast(value: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _last_of_each(entries: Entries, value: NDArray[Any]) -> tuple[Entries, NDArray[Any]]:
-    """Leave out elements that a later one with the same index replaces."""
+    """Drop elements that a later element with the same index replaces."""
     if isinstance(entries, list):
         kept = _last_positions(np.stack(entries, axis=1)) if entries else None
         if kept is None:

@@ -1,4 +1,4 @@
-"""Locations of stores, as the engine reads them."""
+"""Locations of stores, in the form that the engine accepts."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def store_location(location: Location, storage_options: Mapping[str, Any] | None
 
 
 def is_in_memory(location: str) -> bool:
-    """Return whether the store is lost with the process."""
+    """Return whether the store exists only in the memory of this process."""
     if not location.lstrip().startswith("{"):
         return location.startswith("memory:")
     try:

@@ -1,4 +1,4 @@
-"""Arrays as xarray indexes them before their elements are read."""
+"""Lazy arrays for xarray."""
 
 import asyncio
 from typing import Any
@@ -14,8 +14,8 @@ from zarr_kit._array import Array
 class LazyArray(BackendArray):
     """An array whose elements are read when they are indexed.
 
-    Elements of an optional type that are missing become NaN or NaT. Integers of at most 32 bits become ``float64`` for
-    that, and types without such a value become objects, with None for what is missing.
+    Missing elements of an optional type become NaN or NaT. For this, integers of at most 32 bits become ``float64``.
+    Types without such a value become objects, with None for missing elements.
     """
 
     __slots__ = ("_array", "_is_optional", "dtype", "shape")
@@ -27,8 +27,8 @@ class LazyArray(BackendArray):
         self.dtype = _optional_dtype(array.dtype) if self._is_optional else array.dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
-        # xarray's adapter for engines with fewer kinds of keys is not needed here. It refuses empty slices with a
-        # negative step.
+        # xarray's adapter for engines with fewer kinds of keys is not needed, and rejects empty slices with a negative
+        # step.
         if isinstance(key, indexing.VectorizedIndexer):
             return self._filled(self._array.vindex[key.tuple])
         if isinstance(key, indexing.OuterIndexer):
@@ -37,7 +37,7 @@ class LazyArray(BackendArray):
         return self._filled(self._array[(*key.tuple, ...)])
 
     async def async_getitem(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
-        """Read in another thread. The global interpreter lock is released meanwhile."""
+        """Read in another thread, without the global interpreter lock."""
         return await asyncio.to_thread(self.__getitem__, key)
 
     def _filled(self, elements: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The encoding of a variable: chunks, and codecs as the objects that xarray's writer takes."""
+"""The encoding of a variable: chunks, and codecs as the objects that xarray's writer accepts."""
 
 from collections.abc import Hashable, Sequence
 from importlib import import_module
@@ -13,9 +13,9 @@ _SHARDING = "sharding_indexed"
 def array_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, Any]:
     """Return chunks and codecs.
 
-    A dimension has one length of chunks in elements if all chunks but the last one have it, and a tuple of lengths
-    otherwise. Codecs are objects of zarr-python and numcodecs. They are left out if these are not installed or lack one
-    of the codecs, and for the v3 draft: xarray's writer then uses its default codecs.
+    The chunks along a dimension are one length in elements if all chunks except the last one have it, and a tuple of
+    lengths otherwise. Codecs are objects of zarr-python and numcodecs. They are omitted for the v3 draft, and if these
+    packages are not installed or lack one of the codecs. xarray's writer then uses its default codecs.
     """
     codecs = array.codecs
     is_sharded = len(codecs) == 1 and codecs[0][0] == _SHARDING
@@ -28,7 +28,7 @@ def array_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, An
     try:
         return chunks | _codecs(array, is_sharded=is_sharded)
     except (ImportError, KeyError, TypeError, ValueError):
-        # Unknown codecs and configurations are such errors, too.
+        # Unknown codecs and configurations raise these errors, too.
         return chunks
 
 

@@ -1,4 +1,4 @@
-"""A group as xarray's decoding of conventions takes it: variables with attributes and encodings."""
+"""Groups as data stores of xarray: variables with attributes and encodings."""
 
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ class DimensionNamesError(ZarrError, KeyError):
 class GroupStore(AbstractDataStore):
     """The arrays directly below a group, except for those in `dropped`.
 
-    `fill_is_missing` is whether the fill value marks missing elements; None is the default of the format.
+    `fill_is_missing` sets whether the fill value marks missing elements; None selects the default of the format.
     """
 
     __slots__ = ("_dropped", "_fill_is_missing", "_group")
@@ -50,12 +50,12 @@ class GroupStore(AbstractDataStore):
         return {array.basename: _variable(array, fill_is_missing=self._fill_is_missing) for array in opened}
 
     def get_attrs(self) -> dict[str, Any]:
-        """Return the attributes of the group, without those in which netCDF hides its own data."""
+        """Return the attributes of the group, without those that netCDF uses internally."""
         return _without_netcdf(self._group.attrs.asdict())
 
 
 def _open_arrays(hierarchy: Hierarchy, paths: list[str]) -> list[Array]:
-    # Without consolidated metadata, each array is a request or two.
+    # Without consolidated metadata, opening an array takes one or two requests.
     with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="zarr-kit-open") as executor:
         return list(executor.map(partial(Array._open, hierarchy), paths))
 

@@ -1,13 +1,13 @@
-"""Arrays of Zarr as arrays of Dask, and the other way round.
+"""Reads Zarr arrays as Dask arrays, and writes Dask arrays to Zarr.
 
-Blocks are chunks, or shards where chunks are in shards, so that no two tasks write one of them::
+Blocks are chunks, or shards of a sharded array, so that no two tasks write the same one::
 
     import zarr_kit.dask
 
     image = zarr_kit.dask.from_zarr("image.zarr", "level0")
     zarr_kit.dask.to_zarr(image.mean(axis=0), "image.zarr", "mean")
 
-Workers in other processes open the location by themselves. It is a folder or a service that all of them reach.
+Workers in other processes open the location themselves. It must be a folder or a service that all of them can reach.
 """
 
 # Functions of Dask have no annotations.
@@ -42,14 +42,14 @@ def from_zarr(
     inline_array: bool = False,
     **opening: Any,
 ) -> da.Array:
-    """Return an array of Dask that reads each block when it is needed.
+    """Return a Dask array that reads each block when it is needed.
 
-    `location` and `path` are those of the array, with the arguments of :func:`zarr_kit.open_array` for opening it, or
-    `location` is an open array. Blocks are chunks by default, or shards where chunks are in shards. `chunks` are other
-    blocks, in any form that Dask takes; each block that has a part of a chunk decodes that chunk.
+    `location` is an open array, or `location` and `path` are opened with the arguments of :func:`zarr_kit.open_array`.
+    Blocks are chunks by default, or shards of a sharded array. `chunks` sets other blocks, in any form that Dask
+    accepts. Each block that contains a part of a chunk decodes the whole chunk.
 
-    Dask takes arrays of one `name` for equal. By default each call has another one, because the stored elements may
-    change.
+    Dask treats arrays with the same `name` as equal. By default, each call uses a new name, because the stored elements
+    may change.
     """
     array = _existing(location, path, "r", opening)
     stored = tuple(edge.blocks(0, edge.length) for edge in _edges(array))
@@ -82,17 +82,17 @@ def to_zarr(
     threads: int | None = None,
     **arguments: Any,
 ) -> Delayed | None:
-    """Write an array of Dask, each block in a task of its own.
+    """Write a Dask array, with one task per block.
 
     A new array is created at `path`, with the arguments of :func:`zarr_kit.create_array`. Its chunks are the blocks,
     unless `chunks` or `shards` are given. If `location` is an open array, or `region` is given, the elements are
-    written to an array that exists. `region` has a slice without a step for each dimension.
+    written to an existing array. `region` has a slice without a step for each dimension.
 
     With ``compute=False``, the array is created, and the result is a delayed object that writes the elements.
 
     Raises:
-        InvalidInputError: If a chunk or shard has elements of two blocks, or is only in part in the region. The message
-            has blocks or a region that work, and nothing was created or written.
+        InvalidInputError: If a chunk or shard has elements of two blocks, or is only partly in the region. The message
+            suggests blocks or a region that work. Nothing is created or written.
     """
     blocks = _known_blocks(array)
     opening: dict[str, Any] = {"zarr_format": zarr_format, "storage_options": storage_options, "threads": threads}
@@ -104,7 +104,7 @@ def to_zarr(
         description = {"shape": array.shape, "dtype": array.dtype, "shards": shards, **arguments}
         is_block = chunks is None and shards is None
         description["chunks"] = chunks_of_blocks(blocks) if is_block else "auto" if chunks is None else chunks
-        # An array in memory has the same chunks, so that nothing is created for blocks that are refused.
+        # An array in memory has the same chunks. It is used to check the blocks before anything is created.
         _aligned_region(blocks, create_array("memory:", zarr_format=zarr_format, **description), None)
         target = create_array(location, name=path, overwrite=overwrite, **opening, **description)
     slices = _aligned_region(blocks, target, region)
@@ -128,7 +128,7 @@ def _edges(array: Array) -> list[Edges]:
 
 
 def _empty(array: Array) -> NDArray[Any]:
-    """Return an array without elements that has the type of what is read."""
+    """Return an empty array with the type of the elements that are read."""
     elements: NDArray[Any] = array[(slice(0, 0),) * array.ndim] if array.ndim else np.empty((), array.dtype)
     return elements
 
@@ -148,7 +148,7 @@ def _refuse_creation(arguments: Mapping[str, Any]) -> None:
 def _aligned_region(
     blocks: tuple[tuple[int, ...], ...], target: Array, region: Sequence[slice] | slice | None
 ) -> tuple[slice, ...]:
-    """Return the elements of `target` that the blocks are written to. No chunk has elements of two blocks."""
+    """Return the region of `target` for the blocks, and check that no two blocks share a chunk."""
     slices = _slices(region, target.shape)
     shape = tuple(sum(lengths) for lengths in blocks)
     selected = tuple(part.stop - part.start for part in slices)

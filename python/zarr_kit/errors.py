@@ -19,11 +19,11 @@ class ZarrError(Exception):
 
 
 class NodeNotFoundError(ZarrError, KeyError, FileNotFoundError):
-    """There is no such hierarchy or node."""
+    """The hierarchy or node does not exist."""
 
 
 class NodeExistsError(ZarrError, FileExistsError):
-    """There is a node already, or one that stands in the way."""
+    """The node already exists, or another node is in the way."""
 
 
 class WrongKindError(ZarrError, TypeError):
@@ -31,7 +31,7 @@ class WrongKindError(ZarrError, TypeError):
 
 
 class NotUnderstoodError(ZarrError, ValueError):
-    """The metadata use something that this program does not know, such as a codec."""
+    """The metadata uses something unknown to this program, such as a codec."""
 
 
 class InvalidInputError(ZarrError, ValueError):
@@ -39,11 +39,11 @@ class InvalidInputError(ZarrError, ValueError):
 
 
 class SelectionError(ZarrError, IndexError):
-    """A selection is not in the array."""
+    """A selection is invalid or outside of the array."""
 
 
 class ElementsError(ZarrError, TypeError, ValueError):
-    """Elements have another type or another number than the selection."""
+    """The type or the number of elements does not match."""
 
 
 class UndefinedFillValueError(ZarrError, ValueError):
@@ -51,15 +51,15 @@ class UndefinedFillValueError(ZarrError, ValueError):
 
 
 class NotSupportedError(ZarrError, NotImplementedError):
-    """The store, the format or the codec does not have this operation."""
+    """The store, the format or the codec does not support the operation."""
 
 
 class DamagedError(ZarrError, ValueError):
-    """Stored bytes are not what the format requires."""
+    """Stored bytes are corrupt or do not conform to the format."""
 
 
 class OutOfMemoryError(ZarrError, MemoryError):
-    """More memory is needed than the limits allow, or than the machine has."""
+    """The operation needs more memory than the limits allow or the machine has."""
 
 
 class StoreError(ZarrError, OSError):
@@ -71,7 +71,7 @@ class StorePermissionError(StoreError, PermissionError):
 
 
 class StoreTimeoutError(StoreError, TimeoutError):
-    """No answer arrived in time."""
+    """The store did not respond in time."""
 
 
 class ReadOnlyError(ZarrError, PermissionError):
@@ -87,7 +87,7 @@ class ForkedError(ZarrError, RuntimeError):
 
 
 class ZarrWarning(UserWarning):
-    """Something in a document was tolerated that a strict reader may refuse."""
+    """A document contains something that a strict reader may reject."""
 
 
 def issue_warning(text: str) -> None:

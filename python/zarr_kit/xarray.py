@@ -6,11 +6,11 @@ Installing ``zarr_kit`` registers it under the name ``zarr-kit``::
 
     dataset = xr.open_dataset("weather.zarr", engine="zarr-kit", chunks={})
 
-Values, attributes and encodings of Zarr v2 and v3 are those of ``engine="zarr"``, with one exception: the data type in
+Values, attributes and encodings of Zarr v2 and v3 are the same as with ``engine="zarr"``, except that the data type in
 the encoding of arrays of v2 has the byte order of the machine.
 
-The v3 draft of 2022 is not read by that engine. Names of its dimensions are in the attribute ``_ARRAY_DIMENSIONS`` or in
-the extension ``dimension-names``.
+That engine does not read the v3 draft of 2022. The draft stores dimension names in the attribute ``_ARRAY_DIMENSIONS``
+or in the extension ``dimension-names``.
 """
 
 import os
@@ -30,25 +30,24 @@ __all__ = ["ZarrKitBackend"]
 
 
 class ZarrKitBackend(BackendEntrypoint):
-    """Opens groups of Zarr hierarchies as data sets of xarray.
+    """Opens groups of Zarr hierarchies as xarray datasets.
 
     The methods take the arguments with which xarray decodes variables (`mask_and_scale`, `decode_times`,
     `concat_characters`, `decode_coords`, `use_cftime`, `decode_timedelta`) and these:
 
     - `drop_variables`: the names of arrays that are not opened.
     - `group`: the path of a group; the root by default.
-    - `consolidated`: False ignores consolidated metadata. They are used by default, and with True, if the hierarchy has
-      them.
-    - `zarr_format`, `storage_options`, `strict` and `threads`: as :func:`zarr_kit.open` takes them.
-    - `use_zarr_fill_value_as_mask`: whether elements that equal the fill value are missing. By default they are in v2,
-      and the attribute ``_FillValue`` decides in v3 and the v3 draft.
+    - `consolidated`: False ignores consolidated metadata. True and the default use it if the hierarchy has it.
+    - `zarr_format`, `storage_options`, `strict` and `threads`: as in :func:`zarr_kit.open`.
+    - `use_zarr_fill_value_as_mask`: whether elements that equal the fill value are missing. The default is True for v2.
+      For v3 and the v3 draft, the attribute ``_FillValue`` marks missing elements by default.
     """
 
     description: ClassVar[str] = "Open Zarr v2, v3 and the v3 draft with the engine of zarr_kit"
     supports_groups: ClassVar[bool] = True
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Return False: the engine is used only where it is named."""
+        """Return False: a program must select the engine by name."""
         return False
 
     def open_dataset(
@@ -112,7 +111,7 @@ class ZarrKitBackend(BackendEntrypoint):
         threads: int | None = None,
         **decoding: Any,
     ) -> dict[str, xr.Dataset]:
-        """Open a group and all groups below it. Keys are paths that are relative to `group`, if it is given."""
+        """Open a group and all groups below it. Keys are paths, relative to `group` if it is given."""
         top = open_group(
             _location(filename_or_obj),
             mode="r",

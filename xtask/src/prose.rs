@@ -1,7 +1,7 @@
 //! The prose of the project: comments, texts in literals, and documents, as words in passages.
 //!
 //! Quoted code (between backticks) and quotations (between double quotes, and lines of Markdown that begin with `>`) in
-//! comments and documents are not prose of the project. An empty word takes the place of each.
+//! comments and documents are not prose of the project. An empty word replaces each of them.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use passages::Passages;
 
 mod passages;
 
-/// A file belongs to it if its name ends like this.
+/// The extensions of files with prose.
 const EXTENSIONS: &[&str] = &["rs", "md", "toml", "py", "c", "h", "yml", "sh"];
 
-/// A stretch of text that no blank line and no change of kind divides.
+/// A part of a text that has one kind and no blank line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Passage {
     pub(crate) kind: Kind,
     pub(crate) words: Vec<Word>,
 }
 
-/// Where a passage was found.
+/// The kind of text that contains a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Comment,
@@ -33,14 +33,14 @@ pub(crate) enum Kind {
 /// A word and the punctuation after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// As in the text; empty for a quotation.
+    /// The word as written; empty for a quotation.
     pub(crate) text: String,
-    /// From 1.
+    /// The number of the line, from 1.
     pub(crate) line: usize,
     pub(crate) end: End,
 }
 
-/// The end of a word.
+/// The continuation of the text after a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     /// Another word follows.
@@ -53,7 +53,7 @@ pub(crate) enum End {
     Question,
 }
 
-/// Whether the name of a file is one of those with prose.
+/// Returns whether a file with this name contains prose.
 pub(crate) fn has_prose(file: &Path) -> bool {
     extension(file).is_some_and(|extension| EXTENSIONS.contains(&extension))
 }
@@ -122,7 +122,7 @@ fn of_markdown(text: &str) -> Vec<Passage> {
     passages.all()
 }
 
-/// Files with comments of lines, such as manifests and scripts. All else in them counts as literals.
+/// Returns the passages of a file with line comments, such as a manifest or a script. Everything else counts as literals.
 fn of_other(text: &str) -> Vec<Passage> {
     let mut passages = Passages::default();
     for (line, number) in text.lines().zip(1..) {
@@ -134,7 +134,7 @@ fn of_other(text: &str) -> Vec<Passage> {
     passages.all()
 }
 
-/// The marker of a comment, and the rest of the line.
+/// Returns the marker of a comment and the rest of the line.
 fn comment(line: &str) -> (&str, &str) {
     let markers = ["///", "//!", "//", "/*", "*", "#"];
     let marker = markers.iter().find(|marker| line.starts_with(**marker));
@@ -146,7 +146,7 @@ fn comment(line: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// The words of each passage, each passage as one text.
+    /// Returns the words of each passage, joined to one text per passage.
     fn texts(file: &str, text: &str) -> Vec<(Kind, String)> {
         let passages = of_file(Path::new(file), text).unwrap();
         let joined = |passage: Passage| {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rust_file_has_comments_and_texts() {
+    fn finds_comments_and_literals_in_rust() {
         let text =
             "/// Reads the\n/// \"whole\" `value`.\n///\n/// Twice.\nfn f() { g(\"no value\") } // why\n";
         let expected = [
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_paragraphs_headings_items_and_code_but_no_quotations() {
+    fn finds_paragraphs_headings_items_and_code_but_no_quotations_in_markdown() {
         let text = "# Title\nOne\ntwo.\n> quoted\n- an item\n```\ncode\n```\nlast";
         let expected = ["Title", "One two", "an item", "code", "last"];
         let found = texts("a.md", text);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_other_files_are_joined_and_data_has_no_prose() {
+    fn joins_comments_of_other_files_and_ignores_data_files() {
         let text = "# One\n# comment.\nname = \"a text\"\n";
         assert_eq!(
             texts("a.toml", text),

@@ -1,6 +1,6 @@
-//! `cargo xtask python`: builds the wheel of the Python package, and runs its tests.
+//! `cargo xtask python`: builds the wheel of the Python package and runs its tests.
 //!
-//! The wheel has the profile of all other tests, so that their dependencies are compiled once.
+//! The wheel has the same profile as all other tests, so that shared dependencies are compiled only once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 use crate::bench::environment;
 use crate::workspace::Workspace;
 
-/// Where the package lies in the workspace.
+/// The folder of the package in the workspace.
 const FOLDER: &str = "python";
 
-/// The profile of Cargo that the wheel is built with.
+/// The Cargo profile for the wheel.
 const PROFILE: &str = "dev";
 
-/// The commands that check the package in an environment that has it, in order. The last one runs the tests.
+/// The Python package, with an interpreter in an environment that has its requirements.
 #[derive(Debug)]
 pub(crate) struct Package {
     interpreter: PathBuf,
@@ -24,30 +24,30 @@ pub(crate) struct Package {
 }
 
 impl Package {
-    /// Finds a Python, and makes the environment below `target` if need be.
+    /// Finds a Python interpreter, and creates the environment below `target` if necessary.
     ///
     /// # Errors
     ///
-    /// A sentence about what the machine lacks.
+    /// If this machine lacks a program; the text describes what is missing.
     pub(crate) fn find(workspace: &Workspace, target: &Path) -> Result<Self, String> {
         let root = workspace.root.join(FOLDER);
         let interpreter = environment(target, &root.join("tests/requirements.txt"))?;
         Ok(Self { interpreter, root, wheels: target.join("wheels") })
     }
 
-    /// The command that builds the wheel.
+    /// Returns the command that builds the wheel.
     pub(crate) fn build(&self) -> Result<Command, String> {
         if self.wheels.exists() {
             fs::remove_dir_all(&self.wheels).map_err(|error| self.broken(&error))?;
         }
         let mut command = self.module("maturin");
         command.args(["build", "--quiet", "--locked", "--profile", PROFILE, "--out"]).arg(&self.wheels);
-        // An interpreter is named because the default one of the machine may be too old.
+        // The default interpreter of the machine may be too old.
         command.arg("--interpreter").arg(&self.interpreter);
         Ok(command)
     }
 
-    /// The command that installs the wheel in place of an older one.
+    /// Returns the command that installs the wheel and replaces an older one.
     pub(crate) fn install(&self) -> Result<Command, String> {
         let mut entries = fs::read_dir(&self.wheels).map_err(|error| self.broken(&error))?;
         let wheel = entries.next().and_then(Result::ok).ok_or("maturin built no wheel")?;
@@ -57,7 +57,7 @@ impl Package {
         Ok(command)
     }
 
-    /// The commands that check the form of the Python code.
+    /// Returns the commands that check the format and lints of the Python code.
     pub(crate) fn lints(&self) -> [Command; 2] {
         [["format", "--check", "."], ["check", "--quiet", "."]].map(|arguments| {
             let mut command = self.module("ruff");
@@ -66,10 +66,10 @@ impl Package {
         })
     }
 
-    /// The command that runs the tests.
+    /// Returns the command that runs the tests.
     pub(crate) fn tests(&self) -> Command {
         let mut command = self.module("pytest");
-        // Without `-P`, the sources would hide the package that is installed.
+        // Without `PYTHONSAFEPATH`, the sources would hide the installed package.
         command.args(["-q", "-p", "no:cacheprovider", "tests"]).env("PYTHONSAFEPATH", "1");
         command
     }

@@ -31,7 +31,7 @@ pub(crate) fn code_only(source: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The comments of the source; all else is blanked.
+/// Returns the comments of the source; everything else is blank.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub(crate) fn comments_only(source: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The literals of the source; all else is blanked.
+/// Returns the literals of the source; everything else is blank.
 ///
 /// # Errors
 ///

@@ -239,7 +239,7 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// The wheel of the Python package, and its tests.
+/// Builds the wheel of the Python package and runs its tests.
 fn python_step(run: &mut Run<'_>) -> Result<Outcome, String> {
     let package = match Package::find(run.workspace, &run.target) {
         Ok(package) => package,

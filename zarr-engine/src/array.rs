@@ -82,7 +82,7 @@ impl Array {
         Ok(resolved)
     }
 
-    /// The same array, whose operations count their chunks in `progress`, which can also cancel them.
+    /// Returns a handle whose operations count their chunks in `progress` and can be cancelled through it.
     #[must_use]
     pub fn with_progress(&self, progress: &Progress) -> Self {
         let hierarchy = self.hierarchy.with_progress(progress);
@@ -91,9 +91,11 @@ impl Array {
         Self { hierarchy, stored: Arc::new(self.stored.replaced(resolved, context)) }
     }
 
-    /// The same array, whose chunks are read from and written to `store`: for programs that have requests, retries or caches
-    /// of their own. Storage transformers of the array wrap it. [`Array::chunk_key`] returns the keys. Documents are those
-    /// of the hierarchy: an array that is resized or that grows is in the store of the hierarchy again.
+    /// Returns a handle that reads and writes chunks in `store`, for programs with their own requests, retries or caches.
+    ///
+    /// The storage transformers of the array wrap `store`. [`Array::chunk_key`] returns the keys. Metadata documents stay
+    /// in the store of the hierarchy. After a resize or an append, the handle uses the store of the hierarchy for chunks,
+    /// too.
     ///
     /// # Errors
     ///

@@ -131,7 +131,7 @@ impl ArrayBuilder {
         Self { fill_value: Some(fill_value.into()), ..self }
     }
 
-    /// The fill value as the bytes of an element in native byte order. It replaces [`ArrayBuilder::fill_value`].
+    /// Sets the fill value to the bytes of an element in native byte order. This replaces [`ArrayBuilder::fill_value`].
     #[must_use]
     pub fn fill_element(self, element: impl Into<Vec<u8>>) -> Self {
         Self { fill_element: Some(element.into()), ..self }

@@ -108,34 +108,36 @@ pub struct Limits {
     ///
     /// [`Error::OverBudget`]: crate::Error::OverBudget
     pub memory: u64,
-    /// Requests for chunks that all reads and writes of a context and its clones have in flight at the same time, in stores
-    /// that benefit from concurrency. The default is `None`: each operation has as many as its store benefits from, which
-    /// is typically 64. Operations that find no request free wait for one. Documents and [copies] do not count.
+    /// The maximum number of requests for chunks that all reads and writes of a context and its clones have in flight at
+    /// the same time, in stores that benefit from concurrency. Operations wait until a request is free. Requests for
+    /// documents and [copies] do not count.
+    ///
+    /// The default is `None`: each operation sends as many requests as its store benefits from, typically 64.
     ///
     /// [copies]: crate::Array::copy_encoded_chunks
     pub requests: Option<usize>,
 }
 
 impl Limits {
-    /// The default limits.
+    /// Creates the default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With documents of at most `size` bytes.
+    /// Sets the maximum size of a metadata document to `size` bytes.
     #[must_use]
     pub const fn with_document_size(self, size: usize) -> Self {
         Self { document_size: size, ..self }
     }
 
-    /// With a memory budget of `size` bytes.
+    /// Sets the memory budget to `size` bytes.
     #[must_use]
     pub const fn with_memory(self, size: u64) -> Self {
         Self { memory: size, ..self }
     }
 
-    /// With at most `count` concurrent requests; `None` for no limit.
+    /// Sets the maximum number of concurrent requests to `count`; `None` for no limit.
     #[must_use]
     pub const fn with_requests(self, count: Option<usize>) -> Self {
         Self { requests: count, ..self }
@@ -339,6 +341,8 @@ impl Context {
         self.progress.as_ref()
     }
 
+    /// Returns an error if operations are cancelled.
+    ///
     /// # Errors
     ///
     /// [`Error::Cancelled`] if operations are cancelled.

@@ -84,7 +84,7 @@ impl ElementArray {
         }
     }
 
-    /// The bytes of all elements, as [`ElementArray::bytes`] returns them, to be changed in place.
+    /// Returns the bytes of all elements for changes in place, in the form of [`ElementArray::bytes`].
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.bytes {
             Bytes::Fixed(memory) => memory,

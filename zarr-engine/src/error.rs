@@ -84,7 +84,7 @@ pub enum Error {
     /// The system does not have enough memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
-    /// The operation was cancelled: see [`Progress`](crate::Progress). Some of its chunks may be done.
+    /// The operation was cancelled: see [`Progress`](crate::Progress). Some of its chunks may be complete.
     #[error("the operation was cancelled")]
     Cancelled,
 }

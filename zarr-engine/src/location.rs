@@ -86,7 +86,7 @@ fn open_description(registry: &Registry, text: &str) -> Result<Arc<dyn Store>, E
     Ok(store)
 }
 
-/// If a store in the description caches decoded chunks, checks that the stores around it pass this cache on.
+/// Checks that the stores around a store that caches decoded chunks pass this cache on.
 fn check_reach(registry: &Registry, description: &Value, store: &dyn Store) -> Result<(), String> {
     if store.chunk_cache().is_some() {
         return Ok(());

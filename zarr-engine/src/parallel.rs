@@ -1,18 +1,18 @@
 //! Divides work among the threads of a pool.
 //!
-//! Work is halved until it is small, and another thread can take over a half that has not begun. `rayon-core` has the
-//! pools. The parallel iterators of `rayon` do the same; with these three functions, programs do not compile them.
+//! Work is split in halves until it is small, and an idle thread can take over a half that has not started. `rayon-core`
+//! provides the pools. The parallel iterators of `rayon` do the same, but these three functions are faster to compile.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon_core::join;
 
-/// Calls `work` with every number of `range`, in portions of at least `portion` numbers. No call begins after an error.
+/// Calls `work` with every number in `range`, in portions of at least `portion` numbers. No call starts after an error.
 ///
 /// # Errors
 ///
-/// One of the errors of `work`.
+/// One of the errors that `work` returned.
 pub(crate) fn try_each<E: Send>(
     range: Range<usize>,
     portion: usize,
@@ -42,7 +42,7 @@ fn in_halves<E: Send>(
     first.and(second)
 }
 
-/// Returns the results of `work` for each item, in their order, in portions of at least `portion` items.
+/// Returns the result of `work` for each item, in the order of the items. A portion has at least `portion` items.
 pub(crate) fn map<T: Send, R: Send>(
     mut items: Vec<T>,
     portion: usize,
@@ -62,14 +62,14 @@ pub(crate) fn copy(source: &[u8], destination: &mut [u8], portion: usize) {
     if !is_divisible(source.len(), portion) {
         return destination.copy_from_slice(source);
     }
-    // At a multiple of the portion, so that the pieces are aligned like the whole.
+    // The middle is a multiple of the portion, so that the pieces are aligned like the whole.
     let middle = (source.len() / 2).next_multiple_of(portion);
     let (first, second) = source.split_at(middle);
     let (to_first, to_second) = destination.split_at_mut(middle);
     join(|| copy(first, to_first, portion), || copy(second, to_second, portion));
 }
 
-/// Whether both halves have the size of a portion.
+/// Returns whether each half has at least the size of a portion.
 fn is_divisible(size: usize, portion: usize) -> bool {
     size / 2 >= portion.max(1)
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_is_worked_on_once() {
+    fn calls_work_once_for_each_number() {
         for portion in [0, 1, 7, 100] {
             let counts: Vec<_> = (0..50).map(|_| AtomicUsize::new(0)).collect();
             let done = try_each(3..50, portion, |number| {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn no_call_begins_after_an_error() {
+    fn no_call_starts_after_an_error() {
         let calls = AtomicUsize::new(0);
         let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let done = pool.install(|| {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_any_number_are_copied() {
+    fn copies_any_number_of_bytes() {
         for size in [0, 1, 15, 16, 33, 100] {
             let source: Vec<u8> = (0..size).collect();
             let mut destination = vec![255; source.len()];

@@ -331,7 +331,7 @@ mod tests {
         all
     }
 
-    /// The elements of the array and their positions in memory, as a plan returns them.
+    /// Returns the elements of the array and their positions in memory, as a plan returns them.
     fn elements(axis: Axis<'_>, runs: &[Run]) -> Vec<(u64, usize)> {
         let plan = Plan::new([(axis, runs)]).unwrap();
         let mut all = Vec::new();

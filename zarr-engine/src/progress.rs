@@ -7,9 +7,9 @@ use crate::error::Error;
 
 /// Counts the chunks of operations, and cancels operations. Clones share the counters and the cancellation.
 ///
-/// [`Context::with_progress`](crate::Context::with_progress) follows all operations of a context, and
-/// [`Array::with_progress`](crate::Array::with_progress) those of one handle. Reads, writes, copies and erasures check it
-/// before each chunk, each inner chunk of a shard, and each response of a far store.
+/// [`Context::with_progress`](crate::Context::with_progress) tracks all operations of a context, and
+/// [`Array::with_progress`](crate::Array::with_progress) tracks those of one handle. Reads, writes, copies and erasures
+/// check for cancellation before each chunk, each inner chunk of a shard, and each response of a remote store.
 ///
 /// ```
 /// # fn read(array: &zarr_engine::Array) -> Result<(), zarr_engine::Error> {
@@ -38,36 +38,38 @@ struct State {
 }
 
 impl Progress {
-    /// Nothing is planned, done or cancelled.
+    /// Creates counters that start at 0, without cancellation.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Cancels operations: they complete the chunks that they have started, start no other, and return
-    /// [`Error::Cancelled`]. Operations that start later return it as well.
+    /// Cancels operations: they complete the chunks that they have started, start no others, and return
+    /// [`Error::Cancelled`]. Operations that start later return the same error.
     pub fn cancel(&self) {
         self.state.is_cancelled.store(true, Ordering::SeqCst);
     }
 
-    /// Whether operations are cancelled.
+    /// Returns whether operations are cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.state.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// The number of chunks that all operations so far have to do.
+    /// Returns the number of chunks in all operations that have started so far.
     #[must_use]
     pub fn planned(&self) -> u64 {
         self.state.planned.load(Ordering::Relaxed)
     }
 
-    /// The number of chunks that are read, written, copied or erased. Reads count missing chunks, too.
+    /// Returns the number of chunks that were read, written, copied or erased. A missing chunk counts as read.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.state.done.load(Ordering::Relaxed)
     }
 
+    /// Returns an error if operations are cancelled.
+    ///
     /// # Errors
     ///
     /// [`Error::Cancelled`] if operations are cancelled.

@@ -1,29 +1,29 @@
-//! The limit of concurrent requests to far stores.
+//! The limit on concurrent requests to remote stores.
 //!
-//! A thread that holds permits waits for the store, for a processor, or for the lock of a chunk. It waits neither for
-//! memory nor for more permits. Threads that wait for permits may hold memory. So there is no deadlock.
+//! A thread that holds permits may wait for the store, for a processor, or for the lock of a chunk, but never for memory
+//! or for more permits. Threads that wait for permits may hold memory. This order prevents deadlocks.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 thread_local! {
-    /// How many calls of a store this thread is in for which it holds permits.
+    /// The number of store calls that this thread is making while it holds permits for them.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of requests that all operations of a context may have in flight.
+/// A limit on the requests that all operations of a context have in flight.
 #[derive(Debug)]
 pub(crate) struct RequestLimit {
     /// `None` if there is no limit.
     limit: Option<usize>,
     taken: Mutex<usize>,
-    /// The number of threads that wait.
+    /// The number of waiting threads.
     waiting: AtomicUsize,
     has_changed: Condvar,
 }
 
-/// A number of requests in flight, until it is dropped.
+/// Permission for `count` requests in flight, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct RequestPermit<'l> {
     limit: &'l RequestLimit,
@@ -31,19 +31,21 @@ pub(crate) struct RequestPermit<'l> {
 }
 
 impl RequestLimit {
-    /// At least one request is allowed.
+    /// Creates a limit of at least one request; `None` for no limit.
     pub(crate) fn new(limit: Option<usize>) -> Self {
         let limit = limit.map(|limit| limit.max(1));
         Self { limit, taken: Mutex::default(), waiting: AtomicUsize::new(0), has_changed: Condvar::new() }
     }
 
-    /// Whether there is a limit.
+    /// Returns whether there is a limit.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit.is_some()
     }
 
-    /// Takes at most `most` requests: those that are free, and at least one, for which it waits. A thread does not wait in a
-    /// call of a store for which it holds permits already: the store reads or writes an array itself.
+    /// Takes the free requests, at most `most` and at least one. Waits until a request is free.
+    ///
+    /// A thread does not wait during a store call for which it already holds permits: such a store reads or writes an
+    /// array itself.
     pub(crate) fn acquire(&self, most: usize) -> RequestPermit<'_> {
         let Some(limit) = self.limit else { return RequestPermit { limit: self, count: 0 } };
         let mut taken = self.lock();
@@ -59,7 +61,7 @@ impl RequestLimit {
         RequestPermit { limit: self, count }
     }
 
-    /// Whether a thread waits for a permit.
+    /// Returns whether a thread waits for a permit.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
     }
@@ -70,12 +72,12 @@ impl RequestLimit {
 }
 
 impl RequestPermit<'_> {
-    /// The number of requests.
+    /// Returns the number of requests.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Calls the store.
+    /// Calls the store. During the call, this thread does not wait for further permits.
     pub(crate) fn call<R>(&self, store: impl FnOnce() -> R) -> R {
         CALLS.set(CALLS.get() + 1);
         let _call = Call;
@@ -83,7 +85,7 @@ impl RequestPermit<'_> {
     }
 }
 
-/// A call of a store, until it is dropped.
+/// A store call that ends when this is dropped.
 struct Call;
 
 impl Drop for Call {
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permits_are_those_that_are_free_and_at_least_one() {
+    fn takes_the_free_permits_but_at_least_one() {
         let limit = RequestLimit::new(Some(5));
         let first = limit.acquire(3);
         let second = limit.acquire(9);

@@ -92,7 +92,7 @@ impl StoredArray {
         }
     }
 
-    /// The same array in another store or context.
+    /// Returns the same array in another store or context.
     pub(crate) fn replaced(&self, resolved: Arc<Resolved>, context: Arc<Context>) -> Self {
         let Self { path, metadata, options, .. } = self;
         let opened = Opened { path: path.clone(), metadata: metadata.clone(), resolved, options: *options };

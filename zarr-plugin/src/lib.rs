@@ -46,7 +46,7 @@ macro_rules! export_plugins {
             "a plugin must not be built with `panic = \"abort\"`: a panic in it would end the program that loaded it"
         );
 
-        /// The entry of the library.
+        /// Describes the plugins of this library to the host that loads it.
         ///
         /// # Safety
         ///

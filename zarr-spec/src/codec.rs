@@ -380,13 +380,13 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Inner chunks of `inner_shape`, with the index at the end.
+    /// Creates a shard with inner chunks of `inner_shape` and the index at the end.
     #[must_use]
     pub const fn new(inner_shape: Vec<u64>, inner_codecs: CodecChain, index_codecs: CodecChain) -> Self {
         Self { inner_shape, inner_codecs, index_codecs, index_at_start: false }
     }
 
-    /// With the index at the start or at the end.
+    /// Sets whether the index is at the start of the shard rather than at the end.
     #[must_use]
     pub fn with_index_at_start(self, index_at_start: bool) -> Self {
         Self { index_at_start, ..self }

@@ -196,7 +196,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// A field of `shape` elements at `offset` bytes.
+    /// Creates a field of `shape` elements at `offset` bytes.
     #[must_use]
     pub const fn new(name: String, data_type: Arc<dyn DataType>, shape: Vec<usize>, offset: usize) -> Self {
         Self { name, data_type, shape, offset }

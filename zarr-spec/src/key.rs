@@ -21,7 +21,7 @@ pub struct KeyError {
 }
 
 impl KeyError {
-    /// The error for `text`, which is not a valid "key" or "prefix".
+    /// Creates the error for `text`, which is not a valid `what`: "key" or "prefix".
     pub fn new(text: impl Into<String>, what: &'static str, reason: impl Into<String>) -> Self {
         Self { text: text.into(), what, reason: reason.into() }
     }

@@ -61,7 +61,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// A version of a package.
+    /// Creates the origin of a plugin in a version of a package.
     #[must_use]
     pub const fn new(package: &'static str, version: &'static str) -> Self {
         Self { package, version }

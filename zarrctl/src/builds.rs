@@ -20,7 +20,7 @@ fn advice(manifest: &str, arguments: &str) -> String {
     }
 }
 
-/// An argument as a POSIX shell reads it.
+/// Quotes an argument for a POSIX shell, if necessary.
 fn quoted(argument: &OsStr) -> String {
     let argument = argument.to_string_lossy();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);

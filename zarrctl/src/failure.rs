@@ -96,8 +96,8 @@ impl From<zarr_kit::Error> for Failure {
     }
 }
 
-/// The verb or build that helps: for a plugin of other builds, the command that runs one; for a wrong path, the verb
-/// that lists paths; for an unknown identifier, the verb that explains the search.
+/// Returns the verb or build that helps: for a plugin of other builds, the command that runs one; for a wrong path, the
+/// verb that lists paths; for an unknown identifier, the verb that explains the search.
 fn hint(error: &zarr_kit::Error) -> Option<String> {
     if error.missing_plugins().any(|unknown| unknown.feature.is_some()) {
         return Some(builds::full());

@@ -2,10 +2,10 @@
 
 use super::{End, Kind, Passage, Word};
 
-/// The most characters of a quotation. A longer one is probably a lone quotation mark.
+/// The maximum size of a quotation in bytes. A longer one is probably an unpaired quotation mark.
 const LONGEST_QUOTATION: usize = 1000;
 
-/// Passages, of which the last one is open.
+/// Complete passages, and an open one that may get more lines.
 #[derive(Debug, Default)]
 pub(super) struct Passages {
     done: Vec<Passage>,
@@ -22,7 +22,7 @@ struct Open {
 }
 
 impl Passages {
-    /// Adds a line. A blank one ends the passage.
+    /// Adds a line. A blank line ends the passage.
     pub(super) fn add(&mut self, kind: Kind, number: usize, line: &str) {
         if line.is_empty() {
             self.block = Some(kind);
@@ -95,7 +95,7 @@ fn is_of_word(character: char) -> bool {
     character.is_alphanumeric() || "_'’-".contains(character)
 }
 
-/// The quotation or quoted code at the start of `text`.
+/// Returns the quotation or quoted code at the start of `text`.
 fn quotation(kind: Kind, text: &str) -> Option<&str> {
     let mark = text.chars().next().filter(|mark| kind != Kind::Literal && "`\"".contains(*mark))?;
     let inside = text[1..].find(mark).filter(|size| *size < LONGEST_QUOTATION)?;
@@ -103,7 +103,7 @@ fn quotation(kind: Kind, text: &str) -> Option<&str> {
 }
 
 fn end_of(punctuation: char, rest: &str) -> End {
-    // The point in `v1.0` and `lib.rs` ends nothing.
+    // The dots in `v1.0` and `lib.rs` do not end a sentence.
     let is_last = rest.chars().next().is_none_or(|next| next.is_whitespace() || "\"`)*".contains(next));
     match punctuation {
         '.' | '!' if is_last => End::Sentence,

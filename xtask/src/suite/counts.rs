@@ -83,7 +83,7 @@ impl Counts {
     }
 }
 
-/// A part of that line, if it is one.
+/// Parses a part of that line, such as `3 passed`.
 fn pytest_part(part: &str) -> Option<(u64, &str)> {
     const WORDS: [&str; 6] = ["passed", "failed", "error", "errors", "skipped", "warnings"];
     let (number, word) = part.split_once(' ')?;

@@ -1,8 +1,8 @@
-//! Programs that single steps and tests need. Before the first step, `cargo xtask test` prints which are missing.
+//! Programs that some steps and tests need. Before the first step, `cargo xtask test` prints the missing ones.
 
 use std::process::{Command, Stdio};
 
-/// A program that this machine may lack.
+/// A program that may be missing on this machine.
 #[derive(Debug)]
 struct Tool {
     name: &'static str,
@@ -17,7 +17,7 @@ struct Tool {
     source: Source,
 }
 
-/// Where a program comes from.
+/// The source of a program.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     /// Packages of Debian and Ubuntu.
@@ -109,7 +109,8 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Returns what the machine lacks for the steps, and the command that installs it; an empty text if it lacks nothing.
+/// Returns a message with the programs that are missing for the steps and the command that installs them; empty if no
+/// program is missing.
 pub(super) fn missing(is_wanted: impl Fn(&str) -> bool) -> String {
     let missing = TOOLS.iter().filter(|tool| is_wanted(tool.step) && !tool.is_installed());
     message(&missing.collect::<Vec<_>>())
@@ -135,14 +136,14 @@ fn message(missing: &[&Tool]) -> String {
     if missing.is_empty() {
         return String::new();
     }
-    let mut lines = vec!["This machine lacks:".to_owned()];
+    let mut lines = vec!["Missing on this machine:".to_owned()];
     lines.extend(missing.iter().map(|tool| format!("  {}: leaves out {}", tool.name, tool.left_out)));
-    lines.push("To install it, on Debian and Ubuntu:".to_owned());
+    lines.push("To install them on Debian and Ubuntu:".to_owned());
     lines.push(format!("  {}", command(missing)));
     lines.join("\n") + "\n"
 }
 
-/// One command line that installs all of them.
+/// Returns one command line that installs all missing programs.
 fn command(missing: &[&Tool]) -> String {
     let names = |of: fn(Source) -> Option<&'static str>| {
         missing.iter().filter_map(|tool| of(tool.source)).collect::<Vec<_>>().join(" ")
@@ -165,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn the_message_lists_what_is_left_out_and_ends_in_one_command() {
+    fn the_message_lists_skipped_checks_and_ends_with_one_command() {
         let missing = ["clang and lld", "clippy", "cargo-deny", "valgrind"].map(named);
-        let expected = "This machine lacks:\n  \
+        let expected = "Missing on this machine:\n  \
             clang and lld: leaves out tests of codecs in WebAssembly\n  \
             clippy: leaves out all lints of clippy\n  \
             cargo-deny: leaves out the check of licences, sources and advisories\n  \
             valgrind: leaves out the comparison of instruction counts\n\
-            To install it, on Debian and Ubuntu:\n  \
+            To install them on Debian and Ubuntu:\n  \
             sudo apt-get install -y clang lld valgrind && rustup component add clippy && cargo install --locked \
             cargo-deny\n";
         assert_eq!(message(&missing), expected);

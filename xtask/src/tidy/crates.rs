@@ -12,7 +12,7 @@ struct Build {
     name: &'static str,
     /// Arguments of `cargo tree`.
     arguments: &'static [&'static str],
-    /// The most crates of other projects.
+    /// The maximum number of crates of other projects.
     limit: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ fn above_limit(build: &Build, count: usize) -> Option<Finding> {
     Some(Finding::error(build.name, message))
 }
 
-/// The output of `cargo tree`, one line for each edge.
+/// Returns the output of `cargo tree`, with one line per edge.
 fn tree(root: &Path, build: &Build) -> Result<String, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -68,7 +68,7 @@ fn tree(root: &Path, build: &Build) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The names and versions of crates of other projects.
+/// Returns the names and versions of crates of other projects.
 fn others<'t>(tree: &'t str, own: &BTreeSet<&str>) -> BTreeSet<(&'t str, &'t str)> {
     let lines = tree.lines().filter_map(|line| {
         let mut words = line.split_whitespace();

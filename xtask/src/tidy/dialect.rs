@@ -1,6 +1,6 @@
-//! No dialect: words and turns of phrase that the project does not use, in comments, texts and documents.
+//! Denies words and phrases that the project does not use, in comments, literals and documents.
 //!
-//! Prose is read as words, so a line break inside a phrase hides nothing. Quotations are left out (`prose`).
+//! A phrase is found across line breaks. Quotations are not searched (`prose`).
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Finding, Measurement, shown};
 use crate::prose::{self, End, Kind, Passage, Word};
 use crate::workspace::Workspace;
 
-/// Denied wherever they occur.
+/// Phrases that are denied everywhere.
 const PHRASES: &[&[&str]] = &[
     &["whoever"],
     &["nobody"],
@@ -18,24 +18,24 @@ const PHRASES: &[&[&str]] = &[
     &["there", "is", "to", "be"],
 ];
 
-/// A noun follows `has not` if one of these does. `has not been`, `has not yet` and `has not changed` are fine.
+/// The words between `has not` and a noun. `has not been`, `has not yet` and `has not changed` are allowed.
 const BEFORE_NOUNS: &[&str] =
     &["a", "an", "the", "its", "their", "any", "enough", "one", "that", "this", "these", "those"];
 
-/// The words after `no` in `is no longer` and the like.
+/// The words after `no` in comparisons such as `is no longer`.
 const COMPARISONS: &[&str] = &["longer", "more", "less", "fewer"];
 
 /// `as` follows `as many` within this number of words.
 const REACH_OF_AS: usize = 6;
 
-/// The beginnings of noun clauses as subjects.
+/// The first words of noun clauses.
 const NOUN_CLAUSES: &[&str] = &["What", "Who", "Whoever"];
 
-/// The most noun clauses at the start of sentences, per [`PER_WORDS`] words.
+/// The maximum number of noun clauses at the start of sentences, per [`PER_WORDS`] words.
 const LIMIT: usize = 3;
 const PER_WORDS: usize = 10_000;
 
-/// Files without prose of the project's own, and those that name the denied words.
+/// Files that are not prose of the project, and files that name the denied words.
 const OTHERS: &[(&str, &str)] = &[
     ("conformance/requirements/", "quotes the specifications"),
     ("conformance/formats/", "stored fixtures"),
@@ -43,7 +43,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("xtask/src/tidy/dialect", "names the denied words"),
 ];
 
-/// Single exceptions: a file, the phrase as messages show it, and the reason.
+/// Exceptions: a file, the phrase as messages show it, and the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 /// Finds denied words and phrases.
@@ -127,7 +127,7 @@ fn passages(workspace: &Workspace, file: &Path) -> Result<Vec<Passage>, String> 
     prose::of_file(file, &workspace.read(file)?)
 }
 
-/// The denied phrases of a passage, with their lines.
+/// Returns the denied phrases in a passage, with their lines.
 fn denied_in(passage: &Passage) -> Vec<(usize, String)> {
     let words = &passage.words;
     let lower: Vec<_> = words.iter().map(|word| word.text.to_lowercase()).collect();
@@ -148,7 +148,7 @@ struct Text<'w> {
 }
 
 impl Text<'_> {
-    /// The denied phrase that begins at word `at`.
+    /// Returns the denied phrase that begins at word `at`.
     fn denied_at(&self, at: usize) -> Option<String> {
         let phrase = PHRASES.iter().find(|phrase| self.is_at(at, phrase));
         if let Some(phrase) = phrase {
@@ -172,7 +172,7 @@ impl Text<'_> {
         (lacks && noun).then_some(3)
     }
 
-    /// Whether `phrase` begins at word `at`, without punctuation in it.
+    /// Returns whether `phrase` begins at word `at`, without punctuation between its words.
     fn is_at(&self, at: usize, phrase: &[&str]) -> bool {
         let is_joined = |(number, word): (usize, &&str)| {
             let is_last = number + 1 == phrase.len();
@@ -182,7 +182,7 @@ impl Text<'_> {
         phrase.iter().enumerate().all(is_joined)
     }
 
-    /// The word after word `at`, without punctuation between them.
+    /// Returns the word after word `at`, if there is no punctuation between them.
     fn word_after(&self, at: usize) -> Option<&str> {
         let is_joined = self.words.get(at)?.end == End::Blank;
         self.lower.get(at + 1).filter(|_| is_joined).map(String::as_str)
@@ -197,7 +197,7 @@ impl Text<'_> {
         self.word_after(at).is_some_and(|word| COMPARISONS.contains(&word))
     }
 
-    /// Whether `as` follows in the same sentence.
+    /// Returns whether `as` follows in the same sentence.
     fn has_as_after(&self, at: usize) -> bool {
         let near = (at..self.words.len()).take(REACH_OF_AS);
         let mut in_sentence = near.take_while(|place| self.words[place - 1].end < End::Sentence);
@@ -205,7 +205,7 @@ impl Text<'_> {
     }
 }
 
-/// Counts the sentences that begin with a noun clause. A question does not.
+/// Counts the sentences that begin with a noun clause. Questions do not count.
 fn clauses_of(words: &[Word]) -> usize {
     let sentences = words.split_inclusive(|word| word.end >= End::Sentence);
     let is_clause = |sentence: &&[Word]| {

@@ -26,7 +26,8 @@ fn is_inherited(value: Option<&Value>) -> bool {
     value.and_then(|value| value.get("workspace")).and_then(Value::as_bool) == Some(true)
 }
 
-/// Every crate inherits the lints; a published one also has all that a registry shows.
+/// Checks that every crate inherits the lints and common metadata. A published crate also needs all that its registry
+/// page shows.
 pub(super) fn inherited(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for member in &workspace.members {
@@ -46,11 +47,11 @@ pub(super) fn inherited(workspace: &Workspace) -> Result<Vec<Finding>, String> {
             missing("`repository` is not inherited".to_owned());
         }
         if member.package("description").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
-            missing("there is no `description`".to_owned());
+            missing("`description` is missing".to_owned());
         }
         if !has_crate_docs(workspace, member) {
             missing(
-                "its root module does not begin with `//!`, so its documentation has no first page"
+                "expected a root module that begins with `//!`, the first page of its documentation"
                     .to_owned(),
             );
         }
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_path_or_source_in_a_member_is_refused() {
+    fn rejects_a_version_path_or_source_in_a_member() {
         for value in ["'1.0'", "{ path = '../zlib' }", "{ git = 'https://example.org/flate2' }"] {
             let manifest = format!("{PUBLISHED}[dependencies]\nflate2 = {value}\n");
             assert_eq!(messages(versions, &manifest), ["dependency `flate2` is not `workspace = true`"]);
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_published_crate_shows_what_a_registry_wants() {
+    fn a_published_crate_needs_all_metadata_of_a_registry_page() {
         assert_eq!(messages(inherited, PUBLISHED), [""; 0]);
         for line in PUBLISHED.lines().filter(|line| line.contains('=') && !line.starts_with("name")) {
             let without: Vec<_> = PUBLISHED.lines().filter(|other| *other != line).collect();
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_published_crate_has_a_first_page_of_documentation() {
+    fn a_published_crate_needs_documentation_of_its_root_module() {
         let tree =
             Tree::new(&[("codecs/gzip/Cargo.toml", PUBLISHED), ("codecs/gzip/src/lib.rs", "use std::io;")]);
         assert_eq!(inherited(&tree.load()).unwrap().len(), 1);
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_file_must_be_there() {
+    fn the_lock_file_must_exist() {
         let tree = Tree::new(&[]);
         assert_eq!(lock_file(&tree.load()).unwrap().len(), 1);
         tree.write("Cargo.lock", "");

@@ -15,7 +15,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("https://example.org/", "reserved for examples"),
 ];
 
-/// Finds URIs of the project with another prefix: on the same host anywhere, and identifiers with a version in plugins.
+/// Finds URIs of the project with another prefix: URIs on the same host, and in plugins identifiers with a version.
 pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let Some(base) = spec_pages::base(workspace) else { return Ok(Vec::new()) };
     let mut findings = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Whether a file is code of a plugin.
+/// Returns whether a file is source code of a plugin.
 fn is_of_plugin(place: &str) -> bool {
     let mut parts = place.split('/');
     let family = parts.next().unwrap_or_default();
@@ -53,14 +53,14 @@ fn host(uri: &str) -> Option<&str> {
     uri.split_once("://")?.1.split('/').next()
 }
 
-/// Whether a URI ends in a version, as identifiers of plugins do.
+/// Returns whether a URI ends in a version, as identifiers of plugins do.
 fn has_version(uri: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let version = uri.rsplit('/').next().and_then(|version| version.split_once('.'));
     version.is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
-/// The URIs in a line.
+/// Returns the URIs in a line.
 fn uris(line: &str) -> impl Iterator<Item = &str> {
     let starts = ["https://", "http://"].into_iter().flat_map(|scheme| line.match_indices(scheme));
     starts.map(|(at, _)| {

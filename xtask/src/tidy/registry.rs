@@ -9,19 +9,20 @@ use toml::Value;
 use super::Finding;
 use crate::workspace::{Member, Workspace};
 
-/// A registry accepts at most this number of keywords.
+/// The maximum number of keywords that a registry accepts.
 const MOST_KEYWORDS: usize = 5;
 
-/// A registry accepts keywords of at most this number of characters.
+/// The maximum length in characters of a keyword that a registry accepts.
 const LONGEST_KEYWORD: usize = 20;
 
 /// The keyword that all crates share.
 const SHARED_KEYWORD: &str = "zarr";
 
-/// Marks items with their features in the documentation that a registry builds.
+/// The attribute that marks items with their features in the documentation that a registry builds.
 const MARKS_FEATURES: &str = "#![cfg_attr(docsrs, feature(doc_cfg))]";
 
-/// Each published crate has a README and the texts of both licences. The README of a plugin names its feature.
+/// Checks that each published crate has a README and the texts of both licences. The README of a plugin must name its
+/// feature.
 pub(super) fn pages(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for member in published(workspace) {
@@ -45,7 +46,7 @@ pub(super) fn pages(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Each published crate has keywords, categories and a description of its own.
+/// Checks that each published crate has keywords, categories and its own description.
 pub(super) fn terms(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     let mut described: BTreeMap<&str, &str> = BTreeMap::new();
@@ -77,7 +78,7 @@ fn wrong_keywords(member: &Member) -> Option<String> {
     Some(format!("the keyword `{long}` is longer than {LONGEST_KEYWORD} characters"))
 }
 
-/// The documentation of a library with features shows all of them, and marks their items.
+/// Checks that the documentation of a library with features shows all features and marks their items.
 pub(super) fn documentation(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for member in published(workspace).filter(|member| member.manifest.contains_key("features")) {

@@ -1,4 +1,4 @@
-//! The oldest compiler: `rust-version` is at least as new as the published crates' dependencies demand.
+//! Checks that `rust-version` is at least as new as the dependencies of the published crates require.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use toml::Value;
 use super::{Finding, Measurement};
 use crate::workspace::Workspace;
 
-/// Those parts of the output of `cargo metadata` that matter here.
+/// The parts of the output of `cargo metadata` that the check reads.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -45,7 +45,7 @@ struct EdgeKind {
     kind: Option<String>,
 }
 
-/// Prints which dependencies demand the newest compiler, and finds those that demand a newer one than declared.
+/// Prints which dependencies require the newest compiler, and reports those that require a newer one than declared.
 pub(super) fn check(workspace: &Workspace) -> Result<Measurement, String> {
     let declared = workspace.manifest.get("workspace").and_then(|it| it.get("package"));
     let declared = declared.and_then(|package| package.get("rust-version")).and_then(Value::as_str);
@@ -68,7 +68,7 @@ fn compared(declared: &str, metadata: &Metadata, published: &BTreeSet<&str>) -> 
     let Some((newest, packages)) = by_version.last_key_value() else { return Ok(measurement) };
     let packages = packages.iter().copied().collect::<Vec<_>>().join(", ");
     let Version(major, minor) = newest;
-    let line = format!("rust-version {declared}: dependencies demand {major}.{minor} ({packages})");
+    let line = format!("rust-version {declared}: dependencies require {major}.{minor} ({packages})");
     if *newest > parsed(declared)? {
         measurement.findings.push(Finding::error("Cargo.toml", line.clone()));
     }
@@ -76,7 +76,7 @@ fn compared(declared: &str, metadata: &Metadata, published: &BTreeSet<&str>) -> 
     Ok(measurement)
 }
 
-/// The packages that the published crates need when a program is built, all features included.
+/// Returns the packages that are built with the published crates and all their features.
 fn reached<'m>(metadata: &'m Metadata, published: &BTreeSet<&str>) -> BTreeSet<&'m str> {
     let nodes: BTreeMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (&*node.id, node)).collect();
     let starts = metadata.packages.iter().filter(|package| published.contains(&*package.name));
@@ -140,12 +140,12 @@ mod tests {
     }"#;
 
     #[test]
-    fn the_newest_compiler_that_a_dependency_demands_is_the_oldest_that_may_be_declared() {
+    fn rust_version_must_not_be_older_than_that_of_a_dependency() {
         let metadata: Metadata = serde_json::from_str(METADATA).unwrap();
         let published = BTreeSet::from(["zarr-spec"]);
         let found = |declared| compared(declared, &metadata, &published).unwrap();
         let good = found("1.89");
-        assert_eq!(good.lines, ["rust-version 1.89: dependencies demand 1.89 (b)"]);
+        assert_eq!(good.lines, ["rust-version 1.89: dependencies require 1.89 (b)"]);
         assert_eq!(good.findings, []);
         assert_eq!(found("1.88").findings.len(), 1);
         assert!(compared("new", &metadata, &published).is_err());

@@ -44,8 +44,8 @@ impl Array {
     }
 
     /// Reads a selection into `destination`, in C order and native byte order. [`Memory`](crate::Memory) is the fastest
-    /// destination: its rows start at cache lines. In a large `Vec` they usually do not, and large reads take up to 50
-    /// % longer.
+    /// destination: its rows start at cache lines. In a large `Vec` they usually do not, and large reads take up to
+    /// 50 % longer.
     ///
     /// # Errors
     ///
@@ -259,7 +259,7 @@ fn finish(assembly: Mutex<Assembly>) -> Result<Vec<u8>, Error> {
     assembly.into_inner().unwrap_or_else(PoisonError::into_inner).finish().map_err(no_elements)
 }
 
-/// Returns the error for elements of variable size for which there is no memory.
+/// Returns the error for elements of variable size that cannot be read.
 fn no_elements(error: CodecError) -> Error {
     Error::Elements(error.to_string())
 }

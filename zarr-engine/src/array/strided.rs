@@ -1,4 +1,4 @@
-//! Reads and writes `ndarray` views of any strides.
+//! Reads and writes `ndarray` views with any strides.
 
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use crate::selection::{ElementSelection, IntoSelection, LocatedSelection};
 use crate::values::AlignedVec;
 use crate::writer::{FixedElements, Source};
 
-/// The size in bytes of the scratch memory from which views are written that are not contiguous. A row of chunks that is
-/// larger is written as a whole.
+/// The size in bytes of the scratch memory for writing views that are not contiguous. A larger row of chunks is written
+/// as a whole.
 const SCRATCH: usize = 32 << 20;
 
 impl Array {
-    /// Reads a selection into an `ndarray`, or a view of one, of the shape of the selection. Elements are copied from
-    /// chunks straight to their places, whatever strides the view has.
+    /// Reads a selection into an `ndarray` or a view that has the shape of the selection. Elements are copied from chunks
+    /// directly to the view, which may have any strides.
     ///
-    /// Two kinds of reads take another copy of the selection: those into views with negative strides, and those of data
-    /// types with several stored forms of one element, such as `bool`, into views that are not contiguous.
+    /// Two kinds of reads make a temporary copy of the selection: reads into views with negative strides, and reads into
+    /// views that are not contiguous if the data type has several stored forms of one element, as `bool` does.
     ///
     /// # Errors
     ///
-    /// As [`Array::read_values`]; [`Error::Elements`] for another shape.
+    /// Same as [`Array::read_values`]; [`Error::Elements`] if the shapes differ.
     pub fn read_ndarray_into<'s, T: Element, D: Dimension>(
         &self,
         selection: impl IntoSelection<'s>,
@@ -53,12 +53,12 @@ impl Array {
         Ok(())
     }
 
-    /// Writes a selection from an `ndarray` of the shape of the selection, or a view of one. A view that is not contiguous
-    /// is copied in parts of whole chunks.
+    /// Writes a selection from an `ndarray` or a view that has the shape of the selection. A view that is not contiguous is
+    /// copied in parts of whole chunks.
     ///
     /// # Errors
     ///
-    /// As [`Array::write_values`]; [`Error::Elements`] for another shape.
+    /// Same as [`Array::write_values`]; [`Error::Elements`] if the shapes differ.
     pub fn write_ndarray<'s, T: Element, D: Dimension>(
         &self,
         selection: impl IntoSelection<'s>,
@@ -80,7 +80,7 @@ impl Array {
         }
     }
 
-    /// Writes a view row by row: its rows along the first axis that has several.
+    /// Writes a view in parts of several rows, along the first axis with more than one row.
     fn write_rows<T: Element, D: Dimension>(
         &self,
         located: &LocatedSelection,
@@ -117,7 +117,8 @@ impl Array {
         self.stored.write_elements(&part, Source::Fixed(FixedElements { bytes, size: size_of::<T>() }))
     }
 
-    /// The number of the last row at or before `end` with which a chunk ends, or else of the first one after it.
+    /// Returns the end of a part that starts at `rows.start`: the last end of a chunk within `rows`, or else the first one
+    /// after them.
     fn end_of_rows(&self, what: &ElementSelection, rows: Range<usize>, all: usize) -> Result<usize, Error> {
         let Some(dimension) = what.dimension_of_rows() else { return Ok(rows.end) };
         let chunk = |row| match what.index_of_row(dimension, row) {
@@ -133,6 +134,8 @@ impl Array {
     }
 }
 
+/// Checks that an array has the shape of the selection.
+///
 /// # Errors
 ///
 /// [`Error::Elements`] if an array does not have the shape of the selection.

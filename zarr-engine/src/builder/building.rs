@@ -362,12 +362,12 @@ fn element_size(data_type: &dyn DataType) -> u64 {
     data_type.elements().size().map_or(VARIABLE_SIZE, |size| size as u64).max(1)
 }
 
-/// The fill value whose bytes are `element`, if they are an element.
+/// Returns the fill value with the bytes `element`, if they are a valid element.
 fn fill_element(data_type: &dyn DataType, element: &[u8]) -> Result<FillValue, Error> {
     let given = element.len();
     if let Some(size) = data_type.elements().size().filter(|&size| size != given) {
         let name = data_type.name();
-        let reason = format!("it has {given} bytes, and an element of type {name} has {size}");
+        let reason = format!("it has {given} bytes, but an element of type {name} has {size}");
         return Err(invalid("fill_value", reason));
     }
     data_type.check(element).map_err(|reason| invalid("fill_value", reason))?;

@@ -22,7 +22,7 @@ pub struct ConversionLoss {
 }
 
 impl ConversionLoss {
-    /// `member` is lost; `reason` tells what the copy has instead.
+    /// Creates the loss of `member`; `reason` describes what replaces it in the copy.
     pub fn new(member: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { member: member.into(), reason: reason.into() }
     }

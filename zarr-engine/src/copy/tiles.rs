@@ -110,7 +110,11 @@ impl<'a> Plane<'a> {
         Self { level, element_size, swap, streaming, along, across, elements, single, way }
     }
 
-    /// Safety: all elements of the plane are in bounds.
+    /// Copies the plane.
+    ///
+    /// # Safety
+    ///
+    /// All elements of the plane are in bounds.
     unsafe fn copy(&self, source: *const u8, destination: *mut u8) {
         // SAFETY: each way copies the elements of the plane, each once.
         unsafe {
@@ -145,7 +149,9 @@ impl<'a> Plane<'a> {
 
     /// Copies block by block. `across` varies fastest.
     ///
-    /// Safety: all elements of the plane are in bounds.
+    /// # Safety
+    ///
+    /// All elements of the plane are in bounds.
     unsafe fn blocks(&self, source: *const u8, destination: *mut u8, along: usize, across: usize) {
         for first in (0..self.along.count).step_by(along) {
             let along = along.min(self.along.count - first);
@@ -160,7 +166,9 @@ impl<'a> Plane<'a> {
 
     /// Copies tile by tile through a buffer. The lines of the source become runs of the destination.
     ///
-    /// Safety: all elements of the plane are in bounds.
+    /// # Safety
+    ///
+    /// All elements of the plane are in bounds.
     unsafe fn tiles(
         &self,
         source: *const u8,

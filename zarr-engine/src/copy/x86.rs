@@ -114,7 +114,11 @@ vector!(
 
 macro_rules! level {
     ($name:ident, $features:literal, $vector:ty) => {
-        /// Safety: as for [`Rows::copy`], on a machine with these instructions.
+        /// Copies rows.
+        ///
+        /// # Safety
+        ///
+        /// As for [`Rows::copy`], on a machine with these instructions.
         #[target_feature(enable = $features)]
         unsafe fn $name<const SHUFFLE: bool, const STREAM: bool>(
             this: &Rows<'_>,
@@ -131,7 +135,11 @@ level!(ssse3, "ssse3", __m128i);
 level!(avx2, "avx2", __m256i);
 level!(avx512, "avx2,avx512f,avx512bw", __m512i);
 
-/// Safety: as for [`Rows::copy`], on a machine with the instructions of `V`.
+/// Copies rows.
+///
+/// # Safety
+///
+/// As for [`Rows::copy`], on a machine with the instructions of `V`.
 #[inline(always)]
 unsafe fn copy_rows<V: Vector, const SHUFFLE: bool, const STREAM: bool>(
     this: &Rows<'_>,
@@ -250,7 +258,11 @@ impl<V: Vector, const SHUFFLE: bool> Step<V, SHUFFLE> {
 /// halves of the vectors until rows and columns are exchanged.
 macro_rules! transpose {
     ($name:ident, $count:literal, $low:ident, $high:ident) => {
-        /// Safety: as for [`Transpose`]. Only instructions that every x86-64 has.
+        /// Transposes one tile. Uses only instructions that every x86-64 CPU has.
+        ///
+        /// # Safety
+        ///
+        /// As for [`Transpose`].
         unsafe fn $name(source: *const u8, stride: isize, buffer: *mut u8) {
             const COUNT: usize = $count;
             for line in (0..LINE / 16 * COUNT).step_by(COUNT) {

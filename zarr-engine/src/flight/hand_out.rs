@@ -122,7 +122,7 @@ impl<'c, T> PendingItems<'c, T> {
         !state.is_over
     }
 
-    /// Whether other threads wait for memory or for requests, which this thread may hold.
+    /// Returns whether other threads wait for memory or for requests, which this thread may hold.
     fn is_waited_for(&self) -> bool {
         self.budget.is_waited_for() || self.requests.is_waited_for()
     }

@@ -37,7 +37,7 @@ impl Hierarchy {
         Self { under_lock: None, ..self.clone() }
     }
 
-    /// The same hierarchy whose arrays count their chunks in `progress`.
+    /// Returns the same hierarchy, whose arrays count their chunks in `progress`.
     pub(crate) fn with_progress(&self, progress: &Progress) -> Self {
         Self { context: Some(Arc::new(self.context().clone().with_progress(progress))), ..self.clone() }
     }

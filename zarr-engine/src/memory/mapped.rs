@@ -47,6 +47,8 @@ fn rounded(size: usize) -> Option<usize> {
     size.checked_next_multiple_of(HUGE_PAGE).filter(|size| isize::try_from(*size).is_ok())
 }
 
+/// Unmaps a range of memory.
+///
 /// # Safety
 ///
 /// The range belongs to a mapping of this module and is no longer used.

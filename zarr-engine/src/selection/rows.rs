@@ -1,4 +1,4 @@
-//! The parts of a selection that are next to one another in the result.
+//! Rows of a selection: its parts along the slowest dimension of the result.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use super::ElementSelection;
 use crate::plan::Run;
 
 impl ElementSelection {
-    /// The dimension of the array that varies slowest in the result, of those with several elements. `None` for single
-    /// elements, and if there is no such dimension.
+    /// Returns the dimension of the array that varies slowest in the result, among those with several elements. `None` for
+    /// points, and if no dimension has several elements.
     pub(crate) fn dimension_of_rows(&self) -> Option<usize> {
         match self {
             Self::Box { counts, .. } => counts.iter().position(|&count| count != 1),
@@ -15,7 +15,7 @@ impl ElementSelection {
         }
     }
 
-    /// The index in the array of a row of the result, along [`Self::dimension_of_rows`].
+    /// Returns the index in the array of a row of the result, along [`Self::dimension_of_rows`].
     pub(crate) fn index_of_row(&self, dimension: usize, row: usize) -> Option<u64> {
         let Self::Box { runs, .. } = self else { return None };
         let run = runs
@@ -25,7 +25,7 @@ impl ElementSelection {
         Some(run.element(row - run.out))
     }
 
-    /// The selection of some rows of the result, for an array of `rank` dimensions.
+    /// Returns the selection of some rows of the result, for an array of `rank` dimensions.
     pub(crate) fn rows(&self, rows: &Range<usize>, rank: usize) -> Self {
         match self {
             Self::Points(points) => Self::Points(points[rows.start * rank..rows.end * rank].to_vec()),
@@ -41,8 +41,8 @@ impl ElementSelection {
         }
     }
 
-    /// The strides of the result per dimension of the array, for an array of `rank` dimensions. `strides` are those of the
-    /// dimensions of the result that have several elements.
+    /// Returns the strides of the result per dimension of the array, for an array of `rank` dimensions. `strides` has an
+    /// entry for each dimension of the result with several elements.
     pub(crate) fn spread_strides(&self, rank: usize, strides: &[usize]) -> Vec<usize> {
         let mut strides = strides.iter().copied();
         match self {
@@ -55,7 +55,7 @@ impl ElementSelection {
     }
 }
 
-/// The part of a run in some rows, counted from the first of these.
+/// Returns the part of `run` in `rows`, counted from the first of these rows.
 fn clipped(run: &Run, rows: &Range<usize>) -> Option<Run> {
     let start = run.out.max(rows.start);
     let end = run.out.saturating_add(run.count).min(rows.end);

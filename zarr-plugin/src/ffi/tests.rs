@@ -28,7 +28,7 @@ fn functions(name: &str) -> Functions {
     functions
 }
 
-/// The function that `export_plugins!` generates, under another name.
+/// Does the same as the function that `export_plugins!` generates, under another name.
 unsafe extern "C" fn entry(
     host: *const crate::abi::Host,
     out: *mut *const crate::abi::Plugin,

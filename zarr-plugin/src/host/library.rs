@@ -19,6 +19,8 @@ pub struct Library {
 }
 
 impl Library {
+    /// Creates a library whose contents match its manifest.
+    ///
     /// # Errors
     ///
     /// [`Refusal::Disagree`] if the name, the version or an item differs from the manifest.

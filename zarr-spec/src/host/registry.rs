@@ -86,7 +86,7 @@ pub struct CatalogueEntry {
 }
 
 impl CatalogueEntry {
-    /// The plugin with these identifiers, which `feature` of `package` provides.
+    /// Creates the entry of the plugin with these identifiers, which `feature` of `package` provides.
     #[must_use]
     pub const fn new(
         point: ExtensionPoint,

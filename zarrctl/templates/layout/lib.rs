@@ -22,7 +22,7 @@ const IDENTIFIERS: Identifiers = Identifiers {
 const EXAMPLES: &[Example] =
     &[Example::draft(r#"{"extension": "{{uri}}", "type": "rotated"}"#).with_shape(&[2, 3, 4])];
 
-/// The engine applies the permutation, in one pass with other conversions.
+/// Creates the codec. The engine applies the permutation in one pass with other conversions.
 fn create(creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::Permutation((1..rank).chain((rank > 0).then_some(0)).collect()))

@@ -58,7 +58,7 @@ fn a_fill_value_is_an_element_in_every_format() {
     }
     let builder = ArrayBuilder::new([2], "int32").fill_element([1, 2]);
     let error = hierarchy(Format::V3).create_array("/a", &builder).unwrap_err();
-    assert_eq!(error.to_string(), "`fill_value`: it has 2 bytes, and an element of type int32 has 4");
+    assert_eq!(error.to_string(), "`fill_value`: it has 2 bytes, but an element of type int32 has 4");
     let builder = ArrayBuilder::new([2], "bool").fill_element([2]);
     assert!(matches!(hierarchy(Format::V3).create_array("/a", &builder), Err(Error::Invalid(_))));
 }

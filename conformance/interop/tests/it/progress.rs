@@ -1,4 +1,4 @@
-//! Progress, cancellation, the limit of concurrent requests, and stores of a program.
+//! Progress, cancellation, the limit on concurrent requests, and chunks in another store.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn is_cancelled<T>(result: Result<T, Error>) -> bool {
 }
 
 #[test]
-fn the_chunks_of_reads_and_writes_are_counted() {
+fn counts_the_chunks_of_reads_and_writes() {
     for hints in [NEAR, FAR] {
         let progress = Progress::new();
         let counted = Counted::new(hints, &context().with_progress(&progress));
@@ -86,7 +86,7 @@ fn the_chunks_of_reads_and_writes_are_counted() {
 }
 
 #[test]
-fn the_shards_of_reads_and_writes_are_counted() {
+fn counts_the_shards_of_reads_and_writes() {
     for hints in [NEAR, FAR] {
         let progress = Progress::new();
         let codecs = sharded(&[4], &bytes());
@@ -99,7 +99,7 @@ fn the_shards_of_reads_and_writes_are_counted() {
 }
 
 #[test]
-fn the_progress_of_one_handle_counts_nothing_else() {
+fn the_progress_of_a_handle_counts_only_its_operations() {
     let counted = Counted::new(NEAR, &context()).filled();
     let progress = Progress::new();
     let followed = counted.array.with_progress(&progress);
@@ -113,7 +113,7 @@ fn the_progress_of_one_handle_counts_nothing_else() {
 }
 
 #[test]
-fn a_cancelled_operation_asks_the_store_for_nothing() {
+fn cancelled_operations_send_no_requests() {
     for hints in [NEAR, FAR] {
         let counted = Counted::new(hints, &context()).filled();
         let progress = Progress::new();
@@ -132,7 +132,7 @@ fn a_cancelled_operation_asks_the_store_for_nothing() {
 }
 
 #[test]
-fn a_write_that_is_cancelled_completes_the_chunks_that_it_has_started() {
+fn a_cancelled_write_completes_the_chunks_that_it_has_started() {
     let progress = Progress::new();
     let counted = Counted::new(NEAR, &context().with_one_thread().with_progress(&progress));
     let cancelling = progress.clone();
@@ -148,7 +148,7 @@ fn a_write_that_is_cancelled_completes_the_chunks_that_it_has_started() {
 }
 
 #[test]
-fn a_read_of_a_far_store_that_is_cancelled_drops_its_other_requests() {
+fn a_cancelled_read_of_a_remote_store_drops_its_other_requests() {
     let progress = Progress::new();
     let counted = Counted::new(FAR, &context()).filled();
     let cancelling = progress.clone();
@@ -162,7 +162,7 @@ fn a_read_of_a_far_store_that_is_cancelled_drops_its_other_requests() {
 }
 
 #[test]
-fn a_write_to_a_far_store_that_is_cancelled_stores_only_what_it_has_started() {
+fn a_cancelled_write_to_a_remote_store_stores_only_chunks_that_it_has_started() {
     let progress = Progress::new();
     let counted = Counted::new(FAR, &context().with_progress(&progress));
     let cancelling = progress.clone();
@@ -177,7 +177,7 @@ fn a_write_to_a_far_store_that_is_cancelled_stores_only_what_it_has_started() {
 
 /// The limit is smaller than the concurrency that the store benefits from.
 #[test]
-fn operations_have_no_more_requests_in_flight_than_the_limits_of_their_context() {
+fn requests_in_flight_do_not_exceed_the_limit_of_the_context() {
     let limits = Limits::new().with_requests(Some(3));
     let counted = Counted::new(FAR, &context().with_limits(limits));
     counted.array.write_values(.., &elements()).unwrap();
@@ -192,7 +192,7 @@ fn operations_have_no_more_requests_in_flight_than_the_limits_of_their_context()
 }
 
 #[test]
-fn operations_that_share_few_requests_all_end() {
+fn operations_that_share_few_requests_all_complete() {
     for requests in [1, 2, 100] {
         let limits = Limits::new().with_requests(Some(requests)).with_memory(1 << 20);
         let counted = Counted::new(FAR, &context().with_limits(limits)).filled();
@@ -213,16 +213,16 @@ fn operations_that_share_few_requests_all_end() {
     }
 }
 
-/// A limit that is larger than the concurrency of the store changes nothing for one operation.
+/// A limit above the concurrency of the store does not affect a single operation.
 #[test]
-fn an_operation_with_enough_permits_sends_many_requests_by_one_call() {
+fn an_operation_with_enough_permits_sends_many_requests_in_one_call() {
     let limits = Limits::new().with_requests(Some(16));
     let counted = Counted::new(FAR, &context().with_limits(limits)).filled();
     counted.array.read(..).unwrap();
     assert_eq!(counted.store.take().batches, [64]);
 }
 
-/// Chunks that a program fetched by its own means.
+/// The chunks stand for values that a program fetched itself.
 #[test]
 fn chunks_are_read_from_and_written_to_another_store() {
     let counted = Counted::new(FAR, &context()).filled();

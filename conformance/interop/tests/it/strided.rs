@@ -1,4 +1,4 @@
-//! Views of `ndarray` of any strides.
+//! Reads and writes of `ndarray` views with any strides.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use zarr_kit::ndarray::{Array1, Array2, Array3, Axis, s};
 use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::{Array, ArrayBuilder, Context, DimensionSelection, Error, Format, Hierarchy, Selection, json};
 
-/// 12 × 10 × 6 elements in chunks of 5 × 4 × 6, which count up from 0.
+/// Creates an array of 12 × 10 × 6 elements in chunks of 5 × 4 × 6.
 fn array(codecs: &[&str]) -> Array {
     let mut builder = ArrayBuilder::new([12, 10, 6], "uint16").chunks([5, 4, 6]).fill_value(0);
     for codec in codecs {
@@ -82,7 +82,7 @@ fn selections_of_every_kind_are_read_into_a_column_of_a_view() {
 }
 
 #[test]
-fn missing_chunks_fill_a_view_and_an_empty_one_is_left_alone() {
+fn missing_chunks_read_as_the_fill_value_and_empty_views_are_accepted() {
     let array = array(&[]);
     let mut around = Array3::from_elem((12, 10, 12), 7u16);
     array.read_ndarray_into(.., &mut around.slice_mut(s![.., .., ..;2])).unwrap();
@@ -102,7 +102,7 @@ fn elements_with_several_stored_forms_are_read_into_views() {
 }
 
 #[test]
-fn views_of_another_shape_or_type_are_refused() {
+fn rejects_views_of_another_shape_or_type() {
     let array = filled(&[]);
     let mut other = Array3::<u16>::zeros((12, 10, 5));
     assert!(matches!(array.read_ndarray_into(.., &mut other), Err(Error::Elements(_))));
@@ -125,7 +125,7 @@ fn views_of_any_strides_are_written() {
     assert_eq!(array.read_ndarray::<u16>((4, .., 3)).unwrap(), column.into_dyn());
 }
 
-/// More than the scratch memory, so that the view is written in parts: each chunk is written once.
+/// The view is larger than the scratch memory, so it is written in parts. Each chunk is written once.
 #[test]
 fn a_large_view_is_written_in_parts_of_whole_chunks() {
     let builder = ArrayBuilder::new([5000, 4096], "uint32").chunks([300, 4096]).uncompressed();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::workspace::made_up::Tree;
 
-/// The denied phrases of a comment.
+/// Returns the denied phrases in a comment.
 fn phrases(comment: &str) -> Vec<String> {
     let text = comment.lines().map(|line| format!("// {line}\n")).collect::<String>();
     let passages = prose::of_file(Path::new("a.rs"), &text).unwrap();

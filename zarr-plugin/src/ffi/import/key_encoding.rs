@@ -43,7 +43,7 @@ impl Imported<ChunkKeyEncodingVtable> {
 const MAX_KEY: usize = 1 << 12;
 
 impl ChunkKeyEncoding for LoadedKeyEncoding {
-    /// Cannot fail: turns a failure into a key that no store can hold, so that no other chunk is used.
+    /// Encodes a chunk index. A failure becomes a key that no store can hold, so that no other chunk is used.
     fn encode(&self, chunk_index: &[u64], key: &mut String) {
         let mut output = Output::at_most(MAX_KEY);
         let written = lend_output(&mut output, |output| {

@@ -96,7 +96,7 @@ impl LoadedTransformer {
 }
 
 impl WrappingTransformer for LoadedTransformer {
-    /// Cannot fail: turns a failure into a store whose operations all fail.
+    /// Wraps the store. A failure becomes a store whose operations all fail.
     fn wrap(&self, next: Arc<dyn Store>, array: &Prefix) -> Arc<dyn Store> {
         let location = next.location();
         match self.wrapped(next, array) {
