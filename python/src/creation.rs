@@ -53,7 +53,7 @@ pub(crate) fn array_builder(description: &Object) -> PyResult<ArrayBuilder> {
     Ok(builder)
 }
 
-/// Adds the codecs: a list of pairs of an identifier and a configuration. An empty list means none at all.
+/// Adds the codecs from a list of pairs of an identifier and a configuration. An empty list means no codecs.
 fn with_codecs(builder: ArrayBuilder, description: &Object) -> PyResult<ArrayBuilder> {
     let Some(codecs) = member(description, "codecs") else { return Ok(builder) };
     let codecs = codecs.as_array().ok_or_else(|| invalid("`codecs` is not a list"))?;
@@ -81,7 +81,7 @@ fn lengths(description: &Object, name: &str) -> PyResult<Option<Vec<u64>>> {
     let lengths = list.as_array().and_then(|list| list.iter().map(Value::as_u64).collect());
     match lengths {
         Some(lengths) => Ok(Some(lengths)),
-        None => Err(invalid(&format!("`{name}` is {list}, and must be a list of lengths"))),
+        None => Err(invalid(&format!("`{name}` is {list} (expected a list of lengths)"))),
     }
 }
 
@@ -89,7 +89,7 @@ fn text(description: &Object, name: &str) -> PyResult<Option<String>> {
     match member(description, name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.to_string())),
-        Some(other) => Err(invalid(&format!("`{name}` is {other}, and must be text"))),
+        Some(other) => Err(invalid(&format!("`{name}` is {other} (expected text)"))),
     }
 }
 

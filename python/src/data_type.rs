@@ -1,4 +1,4 @@
-//! Data types as Python dictionaries, from which `zarr_kit` makes NumPy data types.
+//! Data types as Python dictionaries, which `zarr_kit` converts to NumPy data types.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -1,4 +1,4 @@
-//! Elements in the memory that they were decoded to, and the memory of Python objects.
+//! Decoded elements as Python buffers, and access to the memory of Python objects.
 #![expect(unsafe_code, reason = "the buffer protocol passes addresses")]
 
 use std::ffi::{c_int, c_void};
@@ -10,13 +10,13 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use zarr_kit::ElementArray;
 
-/// Elements that were read, which NumPy sees through the buffer protocol: nothing is copied.
+/// Elements that were read. NumPy accesses them through the buffer protocol, without a copy.
 #[pyclass(frozen, module = "zarr_kit._engine")]
 #[derive(Debug)]
 pub(crate) struct ElementBuffer {
     start: NonNull<u8>,
     size: ffi::Py_ssize_t,
-    /// Owns the memory. It is only dropped.
+    /// Owns the memory, and is never used otherwise.
     _elements: ElementArray,
 }
 
@@ -27,7 +27,7 @@ unsafe impl Send for ElementBuffer {}
 unsafe impl Sync for ElementBuffer {}
 
 impl ElementBuffer {
-    /// Takes elements of a fixed size.
+    /// Wraps elements of a fixed size.
     pub(crate) fn new(mut elements: ElementArray) -> PyResult<Self> {
         let bytes = elements.bytes_mut();
         let size = ffi::Py_ssize_t::try_from(bytes.len())
@@ -54,7 +54,7 @@ impl ElementBuffer {
     }
 }
 
-/// The memory of a Python object with consecutive bytes, to be read.
+/// The contiguous memory of a Python object, for reading.
 pub(crate) struct Source(PyBuffer<u8>);
 
 impl Source {
@@ -73,7 +73,7 @@ impl Source {
     }
 }
 
-/// The memory of a Python object with consecutive bytes, to be overwritten.
+/// The contiguous memory of a Python object, for writing.
 pub(crate) struct Destination(PyBuffer<u8>);
 
 impl Destination {

@@ -192,7 +192,7 @@ impl Opening {
 
     fn context(&self) -> PyResult<Context> {
         if self.threads == Some(0) {
-            return Err(raise("InvalidInputError", "the number of threads is 0, and must be at least 1"));
+            return Err(raise("InvalidInputError", "the number of threads is 0 (expected at least 1)"));
         }
         context(ContextOptions {
             is_strict: self.strict,

@@ -210,7 +210,10 @@ def test_regions_with_parts_of_chunks_are_refused(tmp_path: Path, region: Any, a
         ({"region": (slice(0, 7),)}, "each of 2 dimensions"),
         ({"region": (slice(0, 7, 2), slice(None))}, "without a step"),
         ({"region": (slice(0, 3), slice(None))}, r"shape \(7, 10\) cannot be written to a region of shape \(3, 10\)"),
-        ({"region": (slice(None), slice(None)), "chunks": (3, 4), "fill_value": 1}, "does not take chunks, fill_value"),
+        (
+            {"region": (slice(None), slice(None)), "chunks": (3, 4), "fill_value": 1},
+            "does not accept chunks, fill_value",
+        ),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:

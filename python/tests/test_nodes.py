@@ -206,7 +206,7 @@ def test_arguments_that_do_not_exist_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="'chunk'"):
         zarr_kit.create_group(tmp_path).create_array("a", shape=(2,), dtype="i4", **unknown)
     array = zarr_kit.create_array(tmp_path / "b", shape=(2,), dtype="i4")
-    with pytest.raises(ValueError, match="does not take shape"):
+    with pytest.raises(ValueError, match="does not accept shape"):
         zarr_kit.open(tmp_path / "b", shape=(2,))
     with pytest.raises(ValueError, match="negative"):
         array.resize((-1,))

@@ -229,4 +229,4 @@ def _array_arguments(arguments: Any) -> NewArray:
 def _check_no_array(arguments: OpenOrCreate, mode: str) -> None:
     if description := _array_arguments(arguments):
         names = ", ".join(description)
-        raise InvalidInputError(f'mode={mode!r} opens a node that exists and does not take {names}; use mode="a"')
+        raise InvalidInputError(f'mode={mode!r} opens an existing node and does not accept {names}; use mode="a"')

@@ -143,7 +143,7 @@ def element_type(description: Mapping[str, Any]) -> ElementType:
     if optional is not None:
         present = element_type(optional)
         if present.kind == "optional":
-            raise ElementsError(f"data type {name}: elements that are optional twice have no data type of NumPy")
+            raise ElementsError(f"data type {name}: NumPy has no data type for nested optional elements")
         dtype = np.dtype(object) if present.kind == "string" else present.dtype
         return ElementType(name, dtype, "optional", present)
     if description["size"] is None:
@@ -184,7 +184,7 @@ def _described(dtype: np.dtype[Any]) -> tuple[Any, ElementType]:
         return "string", ElementType("string", np.dtypes.StringDType(), "string")
     if dtype.kind == "O":
         raise ElementsError(
-            "dtype object does not tell the type of the elements: use 'string', 'bytes' or 'zarr-kit.json'"
+            "dtype object does not determine the type of the elements: use 'string', 'bytes' or 'zarr-kit.json'"
         )
     native = dtype.newbyteorder("=")
     if dtype.name in _ML_DTYPES:

@@ -142,7 +142,7 @@ def _known_blocks(array: da.Array) -> tuple[tuple[int, ...], ...]:
 def _refuse_creation(arguments: Mapping[str, Any]) -> None:
     names = ", ".join(name for name, value in arguments.items() if value is not None)
     if names:
-        raise InvalidInputError(f"the elements are written to an array that exists, which does not take {names}")
+        raise InvalidInputError(f"the elements are written to an existing array, which does not accept {names}")
 
 
 def _aligned_region(

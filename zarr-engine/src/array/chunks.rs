@@ -188,7 +188,7 @@ impl Array {
         let pipeline = array.pipeline(index, &array.chunk(index)?.shape)?;
         let Some(shard) = pipeline.shard() else {
             return Err(Error::NotSupported(format!(
-                "{} has codecs around `sharding_indexed`; its inner chunks \
+                "{} is not sharded, or has codecs around `sharding_indexed`; its inner chunks \
                  cannot be listed",
                 array.path
             )));

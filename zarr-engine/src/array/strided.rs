@@ -144,5 +144,5 @@ fn check_shape(wanted: &[u64], given: &[usize]) -> Result<(), Error> {
     if wanted == given {
         return Ok(());
     }
-    Err(Error::Elements(format!("an array of shape {given:?} for a selection of shape {wanted:?}")))
+    Err(Error::Elements(format!("the array has shape {given:?}, but the selection has shape {wanted:?}")))
 }

@@ -273,7 +273,10 @@ fn chunks_of_a_shard_are_listed_and_erased_individually() {
 
     let plain = super::support::array(&with_array(&array_document(json!({}))), &context()).unwrap();
     let found = message(plain.stored_inner_chunks(&[0]));
-    assert_eq!(found, "/a has codecs around `sharding_indexed`; its inner chunks cannot be listed");
+    assert_eq!(
+        found,
+        "/a is not sharded, or has codecs around `sharding_indexed`; its inner chunks cannot be listed"
+    );
 }
 
 #[test]
