@@ -236,7 +236,7 @@ def test_blocks_of_unknown_lengths_are_refused(tmp_path: Path) -> None:
         zarr_kit.dask.to_zarr(array[array > 20], tmp_path)
 
 
-def test_an_array_is_replaced_only_if_the_caller_says_so(tmp_path: Path) -> None:
+def test_an_array_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
     array = da.from_array(DATA, chunks=(3, 4))
     zarr_kit.dask.to_zarr(array, tmp_path, "a")
     with pytest.raises(FileExistsError):
@@ -260,7 +260,7 @@ def test_elements_are_written_later(tmp_path: Path) -> None:
     np.testing.assert_array_equal(target[...], DATA)
 
 
-def test_what_changed_in_the_store_is_read_by_the_next_call(tmp_path: Path) -> None:
+def test_each_call_reads_the_current_elements(tmp_path: Path) -> None:
     target = zarr_kit.create_array(tmp_path, data=DATA, chunks=(3, 4))
     first = zarr_kit.dask.from_zarr(tmp_path)
     target[...] = DATA + 1

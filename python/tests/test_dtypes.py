@@ -134,6 +134,6 @@ def test_an_undefined_fill_value_is_none() -> None:
     assert zarr_kit.create_array("memory:", shape=(2,), dtype="i4", fill_value=None, zarr_format=2).fill_value is None
 
 
-def test_objects_do_not_tell_their_type() -> None:
+def test_dtype_object_is_rejected() -> None:
     with pytest.raises(TypeError, match="object"):
         zarr_kit.create_array("memory:", data=np.array(["a", None], dtype=object))

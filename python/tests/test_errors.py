@@ -47,7 +47,7 @@ def test_a_node_of_the_other_kind_is_a_type_error(tmp_path: Path) -> None:
         zarr_kit.open_array(tmp_path, mode="r")
 
 
-def test_what_is_not_understood_is_listed(tmp_path: Path) -> None:
+def test_the_error_lists_unknown_metadata(tmp_path: Path) -> None:
     zarr_kit.create_array(tmp_path, shape=(2,), dtype="i4")
     document = tmp_path / "zarr.json"
     document.write_text(document.read_text().replace('"zstd"', '"example.unknown"'))
@@ -65,7 +65,7 @@ def test_a_damaged_chunk_is_named(tmp_path: Path) -> None:
         array.read(out=np.zeros(4, dtype="i4"))
 
 
-def test_what_is_tolerated_is_a_warning_and_an_error_in_strict_mode(tmp_path: Path) -> None:
+def test_tolerated_documents_cause_a_warning_or_an_error_in_strict_mode(tmp_path: Path) -> None:
     zarr_kit.create_array(tmp_path, shape=(2,), dtype="i4")
     document = tmp_path / "zarr.json"
     document.write_text(document.read_text().replace('"endian": "little"', ""))

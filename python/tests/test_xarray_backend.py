@@ -52,7 +52,7 @@ def test_data_sets_are_those_of_the_other_engine(
         xr.testing.assert_equal(xr.open_dataset(tmp_path, engine="zarr-kit"), expected)
 
 
-def test_fill_values_are_missing_if_the_caller_says_so(tmp_path: Path) -> None:
+def test_fill_values_are_missing_on_request(tmp_path: Path) -> None:
     write(tmp_path, 3, fill_value=5)
     plain = xr.open_dataset(tmp_path, engine="zarr-kit")
     masked = xr.open_dataset(tmp_path, engine="zarr-kit", use_zarr_fill_value_as_mask=True)
@@ -62,7 +62,7 @@ def test_fill_values_are_missing_if_the_caller_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", FORMATS)
-def test_what_is_opened_is_written_again_as_by_the_other_engine(tmp_path: Path, zarr_format: Any) -> None:
+def test_opened_data_sets_are_written_as_by_the_other_engine(tmp_path: Path, zarr_format: Any) -> None:
     # xarray cannot write the strings again that it read from v2.
     weather().drop_vars("texts").to_zarr(tmp_path / "first", zarr_format=zarr_format)
     for engine in ["zarr", "zarr-kit"]:

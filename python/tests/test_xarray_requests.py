@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Consolidated metadata is current
 
 @dataclass(frozen=True)
 class Server:
-    """A server of the files in `folder`, and the paths that were asked for."""
+    """A server of the files in `folder`, and the requested paths."""
 
     folder: Path
     url: str
@@ -50,14 +50,14 @@ def requests_of_opening(server: Server, engine: str) -> int:
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
-def test_consolidated_metadata_make_the_number_of_variables_irrelevant(server: Server, zarr_format: Any) -> None:
+def test_consolidated_metadata_needs_no_requests_per_variable(server: Server, zarr_format: Any) -> None:
     variables = {f"v{number}": ("x", np.arange(4)) for number in range(50)}
     xr.Dataset(variables).to_zarr(server.folder / "d", zarr_format=zarr_format, consolidated=True)
     ours = requests_of_opening(server, "zarr-kit")
     assert 1 <= ours <= requests_of_opening(server, "zarr")
 
 
-def test_a_selection_asks_for_its_chunks_alone(server: Server) -> None:
+def test_a_selection_requests_only_its_chunks(server: Server) -> None:
     data = np.arange(40.0).reshape(4, 10)
     encoding = {"a": {"chunks": (2, 5)}}
     xr.Dataset({"a": (("x", "y"), data)}).to_zarr(server.folder / "d", encoding=encoding)

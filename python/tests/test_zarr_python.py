@@ -1,4 +1,4 @@
-"""Arrays that zarr-python wrote are read, and the other way round."""
+"""Arrays are exchanged with zarr-python in both directions."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def equal(one: NDArray[Any], other: NDArray[Any]) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("zarr_format", FORMATS)
 @pytest.mark.parametrize("name", SAMPLES)
-def test_what_zarr_python_writes_is_read(tmp_path: Path, name: str, zarr_format: Any) -> None:
+def test_arrays_of_zarr_python_are_read(tmp_path: Path, name: str, zarr_format: Any) -> None:
     data = SAMPLES[name]
     zarr.create_array(tmp_path, data=data, chunks=(2, 1), zarr_format=zarr_format)
     array = zarr_kit.open_array(tmp_path, mode="r")

@@ -94,8 +94,8 @@ impl Array {
     /// Returns a handle that reads and writes chunks in `store`, for programs with their own requests, retries or caches.
     ///
     /// The storage transformers of the array wrap `store`. [`Array::chunk_key`] returns the keys. Metadata documents stay
-    /// in the store of the hierarchy. After a resize or an append, the handle uses the store of the hierarchy for chunks,
-    /// too.
+    /// in the store of the hierarchy. After a resize, an append or a change of attributes, the handle uses the store of
+    /// the hierarchy for chunks, too.
     ///
     /// # Errors
     ///

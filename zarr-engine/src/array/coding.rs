@@ -21,7 +21,7 @@ impl Array {
 
     /// Encodes a chunk, for programs that store values themselves. The store is not used, and no lock is acquired.
     ///
-    /// `elements` are all elements of the chunk, including those outside of the array, as [`Array::write`] takes them.
+    /// `elements` are all elements of the chunk, including those outside of the array, in the form of [`Array::write`].
     /// Returns the value to store at [`Array::chunk_key`], or `None` if the chunk holds only fill values and the key
     /// should be erased.
     ///

@@ -56,7 +56,9 @@ impl Array {
             Elements::Fixed { size, .. } => {
                 let given = bytes.len();
                 let name = self.data_type().name();
-                Err(Error::Elements(format!("{given} bytes for {count} elements of {size} bytes ({name})")))
+                Err(Error::Elements(format!(
+                    "expected {count} elements of {size} bytes ({name}), found {given} bytes"
+                )))
             }
             Elements::Variable => {
                 let shape = vec![count as u64];

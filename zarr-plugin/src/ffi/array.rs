@@ -142,6 +142,8 @@ pub(crate) enum CreatedFor {
     Rank(usize),
 }
 
+/// Converts the description of the array, bytes or number of dimensions for which a plugin is created.
+///
 /// # Safety
 ///
 /// The other side lends `shown` for this call.
@@ -160,6 +162,8 @@ pub(crate) unsafe fn created_for(shown: *const abi::Representation) -> Result<Cr
     })
 }
 
+/// Converts the description of an array or of bytes.
+///
 /// # Safety
 ///
 /// The other side lends `shown` for this call.

@@ -39,6 +39,8 @@ pub(crate) fn show_order<R>(order: &ByteOrder, call: impl FnOnce(abi::ByteOrder)
     }
 }
 
+/// Converts a byte order from the other side.
+///
 /// # Safety
 ///
 /// The other side lends it for this call.

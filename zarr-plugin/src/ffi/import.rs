@@ -38,6 +38,8 @@ unsafe impl<V: Send> Send for Imported<V> {}
 unsafe impl<V: Sync> Sync for Imported<V> {}
 
 impl<V: Growing> Imported<V> {
+    /// Reads the vtable of `item`.
+    ///
     /// # Safety
     ///
     /// A loaded library lists `item`, and its kind has this vtable.

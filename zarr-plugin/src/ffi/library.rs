@@ -116,6 +116,8 @@ pub(crate) unsafe fn entered(entry: PluginEntry) -> Result<Contents, OpenError> 
     }
 }
 
+/// Reads the contents of a library.
+///
 /// # Safety
 ///
 /// The entry of a library returned `plugin`.
@@ -150,6 +152,8 @@ unsafe fn contents(plugin: *const Plugin) -> Result<Contents, OpenError> {
     }
 }
 
+/// Reads the identifiers, the description and the functions of an item; `None` if its kind is unknown.
+///
 /// # Safety
 ///
 /// A library lists the item.
@@ -187,6 +191,8 @@ unsafe fn functions(
     }
 }
 
+/// Returns a text of a library, after a check of its size.
+///
 /// # Safety
 ///
 /// A library lists it, so it lives as long as the program.
@@ -198,6 +204,8 @@ unsafe fn text(text: Str) -> Result<&'static str, Failure> {
     unsafe { borrowed_text(text) }
 }
 
+/// Returns a list of a library, after a check of its length.
+///
 /// # Safety
 ///
 /// A library lists them, so they live as long as the program.

@@ -93,6 +93,8 @@ pub(crate) fn loaded(name: &str) -> Option<PathBuf> {
     Some(path.unwrap_or_default())
 }
 
+/// Returns the path of a loaded library, if the system reports it.
+///
 /// # Safety
 ///
 /// The handle is that of a loaded library.
@@ -116,6 +118,8 @@ unsafe fn path_of(handle: *mut c_void) -> Option<PathBuf> {
     }
 }
 
+/// Returns the path of a loaded library, if the system reports it.
+///
 /// # Safety
 ///
 /// None: this C library does not report the path.

@@ -53,6 +53,8 @@ callbacks! {
     }
 }
 
+/// Runs the codec chain with number `chain` of those in `context`.
+///
 /// # Safety
 ///
 /// The pointers are those of one call. `context` is the [`Shown`] of a call that has not ended, and no other

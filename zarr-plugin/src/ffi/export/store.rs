@@ -100,6 +100,8 @@ unsafe fn store<'a>(this: *const c_void) -> &'a Arc<dyn Store> {
     unsafe { &*this.cast::<Arc<dyn Store>>() }
 }
 
+/// Parses a key.
+///
 /// # Safety
 ///
 /// The text is lent for this call.
@@ -109,6 +111,8 @@ unsafe fn key(text: Str) -> Result<Key, Failure> {
     Key::new(text).map_err(|error| StoreError::from(error).into())
 }
 
+/// Parses a prefix.
+///
 /// # Safety
 ///
 /// The text is lent for this call.
@@ -373,6 +377,8 @@ struct Add {
 }
 
 impl Add {
+    /// Creates a listing that passes its texts to `sink`.
+    ///
     /// # Safety
     ///
     /// The other side lends `sink` for longer than this value lives.

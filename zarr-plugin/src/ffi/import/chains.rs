@@ -16,6 +16,8 @@ pub(crate) struct HostChains<'a> {
 }
 
 impl<'a> HostChains<'a> {
+    /// Reads the functions that run `chains`.
+    ///
     /// # Safety
     ///
     /// The host lends `shown` for this call.
