@@ -105,37 +105,52 @@ fn read_as_all(input: &[u8], mode: Mode) {
     );
     assert_eq!(alone.take_warnings(), whole.take_warnings());
     if let Ok(value) = document {
-        match v3::parse_node(&value, &reading()) {
-            Ok(NodeMetadata::Array(array)) => {
-                again(&*array, v3::array_document, |value, reading| match v3::parse_node(value, reading)? {
-                    NodeMetadata::Array(array) => Ok(*array),
-                    NodeMetadata::Group(_) => Err(DocumentError::document("a group")),
-                });
-                data_type(&array, mode);
-            }
-            Ok(NodeMetadata::Group(group)) => {
-                again(&group, v3::group_document, |value, reading| match v3::parse_node(value, reading)? {
-                    NodeMetadata::Group(group) => Ok(group),
-                    NodeMetadata::Array(_) => Err(DocumentError::document("an array")),
-                });
-            }
-            Err(_) => {}
+        read_as_v3(&value, mode);
+        read_as_draft(&value, mode);
+    }
+    read_as_v2(input, mode);
+}
+
+fn read_as_v3(value: &Value, mode: Mode) {
+    let reading = || Reading::new(mode).with_document_size(SIZE);
+    match v3::parse_node(value, &reading()) {
+        Ok(NodeMetadata::Array(array)) => {
+            again(&*array, v3::array_document, |value, reading| match v3::parse_node(value, reading)? {
+                NodeMetadata::Array(array) => Ok(*array),
+                NodeMetadata::Group(_) => Err(DocumentError::document("a group")),
+            });
+            data_type(&array, mode);
         }
-        for generation in [Generation::A, Generation::B] {
-            if let Ok(array) = draft::parse_array(&value, generation, &reading()) {
-                again(&array, draft::array_document, |value, reading| {
-                    draft::parse_array(value, Generation::B, reading)
-                });
-                data_type(&array, mode);
-            }
+        Ok(NodeMetadata::Group(group)) => {
+            again(&group, v3::group_document, |value, reading| match v3::parse_node(value, reading)? {
+                NodeMetadata::Group(group) => Ok(group),
+                NodeMetadata::Array(_) => Err(DocumentError::document("an array")),
+            });
         }
-        if let Ok(group) = draft::parse_group(&value, &reading()) {
-            again(&group, draft::group_document, draft::parse_group);
-        }
-        if let Ok(entry_point) = draft::parse_entry_point(&value, &reading()) {
-            again(&entry_point, draft::entry_point_document, draft::parse_entry_point);
+        Err(_) => {}
+    }
+}
+
+fn read_as_draft(value: &Value, mode: Mode) {
+    let reading = || Reading::new(mode).with_document_size(SIZE);
+    for generation in [Generation::A, Generation::B] {
+        if let Ok(array) = draft::parse_array(value, generation, &reading()) {
+            again(&array, draft::array_document, |value, reading| {
+                draft::parse_array(value, Generation::B, reading)
+            });
+            data_type(&array, mode);
         }
     }
+    if let Ok(group) = draft::parse_group(value, &reading()) {
+        again(&group, draft::group_document, draft::parse_group);
+    }
+    if let Ok(entry_point) = draft::parse_entry_point(value, &reading()) {
+        again(&entry_point, draft::entry_point_document, draft::parse_entry_point);
+    }
+}
+
+fn read_as_v2(input: &[u8], mode: Mode) {
+    let reading = || Reading::new(mode).with_document_size(SIZE);
     if let Ok(value) = parse_json(input, DocumentKind::V2, &reading()) {
         if let Ok(array) = v2::parse_array(&value, None, &reading()) {
             again(&array, v2::array_document, |value, reading| v2::parse_array(value, None, reading));

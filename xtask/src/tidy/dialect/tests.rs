@@ -27,7 +27,7 @@ fn a_number_needs_a_comparison() {
 #[test]
 fn is_no_is_denied_unless_it_is_a_comparison_or_follows_there() {
     assert_eq!(phrases("a group is no array, and there are none"), ["is no"]);
-    assert_eq!(phrases("Those are none. It is None."), ["are none", "is none"]);
+    assert_eq!(phrases("Those are none. It is none. It is None."), ["are none", "is none"]);
     let fine =
         "There is no key. It is no longer than that, and is no more; where there are none: it is, no doubt";
     assert_eq!(phrases(fine), [""; 0]);
