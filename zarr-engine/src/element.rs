@@ -47,12 +47,12 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 }
 
 macro_rules! elements {
-    ($($type:ty: $($name:literal),+ $(; $prefix:literal)?;)*) => {$(
+    ($($type:ty: $($name:literal),+ $(; $($prefix:literal),+)?;)*) => {$(
         // SAFETY: numbers have no padding, and any bytes are a number.
         unsafe impl Element for $type {
             fn fits(data_type: &dyn DataType) -> bool {
                 let name = data_type.name();
-                [$($name),+].contains(&&*name) $(|| name.starts_with($prefix))?
+                [$($name),+].contains(&&*name) $($(|| name.starts_with($prefix))+)?
             }
         }
     )*};
@@ -66,7 +66,7 @@ elements! {
     i8: "int8";
     i16: "int16";
     i32: "int32";
-    i64: "int64"; "numpy.";
+    i64: "int64"; "numpy.datetime64[", "numpy.timedelta64[";
     f16: "float16";
     bf16: "bfloat16";
     f32: "float32";
@@ -82,7 +82,9 @@ elements! {
 // SAFETY: bytes have no padding, and any bytes are bytes.
 unsafe impl<const N: usize> Element for [u8; N] {
     fn fits(data_type: &dyn DataType) -> bool {
-        data_type.name().starts_with('r')
+        let name = data_type.name();
+        let is_bits = |bits: &str| bits.bytes().all(|byte| byte.is_ascii_digit());
+        name.starts_with("raw_bytes[") || name.strip_prefix('r').is_some_and(is_bits)
     }
 }
 

@@ -32,6 +32,8 @@ fn numbers_booleans_text_and_bytes_round_trip() {
     are_kept("string", ["", "é", "text"].map(str::to_owned));
     are_kept("variable_length_bytes", [vec![], vec![0], vec![255, 0]]);
     are_kept("r24", [[1u8, 2, 3], [4, 5, 6], [0; 3]]);
+    let raw_bytes = json!({"name": "raw_bytes", "configuration": {"length_bytes": 3}});
+    are_kept(raw_bytes, [[1u8, 2, 3], [4, 5, 6], [0; 3]]);
     let array = are_kept("string", ["a", "b", "c"].map(str::to_owned));
     array.write_values((1,), &["borrowed"]).unwrap();
     assert_eq!(array.read_values::<String>(1..2).unwrap(), ["borrowed"]);
