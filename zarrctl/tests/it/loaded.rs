@@ -462,7 +462,7 @@ fn a_passed_probe_releases_a_library_from_quarantine() {
     fs::write(&trap, "").unwrap();
     home.refuses(&["plugins", "probe", "xor-c"]);
     let list = home.says(&["plugins"]);
-    assert!(list.contains("not used: it is in quarantine: in a probe, it ended the whole program"), "{list}");
+    assert!(list.contains("not used: it is in quarantine: in a probe, it aborted the process"), "{list}");
     let error = home.refuses(&["plugins", "trust", "xor-c"]);
     assert!(error.contains("`zarrctl plugins probe xor-c` to release it"), "{error}");
     fs::remove_file(&trap).unwrap();
