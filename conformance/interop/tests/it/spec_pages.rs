@@ -147,7 +147,6 @@ fn the_examples_of_plugins_conform_to_the_schemas_of_their_pages() {
 /// the last column must be rejected, other code accepted.
 ///
 /// Tests EX-RULE-02.
-/// Tests EX-RULE-02.
 #[test]
 fn examples_of_the_ledger_conform_to_the_schemas_of_the_pages() {
     let ledger = concat!(env!("CARGO_MANIFEST_DIR"), "/../requirements/extensions.md");
