@@ -351,7 +351,7 @@ impl Context {
     }
 
     /// Returns a copy for work that is done while a node is locked. A thread that waits for rayon may run any other
-    /// job, which may need the same lock, so this work uses threads of its own.
+    /// job, which may need the same lock, so this work uses separate threads.
     pub(crate) fn under_lock(&self) -> Self {
         let threads = match self.threads() {
             Threads::Caller => Threads::Caller,

@@ -1,4 +1,4 @@
-//! Concurrent work that usually waits for a store, on threads of its own, and limits for it.
+//! Runs concurrent work that usually waits for a store on separate threads, and limits it.
 //!
 //! These threads start no rayon jobs, and rayon threads never wait for each other here. Therefore all threads of a
 //! rayon pool may call these functions at the same time.

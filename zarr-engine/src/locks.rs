@@ -66,7 +66,7 @@ fn number(hash: u64) -> usize {
 }
 
 /// The chunks that are being decoded, by hash. Each is claimed by one thread. A thread that holds a claim never waits
-/// for another one, so there is no deadlock.
+/// for another claim, so deadlocks cannot occur.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     chunks: Mutex<HashMap<u64, ThreadId>>,

@@ -1,6 +1,6 @@
 //! Reads and writes Zarr v2, the v3 draft and v3.
 //!
-//! This crate has no logic of its own: it re-exports the engine and links the plugins that its features select.
+//! This crate re-exports the engine and links the plugins that its features select.
 //! `docs/library.md` is a guide with examples, and `docs/extensions.md` lists all plugins and features.
 //!
 //! ```no_run
