@@ -254,6 +254,26 @@ fn erasing_again_finishes_an_interrupted_call_and_leaves_other_files() {
 }
 
 #[test]
+fn groups_nested_as_deep_as_a_path_can_be_are_erased() {
+    for format in ["v2", "v3", "v3-draft"] {
+        for more in [&[][..], &["--all"]] {
+            let place = Place::new();
+            let store = place.at("store");
+            let path = "/abc".repeat(900);
+            let array = ["--shape", "1", "--chunks", "1", "--dtype", "int8", "--format", format];
+            bytes(&[&["create", &store, &path], &array[..]].concat());
+            bytes(&["create", &store, "/kept", "--shape", "1", "--dtype", "int8"]);
+            let message = erased(&[&[&*store, "/abc"], more].concat());
+            assert!(message.starts_with("erased /abc"), "{format}: {message}");
+            let tree = text(&["tree", &store]);
+            let nodes: Vec<_> = tree.lines().skip(1).collect();
+            assert_eq!(nodes.len(), 1, "{format}: {tree}");
+            assert!(nodes[0].starts_with("└─ kept int8"), "{format}: {tree}");
+        }
+    }
+}
+
+#[test]
 fn all_files_below_a_node_are_erased_on_request() {
     let place = Place::new();
     let store = place.at("store");
