@@ -3,6 +3,8 @@
 mod arguments;
 mod blocks;
 mod builds;
+mod chosen;
+mod chunking;
 mod demo;
 mod describe;
 mod durable;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use zarr_kit::metadata::DOCUMENT_NAMES;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix};
-use zarr_kit::{Format, Hierarchy, NodeEntry, NodePath};
+use zarr_kit::{Format, Hierarchy, NodePath};
 
+use crate::chosen::Chosen;
 use crate::failure::Failure;
 use crate::losses::Losses;
 use crate::terminal::{size, warn};
@@ -33,18 +34,18 @@ fn too_many_groups(count: usize) -> String {
 pub(crate) struct Others(Vec<Key>);
 
 impl Others {
-    /// Finds the files in the groups among `nodes`, for a copy in `format`. Adds files that are not copied to
-    /// `losses`.
+    /// Finds the files in the groups among the chosen nodes, for a copy in `format`. Adds files that are not
+    /// copied to `losses`.
     ///
     /// Nothing is copied from or to the v3 draft, which does not have a folder for each group.
     pub(crate) fn find(
         source: &Hierarchy,
-        nodes: &[NodeEntry],
+        chosen: &Chosen,
         format: Format,
         losses: &mut Losses,
     ) -> Result<Self, Failure> {
         let store = source.store();
-        let groups: Vec<_> = nodes.iter().filter(|node| node.kind.is_group()).collect();
+        let groups: Vec<_> = chosen.nodes.iter().filter(|node| node.kind.is_group()).collect();
         if source.format() == Format::V3Draft || !store.capabilities().listable {
             return Ok(Self::default());
         }
@@ -53,7 +54,7 @@ impl Others {
             warn(&too_many_groups(groups.len()));
             return Ok(Self::default());
         }
-        let folders: BTreeSet<String> = nodes.iter().map(|node| folder(&node.path)).collect();
+        let folders: BTreeSet<String> = chosen.all.iter().map(|node| folder(&node.path)).collect();
         let mut others = Self::default();
         for group in groups {
             others.look_into(&**store, &group.path, &folders, format, losses)?;

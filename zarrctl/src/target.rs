@@ -12,20 +12,28 @@ use zarr_kit::spec::{
 };
 use zarr_kit::{Array, ArrayBuilder, Error, Format, Order, UsedFallback};
 
-use crate::arguments::Copy;
+use crate::chunking::{Chunking, Shards};
 use crate::describe::chunk_shape;
 use crate::failure::{Failure, chain};
 use crate::verbs::create::with_codecs;
+
+/// The request for the copy of one array.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) chunking: Chunking,
+    /// Whether elements may change.
+    pub(crate) is_lossy: bool,
+}
 
 /// Returns the metadata of a copy of `array`, and the losses. The failure lists everything that prevents the
 /// copy.
 pub(crate) fn metadata(
     array: &Array,
     format: Format,
-    asked: &Copy,
+    asked: &Asked,
 ) -> Result<(ArrayMetadata, Vec<ConversionLoss>), Failure> {
     let registry = array.hierarchy().context().registry();
-    let is_as_before = asked.chunks.is_none() && asked.shards.is_none() && asked.codecs.is_empty();
+    let is_as_before = asked.chunking.is_as_before();
     let mut source = array.metadata().clone();
     let mut losses = Vec::new();
     if is_as_before && format == source.format && array.fallback().is_some() {
@@ -55,7 +63,7 @@ pub(crate) fn metadata(
         },
         converted => converted,
     };
-    if asked.lossy {
+    if asked.is_lossy {
         refused.clear();
     }
     let mut metadata = match converted {
@@ -165,10 +173,10 @@ fn rebuilt(
     array: &Array,
     source: &ArrayMetadata,
     format: Format,
-    asked: &Copy,
+    asked: &Asked,
 ) -> Result<ArrayBuilder, Failure> {
     let builder = described(array, source, format, asked)?;
-    Ok(builder.fill_value(fill_value(array, source, format, asked.codecs.is_empty())?))
+    Ok(builder.fill_value(fill_value(array, source, format, asked.chunking.codecs.is_empty())?))
 }
 
 /// Returns everything that prevents an array from being [`rebuilt`].
@@ -176,11 +184,11 @@ fn problems_of_rebuilt(
     array: &Array,
     source: &ArrayMetadata,
     format: Format,
-    asked: &Copy,
+    asked: &Asked,
 ) -> Result<Vec<Error>, Failure> {
     let mut builder = described(array, source, format, asked)?;
     let mut problems = Vec::new();
-    match fill_value(array, source, format, asked.codecs.is_empty()) {
+    match fill_value(array, source, format, asked.chunking.codecs.is_empty()) {
         Ok(fill_value) => builder = builder.fill_value(fill_value),
         Err(error) => problems.push(error),
     }
@@ -193,10 +201,11 @@ fn described(
     array: &Array,
     source: &ArrayMetadata,
     format: Format,
-    asked: &Copy,
+    asked: &Asked,
 ) -> Result<ArrayBuilder, Failure> {
-    let mut builder = ArrayBuilder::new(array.shape(), data_type(array, source, asked.codecs.is_empty()))
-        .attributes(source.attributes.clone());
+    let mut builder =
+        ArrayBuilder::new(array.shape(), data_type(array, source, asked.chunking.codecs.is_empty()))
+            .attributes(source.attributes.clone());
     if let Some(names) = array.dimension_names() {
         builder = builder.dimension_names(names);
     }
@@ -204,21 +213,22 @@ fn described(
         let fallbacks = source.data_type.fallback.iter();
         builder = fallbacks.fold(builder, |builder, fallback| builder.fallback(fallback.json.clone()));
     }
+    let Chunking { chunks, shards, codecs } = &asked.chunking;
     let inner = array.inner_chunk_shape()?;
-    let (chunks, shards) = match (&asked.chunks, &asked.shards, inner) {
-        (Some(chunks), shards, _) => (chunks.0.clone(), shards.as_ref().map(|shards| shards.0.clone())),
-        (None, Some(shards), inner) => (inner.unwrap_or_else(|| chunk_shape(array)), Some(shards.0.clone())),
+    let shards = match shards {
+        Shards::Of(shards) => Some(shards.clone()),
         // In a format without shards, the inner chunks become chunks.
-        (None, None, Some(inner)) if format == Format::V3 => (inner, Some(chunk_shape(array))),
-        (None, None, inner) => (inner.unwrap_or_else(|| chunk_shape(array)), None),
+        Shards::AsBefore if format == Format::V3 => inner.as_ref().map(|_| chunk_shape(array)),
+        Shards::AsBefore | Shards::None => None,
     };
+    let chunks = chunks.clone().or(inner).unwrap_or_else(|| chunk_shape(array));
     builder = builder.chunks(chunks);
     if let Some(shards) = shards {
         builder = builder.shards(shards);
     }
-    Ok(match asked.codecs.is_empty() {
+    Ok(match codecs.is_empty() {
         true => with_codecs_of(builder, array, format),
-        false => with_codecs(builder, asked.codecs.clone()),
+        false => with_codecs(builder, codecs.clone()),
     })
 }
 

@@ -100,6 +100,11 @@ pub(crate) fn counts(text: &str) -> Result<Counts, String> {
 }
 
 fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
+    list(text, |number| number.parse().map_err(|_| format!("`{number}` is not a number of elements")))
+}
+
+/// Parses entries separated by commas, also in brackets or parentheses.
+pub(crate) fn list<T>(text: &str, entry: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     let bare = text.trim();
     let bracketed = [('(', ')'), ('[', ']')]
         .into_iter()
@@ -109,11 +114,7 @@ fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
         return Ok(Vec::new());
     }
     let list = list.strip_suffix(',').unwrap_or(list);
-    let lengths = list.split(',').map(|length| {
-        let length = length.trim();
-        length.parse().map_err(|_| format!("`{length}` is not a number of elements"))
-    });
-    lengths.collect()
+    list.split(',').map(|part| entry(part.trim())).collect()
 }
 
 /// Parses a JSON value.

@@ -53,6 +53,8 @@ mod printable;
 #[cfg(target_os = "linux")]
 #[path = "it/probed.rs"]
 mod probed;
+#[path = "it/rechunking.rs"]
+mod rechunking;
 #[path = "it/replaced.rs"]
 mod replaced;
 #[path = "it/slabs.rs"]

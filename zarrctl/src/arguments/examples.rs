@@ -37,7 +37,8 @@ pub(super) const PUT: &str = "Examples:
 
 pub(super) const COPY: &str = "Examples:
   zarrctl copy demo/v3 v2.zarr --format v2
-  zarrctl copy demo/v3 rechunked.zarr --path image --chunks 128,128
+  zarrctl copy demo/v3 rechunked.zarr --path image --chunks 120,120
+  zarrctl copy demo/v3 series.zarr --chunks time=-1,y=80 --exclude words
   zarrctl copy demo/v3-draft v3.zarr --format v3 --dry-run";
 
 pub(super) const PACK: &str = "Examples:

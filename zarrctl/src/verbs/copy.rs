@@ -14,6 +14,8 @@ use zarr_kit::{
 };
 
 use crate::arguments::{Copy, Reading};
+use crate::chosen::Chosen;
+use crate::chunking::Choices;
 use crate::describe::problems;
 use crate::failure::{Failure, chain};
 use crate::interrupt::{self, Left};
@@ -24,7 +26,7 @@ use crate::others::Others;
 use crate::printer::{note_lines, stdout};
 use crate::slabs;
 use crate::taken::Taken;
-use crate::target;
+use crate::target::{self, Asked};
 use crate::terminal::Progress;
 use crate::transfer::{self, have_one_form, transfer};
 
@@ -53,14 +55,21 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     let existing = existing(&arguments.destination, &context)?;
     let there = existing.as_ref().map(|hierarchy| hierarchy.format());
     let format = arguments.format.or(there).unwrap_or_else(|| source.format());
-    let root = source.path(&arguments.path)?;
+    if arguments.consolidate && format == Format::V3Draft {
+        return Err(Failure::fault(format!(
+            "{format} has no consolidated metadata; leave out --consolidate"
+        )));
+    }
+    let roots = arguments.paths.iter().map(|path| source.path(path)).collect::<Result<Vec<_>, _>>()?;
     let reading = Progress::unknown("reading metadata");
     let there = existing.as_ref().and_then(|hierarchy| hierarchy.entry_point()).cloned();
-    let (entry_point, mut losses) = entry_point(&source, &root, format, there);
-    let nodes = source.walk(&root)?;
-    opening::warn_of_missing_documents(&source, &root, &nodes);
-    let (mut planned, mut refused) = plan(&source, &nodes, format, arguments, &mut losses)?;
-    let others = Others::find(&source, &nodes, format, &mut losses)?;
+    let (entry_point, mut losses) = entry_point(&source, &roots[0], format, there);
+    let chosen = Chosen::find(&source, &roots, arguments)?;
+    for root in &roots {
+        opening::warn_of_missing_documents(&source, root, &chosen.all);
+    }
+    let (mut planned, mut refused) = plan(&source, &chosen.nodes, format, arguments, &mut losses)?;
+    let others = Others::find(&source, &chosen, format, &mut losses)?;
     refused.extend(rehearse(&planned, &context, format, entry_point.as_ref(), arguments.lossy)?);
     let existing = existing.filter(|hierarchy| hierarchy.format() == format);
     if let Some(existing) = &existing {
@@ -89,7 +98,11 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     // come first.
     write_groups(&planned, &destination)?;
     others.copy(&**source.store(), &**destination.store())?;
-    Ok(destination.publish_arrays(&arrays)?)
+    destination.publish_arrays(&arrays)?;
+    if arguments.consolidate {
+        destination.consolidate("/")?;
+    }
+    Ok(())
 }
 
 /// Returns the message about the files that an interrupted copy leaves.
@@ -231,14 +244,27 @@ fn plan(
 ) -> Result<(Vec<Planned>, Vec<String>), Failure> {
     let mut planned = Vec::new();
     let mut refused = Vec::new();
+    let choices = Choices::new(arguments);
+    let target = Target { format, choices: &choices, is_lossy: arguments.lossy };
     for child in nodes {
-        match plan_node(source, child, format, arguments, losses) {
+        match plan_node(source, child, &target, losses) {
             Ok(node) => planned.extend(node),
             Err(Failure::Fault(error)) => refused.push(format!("{}: {}", child.path, chain(&*error))),
             Err(other) => return Err(other),
         }
     }
+    // If a node cannot be read, it may be the one that an option is for.
+    if refused.is_empty() {
+        refused = choices.without_effect();
+    }
     Ok((planned, refused))
+}
+
+/// The request for the copies of all nodes.
+struct Target<'a> {
+    format: Format,
+    choices: &'a Choices<'a>,
+    is_lossy: bool,
 }
 
 /// Fails with a list of nodes that cannot be copied, if there are any.
@@ -256,11 +282,10 @@ fn refuse(refused: &[String]) -> Result<(), Failure> {
 fn plan_node(
     source: &Hierarchy,
     child: &NodeEntry,
-    format: Format,
-    arguments: &Copy,
+    target: &Target<'_>,
     losses: &mut Losses,
 ) -> Result<Option<Planned>, Failure> {
-    let path = child.path.in_format(format).map_err(|error| Failure::Fault(error.into()))?;
+    let path = child.path.in_format(target.format).map_err(|error| Failure::Fault(error.into()))?;
     Ok(match source.node(&child.path)? {
         // An implicit group exists as soon as it has children.
         Node::Group(_) if child.kind == Kind::ImplicitGroup => None,
@@ -269,7 +294,9 @@ fn plan_node(
             Some(Planned::Group { path, attributes: group.attributes().clone() })
         }
         Node::Array(array) => {
-            let (metadata, lost) = target::metadata(&array, format, arguments)?;
+            let chunking = target.choices.of(&array, target.format)?;
+            let asked = Asked { chunking, is_lossy: target.is_lossy };
+            let (metadata, lost) = target::metadata(&array, target.format, &asked)?;
             lost.iter().for_each(|loss| losses.add(&child.path, loss));
             Some(Planned::Array { path, source: *array, metadata: Box::new(metadata) })
         }
