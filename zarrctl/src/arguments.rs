@@ -2,6 +2,7 @@
 
 #[cfg(feature = "conformance")]
 mod conformance;
+mod copy;
 mod examples;
 mod plugins;
 
@@ -15,14 +16,13 @@ use clap_complete::Shell;
 use zarr_kit::spec::Value;
 use zarr_kit::{Format, Mode};
 
-use crate::chosen::{self, Pattern};
-use crate::chunking::{self, CodecFor, Lengths};
 use crate::values::{self, Codec, Counts, Member, Shape};
 
-#[cfg(feature = "conformance")]
 pub(crate) use conformance::{
     ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments,
 };
+#[cfg(feature = "conformance")]
+pub(crate) use copy::Copy;
 pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 
 ///  Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
@@ -377,53 +377,6 @@ pub(crate) struct Create {
     /// Add a data type that readers may use instead of an unknown one (v3 draft), best first; repeatable
     #[arg(long = "fallback", value_name = "TYPE", value_parser = values::text_or_json)]
     pub(crate) fallbacks: Vec<Value>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Copy {
-    /// Store to copy from
-    #[arg(value_name = "SRC")]
-    pub(crate) source: String,
-    /// Store to copy to
-    #[arg(value_name = "DST")]
-    pub(crate) destination: String,
-    /// The format of the copy. Default: the format of the hierarchy in DST, else that of SRC
-    #[arg(long, value_parser = values::format())]
-    pub(crate) format: Option<Format>,
-    /// Elements of a chunk: "10,90,90" for arrays with as many dimensions, "time=10,lat=90" for dimensions
-    /// with these names, "/t2m=10,90,90" or "/ocean=time=10" for an array or a group; -1 is the whole dimension;
-    /// repeatable. Everything else stays as it is
-    #[arg(long, value_name = "[PATH=]LENGTHS", value_parser = chunking::chunks, allow_hyphen_values = true)]
-    pub(crate) chunks: Vec<Lengths>,
-    /// Elements of a shard, in the same form as --chunks, or "none" for chunks without shards (v3); repeatable
-    #[arg(long, value_name = "[PATH=]LENGTHS", value_parser = chunking::shards, allow_hyphen_values = true)]
-    pub(crate) shards: Vec<Lengths>,
-    /// Replace the codecs of all arrays, or of those at and below PATH, as in `create --codec`; repeatable
-    #[arg(long = "codec", value_name = "[PATH=]NAME[:JSON]", value_parser = chunking::codec)]
-    pub(crate) codecs: Vec<CodecFor>,
-    /// Consolidate the metadata of the copy when it is complete
-    #[arg(long)]
-    pub(crate) consolidate: bool,
-    /// List what the copy would lose; write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Allow changes to elements: an unknown data type is copied as its fallback (with --use-fallback), a
-    /// fill value that is a non-standard NaN as the standard NaN, and codecs may change elements, such as
-    /// bitround
-    #[arg(long)]
-    pub(crate) lossy: bool,
-    /// Copy only this node and the nodes below it, to the same path; repeatable
-    #[arg(long = "path", value_name = "PATH", default_value = "/")]
-    pub(crate) paths: Vec<String>,
-    /// Copy only nodes that match, those below them, and the groups above them; repeatable. `*` stands for any
-    /// characters in a name, `**` for any groups; a pattern without a slash at its beginning matches at any depth
-    #[arg(long, value_name = "PATTERN", value_parser = chosen::pattern)]
-    pub(crate) include: Vec<Pattern>,
-    /// Leave out nodes that match, and those below them; repeatable
-    #[arg(long, value_name = "PATTERN", value_parser = chosen::pattern)]
-    pub(crate) exclude: Vec<Pattern>,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]

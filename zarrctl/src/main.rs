@@ -11,6 +11,7 @@ mod durable;
 mod failure;
 mod forms;
 mod hints;
+mod intermediate;
 mod interrupt;
 mod leftovers;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
@@ -21,6 +22,7 @@ mod opening;
 mod others;
 mod preview;
 mod printer;
+mod rechunk;
 mod salvage;
 mod similar;
 mod slabs;

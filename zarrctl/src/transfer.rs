@@ -10,12 +10,11 @@ use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::{Array, ElementArray};
 
 use crate::failure::Failure;
+use crate::intermediate::Intermediate;
 use crate::lossless::{check, may_change_elements};
+use crate::rechunk::{Pass, Plan, Shapes, Sizes};
 use crate::slabs;
 use crate::terminal::Progress;
-
-/// Small chunks are copied together, up to this size, if memory allows.
-const TOGETHER: u64 = 32 << 20;
 
 /// Whether codecs may change elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +23,31 @@ pub(crate) enum Losses {
     Refused,
 }
 
-/// Copies the chunks of `from` to `to`, whose document does not exist yet.
-pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Progress) -> Result<(), Failure> {
+/// Plans the passes over an array whose chunks are decoded.
+pub(crate) fn plan(from: &Array, to: &Array, max_reads: f64) -> Plan {
+    let most = if Intermediate::is_possible(from, to) { max_reads } else { f64::INFINITY };
+    Plan::new(&shapes(from, to), most)
+}
+
+/// Returns the shapes that a plan is for.
+pub(crate) fn shapes(from: &Array, to: &Array) -> Shapes {
+    Shapes {
+        array: from.shape().to_vec(),
+        source: from.chunk_grid().largest_chunk(),
+        target: to.chunk_grid().largest_chunk(),
+        sizes: Sizes { element: slabs::element_size(from), budget: slabs::budget(to) },
+    }
+}
+
+/// Copies the chunks of `from` to `to`, whose document does not exist yet. A pass adds the size of the array to
+/// `progress`.
+pub(crate) fn transfer(
+    from: &Array,
+    to: &Array,
+    losses: Losses,
+    plan: &Plan,
+    progress: &Progress,
+) -> Result<(), Failure> {
     // Chunks of an earlier attempt would become elements of this array.
     to.erase_leftovers()?;
     let stored = match from.hierarchy().store().capabilities().listable {
@@ -34,8 +56,33 @@ pub(crate) fn transfer(from: &Array, to: &Array, losses: Losses, progress: &Prog
     };
     match stored {
         Some(stored) if have_one_form(from, to) => copy_encoded(from, to, &stored, progress),
-        stored => copy_decoded(from, to, stored.as_deref(), losses, progress),
+        stored => copy_planned(&Copied { from, to, losses, progress }, stored.as_deref(), plan),
     }
+}
+
+/// Two arrays of one shape, the second of which is a copy of the first.
+#[derive(Clone, Copy)]
+struct Copied<'a> {
+    from: &'a Array,
+    to: &'a Array,
+    losses: Losses,
+    progress: &'a Progress,
+}
+
+fn copy_planned(copied: &Copied<'_>, stored: Option<&[Vec<u64>]>, plan: &Plan) -> Result<(), Failure> {
+    let Copied { from, to, .. } = *copied;
+    let two = match plan {
+        Plan::One(pass) => return copy_decoded(copied, stored, pass),
+        Plan::Two(two) => two,
+    };
+    let between = Intermediate::prepare(from, to, &two.between)?;
+    let first = Copied { to: between.array(), losses: Losses::Allowed, ..*copied };
+    let second = Copied { from: between.array(), ..*copied };
+    let done = copy_decoded(&first, stored, &two.first)
+        .and_then(|()| copy_decoded(&second, Some(&between.array().stored_chunks()?), &two.second));
+    // The first failure is the cause.
+    let removed = between.remove();
+    done.and(removed)
 }
 
 /// Returns whether encoded chunks are valid in both arrays.
@@ -59,15 +106,10 @@ fn copy_encoded(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progre
     Ok(progress.follow(&copied, share, || to.copy_encoded_chunks(from, stored))?)
 }
 
-fn copy_decoded(
-    from: &Array,
-    to: &Array,
-    stored: Option<&[Vec<u64>]>,
-    losses: Losses,
-    progress: &Progress,
-) -> Result<(), Failure> {
+fn copy_decoded(copied: &Copied<'_>, stored: Option<&[Vec<u64>]>, pass: &Pass) -> Result<(), Failure> {
+    let Copied { from, to, losses, progress } = *copied;
     let is_checked = losses == Losses::Refused && may_change_elements(to);
-    let regions = Regions::new(from, to);
+    let regions = Regions::new(to, &pass.chunks);
     let fills = from.fill_value() == to.fill_value();
     let element = slabs::element_size(from);
     let wanted = stored.filter(|_| fills).map(|stored| regions.of(from, stored)).transpose()?;
@@ -137,18 +179,11 @@ struct Regions<'a> {
 }
 
 impl<'a> Regions<'a> {
-    /// Chooses regions. They have the larger of both chunk lengths along each dimension if memory allows, and
-    /// more chunks if chunks are small.
-    fn new(from: &Array, to: &'a Array) -> Self {
+    fn new(to: &'a Array, chunks: &[u64]) -> Self {
         let grid = to.chunk_grid();
-        let source = from.chunk_grid().largest_chunk();
-        let own = grid.largest_chunk();
-        let cover = own.iter().zip(&source).map(|(&own, &source)| source.div_ceil(own.max(1)).max(1));
-        let sizes = Sizes { element: slabs::element_size(to), budget: slabs::budget(to) };
-        let chunks = region(&own, &cover.collect::<Vec<_>>(), grid.grid_shape(), sizes);
         let count =
-            grid.grid_shape().iter().zip(&chunks).map(|(&all, &chunks)| all.div_ceil(chunks)).collect();
-        Self { grid, shape: to.shape(), chunks, count }
+            grid.grid_shape().iter().zip(chunks).map(|(&all, &chunks)| all.div_ceil(chunks)).collect();
+        Self { grid, shape: to.shape(), chunks: chunks.to_vec(), count }
     }
 
     /// Returns the maximum number of elements in a region.
@@ -201,34 +236,6 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// Bytes of an element, and of all elements in memory at a time.
-#[derive(Debug, Clone, Copy)]
-struct Sizes {
-    element: u64,
-    budget: u64,
-}
-
-/// Returns the number of chunks per dimension that are copied together.
-fn region(chunk: &[u64], cover: &[u64], grid: &[u64], sizes: Sizes) -> Vec<u64> {
-    let Sizes { element, budget } = sizes;
-    let mut counts = vec![1u64; chunk.len()];
-    let bytes = |counts: &[u64]| {
-        let lengths = chunk.iter().zip(counts).map(|(chunk, count)| chunk.saturating_mul(*count));
-        lengths.fold(element.max(1), u64::saturating_mul)
-    };
-    for (budget, wanted) in [(budget, cover), (TOGETHER.min(budget), grid)] {
-        for dimension in (0..chunk.len()).rev() {
-            let now = counts[dimension];
-            let limit = wanted[dimension].min(grid[dimension]);
-            let fitting = budget / bytes(&counts).max(1);
-            // Multiples of the current count, so that regions still end at chunk boundaries of the source.
-            let times = fitting.min(limit.div_ceil(now)).max(1);
-            counts[dimension] = now.saturating_mul(times);
-        }
-    }
-    counts
-}
-
 fn for_each_index(
     counts: &[u64],
     visit: &mut dyn FnMut(&[u64]) -> Result<(), Failure>,
@@ -252,12 +259,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-
-    const MIB: u64 = 1 << 20;
-
-    fn sizes(element: u64) -> Sizes {
-        Sizes { element, budget: 128 * MIB }
-    }
 
     fn five(visit: &mut dyn FnMut(&[u64]) -> Result<(), Failure>) -> Result<(), Failure> {
         (0..5).try_for_each(|number| visit(&[number]))
@@ -317,32 +318,6 @@ mod tests {
         assert_eq!(outcome(9, 2), (Some("writing".to_owned()), 2));
         assert_eq!(outcome(2, 1), (Some("writing".to_owned()), 1));
         assert_eq!(outcome(9, 9), (None, 5));
-    }
-
-    #[test]
-    fn regions_cover_the_chunks_of_the_source_where_memory_allows() {
-        // Chunks of 1 MiB; those of the source are four times as long. Eight source chunks of 4 MiB fit into
-        // 32 MiB.
-        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], sizes(1)), [32, 1]);
-        // A source chunk exceeds the budget, so regions consist of chunks of the copy.
-        assert_eq!(region(&[4096, 4096], &[100, 1], &[100, 1], sizes(4)), [2, 1]);
-        // Chunks that exceed the budget.
-        assert_eq!(region(&[1 << 20, 1 << 10], &[1, 1], &[10, 10], sizes(1)), [1, 1]);
-        assert!(region(&[], &[], &[], sizes(8)).is_empty());
-        // With little memory there are fewer chunks, but at least one.
-        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 2 * MIB }), [2, 1]);
-        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 1 }), [1, 1]);
-    }
-
-    #[test]
-    fn regions_exceed_the_budget_only_if_one_chunk_does() {
-        for chunk in [[1, 1], [100, 7], [512, 4096], [8192, 8192]] {
-            for cover in [[1, 1], [3, 5], [1000, 1], [1, 1000]] {
-                let counts = region(&chunk, &cover, &[1 << 20, 1 << 20], sizes(8));
-                let bytes = chunk[0] * counts[0] * chunk[1] * counts[1] * 8;
-                assert!(bytes <= 128 * MIB || counts == [1, 1], "{chunk:?} {cover:?}: {counts:?}");
-            }
-        }
     }
 
     #[test]

@@ -54,6 +54,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// Parses a number of times, at least once.
+pub(crate) fn times(text: &str) -> Result<f64, String> {
+    let times = text.parse().ok().filter(|times: &f64| *times >= 1.0);
+    times.ok_or_else(|| format!("invalid number `{text}`: expected 1 or more"))
+}
+
 /// Parses a size in bytes: `512MiB`, `2GB`, `1073741824`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 8] = [

@@ -7,7 +7,7 @@ use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::metadata::{ArrayMetadata, v2};
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::store::Store;
-use zarr_kit::spec::{Object, format};
+use zarr_kit::spec::{Object, format, printable};
 use zarr_kit::{
     Array, Context, FallbackPolicy, Format, Group, Hierarchy, Kind, Mode, Node, NodeEntry, NodePath,
     open_store, readable_location,
@@ -16,7 +16,7 @@ use zarr_kit::{
 use crate::arguments::{Copy, Reading};
 use crate::chosen::Chosen;
 use crate::chunking::Choices;
-use crate::describe::problems;
+use crate::describe::{problems, shape};
 use crate::failure::{Failure, chain};
 use crate::interrupt::{self, Left};
 use crate::losses::Losses;
@@ -27,7 +27,7 @@ use crate::printer::{note_lines, stdout};
 use crate::slabs;
 use crate::taken::Taken;
 use crate::target::{self, Asked};
-use crate::terminal::Progress;
+use crate::terminal::{self, Progress};
 use crate::transfer::{self, have_one_form, transfer};
 
 /// The most nodes in a message.
@@ -85,14 +85,16 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     if !losses.is_empty() {
         note_lines(&format!("warning: the copy loses some metadata:\n{losses}"));
     }
+    if arguments.plan {
+        return print_plans(&planned, &context, format, entry_point.as_ref(), arguments);
+    }
     interrupt::watch(Left::values(left_text(&arguments.destination)))?;
     let destination = match existing {
         Some(existing) => opening::opened(existing),
         None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,
     };
-    let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
     let mut arrays = Vec::new();
-    let written = write_chunks(&planned, &destination, losses, &mut arrays);
+    let written = write_chunks(&planned, &destination, arguments, &mut arrays);
     written.map_err(|failure| with_left_chunks(failure, &arrays, &arguments.destination))?;
     // `clean` removes chunks without arrays only next to groups or in a folder without other files, so groups
     // come first.
@@ -142,6 +144,51 @@ fn writing_context(reading: &Reading) -> Result<Context, Failure> {
 fn print_losses(losses: &Losses) -> Result<(), Failure> {
     let text = if losses.is_empty() { "  nothing".to_owned() } else { losses.to_string() };
     Ok(writeln!(stdout(), "the copy would lose:\n{text}")?)
+}
+
+/// Prints how each array will be copied.
+fn print_plans(
+    planned: &[Planned],
+    context: &Context,
+    format: Format,
+    entry_point: Option<&EntryPoint>,
+    arguments: &Copy,
+) -> Result<(), Failure> {
+    let hierarchy = in_memory(context, format, entry_point)?;
+    let mut out = stdout();
+    for node in planned {
+        if let Planned::Array { path, source, metadata } = node {
+            let copy = hierarchy.prepare_array(path.to_string(), (**metadata).clone())?;
+            let shapes = transfer::shapes(source, &copy);
+            let size = terminal::size(shapes.size());
+            writeln!(out, "{}  {}, {size}", printable(path), shape(&shapes.array))?;
+            if have_one_form(source, &copy) {
+                writeln!(out, "  copies the encoded chunks")?;
+                continue;
+            }
+            let plan = transfer::plan(source, &copy, arguments.max_reads);
+            writeln!(out, "  chunks  {} to {}", shape(&shapes.source), shape(&shapes.target))?;
+            writeln!(out, "  passes  {plan}")?;
+            writeln!(out, "  memory  {} of elements at a time, and their chunks", shapes.memory())?;
+            if plan.passes() > 1 {
+                writeln!(out, "  space   {size} in the destination, until the array is complete")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Creates a hierarchy in memory that is like the destination.
+fn in_memory(
+    context: &Context,
+    format: Format,
+    entry_point: Option<&EntryPoint>,
+) -> Result<Hierarchy, Failure> {
+    let memory = open_store(context.registry(), "memory:")?;
+    Ok(match entry_point {
+        Some(entry_point) => Hierarchy::create_draft(memory, context, entry_point)?,
+        None => Hierarchy::create(memory, context, format)?,
+    })
 }
 
 /// Returns the entry point of a copy in the v3 draft, and the losses from the entry point of the source.
@@ -333,11 +380,7 @@ fn rehearse(
     entry_point: Option<&EntryPoint>,
     is_lossy: bool,
 ) -> Result<Vec<String>, Failure> {
-    let memory = open_store(context.registry(), "memory:")?;
-    let hierarchy = match entry_point {
-        Some(entry_point) => Hierarchy::create_draft(memory, context, entry_point)?,
-        None => Hierarchy::create(memory, context, format)?,
-    };
+    let hierarchy = in_memory(context, format, entry_point)?;
     let mut refused = Vec::new();
     for node in planned {
         let (path, result) = match node {
@@ -373,20 +416,25 @@ fn rehearse_array(
 fn write_chunks(
     planned: &[Planned],
     destination: &Hierarchy,
-    losses: transfer::Losses,
+    arguments: &Copy,
     begun: &mut Vec<Array>,
 ) -> Result<(), Failure> {
-    let arrays = planned.iter().filter_map(|node| match node {
-        Planned::Array { path, source, metadata } => Some((path, source, metadata)),
-        Planned::Group { .. } => None,
-    });
-    let total = arrays.clone().map(|(_, source, _)| slabs::size(source)).fold(0, u64::saturating_add);
+    let losses = if arguments.lossy { transfer::Losses::Allowed } else { transfer::Losses::Refused };
+    let mut total = 0_u64;
+    let mut prepared = Vec::new();
+    for node in planned {
+        if let Planned::Array { path, source, metadata } = node {
+            let array = destination.prepare_array(path.to_string(), (**metadata).clone())?;
+            let plan = transfer::plan(source, &array, arguments.max_reads);
+            total = total.saturating_add(slabs::size(source).saturating_mul(plan.passes()));
+            prepared.push((source, array, plan));
+        }
+    }
     let progress = Progress::of_bytes(total, "copying");
-    for (path, source, metadata) in arrays {
-        progress.set_message(&path.to_string());
-        let array = destination.prepare_array(path.to_string(), (**metadata).clone())?;
+    for (source, array, plan) in prepared {
+        progress.set_message(&array.path().to_string());
         begun.push(array.clone());
-        transfer(source, &array, losses, &progress)?;
+        transfer(source, &array, losses, &plan, &progress)?;
     }
     Ok(())
 }

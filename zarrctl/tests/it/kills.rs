@@ -141,6 +141,9 @@ fn a_killed_copy_leaves_whole_arrays_or_none() {
             Case::of(&["copy", "store", "new", "--format", "OTHER"]).writing(Writes::Store("new")),
             Case::of(&["copy", "store", "new", "--chunks", "3,3"]).writing(Writes::Store("new")),
             Case::of(&["copy", "other", "store"]),
+            Case::of(&["--memory", "1MiB", "copy", "store", "new", "--chunks", "/rows=64,256"])
+                .writing(Writes::Store("new"))
+                .after(fixture::add_rows),
         ],
     );
 }

@@ -178,3 +178,57 @@ fn the_copy_is_consolidated_on_request() {
     assert!(message.contains("no consolidated metadata"), "{message}");
     assert!(place.files("copy").is_empty());
 }
+
+/// Creates an array of 2 MiB whose rows are chunks, and returns its elements.
+fn rows(store: &str, place: &Place, format: &str) -> Vec<u8> {
+    let array =
+        ["create", store, "/g/rows", "--shape", "64,16384", "--chunks", "1,16384", "--dtype", "int16"];
+    bytes(&[&array[..], &["--format", format, "--codec", "none"]].concat());
+    let elements: Vec<u8> =
+        (0..64 * 16384_u32).flat_map(|number| ((number % 30011) as u16).to_le_bytes()).collect();
+    bytes(&["put", "--format", "raw", store, "/g/rows", &place.file("rows", &elements)]);
+    elements
+}
+
+#[test]
+fn rows_become_columns_in_two_passes_with_little_memory() {
+    for format in ["v2", "v3", "v3-draft"] {
+        let place = Place::new();
+        let store = place.at("source");
+        let elements = rows(&store, &place, format);
+        let copy = place.at("copy");
+        let command = ["--memory", "1MiB", "copy", &store, &copy, "--chunks", "64,256"];
+        let plan = text(&[&command[..], &["--plan"]].concat());
+        assert!(plan.contains("2, with chunks of 8 × 2048 in between"), "{plan}");
+        assert!(plan.contains("space   2.0 MiB") && plan.contains("memory  256.0 KiB"), "{plan}");
+        assert!(place.files("copy").is_empty());
+        let one = text(&[&command[..], &["--plan", "--max-reads", "8"]].concat());
+        assert!(one.contains("1; each chunk is read 8.00 times"), "{one}");
+        bytes(&command);
+        assert_eq!(bytes(&["get", &copy, "/g/rows", "--format", "raw"]), elements, "{format}");
+        assert!(!place.path("copy/__zarrctl").exists(), "{format}");
+        assert!(chunks(&copy, "/g/rows").contains("64 chunks of 64 × 256"), "{}", chunks(&copy, "/g/rows"));
+    }
+}
+
+#[test]
+fn strings_and_missing_chunks_take_two_passes_as_well() {
+    let place = Place::new();
+    let store = place.at("source");
+    let array = ["create", &store, "/s", "--shape", "64,4096", "--chunks", "1,4096", "--dtype", "string"];
+    bytes(&[&array[..], &["--fill", r#""-""#, "--codec", "none"]].concat());
+    // Rows 8 to 63 are missing.
+    let items = (0..8 * 4096_u32).flat_map(|number| {
+        let text = "x".repeat((number % 7) as usize) + &number.to_string();
+        [&u32::try_from(text.len()).unwrap().to_le_bytes()[..], text.as_bytes()].concat()
+    });
+    let file = place.file("items", &items.collect::<Vec<u8>>());
+    bytes(&["put", "--format", "raw", "--select", "0:8", &store, "/s", &file]);
+    let copy = place.at("copy");
+    let command = ["--memory", "2MiB", "copy", &store, &copy, "--chunks", "64,16"];
+    assert!(text(&[&command[..], &["--plan"]].concat()).contains("passes  2,"));
+    bytes(&command);
+    let elements = |store: &str| bytes(&["get", store, "/s", "--format", "raw"]);
+    assert!(elements(&copy) == elements(&store));
+    assert!(text(&["info", &copy, "/s", "--json"]).contains(r#""chunks_stored": 256"#));
+}

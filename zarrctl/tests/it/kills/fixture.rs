@@ -76,6 +76,18 @@ pub(super) fn leave_chunks(folder: &Path, layout: Layout) {
     }
 }
 
+/// Adds an array whose rows are chunks. Its copy with columns as chunks takes two passes if there is little memory.
+pub(super) fn add_rows(folder: &Path, layout: Layout) {
+    let hierarchy = hierarchy(&folder.join("store"), layout.format);
+    let builder = ArrayBuilder::new([64, 16384], "int16").chunks([1, 16384]).uncompressed();
+    let array = hierarchy.create_array("/rows", &builder).unwrap();
+    let elements: Vec<i16> = (0..64).flat_map(|row| (0..16384).map(move |column| row + column)).collect();
+    array.write_values(&Selection::All, &elements).unwrap();
+    if layout.is_consolidated {
+        hierarchy.consolidate("/").unwrap();
+    }
+}
+
 /// Writes an older output file of `get`.
 pub(super) fn write_old_output(folder: &Path, _layout: Layout) {
     fs::write(folder.join("out/a.raw"), "old").unwrap();

@@ -1,0 +1,308 @@
+//! Plans how the chunks of one array become chunks of another shape, in bounded memory.
+//!
+//! One pass reads boxes of whole chunks of the copy. If chunks of the source are much longer along some dimension, and
+//! chunks of the copy along another, each box needs a small part of many chunks of the source, which are then read and
+//! decoded again for the next box. Two passes read every chunk about once: the first writes chunks that lie inside of
+//! both shapes to an intermediate array, and the second joins them.
+
+use std::fmt;
+
+use crate::describe;
+use crate::terminal;
+
+/// Small chunks are copied together, up to this size, if memory allows.
+const TOGETHER: u64 = 32 << 20;
+
+/// The fewest bytes of a chunk of the intermediate array. Smaller ones would cost more as files than they save.
+const SMALLEST: u64 = 16 << 10;
+
+/// Shapes and limits of a copy of one array.
+#[derive(Debug, Clone)]
+pub(crate) struct Shapes {
+    /// Elements of the array per dimension.
+    pub(crate) array: Vec<u64>,
+    /// Elements of a chunk of the source, or of the largest one.
+    pub(crate) source: Vec<u64>,
+    /// Elements of a chunk of the copy, or of the largest one; of a shard if there are shards.
+    pub(crate) target: Vec<u64>,
+    pub(crate) sizes: Sizes,
+}
+
+/// Bytes of an element, and of all elements in memory at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) element: u64,
+    pub(crate) budget: u64,
+}
+
+/// The passes over one array.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Plan {
+    One(Pass),
+    Two(TwoPasses),
+}
+
+/// Boxes that are read and written in turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pass {
+    /// Chunks of the result per dimension of a box.
+    pub(crate) chunks: Vec<u64>,
+    /// How often a chunk is read, on average.
+    pub(crate) reads: f64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TwoPasses {
+    pub(crate) first: Pass,
+    /// Elements of a chunk of the intermediate array.
+    pub(crate) between: Vec<u64>,
+    pub(crate) second: Pass,
+}
+
+impl Plan {
+    /// Chooses one pass, unless it would read the chunks of the source more than `max_reads` times on average, and two
+    /// passes read and write less in total.
+    pub(crate) fn new(shapes: &Shapes, max_reads: f64) -> Self {
+        let one = shapes.pass(&shapes.source, &shapes.target);
+        if one.reads <= max_reads {
+            return Self::One(one);
+        }
+        let two = shapes.two_passes();
+        let is_large = bytes(&two.between, shapes.sizes.element) >= SMALLEST;
+        // The intermediate array is written, too.
+        let is_less = two.first.reads + 1.0 + two.second.reads < one.reads;
+        if is_large && is_less { Self::Two(two) } else { Self::One(one) }
+    }
+
+    /// Returns the number of passes.
+    pub(crate) fn passes(&self) -> u64 {
+        match self {
+            Self::One(_) => 1,
+            Self::Two(_) => 2,
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(pass) => write!(f, "1; each chunk is read {} on average", times(pass.reads)),
+            Self::Two(two) => write!(
+                f,
+                "2, with chunks of {} in between; each chunk is read {}, then {} on average",
+                describe::shape(&two.between),
+                times(two.first.reads),
+                times(two.second.reads)
+            ),
+        }
+    }
+}
+
+fn times(reads: f64) -> String {
+    format!("{reads:.2} times")
+}
+
+impl Shapes {
+    /// Returns the size of all elements in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        bytes(&self.array, self.sizes.element)
+    }
+
+    /// Describes the memory for elements: `64.0 MiB`.
+    pub(crate) fn memory(&self) -> String {
+        terminal::size(self.sizes.budget)
+    }
+
+    /// Plans a pass from one chunk shape to another.
+    fn pass(&self, from: &[u64], to: &[u64]) -> Pass {
+        let chunks = region(to, &ratios(from, to), &ratios(&self.array, to), self.sizes);
+        self.with_boxes(chunks, from, to)
+    }
+
+    fn with_boxes(&self, chunks: Vec<u64>, from: &[u64], to: &[u64]) -> Pass {
+        let boxes = to.iter().zip(&chunks).map(|(to, chunks)| to.saturating_mul(*chunks));
+        let along = self.array.iter().zip(from).zip(boxes);
+        let reads = along.map(|((&array, &from), own)| reads_along(array, from, own)).product();
+        Pass { chunks, reads }
+    }
+
+    fn two_passes(&self) -> TwoPasses {
+        // The largest boxes of whole source chunks, and of whole chunks of the copy, that memory allows.
+        let read = grown(&self.source, &ratios(&self.target, &self.source), &self.array, self.sizes);
+        let write = grown(&self.target, &ratios(&self.source, &self.target), &self.array, self.sizes);
+        let between: Vec<u64> = read.iter().zip(&write).map(|(read, write)| *read.min(write)).collect();
+        let whole = |boxes: &[u64], unit: &[u64]| {
+            boxes.iter().zip(unit).map(|(own, unit)| (own / unit.max(&1)).max(1)).collect::<Vec<_>>()
+        };
+        let first = self.with_boxes(whole(&read, &between), &self.source, &between);
+        let second = self.with_boxes(whole(&write, &self.target), &between, &self.target);
+        TwoPasses { first, between, second }
+    }
+}
+
+/// Returns a box of as many chunks as memory allows, in elements per dimension.
+fn grown(chunk: &[u64], cover: &[u64], array: &[u64], sizes: Sizes) -> Vec<u64> {
+    let counts = region(chunk, cover, &ratios(array, chunk), sizes);
+    let lengths = chunk.iter().zip(&counts).zip(array);
+    lengths.map(|((chunk, count), &array)| chunk.saturating_mul(*count).min(array.max(1))).collect()
+}
+
+/// Returns the number of `unit` lengths that cover each length.
+fn ratios(lengths: &[u64], unit: &[u64]) -> Vec<u64> {
+    lengths.iter().zip(unit).map(|(length, unit)| length.div_ceil((*unit).max(1)).max(1)).collect()
+}
+
+fn bytes(lengths: &[u64], element: u64) -> u64 {
+    lengths.iter().copied().fold(element.max(1), u64::saturating_mul)
+}
+
+/// Returns how often a chunk of length `chunk` is read along one dimension, on average, by boxes of length `own`.
+#[expect(clippy::cast_precision_loss, reason = "the average is for a decision and for people")]
+fn reads_along(array: u64, chunk: u64, own: u64) -> f64 {
+    let [chunk, own] = [chunk, own].map(|length| length.clamp(1, array.max(1)));
+    let chunks = array.div_ceil(chunk).max(1);
+    let boxes = array.div_ceil(own).max(1);
+    // Each boundary between boxes that is not a boundary between chunks cuts a chunk.
+    let common = array.saturating_sub(1) / least_common_multiple(chunk, own);
+    1.0 + (boxes - 1 - common.min(boxes - 1)) as f64 / chunks as f64
+}
+
+fn least_common_multiple(one: u64, other: u64) -> u64 {
+    let mut pair = [one, other];
+    while pair[1] != 0 {
+        pair = [pair[1], pair[0] % pair[1]];
+    }
+    (one / pair[0]).saturating_mul(other)
+}
+
+/// Returns the number of chunks per dimension that are copied together: enough to cover `cover` chunks if memory
+/// allows, and more if chunks are small.
+pub(crate) fn region(chunk: &[u64], cover: &[u64], grid: &[u64], sizes: Sizes) -> Vec<u64> {
+    let Sizes { element, budget } = sizes;
+    let mut counts = vec![1u64; chunk.len()];
+    let bytes = |counts: &[u64]| {
+        let lengths = chunk.iter().zip(counts).map(|(chunk, count)| chunk.saturating_mul(*count));
+        lengths.fold(element.max(1), u64::saturating_mul)
+    };
+    for (budget, wanted) in [(budget, cover), (TOGETHER.min(budget), grid)] {
+        for dimension in (0..chunk.len()).rev() {
+            let now = counts[dimension];
+            let limit = wanted[dimension].min(grid[dimension]);
+            let fitting = budget / bytes(&counts).max(1);
+            // Multiples of the current count, so that regions still end at chunk boundaries of the source.
+            let times = fitting.min(limit.div_ceil(now)).max(1);
+            counts[dimension] = now.saturating_mul(times);
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn sizes(element: u64) -> Sizes {
+        Sizes { element, budget: 128 * MIB }
+    }
+
+    fn shapes(array: &[u64], source: &[u64], target: &[u64], budget: u64) -> Shapes {
+        Shapes {
+            array: array.to_vec(),
+            source: source.to_vec(),
+            target: target.to_vec(),
+            sizes: Sizes { element: 4, budget },
+        }
+    }
+
+    #[test]
+    fn planes_become_columns_in_two_passes_that_read_each_chunk_once() {
+        let shapes = shapes(&[1024, 1024, 1024], &[1, 1024, 1024], &[1024, 32, 32], 64 * MIB);
+        let Plan::Two(two) = Plan::new(&shapes, 2.0) else { panic!("{:?}", Plan::new(&shapes, 2.0)) };
+        assert_eq!(two.between, [16, 32, 512]);
+        assert_eq!((two.first.reads, two.second.reads), (1.0, 1.0));
+        assert_eq!(two.first.chunks, [1, 32, 2]);
+        assert_eq!(two.second.chunks, [1, 1, 16]);
+    }
+
+    #[test]
+    fn one_pass_suffices_if_chunks_fit_into_memory_or_are_similar() {
+        for (source, target) in [
+            ([1, 1024, 1024], [1, 512, 512]),
+            ([1, 1024, 1024], [8, 1024, 1024]),
+            ([64, 64, 64], [128, 32, 64]),
+            ([1, 1024, 1024], [3, 1024, 100]),
+        ] {
+            let shapes = shapes(&[1024, 1024, 1024], &source, &target, 128 * MIB);
+            let plan = Plan::new(&shapes, 2.0);
+            assert_eq!(plan.passes(), 1, "{source:?} {target:?} {plan:?}");
+        }
+        // The array is as small as the memory.
+        let small = shapes(&[16, 256, 256], &[1, 256, 256], &[16, 8, 8], 64 * MIB);
+        assert_eq!(Plan::new(&small, 1.0), Plan::One(Pass { chunks: vec![1, 32, 32], reads: 1.0 }));
+    }
+
+    #[test]
+    fn one_pass_is_kept_on_request_and_if_two_do_not_help() {
+        let columns = shapes(&[1024, 1024, 1024], &[1, 1024, 1024], &[1024, 32, 32], 64 * MIB);
+        assert_eq!(Plan::new(&columns, 1000.0).passes(), 1);
+        // Chunks of the intermediate array would be tiny.
+        let tiny = shapes(&[1 << 20, 1 << 20], &[1, 1 << 20], &[1 << 20, 1], MIB);
+        assert_eq!(Plan::new(&tiny, 2.0).passes(), 1);
+        assert_eq!(Plan::new(&shapes(&[], &[], &[], MIB), 1.0).passes(), 1);
+        assert_eq!(Plan::new(&shapes(&[0, 5], &[1, 5], &[1, 1], MIB), 1.0).passes(), 1);
+    }
+
+    /// Counts by visiting each box.
+    fn counted(array: u64, chunk: u64, own: u64) -> f64 {
+        let reads: u64 = (0..array.div_ceil(own))
+            .map(|number| {
+                let end = ((number + 1) * own).min(array);
+                (end - 1) / chunk - number * own / chunk + 1
+            })
+            .sum();
+        f64::from(u32::try_from(reads).unwrap()) / f64::from(u32::try_from(array.div_ceil(chunk)).unwrap())
+    }
+
+    #[test]
+    fn the_average_number_of_reads_is_the_counted_one() {
+        for array in [1, 7, 12, 100] {
+            for chunk in 1..=array {
+                for own in 1..=array {
+                    let found = reads_along(array, chunk, own);
+                    assert!(
+                        (found - counted(array, chunk, own)).abs() < 1e-9,
+                        "{array} {chunk} {own}: {found}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn regions_cover_the_chunks_of_the_source_where_memory_allows() {
+        // Chunks of 1 MiB; those of the source are four times as long. Eight source chunks of 4 MiB fit into
+        // 32 MiB.
+        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], sizes(1)), [32, 1]);
+        // A source chunk exceeds the budget, so regions consist of chunks of the copy.
+        assert_eq!(region(&[4096, 4096], &[100, 1], &[100, 1], sizes(4)), [2, 1]);
+        // Chunks that exceed the budget.
+        assert_eq!(region(&[1 << 20, 1 << 10], &[1, 1], &[10, 10], sizes(1)), [1, 1]);
+        assert!(region(&[], &[], &[], sizes(8)).is_empty());
+        // With little memory there are fewer chunks, but at least one.
+        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 2 * MIB }), [2, 1]);
+        assert_eq!(region(&[1024, 1024], &[4, 1], &[100, 1], Sizes { element: 1, budget: 1 }), [1, 1]);
+    }
+
+    #[test]
+    fn regions_exceed_the_budget_only_if_one_chunk_does() {
+        for chunk in [[1, 1], [100, 7], [512, 4096], [8192, 8192]] {
+            for cover in [[1, 1], [3, 5], [1000, 1], [1, 1000]] {
+                let counts = region(&chunk, &cover, &[1 << 20, 1 << 20], sizes(8));
+                let bytes = chunk[0] * counts[0] * chunk[1] * counts[1] * 8;
+                assert!(bytes <= 128 * MIB || counts == [1, 1], "{chunk:?} {cover:?}: {counts:?}");
+            }
+        }
+    }
+}
