@@ -92,7 +92,7 @@ pub enum ParseErrorKind {
     #[error("trailing comma")]
     TrailingComma,
     /// A comment, which is not JSON.
-    #[error("comment")]
+    #[error("a comment, which JSON does not allow")]
     Comment,
     /// Content follows the document.
     #[error("content after the document")]

@@ -96,7 +96,7 @@ impl Array {
         let rank = self.shape().len();
         for given in [start.len(), shape.len()] {
             if given != rank {
-                let what = format!("the new shape has {given} dimensions, but the array has {rank}");
+                let what = format!("dimensions of the new shape: found {given}, expected {rank} as in the array");
                 return Err(Error::Selection(what));
             }
         }
