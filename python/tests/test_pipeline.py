@@ -90,13 +90,6 @@ def create_array(*arguments: Any, **options: Any) -> Any:
     return zarr.create_array(*arguments, **options)
 
 
-def keys(store: Any) -> set[str]:
-    async def listed() -> set[str]:
-        return {key async for key in store.list()}
-
-    return zarr.core.sync.sync(listed())
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["memory", "local", "fsspec"])
 @pytest.mark.parametrize("codecs", CODECS)
@@ -172,19 +165,38 @@ def test_the_same_chunks_are_stored(write_empty_chunks: bool, fill_value: float)
     stored = []
     for pipeline in (OURS, DEFAULT):
         with zarr.config.set(pipeline):
-            store: Any = zarr.storage.MemoryStore()
+            store: dict[str, Any] = {}
             config: Any = {"write_empty_chunks": write_empty_chunks}
             array = create_array(store, shape=(8,), dtype="f8", chunks=(2,), fill_value=fill_value, config=config)
             array[...] = [0.0, 0.0, -0.0, -0.0, np.nan, np.nan, 5.0, 5.0]
             array[1] = fill_value
             array[0] = fill_value
-            stored.append(keys(store))
+            stored.append(set(store))
     assert stored[0] == stored[1]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_arrays_without_dimensions_are_read_and_written(tmp_path: Path, zarr_format: Any) -> None:
+    stores: list[Any] = [{}, tmp_path]
+    for store in stores:
+        array = create_array(store, shape=(), dtype="f4", fill_value=2, zarr_format=zarr_format)
+        assert array[()] == 2
+        array[()] = 7.5
+        assert array[()] == default_view(array)[()] == 7.5
+
+
+def test_shards_keep_elements_outside_of_the_array() -> None:
+    array = create_array({}, data=np.array([1, 2, 3, 4]), chunks=(2,), shards=(4,))
+    array.resize((2,))
+    array[...] = 9
+    array.resize((4,))
+    assert array[...].tolist() == [9, 9, 3, 4]
 
 
 def test_missing_chunks_are_reported(tmp_path: Path) -> None:
     config: Any = {"read_missing_chunks": False}
-    for store in ({}, tmp_path):
+    stores: list[Any] = [{}, tmp_path]
+    for store in stores:
         array = create_array(store, shape=(4,), dtype="i4", chunks=(2,), config=config)
         array[:2] = 1
         assert array[:2].tolist() == [1, 1]

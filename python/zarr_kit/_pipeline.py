@@ -17,7 +17,7 @@ from zarr.core.codec_pipeline import FusedCodecPipeline
 from zarr.storage import LocalStore, StorePath
 
 from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder, fill_value
-from zarr_kit._pipeline_parts import ChunkPart, merged, place, selected
+from zarr_kit._pipeline_parts import ChunkPart, covers_chunk, merged, place, selected
 from zarr_kit.errors import NotSupportedError, ZarrError, issue_warning
 
 # The size in bytes of decoded chunks that are in memory at the same time, in addition to the caller's array.
@@ -123,6 +123,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         if coders is None:
             await self._fallback.write(batch, value, drop_axes)
             return
+        parts = [_to_merge(part, coder) for part, coder in zip(parts, coders, strict=True)]
         async for first, values in _fetched(_groups(parts), _existing_value):
             group = parts[first : first + len(values)]
             writing = _Writing(group, coders[first : first + len(values)], values, drop_axes)
@@ -256,6 +257,12 @@ async def _value(part: ChunkPart) -> Any:
 
 async def _existing_value(part: ChunkPart) -> Any:
     return None if part.is_complete else await _value(part)
+
+
+def _to_merge(part: ChunkPart, coder: ChunkCoder) -> ChunkPart:
+    # As in zarr-python, shards keep elements outside of the array, which a later resize makes visible again.
+    is_complete = part.is_complete and (not coder.engine.is_sharded or covers_chunk(part))
+    return part._replace(is_complete=is_complete)
 
 
 async def _store(part: ChunkPart, encoded: bytes | None) -> None:

@@ -55,6 +55,8 @@ def fill_value(spec: ArraySpec) -> Any:
 
 def untyped(elements: NDArray[Any]) -> NDArray[Any]:
     """Return a view for the buffer protocol, which does not support all data types of NumPy."""
+    # The extension needs at least one dimension.
+    elements = elements.reshape(1) if elements.ndim == 0 else elements
     return elements.view(np.dtype(f"V{elements.dtype.itemsize}"))
 
 

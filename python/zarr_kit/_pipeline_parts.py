@@ -31,7 +31,8 @@ class Place(NamedTuple):
 
 def place(part: ChunkPart, out: NDArray[Any], dropped: Collection[int], coder: ChunkCoder) -> Place | None:
     """Return the place of a part, or `None` if the engine cannot write its elements there."""
-    if coder.element_type.dtype != out.dtype or not coder.element_type.is_fixed or out.dtype.itemsize == 0:
+    has_other_elements = coder.element_type.dtype != out.dtype or not coder.element_type.is_fixed
+    if has_other_elements or out.dtype.itemsize == 0 or part.spec.ndim == 0:
         return None
     boxes = _ranges(part.chunk_selection, part.spec.shape)
     selection = _as_tuple(part.out_selection)
@@ -71,6 +72,11 @@ def merged(part: ChunkPart, existing: NDArray[Any] | None, value: NDArray[Any], 
         elements = elements[tuple(None if axis in dropped else slice(None) for axis in range(chunk.ndim))]
     chunk[part.chunk_selection] = elements
     return chunk
+
+
+def covers_chunk(part: ChunkPart) -> bool:
+    """Return whether the part is the whole chunk, including elements outside of the array."""
+    return _ranges(part.chunk_selection, part.spec.shape) == [(0, length) for length in part.spec.shape]
 
 
 def _ranges(selection: Any, shape: tuple[int, ...]) -> list[tuple[int, int]] | None:
