@@ -9,7 +9,7 @@ import numpy as np
 import zarr
 import zarr.abc.codec
 from numpy.typing import NDArray
-from zarr.abc.codec import Codec, GetResult
+from zarr.abc.codec import ArrayBytesCodecPartialDecodeMixin, Codec, GetResult
 from zarr.abc.store import ByteGetter, ByteSetter
 from zarr.core.array_spec import ArraySpec
 from zarr.core.buffer import Buffer, NDBuffer
@@ -102,13 +102,14 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
         coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
         if coders is None:
             return await self._fallback.read(parts, out, drop_axes)
-        results: list[GetResult] = []
-        async for first, values in _fetched(_groups(parts), _value):
-            group = parts[first : first + len(values)]
-            reading = _Reading(group, coders[first : first + len(values)], values, drop_axes)
-            found = await asyncio.to_thread(reading.read, memory)
-            results += [GetResult(status="present" if is_present else "missing") for is_present in found]
-        return tuple(results)
+        ranged = {position for position, part in enumerate(parts) if self._reads_ranges(part)}
+        whole = [position for position in range(len(parts)) if position not in ranged]
+        found = dict.fromkeys(whole, False)
+        chunks = await self._read_ranges([parts[position] for position in sorted(ranged)], out, drop_axes)
+        found.update(zip(sorted(ranged), chunks, strict=True))
+        chunks = await _read_chunks([(parts[position], coders[position]) for position in whole], memory, drop_axes)
+        found.update(zip(whole, chunks, strict=True))
+        return tuple(GetResult(status="present" if found[position] else "missing") for position in range(len(parts)))
 
     async def write(
         self,
@@ -129,6 +130,29 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
             writing = _Writing(group, coders[first : first + len(values)], values, drop_axes)
             encoded = await asyncio.to_thread(writing.encode, memory)
             await _each(list(zip(group, encoded, strict=True)), _store)
+
+    def _reads_ranges(self, part: ChunkPart) -> bool:
+        """Return whether zarr-python requests parts of a shard from its store. The engine does this for files."""
+        return self.supports_partial_decode and _file(part) is None and not covers_chunk(part)
+
+    async def _read_ranges(self, parts: list[ChunkPart], out: NDBuffer, dropped: tuple[int, ...]) -> list[bool]:
+        """Read parts of shards, and return whether each shard exists.
+
+        The sharding codec of zarr-python requests the ranges. It passes the inner chunks to another pipeline of this
+        class.
+        """
+        codec = self._fallback.array_bytes_codec
+        if not parts or not isinstance(codec, ArrayBytesCodecPartialDecodeMixin):
+            return []
+        decoded = await codec.decode_partial([(part.store_path, part.chunk_selection, part.spec) for part in parts])
+        found = []
+        for part, elements in zip(parts, decoded, strict=True):
+            found.append(elements is not None)
+            if elements is None:
+                out[part.out_selection] = fill_value(part.spec)
+            else:
+                out[part.out_selection] = elements.squeeze(axis=dropped) if dropped else elements
+        return found
 
     def _coders(self, chunks: Sequence[tuple[object, ArraySpec]], memory: Any = None) -> list[ChunkCoder] | None:
         """Return the coder of each chunk, or `None` if a pipeline of zarr-python has to be used."""
@@ -246,12 +270,33 @@ class _Writing(_Group):
         return encoded
 
 
-async def _value(part: ChunkPart) -> Any:
-    """Return the encoded chunk, `None` if it is missing, or the path of its file."""
+async def _read_chunks(
+    chunks: list[tuple[ChunkPart, ChunkCoder]], memory: NDArray[Any], dropped: tuple[int, ...]
+) -> list[bool]:
+    """Read parts of chunks, and return whether each chunk exists."""
+    found: list[bool] = []
+    async for first, values in _fetched(_groups([part for part, _ in chunks]), _value):
+        group = chunks[first : first + len(values)]
+        reading = _Reading([part for part, _ in group], [coder for _, coder in group], values, dropped)
+        found += await asyncio.to_thread(reading.read, memory)
+    return found
+
+
+def _file(part: ChunkPart) -> str | None:
+    """Return the path of the chunk in the file system, if the store has files."""
     path = part.store_path
+    # A subclass may read and write in another way.
     if isinstance(path, StorePath) and type(path.store) is LocalStore:
         return str(path.store.root / path.path)
-    buffer = await path.get(part.spec.prototype)
+    return None
+
+
+async def _value(part: ChunkPart) -> Any:
+    """Return the encoded chunk, `None` if it is missing, or the path of its file."""
+    path = _file(part)
+    if path is not None:
+        return path
+    buffer = await part.store_path.get(part.spec.prototype)
     return None if buffer is None else _bytes(buffer)
 
 
