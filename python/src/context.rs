@@ -56,6 +56,16 @@ pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     Ok(context.with_mode(if options.is_strict { Mode::Strict } else { Mode::Lenient }))
 }
 
+/// Returns the threads of the contexts with this number of threads; `None` stands for the number that the system
+/// recommends.
+pub(crate) fn thread_pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *shared {
+        Some(shared) if shared.process == process::id() => shared.pool(threads.unwrap_or(0)),
+        _ => Err(PyRuntimeError::new_err("this process does not have a context")),
+    }
+}
+
 impl Shared {
     fn new() -> PyResult<Self> {
         let registry = Registry::linked().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;

@@ -1,10 +1,13 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
-//! The module has three classes: a hierarchy, an array, and the elements that a read returns. The code for NumPy (data
+//! The module has four classes: a hierarchy, an array, the elements that a read returns, and a coder of single chunks for
+//! zarr-python. The code for NumPy (data
 //! types, indexing, broadcasting) is written in Python, in `zarr_kit/`. It calls these classes with resolved selections.
 //! The global interpreter lock is released during all work.
 
 mod array;
+mod chunk_value;
+mod coder;
 mod context;
 mod creation;
 mod data_type;
@@ -13,6 +16,7 @@ mod failure;
 mod hierarchy;
 mod json;
 mod selection;
+mod strided;
 
 use pyo3::prelude::*;
 
@@ -21,6 +25,8 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use crate::array::ArrayHandle;
+    #[pymodule_export]
+    use crate::coder::ChunkCoder;
     #[pymodule_export]
     use crate::elements::ElementBuffer;
     #[pymodule_export]

@@ -33,7 +33,7 @@ def test_the_examples_of_the_page_work(tmp_path: Path, example: str) -> None:
 
 
 def test_the_page_has_examples() -> None:
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
 
 
 def test_a_message_of_the_page_is_that_of_the_package() -> None:

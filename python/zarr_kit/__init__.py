@@ -9,6 +9,8 @@ Open a hierarchy with :func:`open`, and index arrays like NumPy arrays::
     array[1, ::-2]
 """
 
+from typing import TYPE_CHECKING, Any
+
 from zarr_kit._api import consolidate, create_array, create_group, open, open_array, open_group
 from zarr_kit._array import Array, Indexer
 from zarr_kit._attributes import Attributes
@@ -17,10 +19,14 @@ from zarr_kit._display import Info
 from zarr_kit._group import Group
 from zarr_kit.errors import ZarrError, ZarrWarning
 
+if TYPE_CHECKING:
+    from zarr_kit._pipeline import CodecPipeline
+
 __all__ = [
     "DEFAULT_FILL_VALUE",
     "Array",
     "Attributes",
+    "CodecPipeline",
     "Group",
     "Indexer",
     "Info",
@@ -33,3 +39,12 @@ __all__ = [
     "open_array",
     "open_group",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The codec pipeline needs zarr-python, which other parts of this package do not import.
+    if name == "CodecPipeline":
+        from zarr_kit._pipeline import CodecPipeline
+
+        return CodecPipeline
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

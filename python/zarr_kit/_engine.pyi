@@ -1,7 +1,21 @@
 from collections.abc import Sequence
 from typing import Any, final
 
-__all__ = ["Array", "ElementBuffer", "Hierarchy"]
+__all__ = ["Array", "ChunkCoder", "ElementBuffer", "Hierarchy"]
+
+@final
+class ChunkCoder:
+    @staticmethod
+    def open(document: str, format: str, write_empty_chunks: bool, threads: int | None) -> ChunkCoder: ...
+    @property
+    def data_type(self) -> dict[str, Any]: ...
+    @property
+    def is_sharded(self) -> bool: ...
+    def decode(self, values: Sequence[Any]) -> list[Any]: ...
+    def decode_into(
+        self, values: Sequence[Any], views: Sequence[Any], ranges: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[bool | Exception]: ...
+    def encode(self, chunks: Sequence[Any]) -> list[bytes | None | Exception]: ...
 
 @final
 class ElementBuffer:

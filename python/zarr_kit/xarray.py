@@ -26,7 +26,21 @@ from zarr_kit._hierarchy import ZarrFormat
 from zarr_kit._location import Location
 from zarr_kit._xarray_store import GroupStore
 
-__all__ = ["ZarrKitBackend"]
+__all__ = ["ZarrKitBackend", "to_zarr"]
+
+
+def to_zarr(dataset: xr.Dataset, location: Any, **options: Any) -> Any:
+    """Write a dataset with the writer of xarray and the engine of this package.
+
+    `location` and `options` are the arguments of ``Dataset.to_zarr``, and the result is its result. The arrays of a
+    delayed write (`compute=False`) are written by the engine, too. During the call, other threads of the program also
+    open arrays of zarr-python with the engine.
+    """
+    # zarr-python is imported only here, because reading does not need it.
+    import zarr
+
+    with zarr.config.set({"codec_pipeline.path": "zarr_kit.CodecPipeline"}):
+        return dataset.to_zarr(location, **options)
 
 
 class ZarrKitBackend(BackendEntrypoint):

@@ -1,0 +1,194 @@
+"""The codec pipeline for zarr-python: the engine decodes and encodes the chunks of its arrays."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import zarr
+import zarr.abc.codec
+from zarr.abc.codec import ArrayBytesCodecPartialDecodeMixin, Codec, GetResult
+from zarr.abc.store import ByteGetter, ByteSetter
+from zarr.core.array_spec import ArraySpec
+from zarr.core.buffer import Buffer, NDBuffer
+from zarr.core.codec_pipeline import FusedCodecPipeline
+
+from zarr_kit._pipeline_chunks import bytes_of, file_of, read_chunks, write_chunks
+from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder, fill_value
+from zarr_kit._pipeline_parts import ChunkPart, covers_chunk
+from zarr_kit.errors import NotSupportedError, ZarrError, issue_warning
+
+
+class CodecPipeline(zarr.abc.codec.CodecPipeline):
+    """Reads and writes the chunks of arrays of zarr-python with the engine of this package.
+
+    Select it with ``zarr.config.set({"codec_pipeline.path": "zarr_kit.CodecPipeline"})``. The first read or write of an
+    array that the engine does not support raises an error. If ``codec_pipeline.strict`` is false, a pipeline of
+    zarr-python serves such arrays, and a ``ZarrWarning`` is issued.
+    """
+
+    def __init__(self, fallback: FusedCodecPipeline, strict: bool) -> None:
+        self._fallback = fallback
+        self._strict = strict
+        self._has_warned = False
+
+    @classmethod
+    def from_codecs(cls, codecs: Iterable[Codec]) -> Self:
+        return cls(FusedCodecPipeline.from_codecs(codecs), bool(zarr.config.get("codec_pipeline.strict", True)))
+
+    def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
+        return type(self)(self._fallback.evolve_from_array_spec(array_spec), self._strict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodecPipeline) and self._fallback == other._fallback
+
+    def __hash__(self) -> int:
+        return hash(self._fallback.codecs)
+
+    def __iter__(self) -> Iterator[Codec]:
+        return iter(self._fallback)
+
+    @property
+    def supports_partial_decode(self) -> bool:
+        return self._fallback.supports_partial_decode
+
+    @property
+    def supports_partial_encode(self) -> bool:
+        return self._fallback.supports_partial_encode
+
+    def validate(self, *, shape: tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
+        self._fallback.validate(shape=shape, dtype=dtype, chunk_grid=chunk_grid)
+
+    def compute_encoded_size(self, byte_length: int, array_spec: ArraySpec) -> int:
+        return self._fallback.compute_encoded_size(byte_length, array_spec)
+
+    async def decode(
+        self, chunk_bytes_and_specs: Iterable[tuple[Buffer | None, ArraySpec]]
+    ) -> Iterable[NDBuffer | None]:
+        chunks = list(chunk_bytes_and_specs)
+        coders = self._coders([("a chunk", spec) for _, spec in chunks])
+        if coders is None:
+            return await self._fallback.decode(chunks)
+        return [
+            None if value is None else await asyncio.to_thread(_decoded, coder, value, spec)
+            for coder, (value, spec) in zip(coders, chunks, strict=True)
+        ]
+
+    async def encode(
+        self, chunk_arrays_and_specs: Iterable[tuple[NDBuffer | None, ArraySpec]]
+    ) -> Iterable[Buffer | None]:
+        chunks = list(chunk_arrays_and_specs)
+        coders = self._coders([("a chunk", spec) for _, spec in chunks])
+        if coders is None:
+            return await self._fallback.encode(chunks)
+        return [
+            None if chunk is None else await asyncio.to_thread(_encoded, coder, chunk, spec)
+            for coder, (chunk, spec) in zip(coders, chunks, strict=True)
+        ]
+
+    async def read(
+        self,
+        batch_info: Iterable[tuple[ByteGetter, ArraySpec, Any, Any, bool]],
+        out: NDBuffer,
+        drop_axes: tuple[int, ...] = (),
+    ) -> tuple[GetResult, ...]:
+        parts = [ChunkPart(*item) for item in batch_info]
+        memory: Any = out.as_ndarray_like()
+        coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
+        if coders is None:
+            return await self._fallback.read(parts, out, drop_axes)
+        ranged = {position for position, part in enumerate(parts) if self._reads_ranges(part)}
+        whole = [position for position in range(len(parts)) if position not in ranged]
+        found = dict.fromkeys(whole, False)
+        chunks = await self._read_ranges([parts[position] for position in sorted(ranged)], out, drop_axes)
+        found.update(zip(sorted(ranged), chunks, strict=True))
+        chunks = await read_chunks([(parts[position], coders[position]) for position in whole], memory, drop_axes)
+        found.update(zip(whole, chunks, strict=True))
+        return tuple(GetResult(status="present" if found[position] else "missing") for position in range(len(parts)))
+
+    async def write(
+        self,
+        batch_info: Iterable[tuple[ByteSetter, ArraySpec, Any, Any, bool]],
+        value: NDBuffer,
+        drop_axes: tuple[int, ...] = (),
+    ) -> None:
+        batch = list(batch_info)
+        parts = [ChunkPart(*item) for item in batch]
+        memory: Any = value.as_ndarray_like()
+        coders = self._coders([(part.store_path, part.spec) for part in parts], memory)
+        if coders is None:
+            await self._fallback.write(batch, value, drop_axes)
+            return
+        await write_chunks(list(zip(parts, coders, strict=True)), memory, drop_axes)
+
+    def _reads_ranges(self, part: ChunkPart) -> bool:
+        """Return whether zarr-python requests parts of a shard from its store. The engine does this for files."""
+        return self.supports_partial_decode and file_of(part) is None and not covers_chunk(part)
+
+    async def _read_ranges(self, parts: list[ChunkPart], out: NDBuffer, dropped: tuple[int, ...]) -> list[bool]:
+        """Read parts of shards, and return whether each shard exists.
+
+        The sharding codec of zarr-python requests the ranges. It passes the inner chunks to another pipeline of this
+        class.
+        """
+        codec = self._fallback.array_bytes_codec
+        if not parts or not isinstance(codec, ArrayBytesCodecPartialDecodeMixin):
+            return []
+        decoded = await codec.decode_partial([(part.store_path, part.chunk_selection, part.spec) for part in parts])
+        found = []
+        for part, elements in zip(parts, decoded, strict=True):
+            found.append(elements is not None)
+            if elements is None:
+                out[part.out_selection] = fill_value(part.spec)
+            else:
+                out[part.out_selection] = elements.squeeze(axis=dropped) if dropped else elements
+        return found
+
+    def _coders(self, chunks: Sequence[tuple[object, ArraySpec]], memory: Any = None) -> list[ChunkCoder] | None:
+        """Return the coder of each chunk, or `None` if a pipeline of zarr-python has to be used."""
+        coders: dict[int, ChunkCoder] = {}
+        for name, spec in chunks:
+            if id(spec) in coders:
+                continue
+            try:
+                if memory is not None and not isinstance(memory, np.ndarray):
+                    raise NotSupportedError(f"the elements are in memory of {type(memory)}, not of NumPy")
+                coders[id(spec)] = chunk_coder(self._fallback.codecs, spec)
+            except Exception as error:  # noqa: BLE001 - codecs of other packages may raise any exception
+                self._refuse(name, error)
+                return None
+        return [coders[id(spec)] for _, spec in chunks]
+
+    def _refuse(self, chunk: object, reason: Exception) -> None:
+        names = ", ".join(_codec_name(codec) for codec in self)
+        text = f"{chunk}: zarr_kit.CodecPipeline does not support this array with the codecs {names}: {reason}"
+        if self._strict:
+            advice = "set `codec_pipeline.strict` to False to use the pipeline of zarr-python for such arrays"
+            kind = type(reason) if isinstance(reason, ZarrError) else NotSupportedError
+            raise kind(f"{text}; {advice}") from reason
+        if not self._has_warned:
+            self._has_warned = True
+            issue_warning(f"{text}; a pipeline of zarr-python is used instead")
+
+
+# zarr-python finds the class by this name, and `import zarr_kit` does not import zarr-python.
+CodecPipeline.__module__ = "zarr_kit"
+
+
+def _decoded(coder: ChunkCoder, value: Buffer, spec: ArraySpec) -> NDBuffer:
+    (result,) = coder.engine.decode([bytes_of(value)])
+    if isinstance(result, Exception):
+        raise result
+    chunk = coder.array(result, spec.shape).astype(spec.dtype.to_native_dtype(), copy=False)
+    return spec.prototype.nd_buffer.from_ndarray_like(chunk)
+
+
+def _encoded(coder: ChunkCoder, chunk: NDBuffer, spec: ArraySpec) -> Buffer | None:
+    (result,) = coder.engine.encode([coder.buffer(chunk.as_numpy_array())])
+    if isinstance(result, Exception):
+        raise result
+    return None if result is None else spec.prototype.buffer.from_bytes(result)
+
+
+def _codec_name(codec: Codec) -> str:
+    return str(getattr(codec, "codec_name", type(codec).__name__))

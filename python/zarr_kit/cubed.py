@@ -1,0 +1,33 @@
+"""The engine of ``zarr_kit`` for Cubed, which reads and writes arrays of zarr-python.
+
+::
+
+    import cubed
+    import zarr_kit.cubed
+
+    spec = zarr_kit.cubed.spec(work_dir="tmp", allowed_mem="2GB")
+    array = cubed.from_zarr("image.zarr", spec=spec)
+"""
+
+import os
+from typing import Any
+
+import cubed
+import zarr
+
+__all__ = ["spec"]
+
+PIPELINE_VARIABLE = "ZARR_CODEC_PIPELINE__PATH"
+
+
+def spec(*arguments: Any, **options: Any) -> cubed.Spec:
+    """Return ``cubed.Spec(*arguments, **options)``, and select the codec pipeline of this package.
+
+    The choice applies to arrays that are opened later, in this process and in processes that it starts, such as those of
+    Cubed's local executors. On the workers of a cluster, set the environment variable ``ZARR_CODEC_PIPELINE__PATH`` to
+    ``zarr_kit.CodecPipeline``.
+    """
+    path = "zarr_kit.CodecPipeline"
+    os.environ[PIPELINE_VARIABLE] = path
+    zarr.config.set({"codec_pipeline.path": path})
+    return cubed.Spec(*arguments, **options)
