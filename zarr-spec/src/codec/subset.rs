@@ -84,6 +84,12 @@ impl<'e> EncodedRanges<'e> {
         self.index
     }
 
+    /// Returns the offset and the bytes of each range, in ascending order.
+    #[must_use]
+    pub fn ranges(&self) -> &[(u64, &'e [u8])] {
+        &self.ranges
+    }
+
     /// Returns the bytes in `range`, which is within one of the ranges of [`DecodeSubset::ranges`].
     ///
     /// # Errors
