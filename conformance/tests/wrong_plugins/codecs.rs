@@ -293,7 +293,7 @@ impl DecodeSubset for Copied {
     ) -> Result<(), CodecError> {
         let mut skipped = u64::from(!self.fills_missing);
         for run in runs(&array.shape, subset) {
-            let size = (run.end - run.start) as usize;
+            let size = usize::try_from(run.end - run.start).unwrap();
             let skipped = std::mem::take(&mut skipped).min(run.start);
             match encoded.get(run.start - skipped..run.end - skipped) {
                 Ok(bytes) => decoded.put(bytes)?,
