@@ -160,6 +160,25 @@ impl Stages {
         }
     }
 
+    /// Returns the `size` bytes that `write` writes.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write`; [`CodecError::Corrupt`] if it writes fewer bytes; [`CodecError::OutOfMemory`].
+    pub(crate) fn written(
+        &mut self,
+        size: usize,
+        write: impl FnOnce(&mut Output<'_>) -> Result<(), CodecError>,
+    ) -> Result<&[u8], CodecError> {
+        let mut output = self.buffers[0].output(size);
+        write(&mut output).map_err(|error| why(&output, error))?;
+        let written = output.written().len();
+        if written != size {
+            return Err(short(written, size));
+        }
+        Ok(self.buffers[0].bytes(size))
+    }
+
     /// Returns memory for the `size` bytes that [`encode`] encodes.
     ///
     /// # Errors

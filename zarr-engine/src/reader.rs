@@ -9,8 +9,8 @@
 //! | step   | module            |
 //! |--------|-------------------|
 //! | plan   | `plan`, `requests`|
-//! | fetch  | `fetch`, `far`, `raw` |
-//! | decode | `decode`, `shard`, `inner_chunks` |
+//! | fetch  | `fetch`, `far`, `raw`, `subset` |
+//! | decode | `decode`, `part`, `shard`, `inner_chunks` |
 //! | place  | `output`          |
 
 mod cache;
@@ -21,9 +21,11 @@ mod inner_chunks;
 mod job;
 mod limited;
 mod output;
+mod part;
 mod raw;
 mod requests;
 mod shard;
+mod subset;
 
 use std::mem;
 use std::ops::Range;

@@ -8,6 +8,7 @@
 //! | read and write data type members of configurations | [`typestrings`] |
 //! | call a library that encodes and decodes a stream in pieces | [`stream`] |
 //! | handle elements of variable size | [`items`], and [`json_items`] for arbitrary objects |
+//! | decode subsets of an array | [`subsets`] |
 //! | accept no configuration | [`NoConfiguration`] |
 //! | place a checksum before or after the bytes | [`ChecksumLocation`] |
 //! | read and write JSON | [`json`] |
@@ -19,6 +20,7 @@ pub mod json_items;
 pub mod numbers;
 mod sides;
 pub mod stream;
+pub mod subsets;
 pub mod typestrings;
 
 pub use casts::Cast;

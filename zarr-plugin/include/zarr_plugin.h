@@ -27,7 +27,7 @@ extern "C" {
 /* The major version changes when something that exists changes. The name of the symbol also has it. */
 #define ZARR_ABI_MAJOR 2
 /* The minor version changes when something is added. */
-#define ZARR_ABI_MINOR 0
+#define ZARR_ABI_MINOR 1
 /* Status: the call succeeded. */
 #define ZARR_OK 0
 /* Status: the configuration or the request is invalid. */
@@ -161,6 +161,8 @@ typedef struct zarr_representation zarr_representation;
 typedef struct zarr_call zarr_call;
 typedef struct zarr_chains zarr_chains;
 typedef struct zarr_codec_instance zarr_codec_instance;
+typedef struct zarr_encoded_range zarr_encoded_range;
+typedef struct zarr_encoded_subset zarr_encoded_subset;
 typedef struct zarr_codec_vtable zarr_codec_vtable;
 typedef struct zarr_data_type_handle zarr_data_type_handle;
 typedef struct zarr_data_type_vtable zarr_data_type_vtable;
@@ -364,6 +366,29 @@ struct zarr_codec_instance {
     zarr_buf value;
     /* The functions of the codec. NULL: those of the vtable with `create`. */
     const zarr_codec_vtable *vtable;
+    /* For ZARR_FORM_ARRAY_TO_BYTES: 1 if the codec has `subset_ranges` and `decode_subset`. */
+    uint32_t decodes_subsets;
+    uint32_t reserved;
+};
+
+/* A part of the encoded bytes of an array. */
+struct zarr_encoded_range {
+    uint64_t offset;
+    zarr_str bytes;
+};
+
+/* A subset of an array, and the encoded bytes that its codec requested. */
+struct zarr_encoded_subset {
+    size_t struct_size;
+    /* The first element, per dimension. */
+    const uint64_t *start;
+    /* The number of elements, per dimension. */
+    const uint64_t *shape;
+    /* The bytes of `index_range`. */
+    zarr_str index;
+    /* Ranges that contain those of `subset_ranges`, in ascending order. */
+    const zarr_encoded_range *ranges;
+    size_t n_ranges;
 };
 
 /* A codec. */
@@ -395,6 +420,15 @@ struct zarr_codec_vtable {
      * "configuration": {"endian": "little"}}]`, and the array that it is created for, in the form of
      * `encoded_array`. NULL if no codec has chains. */
     int32_t (*chain)(const void *self, size_t chain, zarr_buf *codecs_json, zarr_buf *array_json, zarr_data_type_handle *data_type, zarr_buf *err);
+    /* Since 2.1. Array to bytes, if `decodes_subsets` is 1: sets `out` to the part of the encoded bytes that
+     * `subset_ranges` needs. NULL, or `out` unchanged: it needs no bytes. */
+    int32_t (*index_range)(const void *self, const zarr_array *array, zarr_byte_range *out, zarr_buf *err);
+    /* Since 2.1. Array to bytes, if `decodes_subsets` is 1: returns the byte ranges that contain the
+     * elements of a subset, as `[[0, 8], [16, 24]]`: pairs of start and end, ascending, without overlap, and
+     * not empty. */
+    int32_t (*subset_ranges)(const void *self, const zarr_array *array, const uint64_t *start, const uint64_t *shape, zarr_str index, zarr_buf *ranges_json, zarr_buf *err);
+    /* Since 2.1. Array to bytes, if `decodes_subsets` is 1: decodes the elements of a subset, in C order. */
+    int32_t (*decode_subset)(const void *self, const zarr_array *array, const zarr_encoded_subset *encoded, const zarr_call *call, zarr_output *decoded, zarr_buf *err);
 };
 
 /* A data type and its functions. The owner calls `release` of the vtable once. */

@@ -24,7 +24,7 @@ mod transformer;
 use self::describe::{Described, Layout, Wasm32Layout, abi_numbers};
 
 pub use bytes::{Buf, Output, Str};
-pub use codec::{Call, Chains, CodecInstance, CodecVtable};
+pub use codec::{Call, Chains, CodecInstance, CodecVtable, EncodedRange, EncodedSubset};
 pub use creation::{Array, ByteOrder, Creation, Lookup, Representation, Size, Unit};
 pub use data_type::{DataTypeHandle, DataTypeVtable};
 pub use extension::ExtensionVtable;
@@ -48,7 +48,7 @@ abi_numbers! {
     /// The major version changes when something that exists changes. The name of the symbol also has it.
     ABI_MAJOR: u16 = 2;
     /// The minor version changes when something is added.
-    ABI_MINOR: u16 = 0;
+    ABI_MINOR: u16 = 1;
 
     /// Status: the call succeeded.
     OK: i32 = 0;
@@ -197,6 +197,8 @@ macro_rules! all_structs {
             Call::$what(),
             Chains::$what(),
             CodecInstance::$what(),
+            EncodedRange::$what(),
+            EncodedSubset::$what(),
             CodecVtable::$what(),
             DataTypeHandle::$what(),
             DataTypeVtable::$what(),

@@ -19,9 +19,9 @@
 /// memory lives as long as the call and is not written by others. This library created `this` and it is not
 /// released. This library passed `context` to the caller together with the function.
 macro_rules! callbacks {
-    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+    ($($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         $(#[$attribute])*
-        unsafe extern "C" fn $name($($argument: $type,)* err: *mut $crate::abi::Buf) -> i32 {
+        $visibility unsafe extern "C" fn $name($($argument: $type,)* err: *mut $crate::abi::Buf) -> i32 {
             // SAFETY: the contract of `callbacks`.
             unsafe { $crate::ffi::guarded(err, || $body) }
         }
@@ -272,6 +272,7 @@ sized!(
     Call,
     Chains,
     CodecInstance,
+    EncodedSubset,
     CodecVtable,
     DataTypeVtable,
     ChunkGridVtable,

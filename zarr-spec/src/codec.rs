@@ -6,6 +6,7 @@
 
 mod entry;
 mod parts;
+mod subset;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -26,6 +27,7 @@ use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size
 
 pub use entry::CodecEntry;
 pub use parts::{InParts, PartSource, PartTarget};
+pub use subset::{DecodeSubset, EncodedRanges};
 
 /// Why a codec could not be created, or a chunk could not be encoded or decoded.
 #[derive(Debug, thiserror::Error)]
@@ -203,6 +205,11 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
         encoded: &[u8],
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError>;
+
+    /// Returns the codec as a trait object that decodes subsets, if supported. The default is `None`.
+    fn subsets(&self) -> Option<&dyn DecodeSubset> {
+        None
+    }
 }
 
 /// Converts an array to bytes with inner chains of codecs.

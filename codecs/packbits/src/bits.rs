@@ -89,13 +89,19 @@ impl Component {
         }
     }
 
-    /// Unpacks `packed` to all of `elements`.
-    pub(crate) fn unpack(&self, packed: &[u8], elements: &mut [u8]) {
+    /// Unpacks `packed` without its first `skipped` bits, of which there are at most 7, to all of `elements`.
+    pub(crate) fn unpack(&self, packed: &[u8], skipped: u32, elements: &mut [u8]) {
         let width = self.width();
         let mask = self.mask();
         let mut pending = 0u128;
         let mut count = 0;
         let mut packed = packed.iter();
+        if skipped > 0
+            && let Some(&byte) = packed.next()
+        {
+            pending = u128::from(byte >> skipped);
+            count = 8 - skipped;
+        }
         for component in elements.chunks_exact_mut(self.bytes) {
             while count < width {
                 let Some(&byte) = packed.next() else { return };

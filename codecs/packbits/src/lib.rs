@@ -16,12 +16,13 @@
 
 mod bits;
 mod booleans;
+mod subset;
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_plugin_kit::array;
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, DecodeSubset};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
     Loss, Output, Representation, Size,
@@ -199,16 +200,24 @@ impl ArrayToBytesCodec for PackBits {
             (PaddingEncoding::LastByte, [bits @ .., declared]) => (Some(*declared), bits),
             _ => (None, encoded),
         };
-        if let Some(declared) = declared.filter(|&declared| declared != padding) {
-            return Err(CodecError::corrupt(format!(
-                "{declared} unused bits are declared; expected {padding}"
-            )));
-        }
+        declared.map_or(Ok(()), |declared| check_padding(declared, padding))?;
         let size = count * self.component.size();
-        self.component.unpack(bits, &mut decoded.spare(size)?[..size]);
+        self.component.unpack(bits, 0, &mut decoded.spare(size)?[..size]);
         decoded.advance(size);
         Ok(())
     }
+
+    fn subsets(&self) -> Option<&dyn DecodeSubset> {
+        Some(self)
+    }
+}
+
+/// Refuses another number of unused bits than expected.
+fn check_padding(declared: u8, expected: u8) -> Result<(), CodecError> {
+    if declared == expected {
+        return Ok(());
+    }
+    Err(CodecError::corrupt(format!("{declared} unused bits are declared; expected {expected}")))
 }
 
 #[derive(Deserialize)]

@@ -28,6 +28,7 @@ mod leaks;
 mod promises;
 mod robustness;
 mod round_trips;
+mod subsets;
 mod threads;
 
 pub use fixtures::{Fixture, FixtureError, add_fixtures, fixtures_in};
@@ -66,6 +67,7 @@ pub(super) fn add(registry: &Arc<Registry>, suites: &mut Vec<Suite>) {
             leaks::RULES,
             fixtures::RULES,
             promises::RULES,
+            subsets::RULES,
         ];
         suites.push(suite(tried, &groups));
     }

@@ -9,14 +9,15 @@ use std::time::Duration;
 use serde::Deserialize;
 use zarr_conformance::suite::{Again, Failure, Suite, Verdict, suites_of};
 use zarr_plugin_kit::array;
+use zarr_plugin_kit::subsets::{combined, runs};
 use zarr_spec::codec::{
-    ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, InParts, PartSource, PartTarget,
-    RunChain, range_within,
+    ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, DecodeSubset, EncodedRanges, InParts,
+    PartSource, PartTarget, RunChain, range_within,
 };
 use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Creation, Format, Loss, Object, Output,
-    Registry, Representation, Size, Value,
+    ArrayRepresentation, ArraySubset, Codec, CodecChain, CodecError, CodecPlugin, Creation, Format, Loss,
+    Object, Output, Registry, Representation, Size, Value,
 };
 
 use crate::{COMMON, Wrong, again, each_breaks_its_rules, example, leaked, named};
@@ -57,6 +58,8 @@ const WRONG: &[Wrong] = &[
     ("runs-a-copy", &["codec-chains"]),
     ("forgets-the-last-part", &["codec-parts"]),
     ("believes-damaged-parts", &["codec-parts"]),
+    ("decodes-a-neighbour", &["codec-subset"]),
+    ("fills-a-missing-subset", &["codec-subset"]),
 ];
 
 #[test]
@@ -108,7 +111,9 @@ fn register() -> impl Fn(&mut Registry, &'static str) {
             "loses-more-than-it-says" => example.with_loss(Loss::Absolute(0.5)).with_data_types(&["uint8"]),
             "loses-again-and-again" => example.with_loss(Loss::Unbounded).with_data_types(&["uint8"]),
             "drops-negative-zero" => example.with_data_types(&["float64"]),
-            "runs-a-copy" => example.with_data_types(&["uint8"]),
+            "runs-a-copy" | "decodes-a-neighbour" | "fills-a-missing-subset" => {
+                example.with_data_types(&["uint8"])
+            }
             "repeats-a-dimension" => example.with_shape(&[2, 3]),
             "translates-otherwise" | "says-another-kind" | "takes-what-it-does-not-say" => {
                 zarr_spec::Example::v3(leaked(format!(
@@ -169,6 +174,8 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         "repeats-a-dimension" => Codec::Permutation(vec![1, 1]),
         "ignores-a-bit" => Codec::Checksum(Arc::new(Xor)),
         "drops-negative-zero" => Codec::ArrayToBytes(Arc::new(Positive)),
+        "decodes-a-neighbour" => Codec::ArrayToBytes(Arc::new(Copied { fills_missing: false })),
+        "fills-a-missing-subset" => Codec::ArrayToBytes(Arc::new(Copied { fills_missing: true })),
         "runs-a-copy" => Codec::Composite(Arc::new(Around::new(creation, decoded)?)),
         name => Codec::BytesToBytes(Arc::new(Framed {
             wrong: name.to_owned(),
@@ -223,6 +230,78 @@ impl ArrayToBytesCodec for Positive {
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         Ok(decoded.put(encoded)?)
+    }
+}
+
+/// A codec that stores elements of one byte as they are, and decodes subsets wrongly.
+#[derive(Debug)]
+struct Copied {
+    /// Whether missing bytes are decoded as zeros. Otherwise, the first run of a subset begins too early.
+    fills_missing: bool,
+}
+
+impl ArrayToBytesCodec for Copied {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        Ok(array.size())
+    }
+
+    fn encode(
+        &self,
+        _array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        Ok(encoded.put(decoded)?)
+    }
+
+    fn decode(
+        &self,
+        _array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        Ok(decoded.put(encoded)?)
+    }
+
+    fn subsets(&self) -> Option<&dyn DecodeSubset> {
+        Some(self)
+    }
+}
+
+impl DecodeSubset for Copied {
+    fn ranges(
+        &self,
+        array: &ArrayRepresentation,
+        subset: &ArraySubset,
+        _index: &[u8],
+    ) -> Result<Vec<Range<u64>>, CodecError> {
+        let mut runs: Vec<_> = runs(&array.shape, subset).collect();
+        if !self.fills_missing
+            && let Some(first) = runs.first_mut()
+        {
+            first.start = first.start.saturating_sub(1);
+        }
+        Ok(combined(runs.into_iter(), 0))
+    }
+
+    fn decode_subset(
+        &self,
+        array: &ArrayRepresentation,
+        subset: &ArraySubset,
+        encoded: &EncodedRanges<'_>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let mut skipped = u64::from(!self.fills_missing);
+        for run in runs(&array.shape, subset) {
+            let size = usize::try_from(run.end - run.start).unwrap();
+            let skipped = std::mem::take(&mut skipped).min(run.start);
+            match encoded.get(run.start - skipped..run.end - skipped) {
+                Ok(bytes) => decoded.put(bytes)?,
+                Err(_) if self.fills_missing => decoded.put(&vec![0; size])?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 

@@ -11,14 +11,16 @@ use zarr_spec::{ByteRange, CodecError};
 use super::Read;
 use super::cache::{CachedValue, WHOLE};
 use super::decode::{Encoded, exact_size};
+use super::fetch::is_cached_whole;
 use super::job::{Fetched, Job, ONE_REQUEST, Outcome, ShardValue};
 use super::output::OutputState;
+use super::part::Part;
 use super::requests::RequestedChunk;
 use crate::budget::{Holding, Permit};
 use crate::error::Error;
 use crate::flight;
 use crate::needs;
-use crate::pipeline::Stages;
+use crate::pipeline::{Stages, StepError};
 use crate::stored::{StoredArray, is_too_large};
 
 /// Maximum number of bytes of one call that are in flight, or fetched but not decoded yet.
@@ -77,12 +79,35 @@ impl<'r> Read<'r> {
                     batch.shards.push(value);
                     batch.jobs.extend(jobs);
                 } else {
-                    batch.jobs.push(Job::Chunk(number));
+                    match self.job(&chunk, &pipeline)? {
+                        Some(job) => batch.jobs.push(job),
+                        None => batch.alone.push((number, OutputState::Fresh)),
+                    }
                 }
                 Ok(())
             })?;
         }
         Ok(batch)
+    }
+
+    /// Returns the job for a chunk that is not a shard; `None` if several byte ranges of it are needed, so that it is
+    /// read separately.
+    fn job(&self, chunk: &RequestedChunk<'_, 'r>, pipeline: &Pipeline) -> Result<Option<Job<'r>>, Error> {
+        let number = chunk.number;
+        let Some(part) = Part::of(pipeline, chunk.requests) else { return Ok(Some(Job::Chunk(number))) };
+        let key = self.cache.map(|_| self.array.key(chunk.index)).transpose()?;
+        let cache = self.cache.zip(key).map(|(cache, key)| CachedValue::new(cache, key));
+        if is_cached_whole(pipeline, cache.as_ref()) {
+            return Ok(Some(Job::Chunk(number)));
+        }
+        let gap = self.array.resolved.store.read_hints().coalesce_gap;
+        let range = part.only_range(gap);
+        let range = range.map_err(|error| self.array.step_error(chunk.index, pipeline, error))?;
+        Ok(range.map(|range| {
+            let fetched = range.end - range.start;
+            let is_smaller = exact_size(pipeline).is_none_or(|size| fetched.saturating_add(gap) < size);
+            if is_smaller { Job::Part { number, range } } else { Job::Chunk(number) }
+        }))
     }
 
     /// Fetches and decodes all jobs. Returns their outcomes, and adds chunks that must be read one by one to `alone`.
@@ -102,7 +127,7 @@ impl<'r> Read<'r> {
                     requested.push(number);
                 }
                 // The chunk may be missing, or only a part of it may be needed.
-                Err(Error::OverBudget { .. }) if matches!(job, Job::Chunk(_)) => {
+                Err(Error::OverBudget { .. }) if matches!(job, Job::Chunk(_) | Job::Part { .. }) => {
                     alone.push((job.chunk(), OutputState::Fresh));
                 }
                 Err(error) => return Err(error),
@@ -115,7 +140,10 @@ impl<'r> Read<'r> {
             let number = requested[place];
             let job = &jobs[number];
             match self.finish(job, caches.get(place).and_then(Option::as_ref), response) {
-                Ok(Outcome::Done) => self.array.advance_progress(usize::from(matches!(job, Job::Chunk(_)))),
+                Ok(Outcome::Done) => {
+                    let is_chunk = matches!(job, Job::Chunk(_) | Job::Part { .. });
+                    self.array.advance_progress(usize::from(is_chunk));
+                }
                 Ok(outcome) => {
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((number, outcome));
                 }
@@ -129,7 +157,7 @@ impl<'r> Read<'r> {
         let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
         for number in larger.into_inner().unwrap_or_else(PoisonError::into_inner) {
             match &jobs[number] {
-                Job::Chunk(chunk) => alone.push((*chunk, OutputState::Written)),
+                Job::Chunk(number) | Job::Part { number, .. } => alone.push((*number, OutputState::Written)),
                 Job::Shard { .. } => outcomes.push((number, Outcome::TooLarge)),
                 Job::Index(_) | Job::InnerChunks { .. } => outcomes.push((number, Outcome::Stale)),
             }
@@ -168,6 +196,16 @@ impl<'r> Read<'r> {
                 let request = Request::new(array.key(chunk.index)?, options, limit);
                 let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(limit);
                 Ok(JobRequest { request: request.with_expected_size(expected), scratch })
+            }),
+            Job::Part { number, range } => self.chunks.with_chunk(*number, |chunk| {
+                let pipeline = self.pipeline(&chunk)?;
+                let part = Part::of(&pipeline, chunk.requests);
+                let scratch = part.map_or(0, |part| part.decoded_size()) as u64;
+                let size = range.end - range.start;
+                array.check_need(chunk.index, scratch.saturating_add(size))?;
+                let options = GetOptions::uncached(ByteRange::Range { offset: range.start, size });
+                let limit = array.value_limit(Some(size));
+                Ok(JobRequest { request: Request::new(array.key(chunk.index)?, options, limit), scratch })
             }),
             Job::Index(shard) => {
                 let scratch = needs::of_index(&shard.shard);
@@ -210,6 +248,9 @@ impl<'r> Read<'r> {
             Job::Chunk(number) => {
                 return self.chunks.with_chunk(*number, |chunk| self.finish_chunk(&chunk, cache, response));
             }
+            Job::Part { number, range } => {
+                return self.chunks.with_chunk(*number, |chunk| self.finish_part(&chunk, range, response));
+            }
             Job::Index(shard) | Job::Shard { shard, .. } => (&shard.shard.inner, &shard.value.chunk),
             Job::InnerChunks { shard, .. } => (&shard.read.shard.inner, &shard.read.value.chunk),
         };
@@ -217,13 +258,13 @@ impl<'r> Read<'r> {
             return Ok(match job {
                 Job::Index(shard) if shard.is_inner() => Outcome::Stale,
                 Job::Index(_) | Job::Shard { .. } => Outcome::Index(None),
-                Job::Chunk(_) | Job::InnerChunks { .. } => Outcome::Stale,
+                Job::Chunk(_) | Job::Part { .. } | Job::InnerChunks { .. } => Outcome::Stale,
             });
         };
         let bytes = shared_bytes(&got);
         let fetched = Fetched { value: &got, bytes };
         array.with_stages(pipeline, &got, |stages| match job {
-            Job::Chunk(_) => Ok(Outcome::Done),
+            Job::Chunk(_) | Job::Part { .. } => Ok(Outcome::Done),
             Job::Index(shard) => self.decode_index(shard, fetched, stages),
             Job::Shard { shard, .. } => self.decode_shard(shard, fetched, stages),
             Job::InnerChunks { shard, group } => self.decode_inner_chunks(shard, group, fetched, stages),
@@ -246,6 +287,33 @@ impl<'r> Read<'r> {
         let bytes = shared_bytes(&got);
         let encoded = Encoded { chunk: index, pipeline: &pipeline, bytes, requests, cache };
         array.with_stages(&pipeline, &got, |stages| array.decode(&encoded, stages)).map(|()| Outcome::Done)
+    }
+
+    /// Decodes and places the part of a chunk that is in `range` of its value.
+    fn finish_part(
+        &self,
+        chunk: &RequestedChunk<'_, 'r>,
+        range: &Range<u64>,
+        response: Response,
+    ) -> Result<Outcome, Error> {
+        let array = self.array;
+        let RequestedChunk { index, requests, .. } = *chunk;
+        let Some(got) = array.checked_response(index, response)? else {
+            return array.fill(index, requests, OutputState::Fresh).map(|()| Outcome::Done);
+        };
+        let pipeline = self.pipeline(chunk)?;
+        let expected = exact_size(&pipeline).unwrap_or(got.size);
+        let part = Part::of(&pipeline, requests).filter(|_| got.size == expected).ok_or_else(|| {
+            let shape = &pipeline.array.shape;
+            let size = got.size;
+            let what = format!("it has {size} bytes, but a chunk of shape {shape:?} has {expected}");
+            array.chunk_error(index, StepError::chunk(what))
+        })?;
+        let bytes = shared_bytes(&got);
+        let placed = array.budget().with_paid_scratch(|scratch| {
+            part.place(&pipeline, (range.start, bytes), requests, &mut scratch.stages)
+        });
+        placed.map_err(|error| array.part_error(index, &pipeline, error)).map(|()| Outcome::Done)
     }
 
     /// Reads the chunks of a batch that have changed meanwhile or that must be read one by one.
@@ -334,7 +402,11 @@ impl StoredArray {
     }
 
     /// Adds the chunk to an error of its value.
-    fn checked_response(&self, chunk: &[u64], response: Response) -> Result<Option<GetResult>, Error> {
+    pub(super) fn checked_response<R>(
+        &self,
+        chunk: &[u64],
+        response: Result<Option<R>, StoreError>,
+    ) -> Result<Option<R>, Error> {
         response.map_err(|error| match error {
             StoreError::TooLarge { source, .. } => self.chunk_error(chunk, CodecError::from(source)),
             error => error.into(),

@@ -13,7 +13,9 @@ use super::cache::{CachedChunks, CachedValue, Claimed, WHOLE};
 use super::decode::{Encoded, decoded_size, exact_size};
 use super::job::{Fetched, Job, OpenShard, Outcome, ShardRead};
 use super::output::{ChunkRequest, OutputState};
+use super::part::SubsetPart;
 use super::requests::RequestedChunk;
+use super::subset::SubsetRead;
 use crate::error::Error;
 use crate::needs;
 use crate::pipeline::ShardIndex;
@@ -27,7 +29,9 @@ impl<'r> Read<'r> {
     /// Fetches and decodes one job.
     pub(super) fn fetch(&self, job: &Job<'r>) -> Result<Outcome, Error> {
         match job {
-            Job::Chunk(number) => self.chunk(*number, OutputState::Fresh, self.cache).map(|()| Outcome::Done),
+            Job::Chunk(number) | Job::Part { number, .. } => {
+                self.chunk(*number, OutputState::Fresh, self.cache).map(|()| Outcome::Done)
+            }
             Job::Index(shard) | Job::Shard { shard, .. } => self.fetch_index(shard),
             Job::InnerChunks { shard, group } => self.fetch_inner_chunks(shard, group),
         }
@@ -85,13 +89,20 @@ impl<'r> Read<'r> {
         {
             return array.read_raw(index, pipeline, *request, &strided_box);
         }
+        let mut state = state;
+        if let Some(part) = SubsetPart::of(pipeline, requests).filter(|_| !is_cached_whole(pipeline, cache)) {
+            match array.read_subset(chunk, pipeline, &part)? {
+                SubsetRead::Done => return Ok(()),
+                SubsetRead::Missing => return array.fill(index, requests, state),
+                SubsetRead::Whole => {}
+            }
+        }
         let needing = Needing { chunk: index, pipeline, encoded: exact_size(pipeline) };
         let need = |allowance: Allowance| match allowance.encoded {
             // The chunk is missing: nothing is decoded.
             0 => 0,
             _ => array.need_of_decoding(pipeline, requests, allowance),
         };
-        let mut state = state;
         // Memory is acquired before the claim of a chunk: a thread that holds a claim does not wait for memory.
         let read = array.with_memory(needing, need, |scratch, allowance| {
             let claimed = cache.map(|cache| array.find_or_claim(cache, WHOLE));
@@ -124,15 +135,18 @@ impl<'r> Read<'r> {
         // for the chunk.
         let fits = exact_size(pipeline).is_none_or(|size| size <= self.array.budget().size());
         let is_raw = pipeline.steps.is_empty() && !(self.array.is_far() && fits);
-        let is_cached_whole =
-            || cache.is_some_and(|cache| decoded_size(pipeline).is_none_or(|size| cache.takes(WHOLE, size)));
-        is_raw && !is_cached_whole()
+        is_raw && !is_cached_whole(pipeline, cache)
     }
 
     /// Fills the requested elements of a missing chunk.
     pub(super) fn fill_chunk(&self, number: usize, state: OutputState) -> Result<(), Error> {
         self.chunks.with_chunk(number, |chunk| self.array.fill(chunk.index, chunk.requests, state))
     }
+}
+
+/// Returns whether the cache would accept the decoded chunk, which is then read as a whole.
+pub(super) fn is_cached_whole(pipeline: &Pipeline, cache: Option<&CachedValue<'_>>) -> bool {
+    cache.is_some_and(|cache| decoded_size(pipeline).is_none_or(|size| cache.takes(WHOLE, size)))
 }
 
 impl StoredArray {

@@ -24,6 +24,8 @@ pub(super) const ONE_REQUEST: u64 = 2 << 20;
 pub(super) enum Job<'r> {
     /// The value of a chunk that is not a shard: the number of the chunk in the read.
     Chunk(usize),
+    /// The byte range of a chunk that contains the requested elements, if its codec decodes subsets.
+    Part { number: usize, range: Range<u64> },
     /// The index of a shard. Yields jobs for inner chunks.
     Index(Arc<ShardRead<'r>>),
     /// The whole value of a small shard.
@@ -106,7 +108,7 @@ impl Job<'_> {
     /// Returns the number of the chunk in the read.
     pub(super) fn chunk(&self) -> usize {
         match self {
-            Self::Chunk(number) => *number,
+            Self::Chunk(number) | Self::Part { number, .. } => *number,
             Self::Index(shard) | Self::Shard { shard, .. } => shard.value.number,
             Self::InnerChunks { shard, .. } => shard.read.value.number,
         }
@@ -115,7 +117,7 @@ impl Job<'_> {
     /// Returns the size of the decoded elements in bytes; an upper bound if it depends on the elements.
     pub(super) fn decoded_size(&self) -> usize {
         match self {
-            Self::Chunk(_) => usize::MAX,
+            Self::Chunk(_) | Self::Part { .. } => usize::MAX,
             Self::Index(shard) | Self::Shard { shard, .. } => shard.decoded_size(shard.inner.len()),
             Self::InnerChunks { shard, group } => shard.read.decoded_size(group.len()),
         }

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::describe::{self, CType, Described, Layout, abi_struct};
-use super::{Array, Buf, Creation, DataTypeHandle, Output, Representation, Size, Str};
+use super::{Array, Buf, ByteRange, Creation, DataTypeHandle, Output, Representation, Size, Str};
 
 abi_struct! {
     /// Options of a call that encodes or decodes.
@@ -56,6 +56,33 @@ abi_struct! {
         value: Buf,
         /// The functions of the codec. NULL: those of the vtable with `create`.
         vtable: *const CodecVtable,
+        /// For ZARR_FORM_ARRAY_TO_BYTES: 1 if the codec has `subset_ranges` and `decode_subset`.
+        decodes_subsets: u32,
+        reserved: u32,
+    }
+}
+
+abi_struct! {
+    /// A part of the encoded bytes of an array.
+    EncodedRange = "zarr_encoded_range" {
+        offset: u64,
+        bytes: Str,
+    }
+}
+
+abi_struct! {
+    /// A subset of an array, and the encoded bytes that its codec requested.
+    EncodedSubset = "zarr_encoded_subset" {
+        struct_size: usize,
+        /// The first element, per dimension.
+        start: *const u64,
+        /// The number of elements, per dimension.
+        shape: *const u64,
+        /// The bytes of `index_range`.
+        index: Str,
+        /// Ranges that contain those of `subset_ranges`, in ascending order.
+        ranges: *const EncodedRange,
+        n_ranges: usize,
     }
 }
 
@@ -89,5 +116,13 @@ abi_struct! {
         /// "configuration": {"endian": "little"}}]`, and the array that it is created for, in the form of
         /// `encoded_array`. NULL if no codec has chains.
         chain: fn(this: *const c_void, chain: usize, codecs_json: *mut Buf, array_json: *mut Buf, data_type: *mut DataTypeHandle, err: *mut Buf) -> i32,
+        /// Since 2.1. Array to bytes, if `decodes_subsets` is 1: sets `out` to the part of the encoded bytes that
+        /// `subset_ranges` needs. NULL, or `out` unchanged: it needs no bytes.
+        index_range: fn(this: *const c_void, array: *const Array, out: *mut ByteRange, err: *mut Buf) -> i32,
+        /// Since 2.1. Array to bytes, if `decodes_subsets` is 1: returns the byte ranges that contain the elements of
+        /// a subset, as `[[0, 8], [16, 24]]`: pairs of start and end, ascending, without overlap, and not empty.
+        subset_ranges: fn(this: *const c_void, array: *const Array, start: *const u64, shape: *const u64, index: Str, ranges_json: *mut Buf, err: *mut Buf) -> i32,
+        /// Since 2.1. Array to bytes, if `decodes_subsets` is 1: decodes the elements of a subset, in C order.
+        decode_subset: fn(this: *const c_void, array: *const Array, encoded: *const EncodedSubset, call: *const Call, decoded: *mut Output, err: *mut Buf) -> i32,
     }
 }

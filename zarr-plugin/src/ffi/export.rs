@@ -10,6 +10,7 @@ pub(crate) mod key_encoding;
 pub(crate) mod layout;
 pub(crate) mod metadata_encoding;
 pub(crate) mod store;
+pub(crate) mod subsets;
 pub(crate) mod transformer;
 
 use std::ffi::c_void;

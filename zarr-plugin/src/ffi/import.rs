@@ -13,6 +13,7 @@ mod layout;
 mod listing;
 mod metadata_encoding;
 pub(crate) mod store;
+mod subsets;
 mod transformer;
 
 use std::ffi::c_void;

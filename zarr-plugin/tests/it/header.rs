@@ -18,11 +18,11 @@ fn the_header_is_generated_from_the_definitions() {
     assert!(stored == abi::header(), "include/zarr_plugin.h differs from src/abi.rs; see this test");
 }
 
-/// The layout of version 2.0 on 64-bit machines. A struct that begins with `struct_size` may grow at its end in a
+/// The layout of version 2.1 on 64-bit machines. A struct that begins with `struct_size` may grow at its end in a
 /// minor version. Nothing else in this table may change.
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn structs_have_the_layout_of_version_2_0() {
+fn structs_have_the_layout_of_version_2_1() {
     let expected = "\
         zarr_str 16: ptr 0 len 8\n\
         zarr_buf 32: ptr 0 len 8 owner 16 release 24\n\
@@ -39,10 +39,13 @@ fn structs_have_the_layout_of_version_2_0() {
         zarr_representation 40: struct_size 0 kind 8 rank 12 size 16 array 32\n\
         zarr_call 40: struct_size 0 max_out_bytes 8 threads 16 flags 20 cancelled 24 chains 32\n\
         zarr_chains 32: struct_size 0 context 8 encode 16 decode 24\n\
-        zarr_codec_instance 72: struct_size 0 form 8 checksum_size 12 checksum_at_start 16 \
-        n_chains 20 self 24 value 32 vtable 64\n\
-        zarr_codec_vtable 88: struct_size 0 create 8 destroy 16 encoded_array 24 encoded_size 32 \
-        encode 40 decode 48 checksum 56 translate 64 decode_range 72 chain 80\n\
+        zarr_codec_instance 80: struct_size 0 form 8 checksum_size 12 checksum_at_start 16 \
+        n_chains 20 self 24 value 32 vtable 64 decodes_subsets 72 reserved 76\n\
+        zarr_encoded_range 24: offset 0 bytes 8\n\
+        zarr_encoded_subset 56: struct_size 0 start 8 shape 16 index 24 ranges 40 n_ranges 48\n\
+        zarr_codec_vtable 112: struct_size 0 create 8 destroy 16 encoded_array 24 encoded_size 32 \
+        encode 40 decode 48 checksum 56 translate 64 decode_range 72 chain 80 \
+        index_range 88 subset_ranges 96 decode_subset 104\n\
         zarr_data_type_handle 16: vtable 0 self 8\n\
         zarr_data_type_vtable 96: struct_size 0 create 8 retain 16 release 24 describe 32 \
         document 40 fill_value 48 fill_value_json 56 print 64 check 72 settle 80 inner 88\n\

@@ -43,7 +43,7 @@ fn a_pinned_library_is_loaded_and_another_one_is_not() {
     let loader = with(&installed, Policy::Pinned, lock.clone());
     assert!(loader.open(&loader.candidates()[0]).is_ok());
     // Another library replaces it, with a matching manifest.
-    let other = in_c(&["MINOR=1"]);
+    let other = in_c(&["MINOR=7"]);
     fs::write(installed.library(), &other).unwrap();
     installed.write_manifest(&XOR_C, &sha256(&other));
     let loader = with(&installed, Policy::Pinned, lock.clone());

@@ -45,6 +45,7 @@ mod stacked_stores;
 mod store_calls;
 mod strategies;
 mod strided;
+mod subsets;
 mod third_party;
 mod threads;
 mod typed_reads;

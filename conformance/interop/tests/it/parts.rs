@@ -33,6 +33,11 @@ fn chains() -> Vec<Vec<Value>> {
         vec![bytes.clone(), blosc("lz4", "noshuffle", 0), zstd(false)],
         vec![bytes.clone(), json!({"name": "gzip", "configuration": {"level": 1}})],
         vec![shard],
+        vec![json!({"name": "packbits"})],
+        vec![
+            transpose.clone(),
+            json!({"name": "packbits", "configuration": {"padding_encoding": "last_byte"}}),
+        ],
     ];
     for (compressor, shuffle, blocksize) in [
         ("lz4", "shuffle", 0),

@@ -6,6 +6,7 @@ use zarr_spec::{Codec, CodecPlugin, Representation, Value};
 
 use super::data_type::{hand_over, linked};
 use super::instance::{chains_of, instance};
+use super::subsets;
 use crate::abi::{self, Array, Buf, Call, CodecInstance, CodecVtable, Creation, DataTypeHandle, Size, Str};
 use crate::ffi::array::{array_json, array_of, representation_of, size_shown};
 use crate::ffi::creation::{format_of, with_creation};
@@ -27,6 +28,9 @@ pub(crate) static CODECS: CodecVtable = CodecVtable {
     translate: Some(translate),
     decode_range: Some(decode_range),
     chain: Some(chain),
+    index_range: Some(subsets::index_range),
+    subset_ranges: Some(subsets::subset_ranges),
+    decode_subset: Some(subsets::decode_subset),
 };
 
 callbacks! {
@@ -53,12 +57,12 @@ unsafe extern "C" fn destroy(this: *mut c_void) {
 /// # Safety
 ///
 /// `this` is that of [`CODECS`].
-unsafe fn codec<'a>(this: *const c_void) -> &'a Codec {
+pub(super) unsafe fn codec<'a>(this: *const c_void) -> &'a Codec {
     // SAFETY: as this function requires.
     unsafe { &*this.cast::<Codec>() }
 }
 
-fn wrong_function(codec: &Codec) -> Failure {
+pub(super) fn wrong_function(codec: &Codec) -> Failure {
     Failure::broken(format!("this is not a function of {codec:?}"))
 }
 
@@ -158,7 +162,7 @@ unsafe fn run(
 /// # Safety
 ///
 /// The other side lends `call` for this call.
-unsafe fn started(call: *const Call) -> Result<Call, Failure> {
+pub(super) unsafe fn started(call: *const Call) -> Result<Call, Failure> {
     // SAFETY: as this function requires.
     unsafe {
         let call = read(call)?;

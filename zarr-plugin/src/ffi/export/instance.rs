@@ -3,6 +3,7 @@
 use zarr_spec::{Codec, CodecChain, Value, json};
 
 use super::codec::CODECS;
+use super::subsets;
 use crate::abi::{self, CodecInstance};
 use crate::ffi::byte_order::order_json;
 use crate::ffi::import::instance::EMPTY_INSTANCE;
@@ -43,6 +44,7 @@ pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(
         }
         other => return Err(Failure::new(abi::UNSUPPORTED, format!("the ABI has no form for {other:?}"))),
     };
+    let decodes_subsets = subsets::of(&codec).is_some();
     let n_chains = u32::try_from(chains_of(&codec).len());
     let n_chains = n_chains.map_err(|_| Failure::broken("it has too many chains"))?;
     let mut text = EMPTY;
@@ -64,6 +66,7 @@ pub(crate) unsafe fn instance(codec: Codec, out: *mut CodecInstance) -> Result<(
             this,
             value: text,
             vtable: &CODECS,
+            decodes_subsets: decodes_subsets.into(),
             ..EMPTY_INSTANCE
         };
         fill(out, filled);

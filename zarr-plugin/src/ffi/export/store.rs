@@ -152,7 +152,7 @@ pub(crate) fn range_shown(range: ByteRange) -> abi::ByteRange {
     abi::ByteRange { offset, size, kind, reserved: 0 }
 }
 
-fn range_of(shown: &abi::ByteRange) -> Result<ByteRange, Failure> {
+pub(crate) fn range_of(shown: &abi::ByteRange) -> Result<ByteRange, Failure> {
     match shown.kind {
         abi::RANGE_FULL => Ok(ByteRange::Full),
         abi::RANGE_PART => Ok(ByteRange::Range { offset: shown.offset, size: shown.size }),

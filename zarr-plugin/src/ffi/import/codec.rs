@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_spec::codec::{
-    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, RunChain, range_within,
+    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, CompositeCodec, DecodeSubset,
+    RunChain, range_within,
 };
 use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
@@ -135,6 +136,7 @@ pub(super) fn run_error(origin: &str, failure: Failure, limit: usize, direction:
 pub(super) struct ForeignCodec {
     pub(super) instance: Instance<CodecVtable>,
     pub(super) origin: Arc<str>,
+    pub(super) decodes_subsets: bool,
 }
 
 impl ForeignCodec {
@@ -299,6 +301,10 @@ impl ArrayToBytesCodec for ForeignCodec {
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         self.run_array(Direction::Decode, array, encoded, decoded)
+    }
+
+    fn subsets(&self) -> Option<&dyn DecodeSubset> {
+        self.decodes_subsets.then_some(self)
     }
 }
 

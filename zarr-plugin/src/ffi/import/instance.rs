@@ -23,6 +23,8 @@ pub(crate) const EMPTY_INSTANCE: CodecInstance = CodecInstance {
     this: std::ptr::null_mut(),
     value: EMPTY,
     vtable: std::ptr::null(),
+    decodes_subsets: 0,
+    reserved: 0,
 };
 
 /// Returns the codec that the other side created from `creation`, for `array` if its input is an array.
@@ -48,7 +50,8 @@ pub(crate) unsafe fn made(
         };
         (value?, Instance::new(vtable, out.this, vtable.destroy))
     };
-    let codec = ForeignCodec { instance, origin: Arc::clone(origin) };
+    let codec =
+        ForeignCodec { instance, origin: Arc::clone(origin), decodes_subsets: out.decodes_subsets == 1 };
     Ok(match out.form {
         abi::FORM_VALUE => value_codec(&parse(&value)?)?,
         abi::FORM_ARRAY_TO_ARRAY => Codec::ArrayToArray(Arc::new(codec)),

@@ -89,6 +89,9 @@ const NOTHING: CodecVtable = CodecVtable {
     translate: None,
     decode_range: None,
     chain: None,
+    index_range: None,
+    subset_ranges: None,
+    decode_subset: None,
     ..CODECS
 };
 

@@ -1,0 +1,103 @@
+//! Codecs of the other side that decode subsets.
+
+use std::ops::Range;
+
+use zarr_spec::codec::{DecodeSubset, EncodedRanges};
+use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Output, Value};
+
+use super::codec::{ForeignCodec, codec_error, run_error};
+use crate::abi;
+use crate::ffi::array::show_array;
+use crate::ffi::export::store::{range_of, range_shown};
+use crate::ffi::output::{lend_output, plain_call};
+use crate::ffi::{Direction, EMPTY, Failure, lend, required, take_json};
+
+/// The range that means that a codec has no index.
+const NO_INDEX: ByteRange = ByteRange::Range { offset: 0, size: 0 };
+
+impl DecodeSubset for ForeignCodec {
+    fn index_range(&self, array: &ArrayRepresentation) -> Result<Option<ByteRange>, CodecError> {
+        let Some(index_range) = self.instance.vtable.index_range else { return Ok(None) };
+        let mut out = range_shown(NO_INDEX);
+        let called = self.instance.call(|_, this, err| {
+            // SAFETY: a function of the other side, called with its object and memory for its result.
+            Ok(show_array(array, |array| unsafe { index_range(this, array, &mut out, err) }))
+        });
+        let range = called.and_then(|()| range_of(&out));
+        let range = range.map_err(|failure| codec_error(&self.origin, failure, Direction::Decode))?;
+        Ok(Some(range).filter(|range| *range != NO_INDEX))
+    }
+
+    fn ranges(
+        &self,
+        array: &ArrayRepresentation,
+        subset: &ArraySubset,
+        index: &[u8],
+    ) -> Result<Vec<Range<u64>>, CodecError> {
+        let mut json = EMPTY;
+        let start = subset.start();
+        let shape = subset.shape();
+        let called = self.instance.call(|vtable, this, err| {
+            let subset_ranges = required(vtable.subset_ranges, "subset_ranges")?;
+            Ok(show_array(array, |array| {
+                // SAFETY: a function of the other side, called with its object and lent memory. The subset has the
+                // dimensions of the array.
+                unsafe {
+                    subset_ranges(this, array, start.as_ptr(), shape.as_ptr(), lend(index), &mut json, err)
+                }
+            }))
+        });
+        // SAFETY: the call filled it.
+        let ranges = unsafe {
+            let json = take_json(&mut json);
+            called.and(json)
+        };
+        let ranges = ranges.and_then(|json| {
+            ranges_of(&json).ok_or_else(|| Failure::broken(format!("it requested the invalid ranges {json}")))
+        });
+        ranges.map_err(|failure| codec_error(&self.origin, failure, Direction::Decode))
+    }
+
+    fn decode_subset(
+        &self,
+        array: &ArrayRepresentation,
+        subset: &ArraySubset,
+        encoded: &EncodedRanges<'_>,
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let limit = decoded.remaining();
+        let call = plain_call(limit);
+        let start = subset.start();
+        let shape = subset.shape();
+        let ranges: Vec<_> = encoded
+            .ranges()
+            .iter()
+            .map(|&(offset, bytes)| abi::EncodedRange { offset, bytes: lend(bytes) })
+            .collect();
+        let lent = abi::EncodedSubset {
+            struct_size: size_of::<abi::EncodedSubset>(),
+            start: start.as_ptr(),
+            shape: shape.as_ptr(),
+            index: lend(encoded.index()),
+            ranges: ranges.as_ptr(),
+            n_ranges: ranges.len(),
+        };
+        let run = lend_output(decoded, |to| {
+            self.instance.call(|vtable, this, err| {
+                let decode_subset = required(vtable.decode_subset, "decode_subset")?;
+                // SAFETY: a function of the other side, called with its object and lent memory.
+                Ok(show_array(array, |array| unsafe { decode_subset(this, array, &lent, &call, to, err) }))
+            })
+        });
+        run.map_err(|failure| run_error(&self.origin, failure, limit, Direction::Decode))
+    }
+}
+
+/// Returns the ranges of a list of pairs: start and end.
+fn ranges_of(json: &Value) -> Option<Vec<Range<u64>>> {
+    let range = |pair: &Value| match pair.as_array()? {
+        [start, end] => Some(start.as_u64()?..end.as_u64()?),
+        _ => None,
+    };
+    json.as_array()?.iter().map(range).collect()
+}
