@@ -103,6 +103,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/bytes_to_bytes/fletcher32",
         ],
     ),
+    entry(Codec, "codec-floatpred", &["imagecodecs_floatpred", "numcodecs.imagecodecs_floatpred"]),
     entry(
         Codec,
         "codec-gzip",
@@ -114,6 +115,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "numcodecs.gzip",
         ],
     ),
+    entry(Codec, "codec-imagecodecs-delta", &["imagecodecs_delta", "numcodecs.imagecodecs_delta"]),
     entry(
         Codec,
         "codec-jenkins-lookup3",
@@ -178,6 +180,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/array_to_bytes/pcodec",
         ],
     ),
+    entry(Codec, "codec-png", &["imagecodecs_png", "numcodecs.imagecodecs_png"]),
     entry(
         Codec,
         "codec-quantize",
@@ -355,6 +358,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "complex_float8_e3m4",
             "complex_float8_e4m3",
             "complex_float8_e4m3b11fnuz",
+            "complex_float8_e4m3fn",
             "complex_float8_e4m3fnuz",
             "complex_float8_e5m2",
             "complex_float8_e5m2fnuz",
@@ -365,6 +369,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "float8_e3m4",
             "float8_e4m3",
             "float8_e4m3b11fnuz",
+            "float8_e4m3fn",
             "float8_e4m3fnuz",
             "float8_e5m2",
             "float8_e5m2fnuz",
@@ -468,4 +473,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 }

@@ -34,8 +34,12 @@ use zarr_codec_delta as _;
 use zarr_codec_fixedscaleoffset as _;
 #[cfg(feature = "codec-fletcher32")]
 use zarr_codec_fletcher32 as _;
+#[cfg(feature = "codec-floatpred")]
+use zarr_codec_floatpred as _;
 #[cfg(feature = "codec-gzip")]
 use zarr_codec_gzip as _;
+#[cfg(feature = "codec-imagecodecs-delta")]
+use zarr_codec_imagecodecs_delta as _;
 #[cfg(feature = "codec-jenkins-lookup3")]
 use zarr_codec_jenkins_lookup3 as _;
 #[cfg(feature = "codec-json2")]
@@ -60,6 +64,8 @@ use zarr_codec_optional as _;
 use zarr_codec_packbits as _;
 #[cfg(feature = "codec-pcodec")]
 use zarr_codec_pcodec as _;
+#[cfg(feature = "codec-png")]
+use zarr_codec_png as _;
 #[cfg(feature = "codec-quantize")]
 use zarr_codec_quantize as _;
 #[cfg(feature = "codec-reshape")]

@@ -250,6 +250,21 @@ def of_imagecodecs() -> Iterator[str]:
         yield by_numcodecs({"id": "imagecodecs_bitshuffle", "itemsize": given.dtype.itemsize}, given)
         yield by_bitshuffle(0, given)
     yield by_bitshuffle(8, ramp("<f8"))
+    yield from of_predictors()
+    for given in (ramp("|u1"), ramp("<u2", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
+        yield by_numcodecs({"id": "imagecodecs_png"}, given)
+
+
+def of_predictors() -> Iterator[str]:
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+    for dtype, axis in (("<i2", -1), ("|u1", 0), ("<f4", -1)):
+        given = ramp(dtype)
+        yield by_numcodecs({"id": "imagecodecs_delta", "shape": [4, 6], "dtype": dtype, "axis": axis}, given)
+        yield by_zarr_python({"name": "imagecodecs_delta", "configuration": {"axis": axis}}, given, [little])
+    for dtype in ("<f2", "<f4", "<f8"):
+        yield by_numcodecs({"id": "imagecodecs_floatpred", "shape": [4, 6], "dtype": dtype}, ramp(dtype))
+    given = ramp("<f4", (2, 4, 3))
+    yield by_numcodecs({"id": "imagecodecs_floatpred", "shape": [2, 4, 3], "dtype": "<f4", "axis": -2}, given)
 
 
 def by_bitshuffle(blocksize: int, given: np.ndarray) -> str:
