@@ -27,6 +27,7 @@ _ML_DTYPES = frozenset(
         "float8_e3m4",
         "float8_e4m3",
         "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
         "float8_e4m3fnuz",
         "float8_e5m2",
         "float8_e5m2fnuz",

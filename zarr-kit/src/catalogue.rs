@@ -36,6 +36,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/array_to_array/bitround",
         ],
     ),
+    entry(Codec, "codec-bitshuffle", &["numcodecs.imagecodecs_bitshuffle", "imagecodecs_bitshuffle"]),
     entry(
         Codec,
         "codec-blosc",
@@ -47,6 +48,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/blosc",
         ],
     ),
+    entry(Codec, "codec-brotli", &["imagecodecs_brotli", "numcodecs.imagecodecs_brotli"]),
     entry(Codec, "codec-bytes", &["https://purl.org/zarr/spec/codecs/endian/1.0", "bytes", "endian"]),
     entry(
         Codec,
@@ -101,6 +103,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/bytes_to_bytes/fletcher32",
         ],
     ),
+    entry(Codec, "codec-floatpred", &["imagecodecs_floatpred", "numcodecs.imagecodecs_floatpred"]),
     entry(
         Codec,
         "codec-gzip",
@@ -112,6 +115,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "numcodecs.gzip",
         ],
     ),
+    entry(Codec, "codec-imagecodecs-delta", &["imagecodecs_delta", "numcodecs.imagecodecs_delta"]),
     entry(
         Codec,
         "codec-jenkins-lookup3",
@@ -136,6 +140,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/lz4/1.0",
         ],
     ),
+    entry(Codec, "codec-lz4h5", &["imagecodecs_lz4h5", "numcodecs.imagecodecs_lz4h5"]),
+    entry(Codec, "codec-lzf", &["imagecodecs_lzf", "numcodecs.imagecodecs_lzf"]),
     entry(
         Codec,
         "codec-lzma",
@@ -146,6 +152,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://purl.org/zarr/spec/codec/lzma/1.0",
         ],
     ),
+    entry(Codec, "codec-lzw", &["imagecodecs_lzw", "numcodecs.imagecodecs_lzw"]),
     entry(
         Codec,
         "codec-msgpack2",
@@ -173,6 +180,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/array_to_bytes/pcodec",
         ],
     ),
+    entry(Codec, "codec-png", &["imagecodecs_png", "numcodecs.imagecodecs_png"]),
     entry(
         Codec,
         "codec-quantize",
@@ -195,6 +203,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "https://codec.zarrs.dev/bytes_to_bytes/shuffle",
         ],
     ),
+    entry(Codec, "codec-snappy", &["imagecodecs_snappy", "numcodecs.imagecodecs_snappy"]),
     entry(Codec, "codec-transpose", &["https://purl.org/zarr/spec/codecs/transpose/1.0", "transpose"]),
     entry(
         Codec,
@@ -349,6 +358,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "complex_float8_e3m4",
             "complex_float8_e4m3",
             "complex_float8_e4m3b11fnuz",
+            "complex_float8_e4m3fn",
             "complex_float8_e4m3fnuz",
             "complex_float8_e5m2",
             "complex_float8_e5m2fnuz",
@@ -359,6 +369,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "float8_e3m4",
             "float8_e4m3",
             "float8_e4m3b11fnuz",
+            "float8_e4m3fn",
             "float8_e4m3fnuz",
             "float8_e5m2",
             "float8_e5m2fnuz",
@@ -462,4 +473,4 @@ macro_rules! submit {
     )*};
 }
 
-submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 }
+submit! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 }

@@ -8,8 +8,12 @@ use zarr_codec_astype as _;
 use zarr_codec_base64 as _;
 #[cfg(feature = "codec-bitround")]
 use zarr_codec_bitround as _;
+#[cfg(feature = "codec-bitshuffle")]
+use zarr_codec_bitshuffle as _;
 #[cfg(feature = "codec-blosc")]
 use zarr_codec_blosc as _;
+#[cfg(feature = "codec-brotli")]
+use zarr_codec_brotli as _;
 #[cfg(feature = "codec-bytes")]
 use zarr_codec_bytes as _;
 #[cfg(feature = "codec-bz2")]
@@ -30,16 +34,26 @@ use zarr_codec_delta as _;
 use zarr_codec_fixedscaleoffset as _;
 #[cfg(feature = "codec-fletcher32")]
 use zarr_codec_fletcher32 as _;
+#[cfg(feature = "codec-floatpred")]
+use zarr_codec_floatpred as _;
 #[cfg(feature = "codec-gzip")]
 use zarr_codec_gzip as _;
+#[cfg(feature = "codec-imagecodecs-delta")]
+use zarr_codec_imagecodecs_delta as _;
 #[cfg(feature = "codec-jenkins-lookup3")]
 use zarr_codec_jenkins_lookup3 as _;
 #[cfg(feature = "codec-json2")]
 use zarr_codec_json2 as _;
 #[cfg(feature = "codec-lz4")]
 use zarr_codec_lz4 as _;
+#[cfg(feature = "codec-lz4h5")]
+use zarr_codec_lz4h5 as _;
+#[cfg(feature = "codec-lzf")]
+use zarr_codec_lzf as _;
 #[cfg(feature = "codec-lzma")]
 use zarr_codec_lzma as _;
+#[cfg(feature = "codec-lzw")]
+use zarr_codec_lzw as _;
 #[cfg(feature = "codec-msgpack2")]
 use zarr_codec_msgpack2 as _;
 #[cfg(feature = "codec-n5-default")]
@@ -50,6 +64,8 @@ use zarr_codec_optional as _;
 use zarr_codec_packbits as _;
 #[cfg(feature = "codec-pcodec")]
 use zarr_codec_pcodec as _;
+#[cfg(feature = "codec-png")]
+use zarr_codec_png as _;
 #[cfg(feature = "codec-quantize")]
 use zarr_codec_quantize as _;
 #[cfg(feature = "codec-reshape")]
@@ -60,6 +76,8 @@ use zarr_codec_scale_offset as _;
 use zarr_codec_sharding_indexed as _;
 #[cfg(feature = "codec-shuffle")]
 use zarr_codec_shuffle as _;
+#[cfg(feature = "codec-snappy")]
+use zarr_codec_snappy as _;
 #[cfg(feature = "codec-transpose")]
 use zarr_codec_transpose as _;
 #[cfg(feature = "codec-vlen-bytes")]

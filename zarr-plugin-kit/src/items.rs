@@ -2,10 +2,10 @@
 //!
 //! The number of elements precedes them. It and the lengths are u32, little endian. A length counts bytes.
 
-use zarr_spec::Creation;
 use zarr_spec::codec::CodecError;
 use zarr_spec::output::Output;
 use zarr_spec::representation::{ArrayRepresentation, Elements, Representation};
+use zarr_spec::{Creation, Format};
 
 use crate::{NoConfiguration, array};
 
@@ -81,7 +81,8 @@ pub fn check_type(array: &ArrayRepresentation, name: &str) -> Result<(), CodecEr
     Ok(())
 }
 
-/// Accepts a codec without configuration for an array of data type `name`.
+/// Accepts a codec without configuration for an array of data type `name`. Except in strict mode, also accepts
+/// data type `tolerated`, with a warning: zarrs writes both types with both codecs.
 ///
 /// # Errors
 ///
@@ -91,9 +92,16 @@ pub fn check_creation(
     creation: &Creation<'_>,
     decoded: &Representation,
     name: &str,
+    tolerated: &str,
 ) -> Result<(), CodecError> {
     let NoConfiguration {} = creation.parse()?;
-    check_type(array(decoded)?, name)
+    let array = array(decoded)?;
+    if creation.format != Format::V3 || array.data_type.name() != tolerated {
+        return check_type(array, name);
+    }
+    check_type(array, tolerated)?;
+    let what = format!("it encodes data type `{name}`, not `{tolerated}`");
+    creation.reading.tolerate(what).map_err(|invalid| CodecError::Unsupported(invalid.to_string()))
 }
 
 /// Appends the encoded form of `decoded` if `check` accepts the elements.

@@ -1,6 +1,7 @@
 //! The `pcodec` codec of Zarr: compresses the numbers of a chunk to one standalone pco file.
 //!
-//! Array to bytes, for integers and floats of 16, 32 and 64 bits. Lossless, including NaN payloads and negative
+//! Array to bytes, for integers and floats of 16, 32 and 64 bits. zarrs also stores times as `int64` and complex
+//! numbers as pairs of floats; they are read with a warning, except in strict mode, and never created. Lossless, including NaN payloads and negative
 //! zero. The encoded size depends on the numbers.
 //!
 //! The configuration affects only encoding: `level` is 0 to 12; `mode_spec` is `auto` or `classic`;
@@ -90,7 +91,7 @@ impl Pcodec {
 
 impl ArrayToBytesCodec for Pcodec {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
-        numbers::number(array).map(|_| Size::Unknown)
+        numbers::numbers(array).map(|_| Size::Unknown)
     }
 
     fn encode(
@@ -184,7 +185,12 @@ fn unknown(member: &str, value: &str, known: &str) -> CodecError {
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let codec = creation.parse::<PcodecConfiguration>()?.codec()?;
-    numbers::number(array(decoded)?)?;
+    let array = array(decoded)?;
+    if numbers::numbers(array)?.is_of_zarrs {
+        let name = array.data_type.name();
+        let what = format!("elements of data type `{name}` are compressed, which only zarrs does");
+        creation.reading.tolerate(what).map_err(|invalid| CodecError::Unsupported(invalid.to_string()))?;
+    }
     Ok(Codec::ArrayToBytes(Arc::new(codec)))
 }
 

@@ -4,15 +4,36 @@ use pco::ChunkConfig;
 use pco::data_types::Number as PcoNumber;
 use pco::errors::{ErrorKind, PcoError};
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress_into};
-use zarr_plugin_kit::numbers::{Element, Number};
+use zarr_plugin_kit::numbers::{Element, Number, is_time};
 use zarr_plugin_kit::with_number;
 use zarr_spec::{ArrayRepresentation, CodecError, Output};
 
-/// Returns the type of the elements, if both pco and numcodecs support it.
-pub(crate) fn number(array: &ArrayRepresentation) -> Result<Number, CodecError> {
-    let number = Number::of(&*array.data_type).filter(|number| number.size() > 1 && !number.is_complex());
-    number.ok_or_else(|| {
-        let name = array.data_type.name();
+/// The numbers that elements consist of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbers {
+    number: Number,
+    in_element: usize,
+    /// Whether only zarrs stores these elements.
+    pub(crate) is_of_zarrs: bool,
+}
+
+/// Returns the numbers of the elements, if pco supports them. numcodecs supports only real numbers; zarrs also
+/// stores times, and complex numbers as pairs.
+pub(crate) fn numbers(array: &ArrayRepresentation) -> Result<Numbers, CodecError> {
+    let name = array.data_type.name();
+    let real = |number| Some(Numbers { number, in_element: 1, is_of_zarrs: false });
+    let pair = |number| Some(Numbers { number, in_element: 2, is_of_zarrs: true });
+    let found = match Number::or_time(&*array.data_type) {
+        _ if name == "complex_float16" => pair(Number::F16),
+        Some(Number::C64) => pair(Number::F32),
+        Some(Number::C128) => pair(Number::F64),
+        Some(number) if is_time(&*array.data_type) => {
+            Some(Numbers { number, in_element: 1, is_of_zarrs: true })
+        }
+        Some(number) if number.size() > 1 => real(number),
+        _ => None,
+    };
+    found.ok_or_else(|| {
         CodecError::Unsupported(format!("expected numbers of 16, 32 or 64 bits, found data type `{name}`"))
     })
 }
@@ -23,10 +44,10 @@ pub(crate) fn encode(
     decoded: &[u8],
     encoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
-    let number = number(array)?;
-    let count = count(array)?;
+    let Numbers { number, in_element, .. } = numbers(array)?;
+    let count = count(array, in_element)?;
     if decoded.len() != count * number.size() {
-        return Err(CodecError::encode(format!("{} bytes do not hold {count} elements", decoded.len())));
+        return Err(CodecError::encode(format!("{} bytes do not hold {count} numbers", decoded.len())));
     }
     with_number!(number, T => {
         integer: compress::<T>(configuration, decoded, encoded),
@@ -57,8 +78,8 @@ pub(crate) fn decode(
     encoded: &[u8],
     decoded: &mut Output<'_>,
 ) -> Result<(), CodecError> {
-    let number = number(array)?;
-    let count = count(array)?;
+    let Numbers { number, in_element, .. } = numbers(array)?;
+    let count = count(array, in_element)?;
     let size = count * number.size();
     let destination = &mut decoded.spare(size)?[..size];
     with_number!(number, T => {
@@ -118,7 +139,9 @@ fn check_dictionary(rest: &[u8], size: usize) -> Result<(), CodecError> {
     }
 }
 
-fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
-    let count = array.element_count().filter(|&count| count <= usize::MAX / 8);
+/// Returns the number of numbers.
+fn count(array: &ArrayRepresentation, in_element: usize) -> Result<usize, CodecError> {
+    let count = array.element_count().and_then(|count| count.checked_mul(in_element));
+    let count = count.filter(|&count| count <= usize::MAX / 8);
     count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }

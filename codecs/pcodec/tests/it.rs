@@ -6,8 +6,8 @@ use zarr_codec_pcodec::Pcodec;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{
-    BOOL, COMPLEX64, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, Number, TEXT, UINT8, UINT16,
-    UINT32, UINT64,
+    BOOL, COMPLEX64, COMPLEX128, DATETIME, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, INT64, Number, TEXT,
+    UINT8, UINT16, UINT32, UINT64,
 };
 use zarr_conformance::{array, hex};
 use zarr_spec::codec::ArrayToBytesCodec;
@@ -225,4 +225,25 @@ fn all_parameters_of_numcodecs_are_read_and_written() {
         }
     }
     assert!(URI.starts_with(zarr_spec::OWN_URI_BASE));
+}
+
+/// zarrs stores the parts of complex numbers, and times as integers, in the same form as real numbers.
+#[test]
+fn complex_numbers_and_times_are_read_with_a_warning_except_in_strict_mode() {
+    for (of_zarrs, stored) in [
+        (COMPLEX64, FLOAT32),
+        (COMPLEX128, FLOAT64),
+        (UINT32.named("complex_float16"), FLOAT16),
+        (DATETIME, INT64),
+    ] {
+        let &(_, numbers, encoded) = RAMPS.iter().find(|(number, ..)| *number == stored).unwrap();
+        let chunk = array(&[(numbers.len() / 2 / of_zarrs.size()) as u64], of_zarrs);
+        let decoded = Representation::Array(chunk.clone());
+        let created = create(Format::V3, "numcodecs.pcodec", "", Mode::Lenient, &decoded).unwrap();
+        assert_eq!(created.warnings.len(), 1, "{:?}", created.warnings);
+        assert_eq!(decode(&created.codec, &chunk, &hex(encoded), 100).unwrap(), hex(numbers));
+        check_lossless(&created.codec, &chunk, &hex(numbers)).unwrap();
+        let strict = create(Format::V3, "numcodecs.pcodec", "", Mode::Strict, &decoded);
+        assert!(matches!(strict, Err(CodecError::Unsupported(_))), "{strict:?}");
+    }
 }

@@ -1,7 +1,8 @@
 //! The `shuffle` codec: stores the first bytes of all elements, then all second bytes, and so on.
 //!
 //! Bytes to bytes. The encoded size is the decoded size, which must be a multiple of `elementsize`: the size of
-//! an element in bytes, 4 by default. It is independent of the data type of the array.
+//! an element in bytes, 4 by default. It is independent of the data type of the array. With 1, bytes do not change.
+//! numcodecs also accepts 0, which is the same; it is read with a warning, except in strict mode.
 //!
 //! Final v3 has the codec as `numcodecs.shuffle`. The v3 draft does not define it; there it has a URI of this
 //! project.
@@ -12,10 +13,11 @@ mod transpose;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
+use serde::Deserialize;
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, json,
+    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
+    Size, json,
 };
 
 zarr_spec::register!(
@@ -28,7 +30,7 @@ zarr_spec::register!(
         },
         &create,
     )
-    .translated_by(&all_members::<ShuffleConfiguration>)
+    .translated_by(&translate)
     .configuration::<ShuffleConfiguration>()
     .about("Groups the first bytes of all elements, then the second bytes, and so on.", EXAMPLES)
 );
@@ -104,7 +106,7 @@ impl BytesToBytesCodec for Shuffle {
 }
 
 /// The configuration of every format, which documents state in full.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct ShuffleConfiguration {
     #[serde(default = "four")]
     elementsize: u32,
@@ -115,6 +117,23 @@ fn four() -> u32 {
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
-    let size = creation.parse::<ShuffleConfiguration>()?.elementsize;
+    let size = element_size(creation)?;
     Ok(Codec::BytesToBytes(Arc::new(Shuffle::new(usize::try_from(size).unwrap_or(usize::MAX))?)))
+}
+
+/// Returns the size of an element, at least 1.
+fn element_size(creation: &Creation<'_>) -> Result<u32, CodecError> {
+    match creation.parse::<ShuffleConfiguration>()?.elementsize {
+        0 => {
+            creation.reading.tolerate("`elementsize` is 0; it is read as 1, which does not change bytes")?;
+            Ok(1)
+        }
+        size => Ok(size),
+    }
+}
+
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+    let mut members = Object::new();
+    members.insert("elementsize", element_size(creation)?);
+    Ok(members)
 }

@@ -71,8 +71,12 @@ fn byte_j_of_element_i_is_byte_i_of_plane_j_for_every_size() {
 
 #[test]
 fn element_sizes_are_one_or_more() {
-    let wrong =
-        [r#"{"elementsize":0}"#, r#"{"elementsize":-4}"#, r#"{"elementsize":4.0}"#, r#"{"elementsize":"4"}"#];
+    let wrong = [
+        r#"{"elementsize":"0"}"#,
+        r#"{"elementsize":-4}"#,
+        r#"{"elementsize":4.0}"#,
+        r#"{"elementsize":"4"}"#,
+    ];
     for configuration in wrong {
         for (format, name) in
             [(Format::V2, "shuffle"), (Format::V3, "numcodecs.shuffle"), (Format::V3Draft, OWN)]
@@ -109,4 +113,19 @@ fn v3_has_the_codec_only_under_its_numcodecs_name() {
     let registry = zarr_spec::Registry::linked().unwrap();
     let reading = zarr_spec::Reading::new(Mode::Lenient);
     assert!(registry.codecs().find(Format::V3, "shuffle", &reading).is_err());
+}
+
+/// numcodecs 0.17.1 copies the bytes: `Shuffle(elementsize=0).encode(bytes)` is `bytes`.
+#[test]
+fn an_element_size_of_0_is_read_as_1_with_a_warning() {
+    let zero = r#"{"elementsize":0}"#;
+    for format in [Format::V2, Format::V3] {
+        let name = if format == Format::V2 { "shuffle" } else { "numcodecs.shuffle" };
+        let created = create(format, name, zero, Mode::Lenient, &BYTES).unwrap();
+        assert_eq!(created.warnings.len(), 1, "{:?}", created.warnings);
+        assert_eq!(decode(&created.codec, &plain(), &[1, 2, 3], 3).unwrap(), [1, 2, 3]);
+        let strict = create(format, name, zero, Mode::Strict, &BYTES);
+        assert!(matches!(strict, Err(CodecError::InvalidConfiguration(_))), "{strict:?}");
+    }
+    assert!(matches!(Shuffle::new(0), Err(CodecError::InvalidConfiguration(_))));
 }

@@ -1,13 +1,15 @@
 //! The `vlen-bytes` codec of Zarr: stores the number of elements, and each element preceded by its length.
 //!
-//! Array to bytes, only for data type `bytes`. The number of elements and the lengths, in bytes, are u32 in
-//! little endian. The encoded size depends on the elements.
+//! Array to bytes, for data type `bytes`. In v3, arrays of `string` are read with a warning, except in strict
+//! mode, and never created. The number of elements and the lengths, in bytes, are u32 in little endian. The
+//! encoded size depends on the elements.
 //!
 //! Source: `codecs/vlen-bytes` in the Zarr extension registry; numcodecs has the same form.
 
 use std::sync::Arc;
 
-use zarr_plugin_kit::{NoConfiguration, items};
+use zarr_plugin_kit::NoConfiguration;
+use zarr_plugin_kit::items::{self, Items};
 use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
@@ -39,8 +41,11 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VlenBytes;
 
-/// The only supported data type.
+/// The data type of new arrays.
 const DATA_TYPE: &str = "bytes";
+
+/// The data type that zarrs also writes with this codec.
+const TOLERATED: &str = "string";
 
 impl From<VlenBytes> for CodecEntry {
     fn from(_no_parameters: VlenBytes) -> Self {
@@ -50,7 +55,7 @@ impl From<VlenBytes> for CodecEntry {
 
 impl ArrayToBytesCodec for VlenBytes {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
-        items::check_type(array, DATA_TYPE)?;
+        check_type(array)?;
         Ok(Size::Unknown)
     }
 
@@ -60,8 +65,8 @@ impl ArrayToBytesCodec for VlenBytes {
         decoded: &[u8],
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        items::check_type(array, DATA_TYPE)?;
-        items::encode(array, decoded, encoded, |_| Ok(()))
+        check_type(array)?;
+        items::encode(array, decoded, encoded, |items| check_items(array, items))
     }
 
     fn decode(
@@ -70,12 +75,25 @@ impl ArrayToBytesCodec for VlenBytes {
         encoded: &[u8],
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        items::check_type(array, DATA_TYPE)?;
-        items::decode(array, encoded, decoded, |_| Ok(()))
+        check_type(array)?;
+        items::decode(array, encoded, decoded, |items| check_items(array, items))
     }
 }
 
+fn check_type(array: &ArrayRepresentation) -> Result<(), CodecError> {
+    items::check_type(array, DATA_TYPE)
+        .or_else(|error| items::check_type(array, TOLERATED).map_err(|_not_tolerated| error))
+}
+
+/// Checks that elements of data type `string` are UTF-8.
+fn check_items(array: &ArrayRepresentation, items: Items<'_>) -> Result<(), &'static str> {
+    if array.data_type.name() == DATA_TYPE || items.are_utf8(|bytes| std::str::from_utf8(bytes).ok()) {
+        return Ok(());
+    }
+    Err("an element is not UTF-8")
+}
+
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    items::check_creation(creation, decoded, DATA_TYPE)?;
+    items::check_creation(creation, decoded, DATA_TYPE, TOLERATED)?;
     Ok(Codec::ArrayToBytes(Arc::new(VlenBytes)))
 }

@@ -128,3 +128,20 @@ fn invalid_elements_are_not_encoded() {
     let error = VlenBytes.encode(&chunk(1), &items(&[b"abc"]), &mut Output::at_most(10)).unwrap_err();
     assert!(matches!(error, CodecError::TooLarge(_)), "{error}");
 }
+
+/// The codecs have the same form, and zarrs writes both data types with both.
+#[test]
+fn data_type_string_is_read_with_a_warning_except_in_strict_mode() {
+    let chunk = array(&[1], TEXT);
+    let decoded = Representation::Array(chunk.clone());
+    let created = create(Format::V3, "vlen-bytes", "", Mode::Lenient, &decoded).unwrap();
+    assert_eq!(created.warnings, ["it encodes data type `bytes`, not `string`"]);
+    let element = decode(&created.codec, &chunk, &hex("01000000 01000000 61"), 100).unwrap();
+    assert_eq!(element, zarr_conformance::items(&["a"]));
+    let result = decode(&created.codec, &chunk, &hex("01000000 01000000 ff"), 100);
+    assert!(matches!(result, Err(CodecError::Corrupt(_))), "{result:?}");
+    for (format, mode) in [(Format::V3, Mode::Strict), (Format::V2, Mode::Lenient)] {
+        let result = create(format, "vlen-bytes", "", mode, &decoded);
+        assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+    }
+}

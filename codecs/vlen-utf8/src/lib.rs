@@ -1,7 +1,8 @@
 //! The `vlen-utf8` codec of Zarr: stores the number of elements, and each text preceded by its length.
 //!
-//! Array to bytes, only for data type `string`. The number of elements and the lengths, in bytes, are u32 in
-//! little endian. The encoded size depends on the elements.
+//! Array to bytes, for data type `string`. In v3, arrays of `bytes` are read with a warning, except in strict
+//! mode, and never created. The number of elements and the lengths, in bytes, are u32 in little endian. The
+//! encoded size depends on the elements.
 //!
 //! Source: `codecs/vlen-utf8` in the Zarr extension registry; numcodecs has the same form.
 
@@ -40,8 +41,11 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VlenUtf8;
 
-/// The only supported data type.
+/// The data type of new arrays.
 const DATA_TYPE: &str = "string";
+
+/// The data type that zarrs also writes with this codec.
+const TOLERATED: &str = "bytes";
 
 impl From<VlenUtf8> for CodecEntry {
     fn from(_no_parameters: VlenUtf8) -> Self {
@@ -51,7 +55,7 @@ impl From<VlenUtf8> for CodecEntry {
 
 impl ArrayToBytesCodec for VlenUtf8 {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
-        items::check_type(array, DATA_TYPE)?;
+        check_type(array)?;
         Ok(Size::Unknown)
     }
 
@@ -61,8 +65,8 @@ impl ArrayToBytesCodec for VlenUtf8 {
         decoded: &[u8],
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        items::check_type(array, DATA_TYPE)?;
-        items::encode(array, decoded, encoded, each_is_utf8)
+        check_type(array)?;
+        items::encode(array, decoded, encoded, |items| check_items(array, items))
     }
 
     fn decode(
@@ -71,17 +75,25 @@ impl ArrayToBytesCodec for VlenUtf8 {
         encoded: &[u8],
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        items::check_type(array, DATA_TYPE)?;
-        items::decode(array, encoded, decoded, each_is_utf8)
+        check_type(array)?;
+        items::decode(array, encoded, decoded, |items| check_items(array, items))
     }
 }
 
-fn each_is_utf8(items: Items<'_>) -> Result<(), &'static str> {
-    let are_utf8 = items.are_utf8(|bytes| simdutf8::basic::from_utf8(bytes).ok());
-    if are_utf8 { Ok(()) } else { Err("an element is not UTF-8") }
+fn check_type(array: &ArrayRepresentation) -> Result<(), CodecError> {
+    items::check_type(array, DATA_TYPE)
+        .or_else(|error| items::check_type(array, TOLERATED).map_err(|_not_tolerated| error))
+}
+
+/// Checks that elements of data type `string` are UTF-8.
+fn check_items(array: &ArrayRepresentation, items: Items<'_>) -> Result<(), &'static str> {
+    if array.data_type.name() == TOLERATED || items.are_utf8(|bytes| simdutf8::basic::from_utf8(bytes).ok()) {
+        return Ok(());
+    }
+    Err("an element is not UTF-8")
 }
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-    items::check_creation(creation, decoded, DATA_TYPE)?;
+    items::check_creation(creation, decoded, DATA_TYPE, TOLERATED)?;
     Ok(Codec::ArrayToBytes(Arc::new(VlenUtf8)))
 }

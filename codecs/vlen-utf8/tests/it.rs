@@ -148,3 +148,20 @@ fn invalid_elements_are_not_encoded() {
     let error = VlenUtf8.encode(&chunk(1), &texts(&["abc"]), &mut Output::at_most(10)).unwrap_err();
     assert!(matches!(error, CodecError::TooLarge(_)), "{error}");
 }
+
+/// The codecs have the same form, and zarrs writes both data types with both.
+#[test]
+fn data_type_bytes_is_read_with_a_warning_except_in_strict_mode() {
+    let chunk = array(&[1], VARIABLE_BYTES);
+    let decoded = Representation::Array(chunk.clone());
+    let created = create(Format::V3, "vlen-utf8", "", Mode::Lenient, &decoded).unwrap();
+    assert_eq!(created.warnings, ["it encodes data type `string`, not `bytes`"]);
+    let element = decode(&created.codec, &chunk, &hex("01000000 01000000 61"), 100).unwrap();
+    assert_eq!(element, zarr_conformance::items(&["a"]));
+    let result = decode(&created.codec, &chunk, &hex("01000000 01000000 ff"), 100);
+    assert!(result.is_ok(), "{result:?}");
+    for (format, mode) in [(Format::V3, Mode::Strict), (Format::V2, Mode::Lenient)] {
+        let result = create(format, "vlen-utf8", "", mode, &decoded);
+        assert!(matches!(result, Err(CodecError::Unsupported(_))), "{result:?}");
+    }
+}

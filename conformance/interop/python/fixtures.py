@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import imagecodecs.numcodecs
+import imagecodecs.zarr
 import numcodecs
 import numpy as np
 import tensorstore
@@ -26,6 +28,7 @@ import zfpy
 
 COLUMNS = ("format", "codec", "data type", "shape", "decoded", "encoded", "program")
 NUMCODECS = f"numcodecs {numcodecs.__version__}"
+IMAGECODECS = f"imagecodecs {imagecodecs.__version__}"
 TABLE = Path(sys.argv[1]).read_text().splitlines() if sys.argv[1:] else []
 TEXTS = ["", "a", "é", "日本", "😀"]
 ITEMS = [None, True, -1, 0.5, "é", [1, [2.5, "x"]], {"a": {"b": None}}]
@@ -61,7 +64,8 @@ def by_numcodecs(codec: dict, given: np.ndarray) -> str:
         encoded = next((old for old in known(codec, given) if bytes(made.decode(old)) == given.tobytes()), encoded)
     stored = np.frombuffer(encoded, made.encode(given).dtype) if codec["id"] in FILTERS else encoded
     decoded = bytes(numcodecs.compat.ensure_bytes(made.decode(stored)))
-    return line("v2", codec, given.dtype.name, given.shape, decoded, encoded, NUMCODECS)
+    program = IMAGECODECS if codec["id"].startswith("imagecodecs_") else NUMCODECS
+    return line("v2", codec, given.dtype.name, given.shape, decoded, encoded, program)
 
 
 # Codecs whose libraries come with Python or the machine.
@@ -236,9 +240,47 @@ def of_tensorstore() -> Iterator[str]:
         yield line("v3", codec, given.dtype.name, given.shape, decoded, encoded, program)
 
 
+def of_imagecodecs() -> Iterator[str]:
+    """Yields rows of the codecs of imagecodecs."""
+    for given in (steps("<i2"), ramp("|u1")):
+        for name in ("brotli", "lz4h5", "lzf", "lzw", "snappy"):
+            yield by_numcodecs({"id": f"imagecodecs_{name}"}, given)
+        yield by_numcodecs({"id": "imagecodecs_lz4h5", "blocksize": 16}, given)
+        yield by_numcodecs({"id": "imagecodecs_lzf", "header": False}, given)
+        yield by_numcodecs({"id": "imagecodecs_bitshuffle", "itemsize": given.dtype.itemsize}, given)
+        yield by_bitshuffle(0, given)
+    yield by_bitshuffle(8, ramp("<f8"))
+    yield from of_predictors()
+    for given in (ramp("|u1"), ramp("<u2", (2, 4, 3)), ramp("|u1", (1, 2, 3, 4))):
+        yield by_numcodecs({"id": "imagecodecs_png"}, given)
+
+
+def of_predictors() -> Iterator[str]:
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+    for dtype, axis in (("<i2", -1), ("|u1", 0), ("<f4", -1)):
+        given = ramp(dtype)
+        yield by_numcodecs({"id": "imagecodecs_delta", "shape": [4, 6], "dtype": dtype, "axis": axis}, given)
+        yield by_zarr_python({"name": "imagecodecs_delta", "configuration": {"axis": axis}}, given, [little])
+    for dtype in ("<f2", "<f4", "<f8"):
+        yield by_numcodecs({"id": "imagecodecs_floatpred", "shape": [4, 6], "dtype": dtype}, ramp(dtype))
+    given = ramp("<f4", (2, 4, 3))
+    yield by_numcodecs({"id": "imagecodecs_floatpred", "shape": [2, 4, 3], "dtype": "<f4", "axis": -2}, given)
+
+
+def by_bitshuffle(blocksize: int, given: np.ndarray) -> str:
+    """Returns a row for the codec of v3. Its decoder takes elements for bytes, so that this is what it encoded."""
+    encoded = imagecodecs.bitshuffle_encode(given, itemsize=given.dtype.itemsize, blocksize=blocksize).tobytes()
+    if imagecodecs.bitshuffle_decode(encoded, itemsize=given.dtype.itemsize, blocksize=blocksize) != given.tobytes():
+        raise ValueError("bitshuffle")
+    codec = {"name": "imagecodecs_bitshuffle", "configuration": {"blocksize": blocksize}}
+    return line("v3", codec, given.dtype.name, given.shape, given.tobytes(), encoded, IMAGECODECS)
+
+
 def main() -> None:
+    imagecodecs.numcodecs.register_codecs(verbose=False)
+    imagecodecs.zarr.register_codecs(verbose=False)
     print("\t".join(COLUMNS))
-    for group in (of_bytes, of_numbers, of_objects, of_zarr_python, of_tensorstore):
+    for group in (of_bytes, of_numbers, of_objects, of_zarr_python, of_tensorstore, of_imagecodecs):
         for printed in group():
             print(printed)
 

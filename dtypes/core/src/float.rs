@@ -7,7 +7,7 @@ use zarr_spec::data_type::FillContext;
 use zarr_spec::{Format, Number, Value};
 
 use crate::bits;
-use crate::integer::Tolerate;
+use crate::integer::{Tolerate, in_text};
 
 /// Parses a float of `size` bytes, in native byte order.
 pub(crate) fn parse(json: &Value, size: usize, context: &FillContext<'_>) -> Result<Vec<u8>, String> {
@@ -36,7 +36,11 @@ fn parse_text(text: &str, size: usize, context: &FillContext<'_>) -> Result<Vec<
         (_, Format::V3Draft) if text.starts_with("0b") => {
             return bits::parse(text, size).map(|bytes| bits::to_native(bytes, size));
         }
-        _ => return Err(unknown()),
+        (_, Format::V3Draft) => return Err(unknown()),
+        (_, Format::V2 | Format::V3) => {
+            let number = in_text(&Value::from(text), context)?.ok_or_else(unknown)?;
+            return round(&number, size);
+        }
     }
     special(text, size).ok_or_else(unknown)
 }

@@ -29,8 +29,8 @@ pub(crate) fn parse(
     size: usize,
     context: &FillContext<'_>,
 ) -> Result<Vec<u8>, String> {
-    let digits = digits(json, context)?;
-    let number = digits.as_ref().or(json.as_number()).ok_or_else(|| format!("{json} is not a number"))?;
+    let in_text = in_text(json, context)?;
+    let number = in_text.as_ref().or(json.as_number()).ok_or_else(|| format!("{json} is not a number"))?;
     let value = match number.as_i128() {
         Some(value) => value,
         None => tolerated_integer(number, context)?,
@@ -47,18 +47,16 @@ pub(crate) fn parse(
     })
 }
 
-/// Returns the number of an integer from 2^63 on that is a string of digits in the draft: GDAL writes integers
-/// that float64 cannot represent in this form.
-fn digits(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, String> {
-    let text = json.as_str().filter(|_| context.format == Format::V3Draft);
-    let text = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    let Some(number) =
-        text.and_then(|text| text.parse::<u64>().ok()).filter(|number| i64::try_from(*number).is_err())
-    else {
+/// Returns the number in a string. Python programs write and read these in v2 and v3. In the draft, only GDAL
+/// does so, for integers from 2^63 on, which float64 cannot represent.
+pub(crate) fn in_text(json: &Value, context: &FillContext<'_>) -> Result<Option<Number>, String> {
+    let number = json.as_str().and_then(Number::parse).filter(Number::is_finite_token);
+    let is_large = |number: &Number| number.as_u64().is_some() && number.as_i64().is_none();
+    let Some(number) = number.filter(|number| context.format != Format::V3Draft || is_large(number)) else {
         return Ok(None);
     };
-    context.tolerate(format!("fill value {json} is an integer in a string"))?;
-    Ok(Some(Number::from(number)))
+    context.tolerate(format!("fill value {json} is a number in a string"))?;
+    Ok(Some(number))
 }
 
 /// Parses an integer with a fraction, or in v2 with an exponent (V2-FILL-18, DT-I-12).

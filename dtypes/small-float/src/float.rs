@@ -22,8 +22,10 @@ pub(crate) struct Float {
 pub(crate) enum Special {
     /// As in IEEE 754: infinity and NaN if all exponent bits are set.
     Ieee,
-    /// All codes are finite (`fn`).
+    /// All codes are finite (`fn` of less than a byte).
     Nothing,
+    /// There is no infinity. If all bits but the sign are set, the code is NaN (`fn` of a byte).
+    AllBits,
     /// Only the code of -0 is NaN (`fnuz`).
     NegativeZero,
     /// Only an exponent, without a sign and a zero. If all bits are set, it is NaN (`fnu`).
@@ -69,6 +71,7 @@ impl Float {
         match self.special {
             Special::Ieee => Some(self.exponent_mask() | (1 << (self.mantissa - 1))),
             Special::Nothing => None,
+            Special::AllBits => Some(self.exponent_mask() | self.mantissa_mask()),
             Special::NegativeZero => Some(self.sign()),
             Special::ExponentAlone => Some(self.mask()),
         }
@@ -85,6 +88,7 @@ impl Float {
         match self.special {
             Special::Ieee => self.exponent_mask() - 1,
             Special::Nothing | Special::NegativeZero => self.mask() & !self.sign(),
+            Special::AllBits => (self.mask() & !self.sign()) - 1,
             Special::ExponentAlone => self.mask() - 1,
         }
     }
@@ -104,6 +108,7 @@ impl Float {
             Special::ExponentAlone if code == self.mask() => f64::NAN,
             Special::ExponentAlone => power_of_two(exponent.cast_signed() - self.bias),
             Special::NegativeZero if code == self.sign() => f64::NAN,
+            Special::AllBits if Some(magnitude) == self.nan() => f64::NAN,
             Special::Ieee if magnitude == self.exponent_mask() => f64::INFINITY,
             Special::Ieee if magnitude > self.exponent_mask() => f64::NAN,
             _ => {

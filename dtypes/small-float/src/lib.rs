@@ -1,8 +1,8 @@
 //! Floats of 4, 6 and 8 bits, and complex numbers of floats of up to 16 bits.
 //!
 //! The names contain the number of exponent bits (`e`) and mantissa bits (`m`); a remaining bit is the sign. A
-//! suffix describes deviations from IEEE 754: `fn` has neither infinity nor NaN; `fnuz` has one NaN, no
-//! infinity and no negative zero.
+//! suffix describes deviations from IEEE 754: `fn` has no infinity, and NaN only if it has 8 bits; `fnuz` has one
+//! NaN, no infinity and no negative zero.
 //!
 //! | name | bias | largest | NaN |
 //! |---|--:|--:|---|
@@ -12,6 +12,7 @@
 //! | `float8_e3m4` | 3 | 15.5, infinity `0x70` | `0x78` |
 //! | `float8_e4m3` | 7 | 240, infinity `0x78` | `0x7c` |
 //! | `float8_e4m3b11fnuz` | 11 | 30 | `0x80` |
+//! | `float8_e4m3fn` | 7 | 448 | `0x7f` |
 //! | `float8_e4m3fnuz` | 8 | 240 | `0x80` |
 //! | `float8_e5m2` | 15 | 57344, infinity `0x7c` | `0x7e` |
 //! | `float8_e5m2fnuz` | 16 | 57344 | `0x80` |
@@ -73,6 +74,7 @@ small_floats! {
     "float8_e3m4" 3 4 3 Ieee
     "float8_e4m3" 4 3 7 Ieee
     "float8_e4m3b11fnuz" 4 3 11 NegativeZero
+    "float8_e4m3fn" 4 3 7 AllBits
     "float8_e4m3fnuz" 4 3 8 NegativeZero
     "float8_e5m2" 5 2 15 Ieee
     "float8_e5m2fnuz" 5 2 16 NegativeZero
@@ -120,6 +122,7 @@ plugins! {
     "float8_e3m4" "Floats of 8 bits with 4 mantissa bits, up to 15.5 and infinity.";
     "float8_e4m3" "Floats of 8 bits with 3 mantissa bits, up to 240 and infinity.";
     "float8_e4m3b11fnuz" "Floats of 8 bits with 3 mantissa bits, up to 30, without infinity.";
+    "float8_e4m3fn" "Floats of 8 bits with 3 mantissa bits, up to 448, without infinity.";
     "float8_e4m3fnuz" "Floats of 8 bits with 3 mantissa bits, up to 240, without infinity.";
     "float8_e5m2" "Floats of 8 bits with 2 mantissa bits, up to 57344 and infinity.";
     "float8_e5m2fnuz" "Floats of 8 bits with 2 mantissa bits, up to 57344, without infinity.";
@@ -132,6 +135,7 @@ plugins! {
     "complex_float8_e3m4" "Complex numbers of two float8_e3m4.";
     "complex_float8_e4m3" "Complex numbers of two float8_e4m3.";
     "complex_float8_e4m3b11fnuz" "Complex numbers of two float8_e4m3b11fnuz.";
+    "complex_float8_e4m3fn" "Complex numbers of two float8_e4m3fn.";
     "complex_float8_e4m3fnuz" "Complex numbers of two float8_e4m3fnuz.";
     "complex_float8_e5m2" "Complex numbers of two float8_e5m2.";
     "complex_float8_e5m2fnuz" "Complex numbers of two float8_e5m2fnuz.";

@@ -7,13 +7,14 @@ use zarr_dtype_small_float::SmallFloat;
 use zarr_spec::{ByteOrder, DataType, DataTypeError, Format, Mode, Registry};
 
 const URI: &str = "https://zarr-kit.example/spec/data-types/small-float/1.0";
-const REAL: [&str; 10] = [
+const REAL: [&str; 11] = [
     "float4_e2m1fn",
     "float6_e2m3fn",
     "float6_e3m2fn",
     "float8_e3m4",
     "float8_e4m3",
     "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
     "float8_e4m3fnuz",
     "float8_e5m2",
     "float8_e5m2fnuz",
@@ -117,6 +118,25 @@ fn one_code_is_nan_where_there_is_no_negative_zero() {
         ];
         fills(name, accepted, &["\"Infinity\"", "\"-Infinity\"", "1e9", "-1e9", "1e999"]);
     }
+}
+
+/// As in `ml_dtypes` 0.6: the code of `NaN` and of the largest number, 448.
+#[test]
+fn all_bits_are_nan_in_a_float_of_a_byte_without_infinity() {
+    let accepted: &[(&str, &[u8])] = &[
+        ("\"NaN\"", &[0x7f]),
+        ("\"0xff\"", &[0xff]),
+        ("448", &[0x7e]),
+        ("-448", &[0xfe]),
+        ("464", &[0x7e]),
+        ("1", &[0x38]),
+        ("-0.0", &[0x80]),
+        ("0.001953125", &[1]),
+    ];
+    fills("float8_e4m3fn", accepted, &["\"Infinity\"", "\"-Infinity\"", "464.1", "1e9", "1e999"]);
+    let subject = v3("float8_e4m3fn");
+    assert_eq!(subject.json(&[0x7f]).unwrap(), "\"NaN\"");
+    assert_eq!(subject.json(&[0xff]).unwrap(), "\"0xff\"");
 }
 
 /// Tests EX-NUM-15.

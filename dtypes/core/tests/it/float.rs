@@ -141,9 +141,11 @@ fn a_bit_pattern_is_independent_of_byte_order() {
 
 /// Tests DT-F-17, DT-F-18, DT-F-20.
 #[test]
-fn other_strings_are_refused_and_a_plus_sign_is_tolerated() {
-    let refused = ["\"1.5\"", "\"\"", "\" NaN\"", "\"0b0\"", "\"0b00111111100000000000000000000000\""];
+fn other_strings_are_refused_and_a_plus_sign_and_numbers_are_tolerated() {
+    let refused = ["\"1.5x\"", "\"\"", "\" NaN\"", "\"0b0\"", "\"0b00111111100000000000000000000000\""];
     refuses(&strict("float32"), &refused);
+    refuses(&strict("float32"), &["\"1.5\"", "\"0\""]);
+    warns(&lenient("float32"), &[("\"1.5\"", "1.5"), ("\"0\"", "0.0"), ("\"-9999\"", "-9999.0")]);
     refuses(&lenient("float32"), &refused);
     refuses(&strict("float32"), &["\"+Infinity\"", "NaN", "Infinity", "-Infinity"]);
     refuses(&lenient("float32"), &["NaN", "Infinity"]);

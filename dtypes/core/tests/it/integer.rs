@@ -42,8 +42,22 @@ fn integers_have_neither_fraction_nor_exponent() {
         assert!(subject.fill("-0").unwrap().iter().all(|&byte| byte == 0));
         assert_eq!(subject.fill("1").unwrap(), lenient(name).fill("1").unwrap());
         refuses(&subject, &refused);
-        warns(&lenient(name), &[("1.0", "1"), ("0.0", "0")]);
-        refuses(&lenient(name), &["1.5", "1e2", "4.2e1", "\"1\"", "true", "1.0000000000000000001", "null"]);
+        warns(&lenient(name), &[("1.0", "1"), ("0.0", "0"), ("\"1\"", "1"), ("\"0\"", "0")]);
+        refuses(
+            &lenient(name),
+            &[
+                "1.5",
+                "1e2",
+                "4.2e1",
+                "\"1.5\"",
+                "\"1 \"",
+                "\"NaN\"",
+                "\"1e400\"",
+                "true",
+                "1.0000000000000000001",
+                "null",
+            ],
+        );
     }
     for name in ["bool", "float16", "float32", "float64", "complex64", "complex128", "r8"] {
         refuses(&strict(name), &["null"]);

@@ -107,6 +107,8 @@ fn floats_have_three_words_and_tolerated_spellings() {
                 ("NaN", "\"NaN\""),
             ],
         );
+        warns(&lenient(dtype), &[("\"1.5\"", "1.5"), ("\"0\"", "0.0")]);
+        refuses(&subject, &["\"1.5\"", "\"0\""]);
         refuses(&lenient(dtype), &["\"0x7fc00000\"", "\"\"", "true"]);
         assert_eq!(subject.json(&subject.fill("-0.0").unwrap()).unwrap(), "-0.0");
     }
@@ -128,7 +130,10 @@ fn bools_and_integers_of_v2() {
         &lenient("<i4"),
         &["2147483648", "2147483648.0", "1.5", "1e-1", "1e400", "1e99999999999999999999"],
     );
-    warns(&lenient("<i4"), &[("1.0", "1"), ("1e3", "1000"), ("-12.50e1", "-125"), ("0e5", "0")]);
+    warns(
+        &lenient("<i4"),
+        &[("1.0", "1"), ("\"-7\"", "-7"), ("1e3", "1000"), ("-12.50e1", "-125"), ("0e5", "0")],
+    );
     refuses(&strict("<i4"), &["1.0", "1e3", "\"1\"", "true"]);
 }
 

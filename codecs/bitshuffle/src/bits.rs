@@ -1,0 +1,96 @@
+//! Conversion between elements and planes, which hold one bit of all elements of a block.
+
+use zarr_spec::CodecError;
+
+/// The size of a default block in bytes, unless it would have too few elements.
+const DEFAULT_SIZE: usize = 8192;
+
+/// The least number of elements of a default block.
+const LEAST_DEFAULT: usize = 128;
+
+/// The division of a chunk into blocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blocks {
+    item_size: usize,
+    /// The number of elements of a block, a multiple of 8.
+    block_count: usize,
+}
+
+impl Blocks {
+    /// Creates blocks of `block_count` elements of `item_size` bytes; 0 is the default number.
+    pub(crate) fn new(item_size: usize, block_count: usize) -> Result<Self, CodecError> {
+        if item_size == 0 {
+            return Err(CodecError::configuration("`itemsize` is 0; expected at least 1"));
+        }
+        if !block_count.is_multiple_of(8) {
+            return Err(CodecError::configuration(format!(
+                "`blocksize` is {block_count}; expected a multiple of 8"
+            )));
+        }
+        let default = (DEFAULT_SIZE / item_size / 8 * 8).max(LEAST_DEFAULT);
+        Ok(Self { item_size, block_count: if block_count == 0 { default } else { block_count } })
+    }
+
+    /// Checks that `size` bytes are whole elements.
+    pub(crate) fn check(self, size: usize) -> Result<(), String> {
+        if size.is_multiple_of(self.item_size) {
+            return Ok(());
+        }
+        Err(format!("{size} bytes are not a multiple of the element size {}", self.item_size))
+    }
+
+    /// Writes the planes of `elements` to `planes`. Both have the same size, a multiple of the element size.
+    pub(crate) fn split(self, elements: &[u8], planes: &mut [u8]) {
+        self.each_block(elements, planes, split_block);
+    }
+
+    /// Inverts [`Blocks::split`].
+    pub(crate) fn join(self, planes: &[u8], elements: &mut [u8]) {
+        self.each_block(planes, elements, join_block);
+    }
+
+    /// Calls `convert` for each block, and copies the elements after the last one.
+    fn each_block(self, from: &[u8], to: &mut [u8], convert: impl Fn(usize, &[u8], &mut [u8])) {
+        let whole = from.len() / (8 * self.item_size) * (8 * self.item_size);
+        let block_size = self.block_count.saturating_mul(self.item_size);
+        let blocks = from[..whole].chunks(block_size).zip(to[..whole].chunks_mut(block_size));
+        blocks.for_each(|(from, to)| convert(self.item_size, from, to));
+        to[whole..].copy_from_slice(&from[whole..]);
+    }
+}
+
+fn split_block(item_size: usize, elements: &[u8], planes: &mut [u8]) {
+    let plane_size = elements.len() / item_size / 8;
+    for (group, elements) in elements.chunks_exact(8 * item_size).enumerate() {
+        for byte in 0..item_size {
+            let rows = std::array::from_fn(|element| elements[element * item_size + byte]);
+            for (bit, row) in transposed(rows).into_iter().enumerate() {
+                planes[(byte * 8 + bit) * plane_size + group] = row;
+            }
+        }
+    }
+}
+
+fn join_block(item_size: usize, planes: &[u8], elements: &mut [u8]) {
+    let plane_size = planes.len() / item_size / 8;
+    for (group, elements) in elements.chunks_exact_mut(8 * item_size).enumerate() {
+        for byte in 0..item_size {
+            let rows = std::array::from_fn(|bit| planes[(byte * 8 + bit) * plane_size + group]);
+            for (element, row) in transposed(rows).into_iter().enumerate() {
+                elements[element * item_size + byte] = row;
+            }
+        }
+    }
+}
+
+/// Exchanges bit `j` of byte `i` with bit `i` of byte `j`: first single bits, then squares of 2 × 2 and 4 × 4.
+fn transposed(rows: [u8; 8]) -> [u8; 8] {
+    let mut bits = u64::from_le_bytes(rows);
+    for (distance, mask) in
+        [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
+    {
+        let changed = (bits ^ (bits >> distance)) & mask;
+        bits ^= changed ^ (changed << distance);
+    }
+    bits.to_le_bytes()
+}

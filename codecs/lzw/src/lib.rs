@@ -1,0 +1,97 @@
+//! The `lzw` codec: compresses each chunk like TIFF files with LZW compression.
+//!
+//! Bytes to bytes: codes of 9 to 12 bits, most significant bit first, which become longer one code earlier than
+//! in GIF. The encoded size depends on the data. Decoded bytes are bounded by the size of the chunk, and memory
+//! grows with the bytes that are decoded. A stream without an end code is corrupt; bytes after it are ignored.
+//! Streams with the least significant bit first, which libraries wrote before 1990, are not supported.
+//!
+//! v2 and final v3 have the codec as `imagecodecs_lzw`; `numcodecs.imagecodecs_lzw` is also read.
+//!
+//! Source: `Lzw` in imagecodecs; "LZW Compression" in TIFF 6.0.
+
+use std::sync::Arc;
+
+use weezl::{BitOrder, BufferResult, LzwStatus, decode::Decoder, encode::Encoder};
+use zarr_plugin_kit::NoConfiguration;
+use zarr_plugin_kit::stream::{self, Progress};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
+use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: None,
+            name: Some("imagecodecs_lzw"),
+            id: Some("imagecodecs_lzw"),
+            aliases: &["numcodecs.imagecodecs_lzw"],
+        },
+        &create,
+    )
+    .configuration::<NoConfiguration>()
+    .about("Compresses like TIFF files with LZW compression.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] =
+    &[Example::v3(r#"{"name": "imagecodecs_lzw"}"#), Example::v2(r#"{"id": "imagecodecs_lzw"}"#)];
+
+/// Number of bits of a literal.
+const LITERAL_BITS: u8 = 8;
+
+/// Compresses each chunk to one stream of LZW codes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lzw;
+
+impl From<Lzw> for CodecEntry {
+    fn from(_no_parameters: Lzw) -> Self {
+        "imagecodecs_lzw".into()
+    }
+}
+
+/// The progress of a stream, in sums of all calls.
+#[derive(Default)]
+struct Total {
+    read: u64,
+    written: u64,
+}
+
+impl Total {
+    fn add(&mut self, result: &BufferResult) -> Progress {
+        self.read += result.consumed_in as u64;
+        self.written += result.consumed_out as u64;
+        Progress {
+            read: self.read,
+            written: self.written,
+            is_end: matches!(result.status, Ok(LzwStatus::Done)),
+        }
+    }
+}
+
+impl BytesToBytesCodec for Lzw {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut encoder = Encoder::with_tiff_size_switch(BitOrder::Msb, LITERAL_BITS);
+        encoder.finish();
+        let mut total = Total::default();
+        stream::encode(decoded, encoded, |decoded, room| {
+            let result = encoder.encode_bytes(decoded, room);
+            let progress = total.add(&result);
+            result.status.map(|_| progress).map_err(CodecError::encode)
+        })
+    }
+
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+        let mut decoder = Decoder::with_tiff_size_switch(BitOrder::Msb, LITERAL_BITS);
+        let mut total = Total::default();
+        // TIFF writers may pad a strip: bytes after the end code have no meaning.
+        let _padding = stream::decode(encoded, decoded, |encoded, room| {
+            let result = decoder.decode_bytes(encoded, room);
+            let progress = total.add(&result);
+            result.status.map(|_| progress).map_err(CodecError::corrupt)
+        })?;
+        Ok(())
+    }
+}
+
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+    let NoConfiguration {} = creation.parse()?;
+    Ok(Codec::BytesToBytes(Arc::new(Lzw)))
+}

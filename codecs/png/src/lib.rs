@@ -1,0 +1,176 @@
+//! The `imagecodecs_png` codec: stores each chunk as a PNG image.
+//!
+//! Array to bytes, for `uint8` and `uint16`. After dimensions of size 1 are removed, a chunk has one or two
+//! dimensions, which are the rows and columns of a grey image, or a third one with 2 to 4 samples: grey and
+//! alpha, red, green and blue, or these and alpha. An image with a palette or with fewer bits is read if it has
+//! these dimensions when its pixels are written out.
+//!
+//! The encoded size depends on the data. The dimensions in the image are compared with the chunk before any
+//! memory is allocated.
+//!
+//! `level` is 0 to 9. It affects only how chunks are written, like `strategy`, `filter`, `primaries`, `transfer`
+//! and `matrix`, which are preserved and have no effect here. `squeeze` of numcodecs is not supported.
+//!
+//! v2 and final v3 have the codec as `imagecodecs_png`; `numcodecs.imagecodecs_png` is also read.
+//!
+//! Source: `Png` in imagecodecs; "Portable Network Graphics (PNG) Specification".
+
+mod image;
+
+use std::sync::Arc;
+
+use png::{BitDepth, Compression, Decoder, Encoder, Limits, Transformations};
+use serde::Deserialize;
+use zarr_plugin_kit::array;
+use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::{
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
+    Representation, Size, Value,
+};
+
+use image::Image;
+
+zarr_spec::register!(
+    CodecPlugin::new(
+        Identifiers {
+            uri: None,
+            name: Some("imagecodecs_png"),
+            id: Some("imagecodecs_png"),
+            aliases: &["numcodecs.imagecodecs_png"],
+        },
+        &create,
+    )
+    .configuration::<PngConfiguration>()
+    .about("Stores each chunk as a PNG image.", EXAMPLES)
+);
+
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"name": "imagecodecs_png", "configuration": {"level": 6}}"#)
+        .with_data_types(&["uint8", "uint16"])
+        .with_shape(&[4, 6]),
+    Example::v3(r#"{"name": "imagecodecs_png"}"#)
+        .with_data_types(&["uint8", "uint16"])
+        .with_shape(&[1, 4, 6, 3]),
+    Example::v2(
+        r#"{"id": "imagecodecs_png", "level": null, "strategy": null, "filter": null, "primaries": null,
+            "transfer": null, "matrix": null, "squeeze": null}"#,
+    )
+    .with_data_types(&["uint8", "uint16"])
+    .with_shape(&[4, 6]),
+];
+
+/// Memory that a decoder may allocate for other parts of an image than its pixels, in bytes.
+const OTHER_PARTS: usize = 1 << 20;
+
+/// Stores each chunk as a PNG image.
+#[derive(Debug, Clone, Copy)]
+pub struct Png {
+    compression: Compression,
+}
+
+impl Png {
+    /// Creates the codec with a level from 0, which does not compress, to 9.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for another level.
+    pub fn new(level: u8) -> Result<Self, CodecError> {
+        let compression = match level {
+            0 => Compression::NoCompression,
+            1..=3 => Compression::Fast,
+            4..=6 => Compression::Balanced,
+            7..=9 => Compression::High,
+            _ => return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 9"))),
+        };
+        Ok(Self { compression })
+    }
+}
+
+impl ArrayToBytesCodec for Png {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+        Image::of(array)?;
+        Ok(Size::Unknown)
+    }
+
+    fn encode(
+        &self,
+        array: &ArrayRepresentation,
+        decoded: &[u8],
+        encoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let image = Image::of(array)?;
+        if decoded.len() != image.size {
+            let found = decoded.len();
+            return Err(CodecError::encode(format!("the chunk has {found} bytes; expected {}", image.size)));
+        }
+        let mut encoder = Encoder::new(&mut *encoded, image.width, image.height);
+        encoder.set_color(image.color);
+        encoder.set_depth(image.depth);
+        encoder.set_compression(self.compression);
+        let mut writer = encoder.write_header().map_err(failed)?;
+        if image.depth == BitDepth::Sixteen {
+            let mut stored = decoded.to_vec();
+            image.swap(&mut stored);
+            writer.write_image_data(&stored).map_err(failed)?;
+        } else {
+            writer.write_image_data(decoded).map_err(failed)?;
+        }
+        writer.finish().map_err(failed)
+    }
+
+    fn decode(
+        &self,
+        array: &ArrayRepresentation,
+        encoded: &[u8],
+        decoded: &mut Output<'_>,
+    ) -> Result<(), CodecError> {
+        let image = Image::of(array)?;
+        let limits = Limits { bytes: image.size.saturating_add(OTHER_PARTS) };
+        let mut decoder = Decoder::new_with_limits(std::io::Cursor::new(encoded), limits);
+        decoder.set_transformations(Transformations::EXPAND);
+        decoder.set_ignore_text_chunk(true);
+        decoder.set_ignore_iccp_chunk(true);
+        let header = decoder.read_header_info().map_err(CodecError::corrupt)?;
+        image.check_dimensions(header.width, header.height)?;
+        let mut reader = decoder.read_info().map_err(CodecError::corrupt)?;
+        let (color, depth) = reader.output_color_type();
+        image.check_pixels(color, depth)?;
+        let room = &mut decoded.spare(image.size)?[..image.size];
+        reader.next_frame(room).map_err(CodecError::corrupt)?;
+        reader.finish().map_err(CodecError::corrupt)?;
+        image.swap(room);
+        decoded.advance(image.size);
+        Ok(())
+    }
+}
+
+/// Converts an error of the encoder; one of the output is inside of it.
+fn failed(error: png::EncodingError) -> CodecError {
+    match error {
+        png::EncodingError::IoError(error) => CodecError::encode(error),
+        error => CodecError::encode(error),
+    }
+}
+
+#[derive(Deserialize)]
+struct PngConfiguration {
+    level: Option<u8>,
+    strategy: Option<String>,
+    filter: Option<String>,
+    primaries: Option<String>,
+    transfer: Option<String>,
+    matrix: Option<String>,
+    squeeze: Option<Value>,
+}
+
+fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    let PngConfiguration { level, squeeze, strategy, filter, primaries, transfer, matrix } =
+        creation.parse()?;
+    let _have_no_effect = [strategy, filter, primaries, transfer, matrix];
+    if let Some(squeeze) = squeeze {
+        return Err(CodecError::Unsupported(format!("`squeeze` is {squeeze}; expected null")));
+    }
+    let codec = Png::new(level.unwrap_or(6))?;
+    Image::of(array(decoded)?)?;
+    Ok(Codec::ArrayToBytes(Arc::new(codec)))
+}
