@@ -1,8 +1,8 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
-//! The module has three classes: a hierarchy, an array, and the elements that a read returns. The code for NumPy (data
-//! types, indexing, broadcasting) is written in Python, in `zarr_kit/`. It calls these classes with resolved selections.
-//! The global interpreter lock is released during all work.
+//! The module has four classes: a hierarchy, an array, the elements that a read returns, and the progress of calls. The
+//! code for NumPy (data types, indexing, broadcasting) is written in Python, in `zarr_kit/`. It calls these classes with
+//! resolved selections. The global interpreter lock is released during all work.
 
 mod array;
 mod context;
@@ -12,6 +12,7 @@ mod elements;
 mod failure;
 mod hierarchy;
 mod json;
+mod progress;
 mod selection;
 
 use pyo3::prelude::*;
@@ -25,4 +26,6 @@ mod _engine {
     use crate::elements::ElementBuffer;
     #[pymodule_export]
     use crate::hierarchy::HierarchyHandle;
+    #[pymodule_export]
+    use crate::progress::ProgressHandle;
 }
