@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use zarr_kit::spec::{DataType, Elements};
-use zarr_kit::{Array, Error};
+use zarr_kit::{Array, Error, Selection};
 
 use crate::context::check_process;
 use crate::data_type::description;
@@ -13,7 +13,8 @@ use crate::elements::{Destination, ElementBuffer, Source};
 use crate::failure::exception;
 use crate::hierarchy::AttributeChange;
 use crate::json;
-use crate::selection::selection;
+use crate::progress::ProgressHandle;
+use crate::selection::{element_index, selection};
 
 /// An array of a hierarchy.
 #[pyclass(frozen, name = "Array", module = "zarr_kit._engine")]
@@ -27,6 +28,11 @@ pub(crate) struct ArrayHandle {
 
 #[pymethods]
 impl ArrayHandle {
+    /// Returns a handle for reading and writing, whose calls count their chunks in `progress` and can be cancelled.
+    fn with_progress(&self, progress: &ProgressHandle) -> Self {
+        Self::new(self.current().with_progress(&progress.0), self.process)
+    }
+
     /// Returns the path of the node.
     #[getter]
     fn path(&self) -> String {
@@ -110,6 +116,31 @@ impl ArrayHandle {
     fn read(&self, py: Python<'_>, entries: &Bound<'_, PyAny>) -> PyResult<ElementBuffer> {
         let selection = selection(entries)?;
         ElementBuffer::new(self.run(py, |array| array.read(selection))?)
+    }
+
+    /// Reads one element of a fixed size. Returns `None` if `key` is not one valid integer per dimension.
+    fn read_element<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let array = self.current();
+        let Elements::Fixed { size, .. } = array.data_type().elements() else { return Ok(None) };
+        let Some(index) = element_index(key, array.shape()) else { return Ok(None) };
+        check_process(self.process)?;
+        let read = |bytes: &mut [u8]| {
+            py.detach(|| array.read_into(Selection::Orthogonal(index), bytes))
+                .map_err(|error| exception(&error))
+        };
+        PyBytes::new_with(py, size, read).map(Some)
+    }
+
+    /// Reads many selections of elements of a fixed size. A chunk that several of them need is decoded only once.
+    fn read_many(&self, py: Python<'_>, selections: &Bound<'_, PyList>) -> PyResult<Vec<ElementBuffer>> {
+        let selections =
+            selections.iter().map(|entries| selection(&entries)).collect::<PyResult<Vec<_>>>()?;
+        let arrays = self.run(py, |array| array.read_many(&selections))?;
+        arrays.into_iter().map(ElementBuffer::new).collect()
     }
 
     /// Reads elements of a fixed size into `destination`, which has their size.

@@ -68,6 +68,12 @@ impl HierarchyHandle {
         self.hierarchy.read_only().map(str::to_owned)
     }
 
+    /// Returns whether nodes are found and read through consolidated metadata.
+    #[getter]
+    fn is_consolidated(&self) -> bool {
+        self.hierarchy.is_consolidated()
+    }
+
     /// Returns the number of threads for computations.
     #[getter]
     fn threads(&self) -> usize {
@@ -90,6 +96,12 @@ impl HierarchyHandle {
     /// Opens the array at `path`.
     fn array(&self, py: Python<'_>, path: &str) -> PyResult<ArrayHandle> {
         Ok(ArrayHandle::new(self.run(py, |hierarchy| hierarchy.array(path))?, self.process))
+    }
+
+    /// Opens the arrays directly below the group at `path`, sorted by name.
+    fn arrays(&self, py: Python<'_>, path: &str) -> PyResult<Vec<ArrayHandle>> {
+        let arrays = self.run(py, |hierarchy| hierarchy.group(path)?.arrays())?;
+        Ok(arrays.into_iter().map(|array| ArrayHandle::new(array, self.process)).collect())
     }
 
     /// Creates an array from a JSON description and the bytes of its fill value.

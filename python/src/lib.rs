@@ -1,9 +1,8 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
-//! The module has four classes: a hierarchy, an array, the elements that a read returns, and a coder of single chunks for
-//! zarr-python. The code for NumPy (data
-//! types, indexing, broadcasting) is written in Python, in `zarr_kit/`. It calls these classes with resolved selections.
-//! The global interpreter lock is released during all work.
+//! The module has five classes: a hierarchy, an array, the elements that a read returns, the progress of calls, and a coder
+//! of single chunks for zarr-python. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
+//! `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released during all work.
 
 mod array;
 mod chunk_value;
@@ -15,6 +14,7 @@ mod elements;
 mod failure;
 mod hierarchy;
 mod json;
+mod progress;
 mod selection;
 mod strided;
 
@@ -31,4 +31,6 @@ mod _engine {
     use crate::elements::ElementBuffer;
     #[pymodule_export]
     use crate::hierarchy::HierarchyHandle;
+    #[pymodule_export]
+    use crate::progress::ProgressHandle;
 }

@@ -2,7 +2,7 @@
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyInt, PyList, PyTuple};
 use zarr_kit::{DimensionSelection, Selection};
 
 /// Converts a tuple with one entry per dimension, or a list with the coordinates of single elements.
@@ -16,6 +16,31 @@ pub(crate) fn selection(object: &Bound<'_, PyAny>) -> PyResult<Selection> {
     let entries = object.cast::<PyTuple>()?;
     let entries = entries.iter().map(|entry| dimension(&entry));
     Ok(Selection::Orthogonal(entries.collect::<PyResult<_>>()?))
+}
+
+/// Converts the key of one element, with indices that may count from the end. Returns `None` for every other key.
+pub(crate) fn element_index(key: &Bound<'_, PyAny>, shape: &[u64]) -> Option<Vec<DimensionSelection>> {
+    if let Ok(parts) = key.cast_exact::<PyTuple>() {
+        if parts.len() != shape.len() {
+            return None;
+        }
+        let indices = parts.iter().zip(shape);
+        return indices.map(|(part, length)| index(&part, *length)).collect();
+    }
+    match shape {
+        [length] => Some(vec![index(key, *length)?]),
+        _ => None,
+    }
+}
+
+fn index(part: &Bound<'_, PyAny>, length: u64) -> Option<DimensionSelection> {
+    // Exact, because `bool` is a subclass of `int`, and selects as a mask.
+    let value: i64 = part.cast_exact::<PyInt>().ok()?.extract().ok()?;
+    let index = match u64::try_from(value) {
+        Ok(index) => index,
+        Err(_) => length.checked_sub(value.unsigned_abs())?,
+    };
+    (index < length).then_some(DimensionSelection::Index(index))
 }
 
 fn dimension(entry: &Bound<'_, PyAny>) -> PyResult<DimensionSelection> {

@@ -9,7 +9,7 @@ import numpy as np
 from zarr_kit._array import Array
 from zarr_kit._creation import NewArray, array_description, check_arguments
 from zarr_kit._group import Group, erase_if_present, open_node
-from zarr_kit._hierarchy import Hierarchy, Mode, Opening, ZarrFormat, check_mode, format_name, thread_count
+from zarr_kit._hierarchy import Hierarchy, Mode, Opening, ZarrFormat, check_mode, format_name
 from zarr_kit._location import Location, store_location
 from zarr_kit.errors import InvalidInputError, NodeNotFoundError
 
@@ -163,7 +163,7 @@ def _opened(store: Location, mode: str, options: Options) -> Hierarchy:
             format=format_name(options.get("zarr_format")),
             strict=options.get("strict", False),
             consolidated=options.get("use_consolidated") is not False,
-            threads=thread_count(options.get("threads")),
+            threads=options.get("threads"),
             read_only=mode == "r",
         )
     )
@@ -175,7 +175,7 @@ def _created(store: Location, path: str, options: CreateOptions, *, overwrite: b
         location=store_location(store, options.get("storage_options")),
         format=format_name(options.get("zarr_format")),
         write_empty_chunks=options.get("write_empty_chunks", False),
-        threads=thread_count(options.get("threads")),
+        threads=options.get("threads"),
     )
     if overwrite and path == "/":
         _erase_all(opening)

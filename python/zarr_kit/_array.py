@@ -2,13 +2,14 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zarr_kit._attributes import Attributes
+from zarr_kit._background import in_background
 from zarr_kit._dtypes import ElementType, element_type, fixed_elements
 from zarr_kit._hierarchy import Hierarchy
 from zarr_kit._indexing import Plan, coordinate_plan, orthogonal_plan, plan
@@ -30,6 +31,8 @@ class Array:
         self._hierarchy = hierarchy
         self._engine = engine
         self._type: ElementType = element_type(engine.data_type)
+        # NumPy returns a structured element as a view that a program may change, so it is not read as `bytes`.
+        self._has_scalars = self._type.is_fixed and self._type.dtype.kind != "V" and self._type.dtype.itemsize > 0
 
     @classmethod
     def _open(cls, hierarchy: Hierarchy, path: str) -> "Array":
@@ -177,6 +180,9 @@ class Array:
         return Indexer(self, self._block_plan)
 
     def __getitem__(self, key: Any) -> Any:
+        # A fast path, because programs read single elements in loops.
+        if self._has_scalars and (element := self._engine.read_element(key)) is not None:
+            return np.frombuffer(element, self._type.dtype)[0]
         if _is_field(key):
             return self._read(plan(..., self.shape))[key]
         return self._read(plan(key, self.shape))
@@ -190,6 +196,32 @@ class Array:
         `out` is a NumPy array or an object with a writable buffer, in the shape of the result.
         """
         return self._read(plan(key, self.shape), out)
+
+    def read_many(self, keys: Iterable[Any]) -> list[Any]:
+        """Return ``[array[key] for key in keys]``, but fetch and decode each chunk only once.
+
+        Elements of a variable size are read one key after the other.
+        """
+        shape = self.shape
+        plans = [plan(key, shape) for key in keys]
+        if not self._type.is_fixed:
+            return [self._read(plan) for plan in plans]
+        buffers = iter(self._engine.read_many([plan.entries for plan in plans if 0 not in plan.stored_shape]))
+        return [self._result(plan, buffers) for plan in plans]
+
+    async def read_async(self, key: Any = ..., *, out: Any = None) -> Any:
+        """Do the same as :meth:`read` while the event loop continues.
+
+        If the task is cancelled, no more chunks are decoded, and `out` contains a part of the elements.
+        """
+        return await in_background(lambda progress: self._with_progress(progress).read(key, out=out))
+
+    async def write_async(self, key: Any, value: Any) -> None:
+        """Do the same as ``array[key] = value`` while the event loop continues.
+
+        If the task is cancelled, no more chunks are written.
+        """
+        await in_background(lambda progress: self._with_progress(progress).__setitem__(key, value))
 
     def resize(self, new_shape: int | tuple[int, ...]) -> None:
         """Change the shape. New elements hold the fill value."""
@@ -244,6 +276,9 @@ class Array:
     def __reduce__(self) -> tuple[Callable[[Hierarchy, str], "Array"], tuple[Hierarchy, str]]:
         return Array._open, (self._hierarchy, self.path)
 
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        return "zarr_kit.Array", self._hierarchy.token, self.path, self.shape
+
     def _attributes_text(self) -> str:
         return self._engine.attributes
 
@@ -251,10 +286,20 @@ class Array:
         self._hierarchy.check_writable(self.path)
         self._engine.update_attributes(changed, removed, replace)
 
+    def _with_progress(self, progress: "_engine.Progress") -> "Array":
+        return Array(self._hierarchy, self._engine.with_progress(progress))
+
     def _read(self, plan: Plan, out: Any = None) -> Any:
         if out is not None:
             return self._read_into(plan, out)
         result = self._elements(plan)
+        return result[()] if plan.is_scalar else result
+
+    def _result(self, plan: Plan, buffers: "Iterator[_engine.ElementBuffer]") -> Any:
+        """Return the elements of a plan from the next buffer, if the plan has elements."""
+        if 0 in plan.stored_shape:
+            return np.empty(plan.shape, dtype=self.dtype)
+        result = plan.arrange(fixed_elements(next(buffers), self.dtype, plan.stored_shape))
         return result[()] if plan.is_scalar else result
 
     def _elements(self, plan: Plan) -> NDArray[Any]:

@@ -65,6 +65,11 @@ class Group:
         return self._hierarchy.read_only
 
     @property
+    def is_consolidated(self) -> bool:
+        """Whether nodes are found and read through consolidated metadata, which may be out of date."""
+        return self._hierarchy.engine.is_consolidated
+
+    @property
     def attrs(self) -> Attributes:
         """The attributes. Changes are stored immediately."""
         return Attributes(self)
@@ -122,7 +127,8 @@ class Group:
 
     def arrays(self) -> list[tuple[str, Array]]:
         """Return the names and arrays directly below the group."""
-        return [(name, node) for name, node in self.members() if isinstance(node, Array)]
+        arrays = [Array(self._hierarchy, engine) for engine in self._hierarchy.engine.arrays(self._path)]
+        return [(array.basename, array) for array in arrays]
 
     def groups(self) -> list[tuple[str, "Group"]]:
         """Return the names and groups directly below the group."""
@@ -173,6 +179,9 @@ class Group:
 
     def __reduce__(self) -> tuple[Callable[[Hierarchy, str], "Group"], tuple[Hierarchy, str]]:
         return Group._open, (self._hierarchy, self._path)
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        return "zarr_kit.Group", self._hierarchy.token, self._path
 
     def _attributes_text(self) -> str:
         return self._attributes

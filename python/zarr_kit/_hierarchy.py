@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -43,6 +44,7 @@ class Hierarchy:
     def __init__(self, engine: _engine.Hierarchy, opening: Opening) -> None:
         self.engine = engine
         self.opening = opening
+        self._store_in_memory = uuid.uuid4().hex if is_in_memory(opening.location) else ""
 
     @classmethod
     def open(cls, opening: Opening) -> "Hierarchy":
@@ -59,6 +61,11 @@ class Hierarchy:
         """Whether the hierarchy cannot be written."""
         return self.opening.read_only or self.engine.read_only is not None
 
+    @property
+    def token(self) -> tuple[object, ...]:
+        """Values that differ between stores. Hierarchies with equal values have the same nodes."""
+        return *dataclasses.astuple(self.opening), self._store_in_memory
+
     def check_writable(self, path: str) -> None:
         """Raise an error if the hierarchy cannot be written."""
         if self.opening.read_only:
@@ -70,18 +77,6 @@ class Hierarchy:
         if is_in_memory(self.opening.location):
             raise TypeError("a node of a store in memory cannot be pickled: copy it to a folder first")
         return Hierarchy.open, (self.opening,)
-
-
-def thread_count(threads: int | None) -> int | None:
-    """Return the number of threads from the argument or the environment; None for the default."""
-    if threads is not None:
-        return threads
-    text = os.environ.get(THREADS_VARIABLE, "")
-    if not text:
-        return None
-    if not text.isdecimal() or int(text) == 0:
-        raise InvalidInputError(f"environment variable {THREADS_VARIABLE}: {text!r} is not a number of threads")
-    return int(text)
 
 
 def format_name(zarr_format: ZarrFormat | None) -> str | None:
@@ -100,4 +95,17 @@ def check_mode(mode: str) -> None:
 
 
 def _options(opening: Opening) -> dict[str, Any]:
-    return dataclasses.asdict(opening)
+    # The environment is read here, because a pickled node is opened again in a process with its own environment.
+    return {**dataclasses.asdict(opening), "threads": _thread_count(opening.threads)}
+
+
+def _thread_count(threads: int | None) -> int | None:
+    """Return the number of threads from the argument or the environment; None for the default."""
+    if threads is not None:
+        return threads
+    text = os.environ.get(THREADS_VARIABLE, "")
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise InvalidInputError(f"environment variable {THREADS_VARIABLE}: {text!r} is not a number of threads")
+    return int(text)

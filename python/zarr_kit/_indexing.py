@@ -68,7 +68,7 @@ class Plan:
 def plan(key: Any, shape: tuple[int, ...]) -> Plan:
     """Return the plan of `array[key]`."""
     if isinstance(key, tuple) and len(key) == len(shape) and all(type(part) is int for part in key):
-        # A fast path, because programs read single elements in loops.
+        # A fast path, because programs write single elements in loops.
         return Plan(tuple(map(_located_index, key, range(len(shape)), shape)), (), (), (), (), (), True)
     tokens = _tokens(key, shape)
     has_ellipsis = key is Ellipsis or (isinstance(key, tuple) and any(part is Ellipsis for part in key))
@@ -83,23 +83,12 @@ def orthogonal_plan(key: Any, shape: tuple[int, ...]) -> Plan:
     tokens = [token for token in _tokens(key, shape) if token is not Ellipsis]
     if len(tokens) != len(shape) or any(np.ndim(part) > 1 for part in parts):
         raise IndexError("oindex takes one integer, slice, list or mask of one dimension for each dimension")
-    entries: list[int | Range | Indices] = []
-    lengths: list[int] = []
-    reversed_axes: list[int] = []
+    selected = _Selected()
     for token in tokens:
-        match token:
-            case _Slice():
-                if token.is_reversed:
-                    reversed_axes.append(len(lengths))
-                entries.append(token.range)
-                lengths.append(token.count)
-            case _Advanced():
-                entries.append(token.values.astype(np.uint64))
-                lengths.append(token.values.size)
-            case int():
-                entries.append(token)
-    stored = tuple(lengths)
-    return Plan(tuple(entries), stored, tuple(reversed_axes), stored, tuple(range(len(stored))), stored)
+        selected.add(token)
+    stored = tuple(selected.lengths)
+    axes = tuple(range(len(stored)))
+    return Plan(tuple(selected.entries), stored, tuple(selected.reversed_axes), stored, axes, stored)
 
 
 def coordinate_plan(key: Any, shape: tuple[int, ...]) -> Plan:
@@ -134,6 +123,31 @@ class _Advanced:
 
 
 type _Token = int | _Slice | _Advanced | EllipsisType | None
+
+
+class _Selected:
+    """The entries of the engine for the tokens of a key, and the axes of the selected elements."""
+
+    def __init__(self) -> None:
+        self.entries: list[int | Range | Indices] = []
+        self.lengths: list[int] = []
+        self.reversed_axes: list[int] = []
+
+    def add(self, token: _Token) -> None:
+        match token:
+            case _Slice():
+                if token.is_reversed:
+                    self.reversed_axes.append(len(self.lengths))
+                self.entries.append(token.range)
+                self.lengths.append(token.count)
+            case _Advanced():
+                self.entries.append(token.values.reshape(-1).astype(np.uint64))
+                self.lengths.append(token.values.size)
+            case int():
+                self.entries.append(token)
+            case _:
+                # An ellipsis or a new axis selects nothing.
+                pass
 
 
 def _tokens(key: Any, shape: tuple[int, ...]) -> list[_Token]:
@@ -237,25 +251,19 @@ def _located_mask(mask: NDArray[Any], dimension: int, shape: tuple[int, ...]) ->
 
 
 def _basic_plan(tokens: list[_Token], *, is_scalar: bool) -> Plan:
-    entries: list[int | Range | Indices] = []
-    stored: list[int] = []
-    reversed_axes: list[int] = []
+    selected = _Selected()
     shape: list[int] = []
     for token in tokens:
+        selected.add(token)
         if isinstance(token, _Slice):
-            if token.is_reversed:
-                reversed_axes.append(len(stored))
-            entries.append(token.range)
-            stored.append(token.count)
             shape.append(token.count)
-        elif isinstance(token, int):
-            entries.append(token)
         elif token is None:
             shape.append(1)
-    lengths = tuple(stored)
+    lengths = tuple(selected.lengths)
     axes = tuple(range(len(lengths)))
     is_scalar = is_scalar and not shape
-    return Plan(tuple(entries), lengths, tuple(reversed_axes), lengths, axes, tuple(shape), is_scalar)
+    reversed_axes = tuple(selected.reversed_axes)
+    return Plan(tuple(selected.entries), lengths, reversed_axes, lengths, axes, tuple(shape), is_scalar)
 
 
 def _advanced_plan(tokens: list[_Token], shape: tuple[int, ...]) -> Plan:
@@ -306,31 +314,23 @@ def _shape_of(
 def _one_list_plan(
     tokens: list[_Token], result: list[_Slice | EllipsisType | None], broadcast: tuple[int, ...]
 ) -> Plan:
-    entries: list[int | Range | Indices] = []
-    stored: list[int] = []
-    reversed_axes: list[int] = []
+    selected = _Selected()
     expanded: list[int] = []
     list_axis = 0
     for token in tokens:
+        selected.add(token)
         if isinstance(token, _Slice):
-            if token.is_reversed:
-                reversed_axes.append(len(stored))
-            entries.append(token.range)
-            stored.append(token.count)
             expanded.append(token.count)
         elif isinstance(token, _Advanced):
             list_axis = len(expanded)
-            entries.append(token.values.reshape(-1).astype(np.uint64))
-            stored.append(token.values.size)
             expanded.extend(broadcast)
-        elif isinstance(token, int):
-            entries.append(token)
     of_list = list(range(list_axis, list_axis + len(broadcast)))
     others = [axis for axis in range(len(expanded)) if axis not in of_list]
     before = sum(isinstance(token, _Slice) for token in result[: result.index(Ellipsis)])
     axes = (*others[:before], *of_list, *others[before:])
     shape = _shape_of(result, broadcast, new_axes=True)
-    return Plan(tuple(entries), tuple(stored), tuple(reversed_axes), tuple(expanded), axes, shape)
+    stored = tuple(selected.lengths)
+    return Plan(tuple(selected.entries), stored, tuple(selected.reversed_axes), tuple(expanded), axes, shape)
 
 
 def _points_plan(

@@ -15,12 +15,12 @@ or in the extension ``dimension-names``.
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import xarray as xr
 from xarray.backends import BackendEntrypoint, StoreBackendEntrypoint
 
-from zarr_kit._api import open_group
+from zarr_kit._api import Options, open_group
 from zarr_kit._group import Group
 from zarr_kit._hierarchy import ZarrFormat
 from zarr_kit._location import Location
@@ -41,6 +41,9 @@ def to_zarr(dataset: xr.Dataset, location: Any, **options: Any) -> Any:
 
     with zarr.config.set({"codec_pipeline.path": "zarr_kit.CodecPipeline"}):
         return dataset.to_zarr(location, **options)
+
+# The arguments that open the store; all others of `open_groups_as_dict` are for decoding variables.
+_OPTIONS = ("storage_options", "zarr_format", "strict", "threads")
 
 
 class ZarrKitBackend(BackendEntrypoint):
@@ -89,13 +92,12 @@ class ZarrKitBackend(BackendEntrypoint):
             FileNotFoundError: If there is no such hierarchy or group.
             KeyError: If the dimensions of an array have no names.
         """
-        opened = open_group(
-            _location(filename_or_obj),
-            mode="r",
-            path=group,
+        opened = _opened(
+            filename_or_obj,
+            group,
+            use_consolidated=consolidated,
             storage_options=storage_options,
             zarr_format=zarr_format,
-            use_consolidated=consolidated,
             strict=strict,
             threads=threads,
         )
@@ -118,30 +120,18 @@ class ZarrKitBackend(BackendEntrypoint):
         drop_variables: str | Iterable[str] | None = None,
         group: str | None = None,
         consolidated: bool | None = None,
-        storage_options: Mapping[str, Any] | None = None,
-        zarr_format: ZarrFormat | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
-        strict: bool = False,
-        threads: int | None = None,
-        **decoding: Any,
+        **arguments: Any,
     ) -> dict[str, xr.Dataset]:
         """Open a group and all groups below it. Keys are paths, relative to `group` if it is given."""
-        top = open_group(
-            _location(filename_or_obj),
-            mode="r",
-            path=group,
-            storage_options=storage_options,
-            zarr_format=zarr_format,
-            use_consolidated=consolidated,
-            strict=strict,
-            threads=threads,
-        )
+        options: Any = {name: arguments.pop(name) for name in _OPTIONS if name in arguments}
+        top = _opened(filename_or_obj, group, use_consolidated=consolidated, **options)
         dropped = _names(drop_variables)
         datasets = {}
         for node in [top, *_groups_below(top)]:
             store = GroupStore(node, dropped, use_zarr_fill_value_as_mask)
             name = _relative(node.path, top.path) if group else node.path
-            datasets[name] = StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoding)
+            datasets[name] = StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **arguments)
         return datasets
 
     def open_datatree(
@@ -150,6 +140,10 @@ class ZarrKitBackend(BackendEntrypoint):
         """Open a group and all groups below it as a tree."""
         datasets = self.open_groups_as_dict(filename_or_obj, drop_variables=drop_variables, **arguments)
         return xr.DataTree.from_dict(datasets)
+
+
+def _opened(filename_or_obj: Any, group: str | None, **options: Unpack[Options]) -> Group:
+    return open_group(_location(filename_or_obj), mode="r", path=group, **options)
 
 
 def _location(filename_or_obj: Any) -> Location:
