@@ -34,7 +34,7 @@ const WRITTEN: &[(i16, &str)] = &[
     (5, "00004d009a00e7003401"),
 ];
 
-/// What it writes for the same bytes as elements of one byte.
+/// Counts of elements of 2 bytes, and the bytes it writes if they are elements of one byte.
 const WRITTEN_AS_BYTES: &[(i16, &str)] = &[
     (20, "446ee44eec50d0fa5a50441144b1ee14504105141041041145400105145044104104115014044541"),
     (5, "44504414104044503401"),

@@ -39,8 +39,8 @@ impl Rows {
         }
         let too_large = || CodecError::Unsupported(format!("a chunk of shape {shape:?} is too large"));
         let bytes = |shape: &[u64]| {
-            let sizes = shape.iter().map(|&size| usize::try_from(size).ok());
-            sizes.fold(Some(element_size), |product, size| product?.checked_mul(size?))
+            let mut sizes = shape.iter().map(|&size| usize::try_from(size).ok());
+            sizes.try_fold(element_size, |product, size| product.checked_mul(size?))
         };
         let samples = if row_rank == 2 { shape.last().copied().unwrap_or(1) } else { 1 };
         let distance = usize::try_from(distance.saturating_mul(samples)).map_err(|_| too_large())?;

@@ -1,7 +1,5 @@
 //! `imagecodecs_floatpred`: bytes written by imagecodecs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
-
 use zarr_codec_floatpred::Floatpred;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
@@ -75,7 +73,8 @@ fn bytes_of_imagecodecs_are_written_and_read() {
     for &(shape, number, configuration, decoded, encoded) in WRITTEN {
         let chunk = array(shape, number);
         let codec = created(Format::V3, NAME, configuration, (shape, number)).unwrap();
-        let (decoded, encoded) = (hex(decoded), hex(encoded));
+        let decoded = hex(decoded);
+        let encoded = hex(encoded);
         assert_eq!(encode(&codec, &chunk, &decoded).unwrap(), encoded, "{configuration}");
         assert_eq!(decode(&codec, &chunk, &encoded, decoded.len()).unwrap(), decoded);
         check_lossless(&codec, &chunk, &decoded).unwrap();

@@ -23,8 +23,8 @@ impl Runs {
             CodecError::configuration(format!("`axis` is {axis}, but the chunk has shape {shape:?}"))
         })?;
         let bytes = |shape: &[u64]| {
-            let sizes = shape.iter().map(|&size| usize::try_from(size).ok());
-            sizes.fold(Some(element_size), |product, size| product?.checked_mul(size?))
+            let mut sizes = shape.iter().map(|&size| usize::try_from(size).ok());
+            sizes.try_fold(element_size, |product, size| product.checked_mul(size?))
         };
         let sizes = bytes(shape).zip(bytes(&shape[dimension..])).zip(bytes(&shape[dimension + 1..]));
         let ((size, run_size), distance) = sizes

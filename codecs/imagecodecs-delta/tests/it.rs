@@ -1,7 +1,5 @@
 //! `imagecodecs_delta`: elements written by imagecodecs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
-
 use zarr_codec_imagecodecs_delta::ImagecodecsDelta;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
@@ -71,7 +69,8 @@ fn differences_of_imagecodecs_are_written_and_read() {
     for &(shape, number, axis, decoded, encoded) in WRITTEN {
         let chunk = array(shape, number);
         let codec = created(Format::V3, NAME, &format!(r#"{{"axis": {axis}}}"#), (shape, number)).unwrap();
-        let (decoded, encoded) = (hex(decoded), hex(encoded));
+        let decoded = hex(decoded);
+        let encoded = hex(encoded);
         assert_eq!(encode(&codec, &chunk, &decoded).unwrap(), encoded);
         assert_eq!(decode(&codec, &chunk, &encoded, decoded.len()).unwrap(), decoded);
         check_lossless(&codec, &chunk, &decoded).unwrap();

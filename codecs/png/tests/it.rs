@@ -1,7 +1,5 @@
 //! `imagecodecs_png`: images written by imagecodecs, and errors.
 
-#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
-
 use zarr_codec_png::Png;
 use zarr_conformance::codecs::{check_damaged, check_lossless, decode};
 use zarr_conformance::linked::create;

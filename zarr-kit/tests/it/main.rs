@@ -126,6 +126,29 @@ fn the_whole_catalogue_is_submitted() {
     assert_eq!(inventory::iter::<CatalogueEntry>.into_iter().count(), CATALOGUE.len());
 }
 
+#[test]
+fn errors_name_the_program_that_provides_an_unknown_identifier() {
+    let registry = Registry::empty();
+    for (identifier, wanted) in [
+        (
+            "imagecodecs_jpegxl",
+            "codec `imagecodecs_jpegxl` is unknown; Python package imagecodecs 2026.10.10 has it",
+        ),
+        ("zarrs.gdeflate", "codec `zarrs.gdeflate` is unknown; crate zarrs 0.23.14 has it"),
+        ("grib", "codec `grib` is unknown; Python package kerchunk 0.2.10 has it"),
+        ("nope", "codec `nope` is unknown"),
+    ] {
+        assert_eq!(registry.codecs().unknown(identifier).to_string(), wanted);
+    }
+    for line in include_str!("../../src/known.tsv").lines() {
+        let cells: Vec<_> = line.split('\t').collect();
+        assert!(
+            matches!(cells[..], ["codec" | "data type", _, provider] if provider.contains(' ')),
+            "{line}"
+        );
+    }
+}
+
 /// Counts the plugins of `table`. Each must have an example of each format that can name it; the draft also
 /// uses plain names.
 #[cfg(feature = "full")]

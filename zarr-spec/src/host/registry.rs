@@ -20,11 +20,13 @@ use crate::store::StorePlugin;
 use crate::transformer::StorageTransformer;
 
 mod choice;
+mod known;
 mod names;
 mod point;
 mod table;
 
 use choice::Excluded;
+pub use known::KnownIdentifiers;
 pub use names::{split_version, stands_for};
 pub use point::ExtensionPoint;
 use table::Missing;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::known::known_elsewhere;
 use super::names::{distance, split_version, stands_for};
 use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Feature, Unknown};
 use crate::format::{Format, Reading};
@@ -119,7 +120,7 @@ impl<K: Kind + ?Sized> Table<K> {
         } else if REFUSED.contains(&identifier) && self.missing.clause(identifier).is_none() {
             Some("refused for safety: reading a pickle can run arbitrary code".to_owned())
         } else {
-            self.missing.clause(identifier)
+            self.missing.clause(identifier).or_else(|| known_elsewhere(K::POINT, identifier))
         };
         let feature = self.missing.feature(identifier).filter(|_| of_another_format.is_none());
         Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere, feature }

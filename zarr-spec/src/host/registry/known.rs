@@ -1,0 +1,21 @@
+//! Identifiers that other programs provide.
+
+use super::ExtensionPoint;
+
+/// Identifiers that other programs provide, so that errors can name the program.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownIdentifiers {
+    /// A line for each identifier: the extension point (`codec` or `data type`), the identifier and its
+    /// provider, such as "Python package kerchunk 0.2.10", separated by tabs.
+    pub table: &'static str,
+}
+
+inventory::collect!(KnownIdentifiers);
+
+/// Returns the clause about an identifier that other programs provide, which continues after "is".
+pub(super) fn known_elsewhere(point: ExtensionPoint, identifier: &str) -> Option<String> {
+    let start = format!("{point}\t{identifier}\t");
+    let lines = inventory::iter::<KnownIdentifiers>.into_iter().flat_map(|known| known.table.lines());
+    let providers: Vec<&str> = lines.filter_map(|line| line.strip_prefix(start.as_str())).collect();
+    (!providers.is_empty()).then(|| format!("unknown; {} has it", providers.join(", ")))
+}
