@@ -90,7 +90,8 @@ impl Folders {
         // Below a known folder only the last name can lead out of the root. Resolving every name of each folder would
         // take time in proportion to the square of the depth.
         let is_below_known = parent(folder).is_some_and(|above| self.known(above).is_some());
-        if is_below_known && fs::symlink_metadata(base.below(folder)).is_ok_and(|metadata| metadata.is_dir()) {
+        if is_below_known && fs::symlink_metadata(base.below(folder)).is_ok_and(|metadata| metadata.is_dir())
+        {
             self.remember(folder, Known::Found);
             return Ok(true);
         }
