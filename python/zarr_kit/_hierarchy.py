@@ -96,10 +96,10 @@ def check_mode(mode: str) -> None:
 
 def _options(opening: Opening) -> dict[str, Any]:
     # The environment is read here, because a pickled node is opened again in a process with its own environment.
-    return {**dataclasses.asdict(opening), "threads": _thread_count(opening.threads)}
+    return {**dataclasses.asdict(opening), "threads": thread_count(opening.threads)}
 
 
-def _thread_count(threads: int | None) -> int | None:
+def thread_count(threads: int | None) -> int | None:
     """Return the number of threads from the argument or the environment; None for the default."""
     if threads is not None:
         return threads
