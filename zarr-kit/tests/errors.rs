@@ -1,6 +1,7 @@
 //! The messages of all errors of the engine, each provoked by a call, in `tests/snapshots/errors.txt`.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p zarr-kit --all-features --test errors` rewrites the file.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test helpers may panic")]
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -18,10 +18,10 @@ use zarr_kit::{Format, Mode};
 
 use crate::values::{self, Codec, Counts, Member, Shape};
 
+#[cfg(feature = "conformance")]
 pub(crate) use conformance::{
     ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments,
 };
-#[cfg(feature = "conformance")]
 pub(crate) use copy::Copy;
 pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 

@@ -96,7 +96,8 @@ impl Array {
         let rank = self.shape().len();
         for given in [start.len(), shape.len()] {
             if given != rank {
-                let what = format!("dimensions of the new shape: found {given}, expected {rank} as in the array");
+                let what =
+                    format!("dimensions of the new shape: found {given}, expected {rank} as in the array");
                 return Err(Error::Selection(what));
             }
         }
