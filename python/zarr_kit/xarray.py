@@ -42,6 +42,7 @@ def to_zarr(dataset: xr.Dataset, location: Any, **options: Any) -> Any:
     with zarr.config.set({"codec_pipeline.path": "zarr_kit.CodecPipeline"}):
         return dataset.to_zarr(location, **options)
 
+
 # The arguments that open the store; all others of `open_groups_as_dict` are for decoding variables.
 _OPTIONS = ("storage_options", "zarr_format", "strict", "threads")
 
