@@ -44,7 +44,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
             "conformance/library",
         ]),
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
-        "python" => Allowed::Only(&["zarr-kit"], &[]),
+        "python" => Allowed::Only(&["zarr-kit", "zarrctl"], &[]),
         "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
         "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         // Measures zarrs as its users build it: only the line protocol comes from this workspace.
