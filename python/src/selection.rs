@@ -75,7 +75,8 @@ pub(crate) fn may_take_long(array: &Array, selection: &Selection) -> bool {
         Elements::Variable => VARIABLE_SIZE,
     };
     let chunk = array.chunk_grid().largest_chunk();
-    let (mut elements, mut chunks) = (element, 1_u64);
+    let mut elements = element;
+    let mut chunks = 1_u64;
     match selection {
         Selection::Orthogonal(along) => {
             for (along, length) in along.iter().zip(&chunk) {

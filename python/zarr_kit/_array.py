@@ -271,8 +271,25 @@ class Array:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("an array in a store cannot be converted without a copy")
-        elements: NDArray[Any] = self[...]
+        elements: NDArray[Any] = np.asarray(self._elements(plan(..., self.shape)))
         return elements if dtype is None else elements.astype(dtype, copy=False)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        if copy is False:
+            raise BufferError("an array in a store cannot be exported without a copy")
+        # Reading makes the copy.
+        return self.__array__().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        # The memory of the processor.
+        return 1, 0
 
     def __len__(self) -> int:
         if not self.shape:

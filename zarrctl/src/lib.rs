@@ -1,6 +1,8 @@
 //! The command line of the Zarr framework, as a library. The program `zarrctl`, and the script of the same name that the
 //! Python package installs, call [`run`]. The Python package also calls [`copy`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod arguments;
 mod blocks;
 mod builds;

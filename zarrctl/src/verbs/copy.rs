@@ -108,13 +108,24 @@ pub(crate) fn run_with(
         Some(existing) => opening::opened(existing),
         None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,
     };
+    let from = &**source.store();
+    write(&planned, &destination, arguments, || others.copy(from, &**destination.store()))
+}
+
+/// Writes the nodes, and other files with `copy_others`. Documents of arrays are written last.
+fn write(
+    planned: &[Planned],
+    destination: &Hierarchy,
+    arguments: &Copy,
+    copy_others: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut arrays = Vec::new();
-    let written = write_chunks(&planned, &destination, arguments, &mut arrays);
+    let written = write_chunks(planned, destination, arguments, &mut arrays);
     written.map_err(|failure| with_left_chunks(failure, &arrays, &arguments.destination))?;
     // `clean` removes chunks without arrays only next to groups or in a folder without other files, so groups
     // come first.
-    write_groups(&planned, &destination)?;
-    others.copy(&**source.store(), &**destination.store())?;
+    write_groups(planned, destination)?;
+    copy_others()?;
     destination.publish_arrays(&arrays)?;
     if arguments.consolidate {
         destination.consolidate("/")?;
