@@ -1,7 +1,41 @@
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-__all__ = ["Array", "ChunkCoder", "ElementBuffer", "Hierarchy", "Progress", "add_codec", "copy", "run_zarrctl"]
+__all__ = [
+    "Array",
+    "ChunkCoder",
+    "Codec",
+    "DataType",
+    "ElementBuffer",
+    "Hierarchy",
+    "Progress",
+    "add_codec",
+    "codec_names",
+    "copy",
+    "run_zarrctl",
+]
+
+def codec_names(format: str) -> list[str]: ...
+
+@final
+class Codec:
+    @staticmethod
+    def open(name: str, configuration: str, format: str) -> Codec: ...
+    @property
+    def kind(self) -> str: ...
+    def encode(self, decoded: Any) -> bytes: ...
+    def decode(self, encoded: Any, declared: int | None) -> bytes: ...
+
+@final
+class DataType:
+    @staticmethod
+    def open(document: str) -> DataType: ...
+    @property
+    def description(self) -> dict[str, Any]: ...
+    @property
+    def default_fill_value(self) -> bytes: ...
+    def fill_value(self, text: str) -> bytes: ...
+    def fill_value_json(self, element: bytes) -> str: ...
 
 @final
 class ChunkCoder:
@@ -11,6 +45,7 @@ class ChunkCoder:
     def data_type(self) -> dict[str, Any]: ...
     @property
     def is_sharded(self) -> bool: ...
+    def first_encoded(self) -> tuple[dict[str, Any], list[int], bytes] | None: ...
     def decode(self, values: Sequence[Any]) -> list[Any]: ...
     def decode_into(
         self, values: Sequence[Any], views: Sequence[Any], ranges: Sequence[Sequence[tuple[int, int]]]
