@@ -314,6 +314,12 @@ class Array:
     def __reduce__(self) -> tuple[Callable[[Hierarchy, str], "Array"], tuple[Hierarchy, str]]:
         return Array._open, (self._hierarchy, self.path)
 
+    def __copy__(self) -> "Array":
+        return Array._open(self._hierarchy, self.path)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Array":
+        return self.__copy__()
+
     def __dask_tokenize__(self) -> tuple[object, ...]:
         return "zarr_kit.Array", self._hierarchy.token, self.path, self.shape
 

@@ -96,7 +96,8 @@ def translated_options(store_type: str, options: Mapping[str, Any]) -> dict[str,
     """
     credentials = _CREDENTIALS.get(store_type, {})
     translated: dict[str, Any] = {}
-    for name, value in options.items():
+    # Sorted, because the order of obstore differs from run to run.
+    for name, value in sorted(options.items()):
         if name == "client_kwargs" and isinstance(value, Mapping):
             translated |= translated_options(store_type, value)
         elif store_type == "gs" and name == "token" and value in ("anon", "google_default"):
