@@ -190,11 +190,8 @@ assert not zarr.registry._codec_registries.get("imagecodecs_lzw")
 
 @pytest.fixture
 def zarrctl() -> Path:
-    """Return the program with the verbs for plugins."""
-    folder = Path(os.environ.get("ZARRCTL_FOLDER", Path(sys.executable).parent))
-    program = folder / "zarrctl"
-    assert program.exists(), f"{program} does not exist; `cargo xtask python` builds it"
-    return program
+    """Return the script of the package."""
+    return Path(sys.executable).with_name("zarrctl")
 
 
 def test_a_plugin_is_installed_and_used_by_an_unchanged_program(tmp_path: Path, zarrctl: Path) -> None:
