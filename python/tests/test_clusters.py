@@ -95,9 +95,10 @@ def test_workers_share_a_bucket_while_one_of_them_is_killed(tmp_path: Path, buck
     ):
         before = set(client.run(os.getpid).values())
         zarr_kit.dask.to_zarr(array, f"{bucket}/a.zarr", chunks=(20, 20), shards=shards, threads=1)
-        stored = zarr_kit.dask.from_zarr(f"{bucket}/a.zarr", threads=1)
+        stored: Any = zarr_kit.dask.from_zarr(f"{bucket}/a.zarr", threads=1)
         read = stored.map_blocks(killed_once, tmp_path / "reader", meta=data[:0]).compute()
         killed = {int((tmp_path / name).read_text()) for name in ("writer", "reader")}
+        client.wait_for_workers(2, timeout=60)
         after = set(client.run(os.getpid).values())
     assert killed & before and len(killed) == 2 and not killed & after and len(after) == 2
     np.testing.assert_array_equal(read, data)

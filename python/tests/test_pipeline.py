@@ -274,7 +274,8 @@ def test_the_setting_holds_for_inner_chunks(tmp_path: Path, is_strict: bool, kin
             store_of(kind, tmp_path), shape=(8,), dtype="u1", chunks=(4,), serializer=serializer, compressors=None
         )
         if is_strict:
-            for use in (lambda: array[1], lambda: array.__setitem__(..., 5)):
+            uses: list[Callable[[], Any]] = [lambda: array[1], lambda: array.__setitem__(..., 5)]
+            for use in uses:
                 with pytest.raises(zarr_kit.ZarrError, match="test.unknown"):
                     use()
         else:
