@@ -441,6 +441,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "http:", "https:",
         ],
     ),
+    entry(Store, "store-reference", &["reference", "reference:"]),
     entry(Store, "store-zip", &["zip", "zip:"]),
     entry(Store, "transformer-cache", &["cache"]),
     entry(Store, "transformer-prefix", &["prefix"]),

@@ -148,6 +148,8 @@ use zarr_store_filesystem as _;
 use zarr_store_memory as _;
 #[cfg(feature = "store-object-store")]
 use zarr_store_object_store as _;
+#[cfg(feature = "store-reference")]
+use zarr_store_reference as _;
 #[cfg(feature = "store-zip")]
 use zarr_store_zip as _;
 #[cfg(feature = "transformer-cache")]

@@ -22,6 +22,8 @@ pub use zarr_store_filesystem::FilesystemStore;
 pub use zarr_store_memory::MemoryStore;
 #[cfg(feature = "store-object-store")]
 pub use zarr_store_object_store::{RemoteStore, object_store};
+#[cfg(feature = "store-reference")]
+pub use zarr_store_reference::ReferenceStore;
 #[cfg(feature = "store-zip")]
 pub use zarr_store_zip::{Packed, ZipStore, pack};
 #[cfg(feature = "transformer-cache")]

@@ -25,8 +25,12 @@ const RULES: &[RuleOf<StoreOnTrial>] = &[(
     locations,
 )];
 
-/// Files that relative paths in examples can refer to, for read-only stores: an archive without entries.
-const THERE: &[(&str, &[u8])] = &[("data.zip", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")];
+/// Files that relative paths in examples can refer to, for read-only stores: an archive without entries, and
+/// references.
+const THERE: &[(&str, &[u8])] = &[
+    ("data.zip", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+    ("refs.json", br#"{"a": "text", "b/c": ["refs.json", 1, 3], "b/d": ["refs.json"], "e": "base64:AAA="}"#),
+];
 
 /// A store under test, and the folder for the data of its examples.
 struct StoreOnTrial {

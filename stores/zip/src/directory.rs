@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rawzip::{CompressionMethod, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
-use zarr_spec::{BoxError, Key, Prefix};
+use zarr_spec::{BoxError, Key};
 
 use crate::Source;
 use crate::names::name_of;
@@ -34,12 +34,9 @@ impl Entries {
         self.0.get(number)
     }
 
-    /// Returns the entries whose keys start with `prefix`.
-    pub(crate) fn below(&self, prefix: &Prefix) -> &[Entry] {
-        let prefix = prefix.as_str();
-        let start = self.0.partition_point(|entry| entry.key.as_str() < prefix);
-        let count = self.0[start..].partition_point(|entry| entry.key.as_str().starts_with(prefix));
-        &self.0[start..start + count]
+    /// Returns all entries, sorted by their keys.
+    pub(crate) fn all(&self) -> &[Entry] {
+        &self.0
     }
 }
 

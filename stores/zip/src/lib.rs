@@ -25,6 +25,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rawzip::{FileReader, ReaderAt};
 use serde::Deserialize;
+use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
     Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store,
     StoreConfiguration, StoreError, StorePlugin, Version,
@@ -109,6 +110,21 @@ impl ZipStore {
         let entries = directory::read(&source)
             .map_err(|reason| Invalid::new(format!("`{name}` cannot be read as a zip archive: {reason}")))?;
         Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
+    }
+
+    /// Returns the byte range of the archive that is the value of `key`; `None` if the key is missing or the value is
+    /// compressed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] if the local header of the entry is damaged or cannot be read.
+    pub fn stored_range(&self, key: &Key) -> Result<Option<Range<u64>>, StoreError> {
+        let Some(entry) = self.entries.find(key).filter(|entry| entry.form() == Form::Stored) else {
+            return Ok(None);
+        };
+        let place = || format!("{}/{key}", self.name);
+        let start = entry.start(&self.source).map_err(|error| StoreError::io("reading", place(), error))?;
+        Ok(Some(start..start + entry.size()))
     }
 
     /// Writes the bytes `part` of an entry's value to `to`, which has space for them.
@@ -196,29 +212,12 @@ impl Store for ZipStore {
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
-        Ok(Box::new(self.entries.below(prefix).iter().map(|entry| Ok(entry.key().clone()))))
+        let below = sorted::below(self.entries.all(), prefix, Entry::key);
+        Ok(Box::new(below.iter().map(|entry| Ok(entry.key().clone()))))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        let mut directory = Directory::default();
-        let mut below = self.entries.below(prefix);
-        while let [first, rest @ ..] = below {
-            let name = prefix.strip(first.key().as_str()).unwrap_or_default();
-            below = match name.split_once('/') {
-                None => {
-                    directory.keys.push(first.key().clone());
-                    rest
-                }
-                Some((segment, _)) => {
-                    let folder = prefix.join(segment)?;
-                    let in_it = |entry: &Entry| entry.key().as_str().starts_with(folder.as_str());
-                    let following = &below[below.partition_point(in_it)..];
-                    directory.prefixes.push(folder);
-                    following
-                }
-            };
-        }
-        Ok(directory)
+        Ok(sorted::directory(self.entries.all(), prefix, Entry::key)?)
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
