@@ -15,6 +15,7 @@ mod hierarchies;
 mod peers;
 mod plugins;
 mod program;
+mod references;
 mod selections;
 mod shards;
 
@@ -43,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "manifests", run: plugins::manifests, seeds: plugins::manifest_seeds },
     Target { name: "metadata-encodings", run: plugins::metadata, seeds: plugins::metadata_seeds },
     Target { name: "program", run: program::run, seeds: program::seeds },
+    Target { name: "references", run: references::run, seeds: references::seeds },
     Target { name: "selections", run: selections::run, seeds: selections::seeds },
     Target { name: "shards", run: shards::run, seeds: shards::seeds },
 ];

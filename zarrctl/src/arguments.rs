@@ -28,7 +28,7 @@ pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 ///  Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
 /// STORE is a folder, a zip archive, a URL (`file:`, and in builds with network stores `s3:`, `gs:`, `az:`,
-/// `http:` and `https:`) or a JSON description of a store. PATH is the path of a node in the hierarchy: `/`
+/// `http:` and `https:`), a URL pipeline such as `LOCATION|zip:` or a JSON description of a store. PATH is the path of a node in the hierarchy: `/`
 /// or an empty string is the root, and the leading `/` is optional.
 ///
 /// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage. Messages go to

@@ -74,7 +74,9 @@ impl ReferenceStore {
         key: &Key,
         others: Vec<Arc<dyn Store>>,
     ) -> Result<Self, StoreError> {
-        let name = format!("{}/{key}", store.location().trim_end_matches('/'));
+        let location = store.location();
+        let separator = if location.ends_with([':', '/']) { "" } else { "/" };
+        let name = format!("{location}{separator}{key}");
         let document = get_value(&*store, key, MAX_SIZE)?
             .ok_or_else(|| Invalid::new(format!("`{name}`, the file with references, does not exist")))?;
         Self::new(name, &document, Allowed::new(store, others))

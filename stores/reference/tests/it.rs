@@ -38,7 +38,7 @@ fn values_are_parts_of_other_values() {
         assert_eq!(store.size(&key(name)).unwrap(), Some(size), "{name}");
     }
     assert_eq!(store.size(&key("a")).unwrap(), None);
-    assert_eq!(store.location(), "minimal:/refs.json|reference:");
+    assert_eq!(store.location(), "minimal:refs.json|reference:");
     assert!(store.set(&key("a"), b"".into()).is_err() && store.erase(&key("part")).is_err());
 }
 
@@ -128,7 +128,7 @@ fn damaged_reference_files_are_refused_with_the_reference() {
         assert!(refused.contains(part), "{document}: {refused}");
     }
     let missing = ReferenceStore::open(empty(), &key("refs.json"), Vec::new()).unwrap_err().to_string();
-    assert_eq!(missing, "`minimal:/refs.json`, the file with references, does not exist");
+    assert_eq!(missing, "`minimal:refs.json`, the file with references, does not exist");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn zarr_python_reads_references_of_zarrctl() {
     for format in [Format::V2, Format::V3] {
         let data = at(&format!("données {format}"));
         let hierarchy = Hierarchy::create(open(&data).unwrap(), &context, format).unwrap();
-        let builder = ArrayBuilder::new(&[10, 7], "int32").chunk_shape(&[4, 3]);
+        let builder = ArrayBuilder::new(&[10, 7], "int32").chunks(&[4, 3]);
         let array = hierarchy.create_array("/g/a", &builder).unwrap();
         array.write_values(&Selection::All, &elements()).unwrap();
         let archive = at(&format!("{format}.zip"));
