@@ -433,6 +433,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(Store, "store-filesystem", &["filesystem", ":", "file:"]),
     entry(Store, "store-memory", &["memory", "memory:"]),
+    entry(Store, "store-n5", &["n5", "n5:"]),
     entry(
         Store,
         "store-object-store",

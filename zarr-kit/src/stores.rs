@@ -20,6 +20,8 @@
 pub use zarr_store_filesystem::FilesystemStore;
 #[cfg(feature = "store-memory")]
 pub use zarr_store_memory::MemoryStore;
+#[cfg(feature = "store-n5")]
+pub use zarr_store_n5::N5Store;
 #[cfg(feature = "store-object-store")]
 pub use zarr_store_object_store::{RemoteStore, object_store};
 #[cfg(feature = "store-reference")]
