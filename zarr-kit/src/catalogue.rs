@@ -442,6 +442,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "http:", "https:",
         ],
     ),
+    entry(Store, "store-overlay", &["overlay", "overlay:"]),
     entry(Store, "store-reference", &["reference", "reference:"]),
     entry(Store, "store-zip", &["zip", "zip:"]),
     entry(Store, "transformer-cache", &["cache"]),

@@ -150,6 +150,8 @@ use zarr_store_memory as _;
 use zarr_store_n5 as _;
 #[cfg(feature = "store-object-store")]
 use zarr_store_object_store as _;
+#[cfg(feature = "store-overlay")]
+use zarr_store_overlay as _;
 #[cfg(feature = "store-reference")]
 use zarr_store_reference as _;
 #[cfg(feature = "store-zip")]

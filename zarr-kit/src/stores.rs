@@ -24,6 +24,8 @@ pub use zarr_store_memory::MemoryStore;
 pub use zarr_store_n5::N5Store;
 #[cfg(feature = "store-object-store")]
 pub use zarr_store_object_store::{RemoteStore, object_store};
+#[cfg(feature = "store-overlay")]
+pub use zarr_store_overlay::OverlayStore;
 #[cfg(feature = "store-reference")]
 pub use zarr_store_reference::ReferenceStore;
 #[cfg(feature = "store-zip")]

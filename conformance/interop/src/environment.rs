@@ -56,7 +56,9 @@ impl Packages {
     fn pythons(self) -> &'static [&'static str] {
         match self {
             Self::Zarr2 => &["python3.13", "python3.12"],
-            Self::Zarr3 | Self::ObjectStores | Self::Xarray | Self::References => &["python3.14", "python3.13", "python3.12"],
+            Self::Zarr3 | Self::ObjectStores | Self::Xarray | Self::References => {
+                &["python3.14", "python3.13", "python3.12"]
+            }
         }
     }
 }

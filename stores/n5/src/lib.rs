@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, CompletedRequest, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Request,
-    Response, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+    Capabilities, CompletedRequest, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys,
+    Request, Response, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
 };
 use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -69,7 +69,8 @@ impl N5Store {
         if let Some(attributes) = self.attributes(folder)? {
             return self.converted(folder, &attributes).map(Some);
         }
-        let is_node = self.0.capabilities().listable && self.is_folder(folder)? && !self.is_in_array(folder)?;
+        let is_node =
+            self.0.capabilities().listable && self.is_folder(folder)? && !self.is_in_array(folder)?;
         Ok(is_node.then(|| Bytes::from_static(document::GROUP)))
     }
 

@@ -1,6 +1,6 @@
 //! Listings with the documents of Zarr.
 
-use zarr_spec::store::{Directory, Keys, Store, StoreError};
+use zarr_spec::store::{Directory, Keys, StoreError};
 use zarr_spec::{Key, Prefix};
 
 use crate::{ATTRIBUTES, DOCUMENT, N5Store};

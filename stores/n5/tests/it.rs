@@ -65,7 +65,11 @@ fn folders_are_groups_unless_they_are_in_an_array() {
     let named = json!({"zarr_format": 3, "node_type": "group", "attributes": {"name": "x"}});
     assert_eq!(document(&store, "g/named/zarr.json").unwrap(), named);
     for missing in ["h/zarr.json", "g/a/0/zarr.json", "g/readme.txt/zarr.json", "attributes.json"] {
-        assert_eq!((document(&store, missing), store.size(&key(missing)).unwrap()), (None, None), "{missing}");
+        assert_eq!(
+            (document(&store, missing), store.size(&key(missing)).unwrap()),
+            (None, None),
+            "{missing}"
+        );
     }
 }
 
@@ -76,7 +80,15 @@ fn listings_have_the_documents_of_zarr() {
     let texts: Vec<_> = all.iter().map(zarr_spec::Key::as_str).collect();
     assert_eq!(
         texts,
-        ["g/a/0/0", "g/a/0/1", "g/a/zarr.json", "g/named/zarr.json", "g/readme.txt", "g/zarr.json", "zarr.json"]
+        [
+            "g/a/0/0",
+            "g/a/0/1",
+            "g/a/zarr.json",
+            "g/named/zarr.json",
+            "g/readme.txt",
+            "g/zarr.json",
+            "zarr.json"
+        ]
     );
     for key in &all {
         let size = store.size(key).unwrap().unwrap();
@@ -127,7 +139,8 @@ fn compressions_become_codecs() {
             Some(r#"{"name":"n5.lz4","configuration":{"type":"lz4","blockSize":65536}}"#),
         ),
     ] {
-        let attributes = format!(r#"{{"dimensions": [4], "blockSize": [2], "dataType": "float32", {compression}}}"#);
+        let attributes =
+            format!(r#"{{"dimensions": [4], "blockSize": [2], "dataType": "float32", {compression}}}"#);
         let converted = converted(&attributes).unwrap().to_string();
         let tail = codec.map_or_else(|| "}}]}}".to_owned(), |codec| format!("}}}},{codec}]}}}}]}}"));
         assert!(converted.replace(' ', "").ends_with(&tail) || codec.is_none(), "{compression}: {converted}");
@@ -142,10 +155,19 @@ fn damaged_documents_are_errors() {
         ("[]", "expected an object"),
         (r#"{"n5": 4}"#, "`n5` is not a string"),
         (r#"{"n5": "5.0.0"}"#, "version `5.0.0` of N5 is unknown"),
-        (r#"{"dimensions": 1, "blockSize": [1], "dataType": "int8", "compression": {"type": "raw"}}"#, "`dimensions` is not"),
-        (r#"{"dimensions": [1], "dataType": "int8", "compression": {"type": "raw"}}"#, "`blockSize` is missing"),
+        (
+            r#"{"dimensions": 1, "blockSize": [1], "dataType": "int8", "compression": {"type": "raw"}}"#,
+            "`dimensions` is not",
+        ),
+        (
+            r#"{"dimensions": [1], "dataType": "int8", "compression": {"type": "raw"}}"#,
+            "`blockSize` is missing",
+        ),
         (r#"{"dimensions": [1], "blockSize": [1], "dataType": "int8"}"#, "`compression` is missing"),
-        (r#"{"dimensions": [1], "blockSize": [1], "dataType": "int8", "compression": {}}"#, "`type` of `compression`"),
+        (
+            r#"{"dimensions": [1], "blockSize": [1], "dataType": "int8", "compression": {}}"#,
+            "`type` of `compression`",
+        ),
         (r#"{"dimensions": [1], "blockSize": [1], "dataType": "int8", "compression": 1}"#, "not an object"),
         (
             r#"{"dimensions": [1], "blockSize": [1], "dataType": "int8", "compression": {"type": "blosc", "shuffle": 3}}"#,

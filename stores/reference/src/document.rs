@@ -122,7 +122,10 @@ impl Reading {
                 let expected = || "expected an offset and a size, which are integers from 0".to_owned();
                 part(number, offset.as_u64().ok_or_else(expected)?, size.as_u64().ok_or_else(expected)?)
             }
-            _ => Err(format!("expected a target, or a target, an offset and a size, found {} items", parts.len())),
+            _ => Err(format!(
+                "expected a target, or a target, an offset and a size, found {} items",
+                parts.len()
+            )),
         }
     }
 
@@ -293,7 +296,9 @@ fn expect_array<'v>(name: &str, value: &'v Value) -> Result<&'v [Value], String>
 
 fn inline(text: &str) -> Result<Reference, String> {
     let bytes = match text.strip_prefix("base64:") {
-        Some(encoded) => STANDARD.decode(encoded.trim()).map_err(|error| format!("invalid base64: {error}"))?,
+        Some(encoded) => {
+            STANDARD.decode(encoded.trim()).map_err(|error| format!("invalid base64: {error}"))?
+        }
         None => text.as_bytes().to_vec(),
     };
     Ok(Reference::Inline(bytes.into()))

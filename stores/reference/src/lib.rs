@@ -21,8 +21,8 @@ use bytes::Bytes;
 use serde::Deserialize;
 use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
-    Capabilities, ChunkCache, Contents, DescribedStore, Directory, GetOptions, GetResult, IoKind, Keys, ReadHints,
-    Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+    Capabilities, ChunkCache, Contents, DescribedStore, Directory, GetOptions, GetResult, IoKind, Keys,
+    ReadHints, Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
 };
 use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -42,9 +42,7 @@ zarr_spec::register!(
 );
 
 const EXAMPLES: &[Example] = &[
-    Example::v3(
-        r#"{"type": "reference", "key": "refs.json", "store": {"type": "filesystem", "path": "."}}"#,
-    ),
+    Example::v3(r#"{"type": "reference", "key": "refs.json", "store": {"type": "filesystem", "path": "."}}"#),
     Example::v3(
         r#"{"type": "reference", "key": "refs.json", "store": {"type": "filesystem", "path": "."},
             "targets": [{"type": "memory"}]}"#,
@@ -69,11 +67,7 @@ impl ReferenceStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] if the file is missing or not a reference file, and the errors of `store`.
-    pub fn open(
-        store: Arc<dyn Store>,
-        key: &Key,
-        others: Vec<Arc<dyn Store>>,
-    ) -> Result<Self, StoreError> {
+    pub fn open(store: Arc<dyn Store>, key: &Key, others: Vec<Arc<dyn Store>>) -> Result<Self, StoreError> {
         let location = store.location();
         let separator = if location.ends_with([':', '/']) { "" } else { "/" };
         let name = format!("{location}{separator}{key}");

@@ -70,7 +70,8 @@ impl Allowed {
                 allowed.join(" or ")
             ));
         };
-        let key = Key::new(&url[root.url.len()..]).map_err(|error| format!("its target `{target}`: {error}"))?;
+        let key =
+            Key::new(&url[root.url.len()..]).map_err(|error| format!("its target `{target}`: {error}"))?;
         Ok(Target { root: number, key })
     }
 }
@@ -163,10 +164,26 @@ mod tests {
     #[test]
     fn targets_outside_of_the_allowed_stores_are_refused() {
         for target in [
-            "../a", "a/../../b", "/etc/passwd", "file:///dé/fx/a", "file:///dé/f/../a", "file:///dé/f/%2e%2e/a",
-            "file:///dé/f/..%2fa", "s3://bucket/datax", "s3://other/a", "gs://bucket/data/x", "https://host.evil/a",
-            "http://host/a", "https://host/a/%2E%2e/../b", "https://user@host/a", "file://host/dé/f/a", "", ".", "/",
-            "s3://bucket/data/", "memory://a",
+            "../a",
+            "a/../../b",
+            "/etc/passwd",
+            "file:///dé/fx/a",
+            "file:///dé/f/../a",
+            "file:///dé/f/%2e%2e/a",
+            "file:///dé/f/..%2fa",
+            "s3://bucket/datax",
+            "s3://other/a",
+            "gs://bucket/data/x",
+            "https://host.evil/a",
+            "http://host/a",
+            "https://host/a/%2E%2e/../b",
+            "https://user@host/a",
+            "file://host/dé/f/a",
+            "",
+            ".",
+            "/",
+            "s3://bucket/data/",
+            "memory://a",
         ] {
             assert!(found(target).is_err(), "{target}: {:?}", found(target));
         }

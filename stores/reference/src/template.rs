@@ -52,7 +52,8 @@ fn render_at(template: &str, scope: Scope<'_>, depth: usize, left: &Cell<usize>)
         let (expression, after) = after.split_once("}}").ok_or("`}}` is missing after `{{`")?;
         rendered.push_str(before);
         let mut parser = Parser { rest: expression, scope, depth, left };
-        let value = parser.whole().map_err(|reason| format!("expression `{}`: {reason}", expression.trim()))?;
+        let value =
+            parser.whole().map_err(|reason| format!("expression `{}`: {reason}", expression.trim()))?;
         match value {
             Value::Integer(number) => rendered.push_str(&number.to_string()),
             Value::Text(text) => rendered.push_str(&text),
@@ -223,7 +224,8 @@ fn text(text: String) -> Result<Value, String> {
 fn integer(one: Value, other: Value, operation: fn(i64, i64) -> Option<i64>) -> Result<Value, String> {
     match (one, other) {
         (Value::Integer(one), Value::Integer(other)) => {
-            let result = operation(one, other).ok_or("the result of the operation does not exist or is too large")?;
+            let result =
+                operation(one, other).ok_or("the result of the operation does not exist or is too large")?;
             Ok(Value::Integer(result))
         }
         _ => Err("expected integers on both sides of the operator".to_owned()),
@@ -292,9 +294,24 @@ mod tests {
     #[test]
     fn other_expressions_are_refused() {
         for template in [
-            "{{ i ", "{{ x }}", "{{ i / 2 }}", "{{ i.real }}", "{{ f('x') }}", "{{ i // 0 }}", "{{ loop }}",
-            "{{ 99999999999999999999 }}", "{{ 9223372036854775807 + 1 }}", "{% for x in y %}", "{{ 'a }}",
-            "{{ '%999d' % i }}", "{{ '%' % i }}", "{{ 'a' * 3 }}", "{{ é", "{{ 'é'% }}", "{{ }}", "{{ name|upper }}",
+            "{{ i ",
+            "{{ x }}",
+            "{{ i / 2 }}",
+            "{{ i.real }}",
+            "{{ f('x') }}",
+            "{{ i // 0 }}",
+            "{{ loop }}",
+            "{{ 99999999999999999999 }}",
+            "{{ 9223372036854775807 + 1 }}",
+            "{% for x in y %}",
+            "{{ 'a }}",
+            "{{ '%999d' % i }}",
+            "{{ '%' % i }}",
+            "{{ 'a' * 3 }}",
+            "{{ é",
+            "{{ 'é'% }}",
+            "{{ }}",
+            "{{ name|upper }}",
         ] {
             assert!(rendered(template).is_err(), "{template}");
         }

@@ -97,7 +97,8 @@ fn many_requests_are_completed_once_each() {
     let mut responses: Vec<_> = store.get_many(requests, 1).collect();
     responses.sort_by_key(|(index, _)| *index);
     assert!(responses.iter().map(|(index, _)| *index).eq(0..6));
-    let bytes = |index: usize| responses[index].1.as_ref().unwrap().as_ref().map(|response| &response.bytes[..]);
+    let bytes =
+        |index: usize| responses[index].1.as_ref().unwrap().as_ref().map(|response| &response.bytes[..]);
     assert_eq!([bytes(0), bytes(1), bytes(2)], [Some(&b"2345"[..]), Some(&b"text"[..]), None]);
     assert!(responses[3].1.is_err());
     assert_eq!([bytes(4), bytes(5)], [Some(&b"22"[..]), Some(&b"2345"[..])]);
@@ -147,7 +148,8 @@ fn generators_are_bounded() {
         let refused = refused(&format!(r#"{{"version": 1, "refs": {{}}, "gen": [{generator}]}}"#));
         assert!(refused.contains(part), "{dimensions}: {refused}");
     }
-    let none = r#"{"version": 1, "refs": {}, "gen": [{"key": "a", "url": "b", "dimensions": {"i": {"stop": -5}}}]}"#;
+    let none =
+        r#"{"version": 1, "refs": {}, "gen": [{"key": "a", "url": "b", "dimensions": {"i": {"stop": -5}}}]}"#;
     assert_eq!((&opened(none).unwrap() as &dyn Store).list().unwrap(), []);
 }
 
@@ -157,7 +159,8 @@ fn a_description_names_the_folder_and_the_file() {
     let missing = described(&format!(r#"{{"type": "reference", "key": "refs.json", {store}}}"#)).unwrap_err();
     assert!(missing.contains("does not exist"), "{missing}");
     let targets = r#""targets": [{"type": "filled"}]"#;
-    let invalid = described(&format!(r#"{{"type": "reference", "key": "a", {targets}, {store}}}"#)).unwrap_err();
+    let invalid =
+        described(&format!(r#"{{"type": "reference", "key": "a", {targets}, {store}}}"#)).unwrap_err();
     assert!(invalid.contains("is not a valid reference file"), "{invalid}");
     assert!(described(&format!(r#"{{"type": "reference", "key": "../a", {store}}}"#)).is_err());
     let other: Arc<dyn Store> = filled();

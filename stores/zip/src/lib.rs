@@ -136,8 +136,7 @@ impl ZipStore {
     }
 
     fn new(source: Source, name: String, changed: u64) -> Result<Self, StoreError> {
-        let entries = directory::read(&source)
-            .map_err(|reason| not_an_archive(&name, &reason))?;
+        let entries = directory::read(&source).map_err(|reason| not_an_archive(&name, &reason))?;
         Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
     }
 
@@ -171,9 +170,8 @@ impl ZipStore {
         let before = to.written().len();
         if entry.form() == Form::Deflated {
             let encoded = start..start + entry.encoded_size();
-            self.inflaters.with(Inflater::new, |inflater| {
-                inflater.inflate(source, encoded, entry.size(), part, to)
-            })?;
+            self.inflaters
+                .with(Inflater::new, |inflater| inflater.inflate(source, encoded, entry.size(), part, to))?;
         } else {
             let size = usize::try_from(part.end - part.start)?;
             source.read_exact_at(&mut to.spare(size)?[..size], start + part.start)?;
@@ -183,7 +181,13 @@ impl ZipStore {
     }
 
     /// Refuses an entry that cannot be read, and a part that is larger than `limit`. Returns the part.
-    fn part(&self, key: &Key, entry: &Entry, range: ByteRange, limit: usize) -> Result<Range<u64>, StoreError> {
+    fn part(
+        &self,
+        key: &Key,
+        entry: &Entry,
+        range: ByteRange,
+        limit: usize,
+    ) -> Result<Range<u64>, StoreError> {
         if let Form::Refused(reason) = entry.form() {
             return Err(self.failed(key, reason.to_string().into()));
         }

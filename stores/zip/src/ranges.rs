@@ -138,7 +138,8 @@ fn read_headers(archive: &StoredArchive, wanted: &[Wanted<'_>], budget: usize) {
     for (number, response) in archive.get_many(requests, budget) {
         if let (Some(entry), Ok(Some(Response { bytes, .. }))) = (entries.get(number), response) {
             let header = entry.fixed_header();
-            let _read_again_if_wrong = entry.start(&archive.window(Piece::new(header.start, bytes), header.end));
+            let _read_again_if_wrong =
+                entry.start(&archive.window(Piece::new(header.start, bytes), header.end));
         }
     }
 }

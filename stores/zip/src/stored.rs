@@ -183,7 +183,8 @@ impl ReaderAt for StoredArchive {
         if let Some(count) = in_memory.into_iter().flatten().find_map(|piece| piece.copy(bytes, offset)) {
             return Ok(count);
         }
-        let is_directory = self.tail.offset.checked_sub(offset).is_some_and(|size| size <= MAX_DIRECTORY_SIZE);
+        let is_directory =
+            self.tail.offset.checked_sub(offset).is_some_and(|size| size <= MAX_DIRECTORY_SIZE);
         if !self.is_open && is_directory && self.directory.get().is_none() {
             let directory = self.read_directory(offset).map_err(io::Error::other)?;
             return Ok(directory.copy(bytes, offset).unwrap_or(0));

@@ -14,8 +14,8 @@ use flate2::write::DeflateEncoder;
 use zarr_conformance::stores::MinimalStore;
 use zarr_conformance::stores::around::holds_every_rule;
 use zarr_spec::store::{
-    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses, Store, StoreConfiguration,
-    StoreError, StorePlugin, get_value,
+    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses, Store,
+    StoreConfiguration, StoreError, StorePlugin, get_value,
 };
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory, json};
 use zarr_store_zip::{ZipStore, pack};
@@ -578,8 +578,12 @@ fn request(key: &str, range: ByteRange) -> Request {
 #[test]
 fn archives_in_other_stores_are_read_with_few_requests() {
     let large: Vec<u8> = (0..400_000_u32).flat_map(|number| number.to_le_bytes()).take(700_000).collect();
-    let entries =
-        [stored("a", b"0123456789"), stored("large", &large), deflated("deflated", &large), stored("z", &large)];
+    let entries = [
+        stored("a", b"0123456789"),
+        stored("large", &large),
+        deflated("deflated", &large),
+        stored("z", &large),
+    ];
     let (store, zip) = within(&plain(&entries));
     assert_eq!((zip.location().as_str(), taken(&store)), ("minimal:d/a.zip|zip:", 1));
     let whole = |key: &str| get_value(&zip, &Key::new(key).unwrap(), 1 << 20).unwrap().unwrap();
@@ -589,7 +593,10 @@ fn archives_in_other_stores_are_read_with_few_requests() {
     // The end of a value is far from its local header, which is unknown.
     let end = |key: &str| {
         let mut output = Output::at_most(4);
-        zip.get(&Key::new(key).unwrap(), ByteRange::Last(4).into(), &mut output).unwrap().unwrap().into_bytes(output)
+        zip.get(&Key::new(key).unwrap(), ByteRange::Last(4).into(), &mut output)
+            .unwrap()
+            .unwrap()
+            .into_bytes(output)
     };
     assert_eq!((&end("large")[..], taken(&store)), (&large[699_996..], 2));
     assert_eq!((&end("large")[..], taken(&store)), (&large[699_996..], 1));
@@ -599,7 +606,8 @@ fn archives_in_other_stores_are_read_with_few_requests() {
     let requests = keys.map(|key| request(key, ByteRange::Last(5))).to_vec();
     let mut responses: Vec<_> = zip.get_many(requests, 1 << 20).collect();
     responses.sort_by_key(|(index, _)| *index);
-    let bytes: Vec<_> = responses.iter().map(|(_, found)| found.as_ref().unwrap().as_ref().map(|it| &it.bytes[..])).collect();
+    let bytes: Vec<_> =
+        responses.iter().map(|(_, found)| found.as_ref().unwrap().as_ref().map(|it| &it.bytes[..])).collect();
     let last = &large[699_995..];
     assert_eq!(bytes, [Some(last), Some(&b"56789"[..]), Some(last), None, Some(last)]);
     assert_eq!(taken(&store), 2, "a batch of headers and a batch of values");

@@ -174,7 +174,8 @@ fn resolved(registry: &Registry, location: &str) -> Result<String, Error> {
     }
     let mut parts = vec![base.to_owned()];
     for step in steps.into_iter().rev() {
-        let Some(path) = step.strip_prefix(OUT).filter(|rest| rest.is_empty() || rest.starts_with(':')) else {
+        let Some(path) = step.strip_prefix(OUT).filter(|rest| rest.is_empty() || rest.starts_with(':'))
+        else {
             parts.push(step.to_owned());
             continue;
         };
@@ -260,7 +261,10 @@ mod tests {
         assert_eq!(message("s3://b/a.zip|zip"), format!("step after s3://b/a.zip ({none})"));
         assert_eq!(message("zip:s3://b/a.zip"), format!("step after s3://b/a.zip ({none})"));
         assert_eq!(message("a.zip|zip:b|zarr3:c"), "step after a.zip (Some(\"a.zip\"), [])");
-        assert_eq!(message("a|zip:?x=1%26&y"), "step after a (Some(\"a\"), [(\"x\", \"1&\"), (\"y\", \"\")])");
+        assert_eq!(
+            message("a|zip:?x=1%26&y"),
+            "step after a (Some(\"a\"), [(\"x\", \"1&\"), (\"y\", \"\")])"
+        );
         assert!(message("a|zip:%zz").contains("two hexadecimal digits"));
         if cfg!(unix) {
             let path = "Some(\"/d/a b\"), []";
@@ -283,10 +287,8 @@ mod tests {
         let resolved = |location: &str| resolved(&registry(), location).map_err(|error| error.to_string());
         // The example of the draft.
         assert_eq!(
-            resolved(
-                "gs://bucket/path/to/outer.zip|zip:path/to/inner.zip|..:other/zarr/hierarchy|zarr3:a"
-            )
-            .unwrap(),
+            resolved("gs://bucket/path/to/outer.zip|zip:path/to/inner.zip|..:other/zarr/hierarchy|zarr3:a")
+                .unwrap(),
             "gs://bucket/path/to/other/zarr/hierarchy|zarr3:a"
         );
         assert_eq!(resolved("gs://b/a/c.zip|zip:d|..:/e.zip|zip:f").unwrap(), "gs://b/e.zip|zip:f");

@@ -86,7 +86,7 @@ fn is_on(feature: &str) -> bool {
         "grid-origin" "grid-rectilinear" "grid-regular" "key-encoding-default" "key-encoding-default-suffix"
         "key-encoding-v2" "layout-c" "layout-f" "layout-morton" "metadata-encoding-cbor"
         "metadata-encoding-json" "metadata-encoding-msgpack" "store-filesystem" "store-memory" "store-n5" "store-object-store"
-        "store-reference" "store-zip"
+        "store-overlay" "store-reference" "store-zip"
         "transformer-cache" "transformer-prefix" "transformer-read-only" "transformer-sharding"
         "transformer-statistics"
     }

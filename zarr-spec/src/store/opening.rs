@@ -140,7 +140,10 @@ impl<'a> Step<'a> {
 
 impl Debug for Step<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Step").field("input", &self.input).field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Step")
+            .field("input", &self.input)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 

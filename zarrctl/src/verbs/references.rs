@@ -3,8 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::metadata_encoding::DOCUMENT_NAMES;
+use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Key, Prefix, Value, json};
 use zarr_kit::stores::ZipStore;
 use zarr_kit::{Format, readable_location};
@@ -112,7 +112,8 @@ impl Targets {
             Self::Folder(folder) => Ok(json!([(format!("{folder}{key}"))])),
             Self::Archive(path, archive) => {
                 let range = archive.stored_range(key).map_err(zarr_kit::Error::from)?.ok_or_else(|| {
-                    let reason = "is compressed in the archive, so it is not a byte range; unpack the archive first";
+                    let reason =
+                        "is compressed in the archive, so it is not a byte range; unpack the archive first";
                     Failure::fault(format!("`{key}` {reason}"))
                 })?;
                 let size = range.end - range.start;

@@ -72,8 +72,7 @@ fn hierarchies_of_zarr_python_2_are_read_with_reversed_dimensions() {
     assert!(good, "{output}");
     let hierarchy = open_container(&container);
     assert_eq!(hierarchy.group("/").unwrap().attributes().get("n").and_then(Value::as_u64), Some(5));
-    let transposed: Vec<i32> =
-        (0..7).flat_map(|column| (0..5).map(move |row| 100 * row + column)).collect();
+    let transposed: Vec<i32> = (0..7).flat_map(|column| (0..5).map(move |row| 100 * row + column)).collect();
     for name in ["gzip", "bz2", "none", "lzma"] {
         let array = hierarchy.array(&format!("/deep/{name}")).unwrap();
         assert_eq!(array.shape(), [7, 5]);

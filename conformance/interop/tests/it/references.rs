@@ -93,7 +93,12 @@ fn arrays_of_kerchunk_and_virtualizarr_are_read() {
         if name != "virtualizarr" {
             let hierarchy = Hierarchy::open(open(&group).unwrap(), &context).unwrap();
             assert_eq!(hierarchy.array("a").unwrap().shape(), [10, 7]);
-            assert!(open(&format!("{path}|reference:g|zarr3:")).unwrap_err().to_string().contains("expected `zarr.json`"));
+            assert!(
+                open(&format!("{path}|reference:g|zarr3:"))
+                    .unwrap_err()
+                    .to_string()
+                    .contains("expected `zarr.json`")
+            );
         }
     }
 }
@@ -150,7 +155,7 @@ fn zarr_python_reads_references_of_zarrctl() {
     for format in [Format::V2, Format::V3] {
         let data = at(&format!("données {format}"));
         let hierarchy = Hierarchy::create(open(&data).unwrap(), &context, format).unwrap();
-        let builder = ArrayBuilder::new(&[10, 7], "int32").chunks(&[4, 3]);
+        let builder = ArrayBuilder::new(vec![10, 7], "int32").chunks([4, 3]);
         let array = hierarchy.create_array("/g/a", &builder).unwrap();
         array.write_values(&Selection::All, &elements()).unwrap();
         let archive = at(&format!("{format}.zip"));
@@ -160,13 +165,15 @@ fn zarr_python_reads_references_of_zarrctl() {
             let file = at(&format!("{format}-{number}.json"));
             references(&program, &[source, "-o", &file]);
             assert_eq!(references(&program, &[source]), fs::read_to_string(&file).unwrap());
-            let theirs: Value = serde_json::from_str(
-                &written.script(&["read".as_ref(), file.as_ref(), "g/a".as_ref()]),
-            )
-            .unwrap();
+            let theirs: Value =
+                serde_json::from_str(&written.script(&["read".as_ref(), file.as_ref(), "g/a".as_ref()]))
+                    .unwrap();
             let rows: Vec<_> = elements().chunks(7).map(<[i32]>::to_vec).collect();
             assert_eq!(theirs, json!(rows), "{source}");
-            assert_eq!(values(&*open(&format!("reference:{file}")).unwrap()), values(&*open(source).unwrap()));
+            assert_eq!(
+                values(&*open(&format!("reference:{file}")).unwrap()),
+                values(&*open(source).unwrap())
+            );
         }
     }
 }
