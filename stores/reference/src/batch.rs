@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zarr_spec::Key;
-use zarr_spec::store::{CompletedRequest, Request, Response, Responses, Store, StoreError};
+use zarr_spec::store::{CompletedRequest, Request, Response, Responses, StoreError};
 
 use crate::document::Reference;
 use crate::{Part, ReferenceStore, inline_part, part_of};

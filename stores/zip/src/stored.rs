@@ -72,7 +72,8 @@ impl StoredArchive {
             let what = format!("`{place}` does not exist; to create a zip archive, pack another store");
             return Err(Invalid::new(what).into());
         };
-        let (size, version) = (found.size, found.version.clone());
+        let size = found.size;
+        let version = found.version.clone();
         let bytes = found.into_bytes(output);
         let tail = Piece::new(size.saturating_sub(bytes.len() as u64), bytes);
         Ok(Self { store, key, size, version, tail, directory: OnceLock::new(), is_open: false })
