@@ -287,8 +287,11 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
     check_scheme(location, context.registry())?;
     let is_archive = recognizing(context.registry(), location).is_some();
     let store = if is_archive { None } else { Some(durable::open(location, context)?) };
-    let is_archive = |location: String| location.starts_with(ARCHIVE) || location.contains(STEP);
-    match store.filter(|store| !is_archive(store.location())) {
+    let is_archive = |store: &dyn Store| {
+        let location = store.location();
+        !store.capabilities().writeable && (location.starts_with(ARCHIVE) || location.contains(STEP))
+    };
+    match store.filter(|store| !is_archive(&**store)) {
         Some(store) => Ok(Arc::new(Interruptible::new(store))),
         None => Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}"))),
     }

@@ -1,6 +1,6 @@
 //! `references`: writes references to the stored values of a hierarchy, in the form of kerchunk.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use zarr_kit::spec::metadata_encoding::DOCUMENT_NAMES;
@@ -12,7 +12,8 @@ use zarr_kit::{Format, readable_location};
 use crate::arguments::References;
 use crate::failure::Failure;
 use crate::interrupt::{self, Left, Temporary};
-use crate::opening::open_documents;
+use crate::opening::{self, open_documents};
+use crate::printer::stdout;
 
 /// The prefix of incomplete files, which filesystem stores do not list.
 const TEMPORARY: &str = ".zarr-tmp-";
@@ -24,7 +25,7 @@ const MAX_DOCUMENT: usize = 64 << 20;
 const SCHEMES: [&str; 6] = ["file", "s3", "gs", "az", "http", "https"];
 
 pub(crate) fn run(arguments: &References) -> Result<(), Failure> {
-    let hierarchy = open_documents(&arguments.store, &arguments.reading)?;
+    let hierarchy = open_documents(&arguments.store, &arguments.reading, opening::context()?)?;
     if hierarchy.format() == Format::V3Draft {
         return Err(Failure::fault(
             "programs that read references do not read the v3 draft; copy the hierarchy to v2 or v3 with `zarrctl copy`",
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: &References) -> Result<(), Failure> {
     let store = &**hierarchy.store();
     let targets = Targets::of(store)?;
     match arguments.output.as_deref().filter(|file| *file != Path::new("-")) {
+        None if io::stdout().is_terminal() => write(store, &targets, BufWriter::new(stdout())),
         None => write(store, &targets, BufWriter::new(io::stdout().lock())),
         Some(file) => write_file(store, &targets, file),
     }
