@@ -47,7 +47,7 @@ pub(super) const PACK: &str = "Examples:
 
 pub(super) const REFERENCES: &str = "Examples:
   zarrctl references demo/v3 -o demo.json
-  zarrctl references demo.zip > demo.json";
+  zarrctl tree reference:demo.json";
 
 pub(super) const ERASE: &str = "Examples:
   zarrctl erase demo/v3 weather/stations";
