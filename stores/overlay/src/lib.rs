@@ -74,7 +74,7 @@ impl OverlayStore {
 
     /// Writes markers, which hide keys and prefixes of the lower store.
     fn hide(&self, marker: &Key) -> Result<(), StoreError> {
-        self.upper.set(marker, (&[]).into())?;
+        self.upper.set(marker, b"".into())?;
         self.erased.write().unwrap_or_else(PoisonError::into_inner).add(marker);
         Ok(())
     }

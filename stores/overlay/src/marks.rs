@@ -44,7 +44,7 @@ impl Marks {
     /// Adds a marker. Returns whether it is one.
     pub(crate) fn add(&mut self, marker: &Key) -> bool {
         let Some(path) = marker.as_str().strip_prefix(RESERVED) else { return false };
-        let (folders, name) = path.rsplit_once('/').map_or(("", path), |(folders, name)| (folders, name));
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut text = String::new();
         for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
             let Some(folder) = folder.strip_prefix(FOLDER) else { return false };
