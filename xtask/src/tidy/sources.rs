@@ -121,7 +121,7 @@ pub(super) fn length(workspace: &Workspace) -> Result<Vec<Finding>, String> {
 }
 
 /// The maximum number of lines of `zarr-spec/src`, including tests and comments. Every plugin author depends on it.
-const CONTRACT_LINES: usize = 7700;
+const CONTRACT_LINES: usize = 7500;
 
 /// Checks that the crate of the contracts stays small enough to be read.
 pub(super) fn contract(workspace: &Workspace) -> Result<Vec<Finding>, String> {
@@ -196,7 +196,7 @@ mod tests {
         ]);
         assert_eq!(contract(&tree.load()).unwrap(), []);
         tree.write("zarr-spec/src/grid.rs", "\n");
-        let message = "7701 lines; the limit is 7700";
+        let message = "7501 lines; the limit is 7500";
         assert_eq!(contract(&tree.load()).unwrap(), [Finding::error("zarr-spec/src", message)]);
     }
 
