@@ -12,9 +12,11 @@ mod documents;
 mod far;
 mod formats;
 mod hierarchies;
+mod n5;
 mod peers;
 mod plugins;
 mod program;
+mod references;
 mod selections;
 mod shards;
 
@@ -42,7 +44,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "json", run: documents::json, seeds: documents::json_seeds },
     Target { name: "manifests", run: plugins::manifests, seeds: plugins::manifest_seeds },
     Target { name: "metadata-encodings", run: plugins::metadata, seeds: plugins::metadata_seeds },
+    Target { name: "n5", run: n5::run, seeds: n5::seeds },
     Target { name: "program", run: program::run, seeds: program::seeds },
+    Target { name: "references", run: references::run, seeds: references::seeds },
     Target { name: "selections", run: selections::run, seeds: selections::seeds },
     Target { name: "shards", run: shards::run, seeds: shards::seeds },
 ];

@@ -12,8 +12,11 @@ use zarr_spec::{Invalid, Registry, Value, printable_path};
 
 use crate::error::{Error, MissingPlugins};
 
-/// Opens the store at `location`: a path, a URL with the scheme of a store plugin, such as `file:`, or a JSON
-/// description such as `{"type": "memory"}`. The path of a file is opened by the store that recognizes the file.
+mod pipeline;
+
+/// Opens the store at `location`: a path, a URL with the scheme of a store plugin, such as `file:`, a JSON
+/// description such as `{"type": "memory"}`, or a URL pipeline such as `s3://bucket/a.zip|zip:path/`. The path of a
+/// file is opened by the store that recognizes the file.
 ///
 /// # Errors
 ///
@@ -27,6 +30,9 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
     if location.trim_start().starts_with('{') {
         return open_description(registry, location);
     }
+    if let Some(opened) = pipeline::open(registry, location) {
+        return opened;
+    }
     let scheme = scheme(registry, location);
     let Some(plugin) = registry.stores().iter().find(|plugin| plugin.schemes.contains(&scheme.as_str()))
     else {
@@ -34,6 +40,9 @@ pub fn open_store(registry: &Registry, location: &str) -> Result<Arc<dyn Store>,
         let missing = vec![registry.unknown_store(&format!("{scheme}:"))];
         return Err(MissingPlugins { message, missing }.into());
     };
+    if let Some((_, input)) = location.split_once(':').filter(|_| plugin.step.is_some()) {
+        return pipeline::open_step(registry, plugin, input, &[]);
+    }
     let path = match location.split_once("://") {
         // The store decodes percent escapes.
         Some((_, path)) if scheme == "file" && !path.contains('%') => Some(path),
@@ -65,7 +74,12 @@ pub fn readable_location(location: &str) -> String {
 /// Returns the path in a local `file:` URL, if it is Unicode.
 pub(crate) fn local_path(location: &str) -> Option<String> {
     let path = location.strip_prefix("file://").filter(|path| path.starts_with('/') && !cfg!(windows))?;
-    let mut parts = path.split('%');
+    unescaped(path)
+}
+
+/// Returns percent-encoded text without escapes, if it is Unicode.
+fn unescaped(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2)?;
@@ -182,6 +196,21 @@ fn no_such_scheme(registry: &Registry, location: &str, scheme: &str) -> String {
         (scheme, Some(elsewhere)) => format!("`{location}`: the store for `{scheme}:` is {elsewhere}"),
         (scheme, None) => format!("`{location}`: no store in this build opens `{scheme}:`; {known}"),
     }
+}
+
+/// Returns the error for a step of a pipeline that no store of this build has.
+fn missing_step(registry: &Registry, location: &str, step: &str) -> Error {
+    let unknown = registry.unknown_store(&format!("{step}:"));
+    let message = match &unknown.known_elsewhere {
+        Some(elsewhere) => format!("`{location}`: the step `{step}:` is {elsewhere}"),
+        None => {
+            let steps = registry.stores().iter().filter(|plugin| plugin.step.is_some());
+            let known = steps.flat_map(|plugin| plugin.schemes).map(|scheme| format!("`{scheme}:`"));
+            let known = there_are(known.chain(["`zarr2:`".to_owned(), "`zarr3:`".to_owned()]).collect());
+            format!("`{location}`: no store in this build has the step `{step}:`; {known}")
+        }
+    };
+    MissingPlugins { message, missing: vec![unknown] }.into()
 }
 
 /// Returns the message for a file that no store of this build recognizes; `None` if the path is not a file.

@@ -433,6 +433,7 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
     ),
     entry(Store, "store-filesystem", &["filesystem", ":", "file:"]),
     entry(Store, "store-memory", &["memory", "memory:"]),
+    entry(Store, "store-n5", &["n5", "n5:"]),
     entry(
         Store,
         "store-object-store",
@@ -441,6 +442,8 @@ pub const CATALOGUE: &[CatalogueEntry] = &[
             "http:", "https:",
         ],
     ),
+    entry(Store, "store-overlay", &["overlay", "overlay:"]),
+    entry(Store, "store-reference", &["reference", "reference:"]),
     entry(Store, "store-zip", &["zip", "zip:"]),
     entry(Store, "transformer-cache", &["cache"]),
     entry(Store, "transformer-prefix", &["prefix"]),

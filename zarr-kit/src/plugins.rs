@@ -146,8 +146,14 @@ use zarr_plugin_wasm as _;
 use zarr_store_filesystem as _;
 #[cfg(feature = "store-memory")]
 use zarr_store_memory as _;
+#[cfg(feature = "store-n5")]
+use zarr_store_n5 as _;
 #[cfg(feature = "store-object-store")]
 use zarr_store_object_store as _;
+#[cfg(feature = "store-overlay")]
+use zarr_store_overlay as _;
+#[cfg(feature = "store-reference")]
+use zarr_store_reference as _;
 #[cfg(feature = "store-zip")]
 use zarr_store_zip as _;
 #[cfg(feature = "transformer-cache")]

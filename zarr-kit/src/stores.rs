@@ -20,8 +20,14 @@
 pub use zarr_store_filesystem::FilesystemStore;
 #[cfg(feature = "store-memory")]
 pub use zarr_store_memory::MemoryStore;
+#[cfg(feature = "store-n5")]
+pub use zarr_store_n5::N5Store;
 #[cfg(feature = "store-object-store")]
 pub use zarr_store_object_store::{RemoteStore, object_store};
+#[cfg(feature = "store-overlay")]
+pub use zarr_store_overlay::OverlayStore;
+#[cfg(feature = "store-reference")]
+pub use zarr_store_reference::ReferenceStore;
 #[cfg(feature = "store-zip")]
 pub use zarr_store_zip::{Packed, ZipStore, pack};
 #[cfg(feature = "transformer-cache")]

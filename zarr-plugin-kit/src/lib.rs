@@ -12,6 +12,7 @@
 //! | accept no configuration | [`NoConfiguration`] |
 //! | place a checksum before or after the bytes | [`ChecksumLocation`] |
 //! | read and write JSON | [`json`] |
+//! | list the keys of a store that has all of them in memory | [`sorted`] |
 
 mod casts;
 mod configuration;
@@ -19,6 +20,7 @@ pub mod items;
 pub mod json_items;
 pub mod numbers;
 mod sides;
+pub mod sorted;
 pub mod stream;
 pub mod subsets;
 pub mod typestrings;

@@ -23,7 +23,8 @@ pub use cache::ChunkCache;
 pub use delegate::EveryStoreMethod;
 pub use error::{IoKind, StoreError};
 pub use opening::{
-    DescribeStore, DescribedStore, OpenStore, StoreConfiguration, StorePlugin, open_described,
+    DescribeStore, DescribedStore, Locations, OpenStep, OpenStore, Step, StoreConfiguration, StorePlugin,
+    open_described,
 };
 pub use partial::{check_overlaps, put_at, rewrite_values};
 pub use request::{

@@ -28,7 +28,7 @@ pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 ///  Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
 /// STORE is a folder, a zip archive, a URL (`file:`, and in builds with network stores `s3:`, `gs:`, `az:`,
-/// `http:` and `https:`) or a JSON description of a store. PATH is the path of a node in the hierarchy: `/`
+/// `http:` and `https:`), a URL pipeline such as `LOCATION|zip:` or a JSON description of a store. PATH is the path of a node in the hierarchy: `/`
 /// or an empty string is the root, and the leading `/` is optional.
 ///
 /// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage. Messages go to
@@ -107,6 +107,13 @@ pub(crate) enum Verb {
     /// change that, and pack it again.
     #[command(after_long_help = examples::PACK)]
     Pack(Pack),
+    /// Write references to the stored values of a hierarchy, as kerchunk does.
+    ///
+    /// The reference file is JSON of version 1. Metadata documents are in it; other values are named by their file or
+    /// URL. Values in a zip archive are byte ranges of the archive. Programs that use fsspec read the result, and so
+    /// does `reference:FILE`.
+    #[command(after_long_help = examples::REFERENCES)]
+    References(References),
     /// Remove a node and all nodes below it, without asking for confirmation.
     ///
     /// Removes metadata documents and chunks. Other files in these folders remain unless --all is given.
@@ -389,6 +396,17 @@ pub(crate) struct Pack {
     /// Pack only this node, which becomes the root, and the nodes below it
     #[arg(long, default_value = "/")]
     pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct References {
+    /// Folder, archive or URL of the hierarchy
+    pub(crate) store: String,
+    /// Write to this file, which must not exist; default, and `-`: standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

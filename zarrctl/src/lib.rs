@@ -99,6 +99,7 @@ fn run_verb(verb: Verb) -> Result<(), Failure> {
         Verb::Put(arguments) => verbs::put::run(&arguments),
         Verb::Copy(arguments) => verbs::copy::run(&arguments),
         Verb::Pack(arguments) => verbs::pack::run(&arguments),
+        Verb::References(arguments) => verbs::references::run(&arguments),
         Verb::Erase(arguments) => verbs::change::erase(&arguments),
         Verb::Resize(arguments) => verbs::change::resize(&arguments),
         Verb::Attrs(arguments) => verbs::change::attributes(&arguments),

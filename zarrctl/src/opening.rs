@@ -25,6 +25,9 @@ use crate::values;
 /// The prefix of locations of zip archives.
 const ARCHIVE: &str = "zip:";
 
+/// The step of a pipeline that reads an archive.
+const STEP: &str = "|zip:";
+
 /// The advice for writing to an archive.
 const NEVER_CHANGED: &str = "zip archives cannot be changed: copy the archive to a folder with `zarrctl copy`, \
      change the folder, and pack it with `zarrctl pack`";
@@ -284,7 +287,11 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
     check_scheme(location, context.registry())?;
     let is_archive = recognizing(context.registry(), location).is_some();
     let store = if is_archive { None } else { Some(durable::open(location, context)?) };
-    match store.filter(|store| !store.location().starts_with(ARCHIVE)) {
+    let is_archive = |store: &dyn Store| {
+        let location = store.location();
+        !store.capabilities().writeable && (location.starts_with(ARCHIVE) || location.contains(STEP))
+    };
+    match store.filter(|store| !is_archive(&**store)) {
         Some(store) => Ok(Arc::new(Interruptible::new(store))),
         None => Err(Failure::fault(format!("`{location}`: {NEVER_CHANGED}"))),
     }

@@ -12,4 +12,5 @@ pub(crate) mod info;
 pub(crate) mod pack;
 pub(crate) mod plugins;
 pub(crate) mod put;
+pub(crate) mod references;
 pub(crate) mod tree;

@@ -26,6 +26,8 @@ pub enum Packages {
     ObjectStores,
     /// xarray, zarr-python 3 and numcodecs.
     Xarray,
+    /// kerchunk, virtualizarr and h5py.
+    References,
 }
 
 impl Packages {
@@ -35,6 +37,7 @@ impl Packages {
             Self::Zarr3 => "zarr3",
             Self::ObjectStores => "object-stores",
             Self::Xarray => "xarray",
+            Self::References => "references",
         }
     }
 
@@ -44,6 +47,7 @@ impl Packages {
             Self::Zarr2 | Self::Zarr3 => format!("requirements-{}.txt", self.name()),
             Self::ObjectStores => "object_stores/requirements.txt".to_owned(),
             Self::Xarray => "copies/requirements.txt".to_owned(),
+            Self::References => "references/requirements.txt".to_owned(),
         }
     }
 
@@ -52,7 +56,9 @@ impl Packages {
     fn pythons(self) -> &'static [&'static str] {
         match self {
             Self::Zarr2 => &["python3.13", "python3.12"],
-            Self::Zarr3 | Self::ObjectStores | Self::Xarray => &["python3.14", "python3.13", "python3.12"],
+            Self::Zarr3 | Self::ObjectStores | Self::Xarray | Self::References => {
+                &["python3.14", "python3.13", "python3.12"]
+            }
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 use zarr_spec::host::registry::ExtensionPoint;
-use zarr_spec::store::{Store, StorePlugin, open_described};
-use zarr_spec::{About, Example, Format, Identifiers, Reading, Registry, Value};
+use zarr_spec::store::{Locations, Step, Store, StoreError, StorePlugin, open_described};
+use zarr_spec::{About, Example, Format, Identifiers, Invalid, Key, Reading, Registry, Value};
 
 use super::tried::{OnTrial, RuleOf, suite, text, value};
 use super::{Cases, Level, Rule, Subject, Suite, Trial};
@@ -18,15 +18,19 @@ const RULES: &[RuleOf<StoreOnTrial>] = &[(
     Rule {
         id: "store-locations",
         level: Level::L2,
-        sentence: "Empty and malformed URLs are opened or refused, and never cause a panic.",
+        sentence: "Empty and malformed URLs and steps are opened or refused, and never cause a panic.",
         source: "`zarr_spec::store::OpenStore`",
         since: "0.1",
     },
     locations,
 )];
 
-/// Files that relative paths in examples can refer to, for read-only stores: an archive without entries.
-const THERE: &[(&str, &[u8])] = &[("data.zip", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")];
+/// Files that relative paths in examples can refer to, for read-only stores: an archive without entries, and
+/// references.
+const THERE: &[(&str, &[u8])] = &[
+    ("data.zip", b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+    ("refs.json", br#"{"a": "text", "b/c": ["refs.json", 1, 3], "b/d": ["refs.json"], "e": "base64:AAA="}"#),
+];
 
 /// A store under test, and the folder for the data of its examples.
 struct StoreOnTrial {
@@ -153,8 +157,27 @@ fn locations(on_trial: &StoreOnTrial, cases: &mut Cases) {
             cases.check(format!("{scheme}:{rest}"), Ok(()));
         }
     }
+    if let Some(step) = on_trial.plugin.step {
+        for input in ["", "a", "é/%", "%zz", "s3://[::1", "a|b", "..", "\0"] {
+            let _opened_or_refused = step(&Step::new(input, None, &Nowhere));
+            cases.check(format!("{input}|{name}:"), Ok(()));
+        }
+    }
     if on_trial.plugin.schemes.is_empty() {
         let refused = (on_trial.plugin.open)(&format!("{name}:x")).is_err();
         cases.holds(format!("{name}:x"), refused, || "it has no URL scheme, but a URL was opened".to_owned());
+    }
+}
+
+/// Locations where no store is.
+struct Nowhere;
+
+impl Locations for Nowhere {
+    fn open(&self, location: &str) -> Result<Arc<dyn Store>, StoreError> {
+        Err(Invalid::new(format!("`{location}` is nowhere")).into())
+    }
+
+    fn open_file(&self, location: &str) -> Result<(Arc<dyn Store>, Key), StoreError> {
+        Err(Invalid::new(format!("`{location}` is nowhere")).into())
     }
 }

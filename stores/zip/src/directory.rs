@@ -1,16 +1,17 @@
 //! The central directory: read once, checked, and sorted by key.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rawzip::{CompressionMethod, ReaderAt, ZipArchive, ZipFileHeaderRecord, ZipLocator};
-use zarr_spec::{BoxError, Key, Prefix};
+use zarr_spec::{BoxError, Key};
 
 use crate::Source;
 use crate::names::name_of;
 
 /// Maximum size of a directory in bytes; enough for many millions of entries.
-const MAX_DIRECTORY_SIZE: u64 = 1 << 30;
+pub(crate) const MAX_DIRECTORY_SIZE: u64 = 1 << 30;
 
 /// Maximum size of the end of a directory in bytes: the fixed part and the longest comment.
 const MAX_END_SIZE: u64 = 22 + u16::MAX as u64;
@@ -20,6 +21,9 @@ const MAX_FALSE_ENDS: usize = 32;
 
 /// Size of a local header in bytes, without the name.
 const LOCAL_HEADER: u64 = 30;
+
+/// Usual size of the extra fields in a local header in bytes: a zip64 size and times.
+const USUAL_EXTRA: u64 = 64;
 
 /// Maximum number of bytes that deflate produces from one byte.
 const MAX_RATIO: u64 = 1032;
@@ -34,12 +38,9 @@ impl Entries {
         self.0.get(number)
     }
 
-    /// Returns the entries whose keys start with `prefix`.
-    pub(crate) fn below(&self, prefix: &Prefix) -> &[Entry] {
-        let prefix = prefix.as_str();
-        let start = self.0.partition_point(|entry| entry.key.as_str() < prefix);
-        let count = self.0[start..].partition_point(|entry| entry.key.as_str().starts_with(prefix));
-        &self.0[start..start + count]
+    /// Returns all entries, sorted by their keys.
+    pub(crate) fn all(&self) -> &[Entry] {
+        &self.0
     }
 }
 
@@ -50,6 +51,8 @@ pub(crate) struct Entry {
     /// The offset of its local header, and the maximum offset of the end of its bytes.
     header: u64,
     limit: u64,
+    /// An estimate of the size of its local header, which is rarely larger.
+    header_size: u64,
     /// The offset of its bytes; 0 until the local header has been read.
     start: AtomicU64,
     encoded_size: u64,
@@ -105,17 +108,44 @@ impl Entry {
         self.header
     }
 
+    /// Returns the offset of the stored bytes, if the local header has been read.
+    pub(crate) fn known_start(&self) -> Option<u64> {
+        Some(self.start.load(Ordering::Relaxed)).filter(|start| *start > 0)
+    }
+
+    /// Returns the byte range of the local header.
+    pub(crate) fn fixed_header(&self) -> Range<u64> {
+        self.header..self.header + LOCAL_HEADER
+    }
+
+    /// Returns the byte range that contains the bytes of a part of the value, and the local header if it has not been
+    /// read. It may end too early if the local header is unusual.
+    pub(crate) fn needed(&self, part: &Range<u64>) -> Range<u64> {
+        let encoded = match self.form {
+            Form::Deflated => 0..self.encoded_size,
+            _ => part.clone(),
+        };
+        match self.known_start() {
+            Some(start) => start + encoded.start..start + encoded.end,
+            None => self.header..self.limit.min(self.header + self.header_size + encoded.end),
+        }
+    }
+
+    /// Returns the offset that the stored bytes end before.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Returns the offset of the stored bytes, all of which are inside of the archive. Reads the local header
     /// only once.
     ///
     /// # Errors
     ///
     /// If the local header is missing or leaves too little space for the bytes.
-    pub(crate) fn start(&self, source: &Source) -> Result<u64, BoxError> {
+    pub(crate) fn start(&self, source: &impl ReaderAt) -> Result<u64, BoxError> {
         // Concurrent threads compute the same number.
-        match self.start.load(Ordering::Relaxed) {
-            0 => {}
-            start => return Ok(start),
+        if let Some(start) = self.known_start() {
+            return Ok(start);
         }
         let mut header = [0; 30];
         source.read_exact_at(&mut header, self.header)?;
@@ -193,8 +223,6 @@ pub(crate) fn read(source: &Source) -> Result<Entries, String> {
 
 /// Finds the end of the directory. A comment may contain false ends.
 fn locate(source: &Source) -> Result<ZipArchive<&Source>, String> {
-    let mut start = [0; 4];
-    let begins_so = source.read_exact_at(&mut start, 0).is_ok() && start == *b"PK\x03\x04";
     let locator = ZipLocator::new().max_search_space(MAX_END_SIZE);
     let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
     let mut end = source.size();
@@ -208,6 +236,8 @@ fn locate(source: &Source) -> Result<ZipArchive<&Source>, String> {
             _ => break,
         }
     }
+    let mut start = [0; 4];
+    let begins_so = source.read_exact_at(&mut start, 0).is_ok() && start == *b"PK\x03\x04";
     Err(match (begins_so, source.size()) {
         (_, 0) => "it is empty",
         (true, _) => "it does not end with a directory; it is probably truncated",
@@ -235,6 +265,7 @@ fn entry(record: &ZipFileHeaderRecord<'_>, directory: u64) -> Option<Entry> {
         key,
         header: record.local_header_offset(),
         limit: directory,
+        header_size: LOCAL_HEADER + record.file_path().as_bytes().len() as u64 + USUAL_EXTRA,
         start: AtomicU64::new(0),
         encoded_size,
         size,

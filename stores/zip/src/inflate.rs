@@ -6,8 +6,6 @@ use flate2::{Decompress, FlushDecompress, Status};
 use rawzip::ReaderAt;
 use zarr_spec::{BoxError, Output};
 
-use crate::Source;
-
 /// Number of stored bytes that are read at a time, and of inflated bytes that are discarded at a time.
 const PIECE: usize = 64 << 10;
 
@@ -39,7 +37,7 @@ impl Inflater {
     /// If the stored bytes cannot be read or do not inflate to `size` bytes.
     pub(crate) fn inflate(
         &mut self,
-        source: &Source,
+        source: &impl ReaderAt,
         mut encoded: Range<u64>,
         size: u64,
         part: &Range<u64>,

@@ -1,4 +1,4 @@
-//! The `zip` store: values in one zip archive, read-only.
+//! The `zip` store: values in one zip archive, in a file or in another store; read-only.
 //!
 //! The key is the name of the entry. Opening the archive reads its central directory once. A value that is
 //! stored without compression is read in ranges, by any number of threads; a deflated value is inflated up to
@@ -9,14 +9,19 @@
 //! entries have the same name, the last one counts. Folders and names that are not valid keys, such as `../a`
 //! and `/a`, are not listed. Names are UTF-8 if the archive declares so, and code page 437 otherwise.
 //!
-//! Opened as `{"type": "zip", "path": …}`, as a URL `zip:PATH` whose path is not escaped, or as the path of a
-//! file that starts like an archive. [`pack`] writes an archive, which is complete only when its directory is
+//! An archive may be a value of another store, such as an object store or another archive. Its directory is read with
+//! one or two requests, and a value with one, or together with others.
+//!
+//! Opened as `{"type": "zip", "path": …}`, as a URL `zip:PATH` whose path is not escaped, as the path of a file that
+//! starts like an archive, as the step `LOCATION|zip:` of a URL pipeline, or as
+//! `{"type": "zip", "store": {…}, "key": …}`. [`pack`] writes an archive, which is complete only when its directory is
 //! written at the end.
 //!
 //! Source: APPNOTE.TXT 6.3.10 of PKWARE. [`pack`] writes entries in the order of RFC-9 of OME-Zarr.
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{self, Path, PathBuf};
@@ -25,31 +30,39 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rawzip::{FileReader, ReaderAt};
 use serde::Deserialize;
+use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store,
-    StoreConfiguration, StoreError, StorePlugin, Version,
+    Capabilities, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
+    Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, Version,
 };
 use zarr_spec::{
-    BoxError, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
+    BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
 };
 
 mod directory;
 mod inflate;
 mod names;
 mod packing;
+mod ranges;
+mod stored;
 
 use directory::{Entries, Entry, Form};
 use inflate::Inflater;
 pub use packing::{Packed, pack};
+use stored::StoredArchive;
 
 zarr_spec::register!(
     StorePlugin::new("zip", &["zip"], &open)
         .recognizing(is_archive)
+        .step(&open_step)
         .configuration::<ZipConfiguration>()
         .about("Reads values from a zip archive.", EXAMPLES)
 );
 
-const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "zip", "path": "data.zip"}"#)];
+const EXAMPLES: &[Example] = &[
+    Example::v3(r#"{"type": "zip", "path": "data.zip"}"#),
+    Example::v3(r#"{"type": "zip", "key": "data.zip", "store": {"type": "filesystem", "path": "."}}"#),
+];
 
 /// Values in a zip archive.
 #[derive(Debug)]
@@ -105,40 +118,106 @@ impl ZipStore {
         Self::new(Source::Memory(archive), "memory".to_owned(), 0)
     }
 
+    /// Opens the archive that is the value of `key` in another store. Its directory is read with one or two requests.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] if the value does not exist or is not a complete archive, and the errors of `store`.
+    pub fn within(store: Arc<dyn Store>, key: Key) -> Result<Self, StoreError> {
+        let archive = StoredArchive::open(store, key)?;
+        let name = archive.place();
+        let mut hasher = DefaultHasher::new();
+        archive.version().hash(&mut hasher);
+        let mut store = Self::new(Source::Stored(archive), name, hasher.finish())?;
+        if let Source::Stored(archive) = &mut store.source {
+            archive.finish_opening();
+        }
+        Ok(store)
+    }
+
     fn new(source: Source, name: String, changed: u64) -> Result<Self, StoreError> {
-        let entries = directory::read(&source)
-            .map_err(|reason| Invalid::new(format!("`{name}` cannot be read as a zip archive: {reason}")))?;
+        let entries = directory::read(&source).map_err(|reason| not_an_archive(&name, &reason))?;
         Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
     }
 
+    /// Returns the byte range of the archive that is the value of `key`; `None` if the key is missing or the value is
+    /// compressed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] if the local header of the entry is damaged or cannot be read.
+    pub fn stored_range(&self, key: &Key) -> Result<Option<Range<u64>>, StoreError> {
+        let Some(entry) = self.entries.find(key).filter(|entry| entry.form() == Form::Stored) else {
+            return Ok(None);
+        };
+        let place = || format!("{}/{key}", self.name);
+        let start = entry.start(&self.source).map_err(|error| StoreError::io("reading", place(), error))?;
+        Ok(Some(start..start + entry.size()))
+    }
+
     /// Writes the bytes `part` of an entry's value to `to`, which has space for them.
-    fn read(&self, entry: &Entry, part: &Range<u64>, to: &mut Output<'_>) -> Result<(), BoxError> {
+    fn read(
+        &self,
+        source: &impl ReaderAt,
+        entry: &Entry,
+        part: &Range<u64>,
+        to: &mut Output<'_>,
+    ) -> Result<(), BoxError> {
         if part.is_empty() {
             return Ok(());
         }
-        let start = entry.start(&self.source)?;
+        let start = entry.start(source)?;
         let before = to.written().len();
         if entry.form() == Form::Deflated {
             let encoded = start..start + entry.encoded_size();
-            self.inflaters.with(Inflater::new, |inflater| {
-                inflater.inflate(&self.source, encoded, entry.size(), part, to)
-            })?;
+            self.inflaters
+                .with(Inflater::new, |inflater| inflater.inflate(source, encoded, entry.size(), part, to))?;
         } else {
             let size = usize::try_from(part.end - part.start)?;
-            self.source.read_exact_at(&mut to.spare(size)?[..size], start + part.start)?;
+            source.read_exact_at(&mut to.spare(size)?[..size], start + part.start)?;
             to.advance(size);
         }
-        let is_whole = *part == (0..entry.size());
-        if is_whole && crc32fast::hash(&to.written()[before..]) != entry.crc32() {
-            return Err("the CRC-32 of its bytes differs from the one in the archive".into());
+        check_whole(entry, part, &to.written()[before..])
+    }
+
+    /// Refuses an entry that cannot be read, and a part that is larger than `limit`. Returns the part.
+    fn part(
+        &self,
+        key: &Key,
+        entry: &Entry,
+        range: ByteRange,
+        limit: usize,
+    ) -> Result<Range<u64>, StoreError> {
+        if let Form::Refused(reason) = entry.form() {
+            return Err(self.failed(key, reason.to_string().into()));
         }
-        Ok(())
+        let part = range.within(entry.size());
+        if part.end - part.start > limit as u64 {
+            return Err(StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } });
+        }
+        Ok(part)
+    }
+
+    fn failed(&self, key: &Key, source: BoxError) -> StoreError {
+        StoreError::io("reading", format!("{}/{key}", self.name), source)
+    }
+
+    fn version_of(&self, entry: &Entry) -> Version {
+        let mut version = [0; 28];
+        for (number, part) in [self.changed, entry.header(), entry.size()].into_iter().enumerate() {
+            version[8 * number..][..8].copy_from_slice(&part.to_le_bytes());
+        }
+        version[24..].copy_from_slice(&entry.crc32().to_le_bytes());
+        Version::new(version)
     }
 }
 
 impl Store for ZipStore {
     fn location(&self) -> String {
-        format!("zip:{}", self.name)
+        match &self.source {
+            Source::Stored(_) => format!("{}|zip:", self.name),
+            _ => format!("zip:{}", self.name),
+        }
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -146,8 +225,11 @@ impl Store for ZipStore {
     }
 
     fn read_hints(&self) -> ReadHints {
-        // The file is open: a read takes about as long as copying this number of bytes.
-        ReadHints::new(0, 16 << 10)
+        match &self.source {
+            Source::Stored(archive) => archive.hints(),
+            // The file is open: a read takes about as long as copying this number of bytes.
+            _ => ReadHints::new(0, 16 << 10),
+        }
     }
 
     fn get(
@@ -157,22 +239,24 @@ impl Store for ZipStore {
         to: &mut Output<'_>,
     ) -> Result<Option<GetResult>, StoreError> {
         let Some(entry) = self.entries.find(key) else { return Ok(None) };
-        let reading = |source: BoxError| StoreError::io("reading", format!("{}/{key}", self.name), source);
-        if let Form::Refused(reason) = entry.form() {
-            return Err(reading(reason.to_string().into()));
+        let part = self.part(key, entry, options.range, to.remaining())?;
+        let contents = match &self.source {
+            Source::Stored(archive) => ranges::read(self, archive, entry, &part, to),
+            source => self.read(source, entry, &part, to).map(|()| Contents::Written),
+        };
+        let contents = contents.map_err(|error| self.failed(key, error))?;
+        Ok(Some(GetResult::new(contents, entry.size(), Some(self.version_of(entry)))))
+    }
+
+    fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+        match &self.source {
+            Source::Stored(archive) => ranges::get_many(self, archive, requests, budget),
+            _ => Box::new(requests.into_iter().enumerate().map(|(index, request)| {
+                let mut output = Output::at_most(request.limit);
+                let found = self.get(&request.key, request.options, &mut output);
+                (index, found.map(|found| found.map(|found| found.into_response(output))))
+            })),
         }
-        let part = options.range.within(entry.size());
-        if part.end - part.start > to.remaining() as u64 {
-            let source = LimitExceeded { limit: to.remaining() };
-            return Err(StoreError::TooLarge { key: key.to_string(), source });
-        }
-        self.read(entry, &part, to).map_err(reading)?;
-        let mut version = [0; 28];
-        for (number, part) in [self.changed, entry.header(), entry.size()].into_iter().enumerate() {
-            version[8 * number..][..8].copy_from_slice(&part.to_le_bytes());
-        }
-        version[24..].copy_from_slice(&entry.crc32().to_le_bytes());
-        Ok(Some(GetResult::new(Contents::Written, entry.size(), Some(Version::new(version)))))
     }
 
     fn set(&self, _key: &Key, _value: Payload<'_>) -> Result<(), StoreError> {
@@ -196,29 +280,12 @@ impl Store for ZipStore {
     }
 
     fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
-        Ok(Box::new(self.entries.below(prefix).iter().map(|entry| Ok(entry.key().clone()))))
+        let below = sorted::below(self.entries.all(), prefix, Entry::key);
+        Ok(Box::new(below.iter().map(|entry| Ok(entry.key().clone()))))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        let mut directory = Directory::default();
-        let mut below = self.entries.below(prefix);
-        while let [first, rest @ ..] = below {
-            let name = prefix.strip(first.key().as_str()).unwrap_or_default();
-            below = match name.split_once('/') {
-                None => {
-                    directory.keys.push(first.key().clone());
-                    rest
-                }
-                Some((segment, _)) => {
-                    let folder = prefix.join(segment)?;
-                    let in_it = |entry: &Entry| entry.key().as_str().starts_with(folder.as_str());
-                    let following = &below[below.partition_point(in_it)..];
-                    directory.prefixes.push(folder);
-                    following
-                }
-            };
-        }
-        Ok(directory)
+        Ok(sorted::directory(self.entries.all(), prefix, Entry::key)?)
     }
 
     fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
@@ -232,6 +299,7 @@ enum Source {
     /// A file, and its size in bytes when it was opened.
     File(FileReader, u64),
     Memory(Bytes),
+    Stored(StoredArchive),
 }
 
 impl Source {
@@ -239,6 +307,7 @@ impl Source {
         match self {
             Self::File(_, size) => *size,
             Self::Memory(bytes) => bytes.len() as u64,
+            Self::Stored(archive) => archive.size,
         }
     }
 }
@@ -257,6 +326,7 @@ impl ReaderAt for Source {
                 }
             },
             Self::Memory(archive) => archive[..].read_at(bytes, offset),
+            Self::Stored(archive) => archive.read_at(bytes, offset),
         }
     }
 }
@@ -264,13 +334,24 @@ impl ReaderAt for Source {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ZipConfiguration {
-    path: PathBuf,
+    /// The path of an archive.
+    path: Option<PathBuf>,
+    /// A store that contains an archive.
+    store: Option<DescribedStore>,
+    /// The key of the archive in the store.
+    key: Option<String>,
 }
 
 #[typetag::deserialize(name = "zip")]
 impl StoreConfiguration for ZipConfiguration {
-    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(ZipStore::open(&self.path)?))
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+        match (&self.path, &self.store, &self.key) {
+            (Some(path), None, None) => Ok(Arc::new(ZipStore::open(path)?)),
+            (None, Some(store), Some(key)) => {
+                Ok(Arc::new(ZipStore::within(store.open(given)?, Key::new(&**key)?)?))
+            }
+            _ => Err(Invalid::new("a zip store needs either `path`, or `store` and `key`").into()),
+        }
     }
 }
 
@@ -289,6 +370,30 @@ fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
         return Err(Invalid::new(what).into());
     }
     Ok(Arc::new(ZipStore::open(path)?))
+}
+
+fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
+    if let Some((name, _)) = step.options.first() {
+        return Err(Invalid::new(format!("`|zip:` does not have options, found `{name}`")).into());
+    }
+    if let Some(path) = step.path {
+        return open(&format!("zip:{}", path.display()));
+    }
+    let (store, key) = step.locations.open_file(step.input)?;
+    Ok(Arc::new(ZipStore::within(store, key)?))
+}
+
+fn not_an_archive(name: &str, reason: &str) -> Invalid {
+    Invalid::new(format!("`{name}` cannot be read as a zip archive: {reason}"))
+}
+
+/// Compares the CRC-32 of a whole value with that in the archive.
+fn check_whole(entry: &Entry, part: &Range<u64>, bytes: &[u8]) -> Result<(), BoxError> {
+    let is_whole = *part == (0..entry.size());
+    if is_whole && crc32fast::hash(bytes) != entry.crc32() {
+        return Err("the CRC-32 of its bytes differs from the one in the archive".into());
+    }
+    Ok(())
 }
 
 /// Returns whether `path` is an archive, by its name or its first bytes. Folders are not archives.

@@ -212,6 +212,7 @@ impl Lazy {
             name: identifiers.name.unwrap_or_default(),
             schemes: schemes.leak(),
             open: Box::leak(Box::new(move |location: &str| self.opens_stores()?.open(location))),
+            step: None,
             describe: Some(Box::leak(Box::new(
                 move |description: &Value, given: Option<&Arc<dyn Store>>| {
                     describer.opens_stores()?.describe(description, given)

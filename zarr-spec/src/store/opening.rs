@@ -12,6 +12,7 @@ use super::{Store, StoreError};
 use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::host::registry::Registry;
+use crate::key::Key;
 use crate::plugin::Origin;
 
 /// A store in a JSON description, such as `{"type": "memory"}`, including nested stores.
@@ -89,6 +90,66 @@ pub type OpenStore = dyn Fn(&str) -> Result<Arc<dyn Store>, StoreError> + Send +
 pub type DescribeStore =
     dyn Fn(&Value, Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
 
+/// Opens stores at locations: paths, URLs, pipelines and descriptions.
+pub trait Locations {
+    /// Opens the store at `location`.
+    ///
+    /// # Errors
+    ///
+    /// If no store opens the location, and the error of the store.
+    fn open(&self, location: &str) -> Result<Arc<dyn Store>, StoreError>;
+
+    /// Opens the store that contains the file at `location`, and returns it with the key of the file.
+    ///
+    /// # Errors
+    ///
+    /// If the location does not end with the name of a file, and those of [`Locations::open`].
+    fn open_file(&self, location: &str) -> Result<(Arc<dyn Store>, Key), StoreError>;
+}
+
+/// A step of a URL pipeline: the store reads what the steps before it locate, such as an archive.
+///
+/// For example, `s3://bucket/a.zip|zip:` is a step with the input `s3://bucket/a.zip`, and so is
+/// `zip:s3://bucket/a.zip`.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Step<'a> {
+    /// The location before the step, without a trailing `/`.
+    pub input: &'a str,
+    /// The input as a path, if it is one without a scheme or a plain `file:` URL.
+    pub path: Option<&'a Path>,
+    /// The decoded options after `?` in the step, such as `a=1` in `|zip:?a=1`.
+    pub options: &'a [(String, String)],
+    /// Opens other locations, including the input as a folder.
+    pub locations: &'a dyn Locations,
+}
+
+impl<'a> Step<'a> {
+    /// Creates a step without options.
+    #[must_use]
+    pub const fn new(input: &'a str, path: Option<&'a Path>, locations: &'a dyn Locations) -> Self {
+        Self { input, path, options: &[], locations }
+    }
+
+    /// Adds options.
+    #[must_use]
+    pub const fn with_options(self, options: &'a [(String, String)]) -> Self {
+        Self { options, ..self }
+    }
+}
+
+impl Debug for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("input", &self.input)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens a store that is a step of a URL pipeline.
+pub type OpenStep = dyn Fn(&Step<'_>) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
+
 /// A store that a program can open from a path or a URL, or from a description.
 #[derive(Clone, Copy)]
 pub struct StorePlugin {
@@ -98,6 +159,8 @@ pub struct StorePlugin {
     pub schemes: &'static [&'static str],
     /// Opens a store from a URL or a path.
     pub open: &'static OpenStore,
+    /// Opens a store as a step of a URL pipeline, and as a URL of one of `schemes`; `None` if it cannot be a step.
+    pub step: Option<&'static OpenStep>,
     /// Opens a store from its description. `None` uses the linked [`StoreConfiguration`] of the same name.
     pub describe: Option<&'static DescribeStore>,
     /// Returns whether this store opens the file at a plain path, such as an archive. The path is then opened
@@ -117,6 +180,7 @@ impl StorePlugin {
             name,
             schemes,
             open,
+            step: None,
             describe: None,
             recognizes: |_| false,
             about: About::NOTHING,
@@ -135,6 +199,12 @@ impl StorePlugin {
         given: Option<&Arc<dyn Store>>,
     ) -> Result<Arc<dyn Store>, StoreError> {
         self.describe.unwrap_or(&open_linked)(description, given)
+    }
+
+    /// Makes the plugin a step of URL pipelines.
+    #[must_use]
+    pub const fn step(self, step: &'static OpenStep) -> Self {
+        Self { step: Some(step), ..self }
     }
 
     /// Adds one sentence about the purpose of the plugin, and examples of its use.

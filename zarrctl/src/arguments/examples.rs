@@ -45,6 +45,10 @@ pub(super) const PACK: &str = "Examples:
   zarrctl pack demo/v3 demo.zip
   zarrctl tree demo.zip";
 
+pub(super) const REFERENCES: &str = "Examples:
+  zarrctl references demo/v3 -o demo.json
+  zarrctl tree reference:demo.json";
+
 pub(super) const ERASE: &str = "Examples:
   zarrctl erase demo/v3 weather/stations";
 

@@ -34,6 +34,7 @@ mod outside;
 mod parts;
 mod progress;
 mod reads;
+mod references;
 mod remote;
 mod remote_writes;
 mod reshape_and_conditional;

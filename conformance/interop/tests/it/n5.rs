@@ -7,6 +7,7 @@ use std::path::Path;
 
 use zarr_interop::environment::{Packages, python, run_script};
 use zarr_interop::raw;
+use zarr_kit::spec::Value;
 use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
 
 /// Returns a Zarr v3 document for the array that N5's `attributes.json` describes.
@@ -38,6 +39,56 @@ fn run(python: &Path, arguments: &[&OsStr]) -> String {
     let (output, good) = run_script(python, "n5_blocks.py", arguments);
     assert!(good, "{output}");
     output
+}
+
+/// The compressions are those of the script.
+#[test]
+fn arrays_of_tensorstore_are_read_with_every_compression() {
+    let Some(python) = python(Packages::Zarr3) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (output, good) =
+        run_script(&python, "n5_containers.py", &["tensorstore".as_ref(), folder.path().as_os_str()]);
+    assert!(good, "{output}");
+    let hierarchy = open_container(folder.path());
+    for compression in ["raw", "gzip", "zlib", "bzip2", "xz", "zstd", "blosc"] {
+        let group = hierarchy.group(&format!("/{compression}")).unwrap();
+        assert_eq!(group.children().unwrap().len(), 2, "{compression}");
+        let array = hierarchy.array(&format!("/{compression}/uint16")).unwrap();
+        assert_eq!(array.read_values::<u16>(&Selection::All).unwrap(), elements(), "{compression}");
+        assert_eq!(array.attributes().get("axes").unwrap().to_string(), r#"["x","y"]"#);
+        let array = hierarchy.array(&format!("/{compression}/float64")).unwrap();
+        let expected: Vec<f64> = elements().into_iter().map(f64::from).collect();
+        assert_eq!(array.read_values::<f64>(&Selection::All).unwrap(), expected, "{compression}");
+    }
+}
+
+/// `N5Store` of zarr-python reverses dimensions.
+#[test]
+fn hierarchies_of_zarr_python_2_are_read_with_reversed_dimensions() {
+    let Some(python) = python(Packages::Zarr2) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let container = folder.path().join("data.n5");
+    let (output, good) = run_script(&python, "n5_containers.py", &["zarr".as_ref(), container.as_os_str()]);
+    assert!(good, "{output}");
+    let hierarchy = open_container(&container);
+    assert_eq!(hierarchy.group("/").unwrap().attributes().get("n").and_then(Value::as_u64), Some(5));
+    let transposed: Vec<i32> = (0..7).flat_map(|column| (0..5).map(move |row| 100 * row + column)).collect();
+    for name in ["gzip", "bz2", "none", "lzma"] {
+        let array = hierarchy.array(&format!("/deep/{name}")).unwrap();
+        assert_eq!(array.shape(), [7, 5]);
+        assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), transposed, "{name}");
+        assert_eq!(array.attributes().get("units").and_then(Value::as_str), Some("nm"));
+    }
+    let low: Vec<u8> = transposed.iter().map(|element| element.to_le_bytes()[0]).collect();
+    assert_eq!(hierarchy.array("/bytes").unwrap().read_values::<u8>(&Selection::All).unwrap(), low);
+    let empty = hierarchy.array("/empty").unwrap().read_values::<f32>(&Selection::All).unwrap();
+    assert_eq!(empty, [0.0; 35]);
+}
+
+fn open_container(folder: &Path) -> Hierarchy {
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), &format!("n5:{}", folder.to_str().unwrap())).unwrap();
+    Hierarchy::open(store, &context).unwrap()
 }
 
 /// Tests EX-CODEC-25, EX-CODEC-26.

@@ -3,6 +3,7 @@
 //! the program `zarrctl`.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
@@ -11,8 +12,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use zarr_interop::environment::scripts;
-use zarr_interop::{Packages, python, zarrctl};
-use zarr_kit::spec::store::Store;
+use zarr_interop::{Packages, key, python, zarrctl};
+use zarr_kit::spec::Prefix;
+use zarr_kit::spec::store::{Store, get_value};
+use zarr_kit::stores::pack;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
 use zarr_loopback::{Options, Server};
 
@@ -130,6 +133,62 @@ fn hierarchies_of_zarr_python_are_read_from_s3_and_http() {
     assert_eq!(cached.read_hints().max_concurrency, 64);
     for _ in 0..2 {
         check(Arc::clone(&cached), bucket("old.zarr"));
+    }
+}
+
+#[test]
+fn archives_in_buckets_are_read_by_ranges() {
+    let Some(served) = &*SERVED else { return };
+    let bucket = opened(&served.bucket("s3://public"));
+    for name in ["data", "old"] {
+        let mut archive = Vec::new();
+        let root = Prefix::new(format!("{name}.zarr/")).unwrap();
+        pack(&*bucket, &root, &mut archive, "", &mut |_| ()).unwrap();
+        bucket.set(&key(&format!("archives/{name}.zip")), archive.into()).unwrap();
+    }
+    let within = |name: &str| {
+        let key = format!("{name}.zip");
+        opened(&json!({"type": "zip", "key": key, "store": served.bucket("s3://public/archives")}))
+    };
+    check(within("data"), within("old"));
+    assert_eq!(within("data").location(), "s3://public/archives/data.zip|zip:");
+    let tree = served.printed(&["tree", "s3://public/archives/data.zip|zip:|zarr3:"], &[]);
+    assert!(tree.contains("sharded"), "{tree}");
+    let tree = served.printed(&["tree", "s3://public/archives/data.zip|zip:deep"], &[]);
+    assert!(tree.contains("sharded") && !tree.contains("chunked"), "{tree}");
+}
+
+/// The references name whole objects of a server, and byte ranges of objects in a bucket.
+#[test]
+fn references_to_buckets_and_servers_are_read() {
+    let Some(served) = &*SERVED else { return };
+    let references = |name: &str, is_ranged: bool| {
+        let data = opened(&served.bucket(&format!("s3://public/{name}")));
+        let mut references = serde_json::Map::new();
+        for key in data.list().unwrap() {
+            let size = data.size(&key).unwrap();
+            let reference = match is_ranged {
+                true => json!([format!("s3://public/{name}/{key}"), 0, size]),
+                false => json!([format!("{}/{name}/{key}", served.url("http"))]),
+            };
+            references.insert(key.to_string(), reference);
+        }
+        Value::Object(references)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let stored = json!({"type": "filesystem", "path": folder.path()});
+    let targets =
+        json!([served.bucket("s3://public"), {"type": "http", "url": format!("{}/", served.url("http"))}]);
+    for is_ranged in [true, false] {
+        for name in ["data.zarr", "old.zarr"] {
+            fs::write(folder.path().join(name), references(name, is_ranged).to_string()).unwrap();
+        }
+        let open = |name: &str, targets: &Value| {
+            opened(&json!({"type": "reference", "key": name, "store": stored, "targets": targets}))
+        };
+        check(open("data.zarr", &targets), open("old.zarr", &targets));
+        let refused = get_value(&*open("data.zarr", &json!([])), &key("zarr.json"), 10_000).unwrap_err();
+        assert!(refused.to_string().contains("is not below"), "{refused}");
     }
 }
 

@@ -1,0 +1,136 @@
+"""References of kerchunk and virtualizarr to an HDF5 file.
+
+    references.py write FOLDER           writes `data file.h5` and references to it
+    references.py values FILE            prints each key of a reference file and its value in hexadecimal, as fsspec
+                                         reads them
+    references.py read FILE PATH         prints the elements of an array, as zarr-python reads them
+
+`/g/a` is compressed, `/g/plain` is not; element (i, j) of both is 7 i + j.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import fsspec
+import h5py
+import numpy as np
+
+warnings.simplefilter("ignore")
+
+
+def elements() -> np.ndarray:
+    return np.arange(70).reshape(10, 7)
+
+
+def write_hdf5(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.attrs["n"] = 5
+        options = {"chunks": (4, 3), "compression": "gzip", "shuffle": True}
+        file.create_dataset("g/a", data=elements().astype("<i4"), **options)
+        file.create_dataset("g/plain", data=elements().astype("<f8"))
+        for name, length in (("x", 10), ("y", 7)):
+            file.create_dataset(f"g/{name}", data=np.arange(length)).make_scale(name)
+        for name in ("a", "plain"):
+            for dimension, scale in enumerate("xy"):
+                file["g"][name].dims[dimension].attach_scale(file["g"][scale])
+        file.create_dataset("s", data=np.array(["a", "bb"], dtype="S3"))
+
+
+def write_kerchunk(folder: Path, path: Path) -> None:
+    from kerchunk.hdf import SingleHdf5ToZarr
+
+    def translated(url: str, threshold: int) -> dict:
+        with path.open("rb") as file:
+            return SingleHdf5ToZarr(file, url, inline_threshold=threshold).translate()
+
+    absolute = translated(str(path), 0)
+    (folder / "absolute.json").write_text(json.dumps(absolute))
+    (folder / "version-0.json").write_text(json.dumps(absolute["refs"]))
+    (folder / "url.json").write_text(json.dumps(translated(path.as_uri(), 0)))
+    (folder / "inline.json").write_text(json.dumps(translated(str(path), 10_000)))
+    relative = translated(path.name, 60)
+    (folder / "relative.json").write_text(json.dumps(relative))
+    refs = {key: ["{{u}}", *value[1:]] if isinstance(value, list) else value for key, value in absolute["refs"].items()}
+    templated = {"version": 1, "templates": {"u": str(path)}, "refs": refs}
+    (folder / "templated.json").write_text(json.dumps(templated))
+
+
+def write_virtualizarr(folder: Path, path: Path) -> None:
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr import open_virtual_dataset
+    from virtualizarr.parsers import HDFParser
+
+    registry = ObjectStoreRegistry({"file://": LocalStore()})
+    dataset = open_virtual_dataset(f"file://{path}", registry=registry, parser=HDFParser(group="g"))
+    dataset.vz.to_kerchunk(str(folder / "virtualizarr.json"), format="json")
+
+
+def write_generators(folder: Path) -> None:
+    """The values are bytes of a file; the document exercises templates and generators."""
+    (folder / "bytes").mkdir()
+    for number in range(3):
+        (folder / "bytes" / f"part_{number:03}.bin").write_bytes(bytes(range(10 * number, 10 * number + 40)))
+    document = {
+        "version": 1,
+        "templates": {"u": str(folder / "bytes"), "f": "{{d}}/part_{{c}}.bin"},
+        "gen": [
+            {
+                "key": "g/{{i}}.{{j}}",
+                "url": "{{u}}/part_{{ '%03d' % i }}.bin",
+                "offset": "{{ (j + 1) * 2 - i // 2 }}",
+                "length": "{{ j % 3 + 1 }}",
+                "dimensions": {"i": {"stop": 3}, "j": {"start": 9, "stop": 0, "step": -2}},
+            },
+            {
+                "key": "h/{{c}}",
+                "url": "{{ f(d=u, c=c) }}",
+                "dimensions": {"c": ["000", "002"]},
+            },
+        ],
+        "refs": {
+            "g/0.1": "a generated reference replaces it",
+            "text": "é",
+            "object/.zattrs": {"a": [1, None]},
+            "encoded": "base64:AAECAw==",
+            "whole": ["{{u}}/part_001.bin"],
+            "call": ["{{ f(d=u, c='002') }}", 3, 0],
+        },
+    }
+    (folder / "generators.json").write_text(json.dumps(document))
+
+
+def write(folder: Path) -> None:
+    path = folder / "data file.h5"
+    write_hdf5(path)
+    write_kerchunk(folder, path)
+    write_virtualizarr(folder, path)
+    write_generators(folder)
+
+
+def filesystem(file: str):
+    return fsspec.filesystem("reference", fo=file, remote_protocol="file", simple_templates=False)
+
+
+def values(file: str) -> None:
+    files = filesystem(file)
+    print(json.dumps({key: files.cat(key).hex() for key in files.references}))
+
+
+def read(file: str, path: str) -> None:
+    import zarr
+
+    store = zarr.storage.FsspecStore(fs=fsspec.filesystem("reference", fo=file, asynchronous=True), read_only=True)
+    print(json.dumps(zarr.open_group(store, mode="r")[path][...].tolist()))
+
+
+if __name__ == "__main__":
+    verb, *arguments = sys.argv[1:]
+    if verb == "write":
+        write(Path(arguments[0]))
+    elif verb == "values":
+        values(*arguments)
+    else:
+        read(*arguments)

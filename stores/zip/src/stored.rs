@@ -1,0 +1,230 @@
+//! Archives that are values of other stores, read in ranges.
+//!
+//! Opening an archive takes one request for its end, and a second one if the directory begins before it. A value takes
+//! one request: the local header, whose size is not known before, is read together with the value.
+
+use std::cell::RefCell;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use rawzip::ReaderAt;
+use zarr_spec::store::{Contents, GetOptions, ReadHints, Request, Responses, Store, StoreError, Version};
+use zarr_spec::{BoxError, ByteRange, Invalid, Key, Output};
+
+use crate::directory::MAX_DIRECTORY_SIZE;
+
+/// The number of bytes at the end of an archive that are read when it is opened.
+const TAIL: u64 = 256 << 10;
+
+/// The maximum number of bytes that are read at a time into memory of the store, except for the directory.
+pub(crate) const MAX_PIECE: u64 = 16 << 20;
+
+/// An archive in a store.
+#[derive(Debug)]
+pub(crate) struct StoredArchive {
+    store: Arc<dyn Store>,
+    key: Key,
+    pub(crate) size: u64,
+    /// The version of the archive when it was opened.
+    version: Option<Version>,
+    /// The end of the archive, until it has been opened. A whole archive stays in memory.
+    tail: Piece,
+    /// The directory and everything after it, if it begins before the tail, until the archive has been opened.
+    directory: OnceLock<Piece>,
+    is_open: bool,
+}
+
+/// Bytes of an archive.
+#[derive(Debug, Default)]
+pub(crate) struct Piece {
+    offset: u64,
+    bytes: Bytes,
+}
+
+impl Piece {
+    pub(crate) fn new(offset: u64, bytes: Bytes) -> Self {
+        Self { offset, bytes }
+    }
+
+    /// Copies bytes that begin at `offset`; `None` if the first one is not here.
+    fn copy(&self, to: &mut [u8], offset: u64) -> Option<usize> {
+        let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        let here = self.bytes.get(start..).filter(|here| !here.is_empty())?;
+        let count = here.len().min(to.len());
+        to[..count].copy_from_slice(&here[..count]);
+        Some(count)
+    }
+}
+
+impl StoredArchive {
+    /// Reads the end of an archive.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] if it does not exist, and the errors of the store.
+    pub(crate) fn open(store: Arc<dyn Store>, key: Key) -> Result<Self, StoreError> {
+        let mut output = Output::at_most(usize::try_from(TAIL).unwrap_or(usize::MAX));
+        let found = store.get(&key, GetOptions::uncached(ByteRange::Last(TAIL)), &mut output)?;
+        let Some(found) = found else {
+            let place = place(&*store, &key);
+            let what = format!("`{place}` does not exist; to create a zip archive, pack another store");
+            return Err(Invalid::new(what).into());
+        };
+        let size = found.size;
+        let version = found.version.clone();
+        let bytes = found.into_bytes(output);
+        let tail = Piece::new(size.saturating_sub(bytes.len() as u64), bytes);
+        Ok(Self { store, key, size, version, tail, directory: OnceLock::new(), is_open: false })
+    }
+
+    /// Returns the location of the archive for messages.
+    pub(crate) fn place(&self) -> String {
+        place(&*self.store, &self.key)
+    }
+
+    pub(crate) fn hints(&self) -> ReadHints {
+        self.store.read_hints()
+    }
+
+    pub(crate) fn version(&self) -> Option<&Version> {
+        self.version.as_ref()
+    }
+
+    /// Releases the bytes in memory when the directory has been read, unless they are the whole archive.
+    pub(crate) fn finish_opening(&mut self) {
+        self.is_open = true;
+        self.directory.take();
+        if self.tail.offset > 0 {
+            self.tail = Piece::default();
+        }
+    }
+
+    /// Reads everything from `start` to the tail into memory: the first byte that the tail lacks is in the directory.
+    fn read_directory(&self, start: u64) -> Result<&Piece, BoxError> {
+        let mut bytes = self.fetch(start..self.tail.offset)?.to_vec();
+        bytes.extend_from_slice(&self.tail.bytes);
+        Ok(self.directory.get_or_init(|| Piece::new(start, bytes.into())))
+    }
+
+    /// Reads a range with one request.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the archive has changed or does not have these bytes.
+    pub(crate) fn fetch(&self, range: Range<u64>) -> Result<Bytes, BoxError> {
+        let (request, size) = self.request(range)?;
+        let mut output = Output::at_most(request.limit);
+        let found = self.store.get(&request.key, request.options, &mut output)?;
+        let found = found.ok_or("the archive was removed")?;
+        self.check(found.size, found.version.as_ref())?;
+        let bytes = found.into_bytes(output);
+        if bytes.len() == size { Ok(bytes) } else { Err("the archive is truncated".into()) }
+    }
+
+    /// Returns the request for a range, and its size in bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the range is too large for the memory of the machine.
+    pub(crate) fn request(&self, range: Range<u64>) -> Result<(Request, usize), BoxError> {
+        let size = range.end.min(self.size).saturating_sub(range.start);
+        let range = ByteRange::Range { offset: range.start, size };
+        let size = usize::try_from(size)?;
+        Ok((Request::new(self.key.clone(), GetOptions::uncached(range), size), size))
+    }
+
+    /// Reads a range into `to`, which has space for it, or returns it in memory of the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`StoredArchive::fetch`].
+    pub(crate) fn read_to(&self, range: Range<u64>, to: &mut Output<'_>) -> Result<Contents, BoxError> {
+        let (request, size) = self.request(range)?;
+        let before = to.written().len();
+        let found = self.store.get(&request.key, request.options, to)?.ok_or("the archive was removed")?;
+        self.check(found.size, found.version.as_ref())?;
+        let read = match &found.contents {
+            Contents::Written => to.written().len() - before,
+            Contents::Shared(bytes) => bytes.len(),
+        };
+        if read == size { Ok(found.contents) } else { Err("the archive is truncated".into()) }
+    }
+
+    pub(crate) fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
+        self.store.get_many(requests, budget)
+    }
+
+    /// Refuses a response from another archive than the one that was opened.
+    ///
+    /// # Errors
+    ///
+    /// If the size or the version differs.
+    pub(crate) fn check(&self, size: u64, version: Option<&Version>) -> Result<(), BoxError> {
+        let is_other = self.version.as_ref().zip(version).is_some_and(|(opened, now)| opened != now);
+        if size != self.size || is_other {
+            return Err("the archive was replaced after it was opened; open it again".into());
+        }
+        Ok(())
+    }
+
+    /// Returns a reader of the bytes before `end`, which has `piece` in memory.
+    pub(crate) fn window(&self, piece: Piece, end: u64) -> Window<'_> {
+        Window { archive: self, piece: RefCell::new(piece), end }
+    }
+}
+
+impl ReaderAt for StoredArchive {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        if bytes.is_empty() || offset >= self.size {
+            return Ok(0);
+        }
+        let in_memory = [Some(&self.tail), self.directory.get()];
+        if let Some(count) = in_memory.into_iter().flatten().find_map(|piece| piece.copy(bytes, offset)) {
+            return Ok(count);
+        }
+        let is_directory =
+            self.tail.offset.checked_sub(offset).is_some_and(|size| size <= MAX_DIRECTORY_SIZE);
+        if !self.is_open && is_directory && self.directory.get().is_none() {
+            let directory = self.read_directory(offset).map_err(io::Error::other)?;
+            return Ok(directory.copy(bytes, offset).unwrap_or(0));
+        }
+        let end = offset.saturating_add(bytes.len() as u64).min(self.size);
+        let read = self.fetch(offset..end).map_err(io::Error::other)?;
+        bytes[..read.len()].copy_from_slice(&read);
+        Ok(read.len())
+    }
+}
+
+/// A part of an archive that is read from its start to its end, in large pieces.
+#[derive(Debug)]
+pub(crate) struct Window<'a> {
+    archive: &'a StoredArchive,
+    piece: RefCell<Piece>,
+    end: u64,
+}
+
+impl ReaderAt for Window<'_> {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        if let Some(count) = self.piece.borrow().copy(bytes, offset) {
+            return Ok(count);
+        }
+        if bytes.len() as u64 >= MAX_PIECE || offset >= self.end {
+            return self.archive.read_at(bytes, offset);
+        }
+        let end = self.end.min(offset.saturating_add(MAX_PIECE));
+        let read = self.archive.fetch(offset..end).map_err(io::Error::other)?;
+        let piece = Piece::new(offset, read);
+        let count = piece.copy(bytes, offset).unwrap_or(0);
+        *self.piece.borrow_mut() = piece;
+        Ok(count)
+    }
+}
+
+/// Returns the location of a value, as URL pipelines spell it.
+fn place(store: &dyn Store, key: &Key) -> String {
+    let location = store.location();
+    let separator = if location.ends_with([':', '/']) { "" } else { "/" };
+    format!("{location}{separator}{key}")
+}
