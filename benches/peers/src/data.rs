@@ -315,12 +315,16 @@ mod tests {
     #[test]
     fn a_hierarchy_has_groups_of_arrays_or_only_arrays() {
         let (_folder, file) = file("nodes");
-        let sum = Data::Nodes { groups: 2, arrays: 1, array: "{}".to_owned(), is_consolidated: false }.write(&file).unwrap();
+        let sum = Data::Nodes { groups: 2, arrays: 1, array: "{}".to_owned(), is_consolidated: false }
+            .write(&file)
+            .unwrap();
         let lines = ["/", "/g00000", "/g00000/a00000", "/g00001", "/g00001/a00000"];
         assert_eq!(sum, checksum(0, lines.join("\n").as_bytes()));
         assert!(file.join("g00001/a00000/zarr.json").is_file());
         let (_folder, file) = super::tests::file("arrays");
-        let sum = Data::Nodes { groups: 0, arrays: 1, array: "{}".to_owned(), is_consolidated: false }.write(&file).unwrap();
+        let sum = Data::Nodes { groups: 0, arrays: 1, array: "{}".to_owned(), is_consolidated: false }
+            .write(&file)
+            .unwrap();
         assert_eq!(sum, checksum(0, b"/\n/a00000"));
     }
 

@@ -130,8 +130,8 @@ impl Places {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(threads.to_string());
         // The threads of the `zarrs` crate wait for a remote store, so there are more of them on the same processors.
-        let is_waiting =
-            self.group == Group::Far && matches!(program, Program::Zarrs | Program::ZarrPythonZarrs | Program::Zarrista);
+        let is_waiting = self.group == Group::Far
+            && matches!(program, Program::Zarrs | Program::ZarrPythonZarrs | Program::Zarrista);
         command.env("RAYON_NUM_THREADS", if is_waiting { REQUESTS } else { threads }.to_string());
         command.env("OMP_NUM_THREADS", threads.to_string());
         command.env("ZARR_KIT_THREADS", threads.to_string());

@@ -110,11 +110,18 @@ mod tests {
     use crate::bench::report::Version;
 
     fn measured(seconds: f64) -> Outcome {
-        Outcome::Measured { seconds: vec![seconds], peak: None, stored: None, read_back_by: None, traffic: None }
+        Outcome::Measured {
+            seconds: vec![seconds],
+            peak: None,
+            stored: None,
+            read_back_by: None,
+            traffic: None,
+        }
     }
 
     fn report(name: &str, times: &[(&str, f64)]) -> Report {
-        let names = times.iter().map(|(name, _)| Version { name: (*name).to_owned(), version: String::new() });
+        let names =
+            times.iter().map(|(name, _)| Version { name: (*name).to_owned(), version: String::new() });
         let mut report = Report::new(false, Group::Near, 1, names.collect());
         let all = cases::all(false, Group::Near);
         let mut case = CaseReport::new(all.iter().find(|case| case.name == name).unwrap());
@@ -139,7 +146,13 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_faster_is_counted_and_named() {
-        let times = [("zarr-kit", 0.01), (DIRECT, 0.012), ("zarrista", 0.006), (PIPELINE, 0.1), ("zarr-python-fused", 0.2)];
+        let times = [
+            ("zarr-kit", 0.01),
+            (DIRECT, 0.012),
+            ("zarrista", 0.006),
+            (PIPELINE, 0.1),
+            ("zarr-python-fused", 0.2),
+        ];
         let general = general(&report("zstd/read", &times));
         let [direct, pipeline] = &general[..] else { panic!("{general:?}") };
         assert_eq!((direct.is_met, direct.found.as_str()), (false, "0 (`zstd/read`: 0.50×)"));
