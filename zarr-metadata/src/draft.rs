@@ -6,7 +6,7 @@
 use zarr_json::{Object, Value};
 
 use super::members::{
-    Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
+    MemberPath, Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
     tolerate_for_compatibility, wrong,
 };
 use super::v2::hidden_filters;
@@ -54,13 +54,7 @@ pub fn parse_array(
     let codecs = match generation {
         Generation::A => {
             check_dimension_separator(&mut members, &separator)?;
-            let codecs = older_codecs(&mut attributes, members.optional("compressor"))?;
-            if let (Some("|O"), Some(codec)) =
-                (data_type.type_name.as_ref().and_then(Value::as_str), codecs.first())
-            {
-                data_type = data_type.with_object_codec(&codec.identifier);
-            }
-            codecs
+            older_codecs(&mut attributes, members.optional("compressor"))?
         }
         Generation::B => {
             let codecs = members.optional("codecs").map(|value| codecs("codecs", value));
@@ -70,6 +64,7 @@ pub fn parse_array(
     let mut storage_transformers =
         members.optional("storage_transformers").map(transformers).transpose()?.unwrap_or_default();
     if generation == Generation::A {
+        data_type = with_object_codec(data_type, &codecs);
         storage_transformers
             .iter_mut()
             .for_each(|transformer| pad_chunks_per_shard(transformer, shape.len()));
@@ -92,6 +87,15 @@ pub fn parse_array(
         extensions,
         ignored: Object::new(),
     })
+}
+
+/// Returns the data type of objects with their codec, which generation A stores as the first filter.
+fn with_object_codec(data_type: DataTypeDocument, codecs: &[ExtensionDocument]) -> DataTypeDocument {
+    let is_object = data_type.type_name.as_ref().and_then(Value::as_str) == Some("|O");
+    match codecs.first().filter(|_| is_object) {
+        Some(codec) => data_type.with_object_codec(&codec.identifier),
+        None => data_type,
+    }
 }
 
 /// Reads the document of a group, which has the same form in both generations.
@@ -276,7 +280,7 @@ fn memory_layout_value(layout: Option<&ExtensionDocument>) -> Result<Value, Docu
 
 /// Reads an extension with a `type`: a grid, a layout or a storage transformer.
 fn typed_extension<'p>(
-    place: impl Into<Place<'p>>,
+    place: impl Into<MemberPath<'p>>,
     value: &Value,
 ) -> Result<ExtensionDocument, DocumentError> {
     let mut members = Members::of_member(place, value)?;
@@ -306,7 +310,7 @@ fn typed_extension_value(extension: &ExtensionDocument) -> Result<Value, Documen
 
 fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
     const MEMBER: &str = "storage_transformers";
-    let transformer = |(position, value)| typed_extension(Place::Element(MEMBER, position), value);
+    let transformer = |(position, value)| typed_extension(MemberPath::Element(MEMBER, position), value);
     elements(MEMBER, value)?.iter().enumerate().map(transformer).collect()
 }
 
@@ -316,12 +320,16 @@ fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> 
 ///
 /// If the value is not a list, or an entry does not consist of a URI and an optional configuration.
 pub fn codecs(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    let codec = |(position, value)| codec(Place::Element(path, position), "type", value);
+    let codec = |(position, value)| codec(MemberPath::Element(path, position), "type", value);
     elements(path, value)?.iter().enumerate().map(codec).collect()
 }
 
 /// Reads a codec, whose URI is the member `name`: `type`, or `codec` in generation A.
-fn codec(place: Place<'_>, name: &'static str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
+fn codec(
+    place: MemberPath<'_>,
+    name: &'static str,
+    value: &Value,
+) -> Result<ExtensionDocument, DocumentError> {
     let mut members = Members::of_member(place, value)?;
     let uri = members.uri(name)?;
     let codec = ExtensionDocument::new(uri, members.configuration()?);
@@ -354,7 +362,7 @@ fn older_codecs(
     };
     match compressor {
         None | Some(Value::Null) => {}
-        Some(compressor) => codecs.push(codec(Place::Member("compressor"), "codec", compressor)?),
+        Some(compressor) => codecs.push(codec(MemberPath::Member("compressor"), "codec", compressor)?),
     }
     Ok(codecs)
 }
@@ -402,7 +410,7 @@ pub(super) fn generic_extensions(
 ) -> Result<Vec<ExtensionDocument>, DocumentError> {
     const MEMBER: &str = "extensions";
     let extension = |(position, value)| {
-        let mut members = Members::of_member(Place::Element(MEMBER, position), value)?;
+        let mut members = Members::of_member(MemberPath::Element(MEMBER, position), value)?;
         let uri = members.uri("extension")?;
         let must_understand = members.required("must_understand")?;
         let configuration = members.optional("configuration").cloned().unwrap_or(Value::Null);
