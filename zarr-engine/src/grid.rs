@@ -134,7 +134,7 @@ impl Even {
 /// The division of one dimension into chunks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Axis<'a> {
-    /// Cells of equal length: most chunk grids, and all inner chunks.
+    /// Chunks of equal length: most chunk grids, and all inner chunks.
     Even(Even),
     /// Chunks of different lengths.
     Uneven(UnevenAxis<'a>),

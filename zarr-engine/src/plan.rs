@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_without_dimensions_has_one_cell() {
+    fn an_array_without_dimensions_has_one_chunk() {
         let plan = Plan::new::<&[Run]>([]).unwrap();
         assert_eq!(plan.len(), 1);
         assert!(plan.piece(0).unwrap().covers(std::iter::empty()));
