@@ -172,7 +172,7 @@ impl DataType for Number {
         }
         let sign = if *order == ByteOrder::Big { '>' } else { '<' };
         let id = id_of(*self);
-        Ok(DataTypeDocument::in_v2(&id, Value::from(format!("{sign}{id}"))))
+        Ok(DataTypeDocument::in_v2(id, Value::from(format!("{sign}{id}"))))
     }
 
     /// Reads a number, `NaN`, an infinity, or the bytes of an element in memory as hexadecimal digits.

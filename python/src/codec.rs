@@ -6,7 +6,7 @@ use zarr_kit::spec::codec::{Checksum, Codec, CodecError};
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::host::pipeline::intermediate_limit;
 use zarr_kit::spec::host::registry::ExtensionPoint;
-use zarr_kit::spec::{ArrayRepresentation, Creation, Output, Reading, Registry, Representation, Size, Value};
+use zarr_kit::spec::{ArrayRepresentation, Creation, Output, Reading, Registry, Representation, Size};
 use zarr_kit::{CATALOGUE, Format, Limits, Mode};
 
 use crate::calls::detached;
@@ -50,7 +50,8 @@ impl CodecHandle {
         let options = ContextOptions { is_strict: false, stores_empty_chunks: false, threads: Some(1) };
         let context = context(options)?;
         let reading = Reading::new(Mode::Lenient);
-        let creation = Creation::new(name, &configuration, format_named(format)?, context.registry(), &reading);
+        let creation =
+            Creation::new(name, &configuration, format_named(format)?, context.registry(), &reading);
         let codec = created(&creation, context.registry()).map_err(|error| failed(name, &error))?;
         Ok(Self { codec, name: name.to_owned(), memory: Limits::default().memory })
     }
@@ -144,7 +145,9 @@ fn small_array(registry: &Registry, name: &str, dimensions: usize) -> Option<Rep
     let created = registry.data_type(Format::V3, &document, &Reading::new(Mode::Lenient)).ok()?;
     let (data_type, byte_order) = created;
     let fill_value = data_type.default_fill_value();
-    Some(Representation::Array(ArrayRepresentation::new(vec![1; dimensions], data_type, fill_value).with_byte_order(byte_order)))
+    Some(Representation::Array(
+        ArrayRepresentation::new(vec![1; dimensions], data_type, fill_value).with_byte_order(byte_order),
+    ))
 }
 
 fn add_checksum(checksum: &dyn Checksum, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {

@@ -5,6 +5,7 @@ mod reorder;
 mod shard;
 mod shard_index;
 mod shard_writer;
+mod step_error;
 mod whole_shard;
 
 use std::ops::Range;
@@ -19,6 +20,8 @@ use reorder::reorder;
 pub(crate) use shard::{ENTRY, inner_axes, inner_count, inner_index, is_fill, part};
 pub(crate) use shard_index::ShardIndex;
 pub(crate) use shard_writer::ShardWriter;
+pub(crate) use step_error::StepError;
+use step_error::StepFault;
 
 /// Size limits in bytes: for the decoded size of a chunk of unknown size, and for encoded values.
 #[derive(Debug, Clone, Copy)]
@@ -35,75 +38,6 @@ pub(crate) struct Stages {
     inner: Option<Box<Stages>>,
     /// The limit for the decoded size of a chunk of unknown size, in bytes.
     unknown: u64,
-}
-
-/// An error, the name of the codec that failed, and the index of the inner chunk, if it is one of a whole shard.
-#[derive(Debug)]
-pub(crate) struct StepError {
-    pub(crate) codec: Option<String>,
-    pub(crate) inner: Option<Vec<u64>>,
-    pub(crate) source: CodecError,
-}
-
-/// An error of a codec, and the index of the inner chunk, if it is one of a whole shard.
-#[derive(Debug)]
-struct StepFault {
-    inner: Option<Vec<u64>>,
-    source: CodecError,
-}
-
-impl<E: Into<CodecError>> From<E> for StepFault {
-    fn from(source: E) -> Self {
-        Self { inner: None, source: source.into() }
-    }
-}
-
-impl StepError {
-    /// Returns an error of the chunk that no codec caused.
-    pub(crate) fn chunk(what: impl Into<String>) -> Self {
-        CodecError::corrupt(what.into()).into()
-    }
-
-    /// Converts this error to an error of the enclosing codec. `wrapped` creates it from a text with `place` and the
-    /// name of the failed codec. Errors of size and memory, and faults of plugins, are not converted, because they do
-    /// not mean that the chunk is corrupt.
-    pub(crate) fn within(self, place: &str, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
-        let Some(codec) = self.codec else { return self.source };
-        match self.source {
-            source @ (CodecError::TooLarge(_) | CodecError::OutOfMemory { .. }) => source,
-            CodecError::Plugin { plugin, message } => {
-                CodecError::Plugin { plugin, message: format!("codec `{codec}`: {message}") }
-            }
-            source => wrapped(format!("{place}codec `{codec}`: {source}")),
-        }
-    }
-
-    fn at(step: &Step, fault: impl Into<StepFault>) -> Self {
-        let StepFault { inner, source } = fault.into();
-        Self { codec: Some(step.name.clone()), inner, source }
-    }
-
-    /// Like [`StepError::at`], for a step that decodes.
-    fn decoding(step: &Step, mut fault: StepFault) -> Self {
-        if let Some(too_large) = step.intermediate_too_large(&fault.source) {
-            fault.source = CodecError::corrupt(too_large);
-        }
-        Self::at(step, fault)
-    }
-
-    /// Like [`StepError::at`], for a step that encodes; `next` is the following step.
-    fn encoding(step: &Step, next: Option<&Step>, mut fault: StepFault) -> Self {
-        if let Some(too_large) = next.and_then(|next| next.intermediate_too_large(&fault.source)) {
-            fault.source = CodecError::encode(too_large);
-        }
-        Self::at(step, fault)
-    }
-}
-
-impl From<CodecError> for StepError {
-    fn from(source: CodecError) -> Self {
-        Self { codec: None, inner: None, source }
-    }
 }
 
 /// The location of the bytes between two steps.
@@ -507,7 +441,7 @@ impl RunChain for Chains<'_> {
         let mut start = self.stages.buffers[0].output(decoded.len());
         reorder(array, &pipeline.layout, decoded, &mut start, false)?;
         let inner = encode(&pipeline, decoded.len(), self.stages, self.bounds);
-        let inner = inner.map_err(|error| error.within("", CodecError::encode))?;
+        let inner = inner.map_err(|error| error.within(CodecError::encode))?;
         Ok(encoded.put(self.stages.bytes(&inner, &[]))?)
     }
 
@@ -520,7 +454,7 @@ impl RunChain for Chains<'_> {
     ) -> Result<(), CodecError> {
         let pipeline = chain.resolve(array)?;
         let inner = decode(&pipeline, encoded, self.stages, None, self.bounds);
-        let inner = inner.map_err(|error| error.within("", CodecError::corrupt))?;
+        let inner = inner.map_err(|error| error.within(CodecError::corrupt))?;
         let inner = inner.ok_or_else(|| CodecError::corrupt("nothing was decoded"))?;
         reorder(array, &pipeline.layout, self.stages.bytes(&inner, encoded), decoded, true)
     }

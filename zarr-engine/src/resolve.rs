@@ -82,14 +82,11 @@ pub(crate) fn resolve(
     let fill = data_type.as_ref().and_then(|created| resolving.fill_value(created));
     let layout = resolving.memory_layout(data_type.as_ref());
     let chunk = match (&data_type, &grid, &fill) {
-        (Some(created), Some(grid), Some((fill_value, _))) => Some(
-            ArrayRepresentation::new(
-                grid.largest_chunk(),
-                Arc::clone(&created.data_type),
-                fill_value.clone(),
-            )
-            .with_byte_order(created.byte_order.clone()),
-        ),
+        (Some(created), Some(grid), Some((fill_value, _))) => {
+            let data_type = Arc::clone(&created.data_type);
+            let chunk = ArrayRepresentation::new(grid.largest_chunk(), data_type, fill_value.clone());
+            Some(chunk.with_byte_order(created.byte_order.clone()))
+        }
         _ => None,
     };
     let chain = match &chunk {

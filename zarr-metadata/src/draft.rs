@@ -41,15 +41,7 @@ pub fn parse_array(
         let reason = "is null; elements that were never written are undefined";
         tolerate(reading, DocumentError::member("fill_value", reason))?;
     }
-    let extensions = match members.optional("extensions") {
-        Some(value) => generic_extensions(value, reading)?,
-        // The writer of generation A omits it in every mode, which means that it is empty (DX-A-12).
-        None if generation == Generation::A => Vec::new(),
-        None => {
-            tolerate(reading, DocumentError::member("extensions", "is missing"))?;
-            Vec::new()
-        }
-    };
+    let extensions = array_extensions(&mut members, generation, reading)?;
     let mut attributes = node_attributes(&mut members, reading)?;
     let codecs = match generation {
         Generation::A => {
@@ -87,6 +79,22 @@ pub fn parse_array(
         extensions,
         ignored: Object::new(),
     })
+}
+
+/// Returns the generic extensions of an array.
+fn array_extensions(
+    members: &mut Members<'_, '_>,
+    generation: Generation,
+    reading: &Reading,
+) -> Result<Vec<ExtensionDocument>, DocumentError> {
+    if let Some(value) = members.optional("extensions") {
+        return generic_extensions(value, reading);
+    }
+    // The writer of generation A omits them in every mode, which means that there are none (DX-A-12).
+    if generation == Generation::B {
+        tolerate(reading, DocumentError::member("extensions", "is missing"))?;
+    }
+    Ok(Vec::new())
 }
 
 /// Returns the data type of objects with their codec, which generation A stores as the first filter.

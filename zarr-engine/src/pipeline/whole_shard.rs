@@ -67,7 +67,8 @@ pub(super) fn encode_whole(
             None => whole.gather_fixed(decoded, offset, stages)?,
         };
         let Some(size) = gathered else { return Ok(()) };
-        let inner = encode(&shard.inner, size, stages, bounds).map_err(|error| error.source)?;
+        let inner = encode(&shard.inner, size, stages, bounds)
+            .map_err(|error| StepFault { inner: error.inner, source: error.source })?;
         Ok(writer.put(number, stages.bytes(&inner, &[]), encoded)?)
     })?;
     writer.finish(shard, encoded, stages)?;
@@ -140,7 +141,7 @@ impl WholeShard<'_> {
     /// Returns the elements of an inner chunk in its pipeline's layout.
     fn decoded<'s>(&self, encoded: &'s [u8], stages: &'s mut Stages) -> Result<&'s [u8], StepFault> {
         let decoded = decode(&self.shard.inner, encoded, stages, None, self.bounds).map_err(|error| {
-            StepFault { inner: error.inner.clone(), source: error.within("", CodecError::corrupt) }
+            StepFault { inner: error.inner.clone(), source: error.within(CodecError::corrupt) }
         })?;
         let decoded = decoded.ok_or_else(|| CodecError::corrupt("nothing was decoded"))?;
         Ok(stages.bytes(&decoded, encoded))
