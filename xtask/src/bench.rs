@@ -9,6 +9,7 @@ use std::process::Command;
 
 use clap::builder::RangedU64ValueParser;
 
+use crate::python::Package;
 use crate::workspace::Workspace;
 use crate::{Failure, say};
 
@@ -64,6 +65,11 @@ pub(crate) struct Options {
     /// Compare only with this program; `ours` runs only this engine
     #[arg(long = "peer", value_name = "NAME", value_parser = Program::named)]
     only: Vec<Program>,
+    /// Also compare the Python package of this workspace, zarrista and xarray
+    ///
+    /// Builds a wheel. With `--far`, also from a store that waits before each response.
+    #[arg(long, conflicts_with = "publish")]
+    python: bool,
     /// Measure `peer-zarr-kit`, built from another commit, in the same rounds
     #[arg(long, value_name = "PROGRAM")]
     baseline: Option<PathBuf>,
@@ -105,7 +111,8 @@ impl Options {
         let is_wanted = |program: &Program| {
             self.only.is_empty() || *program == Program::ZarrKit || self.only.contains(program)
         };
-        let mut programs: Vec<_> = Program::ALL.into_iter().filter(is_wanted).collect();
+        let added = Program::PYTHON.into_iter().filter(|program| self.python || self.only.contains(program));
+        let mut programs: Vec<_> = Program::ALL.into_iter().chain(added).filter(is_wanted).collect();
         if self.baseline.is_some() {
             programs.insert(1, Program::Baseline);
         }
@@ -184,7 +191,11 @@ fn interpreter(
     }
     let requirements = workspace.root.join("benches/peers/python/requirements.txt");
     match programs::environment(output, &requirements) {
-        Ok(python) => Ok(Some(python)),
+        Ok(interpreter) if programs.iter().any(|program| program.uses_package()) => {
+            install_package(workspace, output, &interpreter)?;
+            Ok(Some(interpreter))
+        }
+        Ok(interpreter) => Ok(Some(interpreter)),
         Err(reason) if is_published => Err(Failure::Broken(reason)),
         Err(reason) => {
             say(&format!("SKIPPED: the programs in Python: {reason}\n"))?;
@@ -192,6 +203,18 @@ fn interpreter(
             Ok(None)
         }
     }
+}
+
+/// Installs a release wheel of the Python package into the environment of the programs.
+fn install_package(workspace: &Workspace, output: &Path, interpreter: &Path) -> Result<(), String> {
+    let package = Package::in_environment(workspace, interpreter.to_owned(), output, "release");
+    for mut command in [package.build()?, package.install()?] {
+        let status = command.status().map_err(|error| format!("the Python package: {error}"))?;
+        if !status.success() {
+            return Err("the wheel of the Python package cannot be built or installed".to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// Builds the Rust programs as their users do. Builds them separately, because cargo would otherwise unify the features of
@@ -271,6 +294,15 @@ mod tests {
     }
 
     #[test]
+    fn python_adds_programs_to_the_comparison() {
+        let programs = |arguments: &[&str]| parse(&[&["--peers"], arguments].concat()).unwrap().programs();
+        assert_eq!(programs(&["--python"]), [&Program::ALL[..], &Program::PYTHON].concat());
+        assert_eq!(programs(&["--peer", "zarrista"]), [Program::ZarrKit, Program::Zarrista]);
+        let two = programs(&["--python", "--peer", "zarr-kit-python"]);
+        assert_eq!(two, [Program::ZarrKit, Program::ZarrKitPython]);
+    }
+
+    #[test]
     fn an_invalid_command_line_is_refused() {
         let refused = |arguments: &[&str]| parse(arguments).unwrap_err().to_string();
         refused(&[]);
@@ -279,6 +311,7 @@ mod tests {
         refused(&["--peers", "--publish", "--quick"]);
         refused(&["--peers", "--publish", "--baseline", "x"]);
         refused(&["--peers", "--far", "--large"]);
+        refused(&["--peers", "--publish", "--python"]);
         assert!(refused(&["--peers", "--peer", "h5py"]).contains("zarrs, tensorstore"));
     }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask python`: builds the wheel of the Python package and runs its tests.
 //!
-//! The wheel has the same profile as all other tests, so that shared dependencies are compiled only once.
+//! The wheel has the same profile as all other tests, so that shared dependencies are compiled only once. The comparison
+//! with peers builds it with the profile of releases.
 
 mod wheel;
 
@@ -24,7 +25,7 @@ pub(crate) struct Options {
 /// The folder of the package in the workspace.
 const FOLDER: &str = "python";
 
-/// The Cargo profile for the wheel.
+/// The Cargo profile for the tests.
 const PROFILE: &str = "dev";
 
 /// The Python package, with an interpreter in an environment that has its requirements.
@@ -33,6 +34,7 @@ pub(crate) struct Package {
     interpreter: PathBuf,
     root: PathBuf,
     wheels: PathBuf,
+    profile: &'static str,
 }
 
 impl Package {
@@ -42,9 +44,18 @@ impl Package {
     ///
     /// If this machine lacks a program; the text describes what is missing.
     pub(crate) fn find(workspace: &Workspace, target: &Path) -> Result<Self, String> {
-        let root = workspace.root.join(FOLDER);
-        let interpreter = environment(target, &root.join("tests/requirements.txt"))?;
-        Ok(Self { interpreter, root, wheels: target.join("wheels") })
+        let interpreter = environment(target, &workspace.root.join(FOLDER).join("tests/requirements.txt"))?;
+        Ok(Self::in_environment(workspace, interpreter, target, PROFILE))
+    }
+
+    /// Returns the package for an environment that exists. Wheels are built with `profile` below `target`.
+    pub(crate) fn in_environment(
+        workspace: &Workspace,
+        interpreter: PathBuf,
+        target: &Path,
+        profile: &'static str,
+    ) -> Self {
+        Self { interpreter, root: workspace.root.join(FOLDER), wheels: target.join("wheels"), profile }
     }
 
     /// Returns the command that builds the wheel.
@@ -53,7 +64,7 @@ impl Package {
             fs::remove_dir_all(&self.wheels).map_err(|error| self.broken(&error))?;
         }
         let mut command = self.module("maturin");
-        command.args(["build", "--quiet", "--locked", "--profile", PROFILE, "--out"]).arg(&self.wheels);
+        command.args(["build", "--quiet", "--locked", "--profile", self.profile, "--out"]).arg(&self.wheels);
         // The default interpreter of the machine may be too old.
         command.arg("--interpreter").arg(&self.interpreter);
         Ok(command)

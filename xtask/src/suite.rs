@@ -39,6 +39,8 @@ struct Run<'a> {
     counts: Counts,
     /// Whether packages are compiled as a registry does.
     is_verifying: bool,
+    /// Whether tests with a long variant run it.
+    is_long: bool,
 }
 
 type Step = fn(&mut Run<'_>) -> Result<Outcome, String>;
@@ -61,6 +63,9 @@ const STEPS: &[(&str, Step)] = &[
     ("instructions", instructions_step),
 ];
 
+/// The variable that is `1` for tests which run their long variants.
+const LONG: &str = "ZARR_LONG";
+
 /// The options of `cargo xtask test`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -70,12 +75,17 @@ pub(crate) struct Options {
     /// Compile each package in the step `publish`, as a registry does; this takes long
     #[arg(long)]
     verify: bool,
+    /// Run the long variants of tests, such as all tests of zarr-python; they take more than an hour
+    ///
+    /// Sets the variable `ZARR_LONG=1` for the tests.
+    #[arg(long)]
+    long: bool,
 }
 
 impl Options {
     /// This step alone.
     pub(crate) fn only(step: &str) -> Self {
-        Self { steps: vec![step.to_owned()], verify: false }
+        Self { steps: vec![step.to_owned()], verify: false, long: false }
     }
 }
 
@@ -86,6 +96,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<(), Failur
         target: workspace.root.join(target),
         counts: Counts::default(),
         is_verifying: options.verify,
+        is_long: options.long,
     };
     let is_wanted = |name: &str| options.steps.is_empty() || options.steps.iter().any(|it| it == name);
     print!("{}", tools::missing(is_wanted));
@@ -145,6 +156,15 @@ impl Run<'_> {
         let mut command = Command::new(cargo);
         command.args(arguments).current_dir(&self.workspace.root).stdin(Stdio::null());
         command
+    }
+
+    /// Tells tests whether to run their long variants.
+    fn set_length(&self, tests: &mut Command) {
+        if self.is_long {
+            tests.env(LONG, "1");
+        } else {
+            tests.env_remove(LONG);
+        }
     }
 
     /// Returns whether a component or subcommand of cargo is installed.
@@ -233,6 +253,7 @@ fn tests(run: &mut Run<'_>) -> Result<Outcome, String> {
     // Skipped tests append their reason to this file, because the harness hides the output of tests that pass.
     let mut command = run.cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"]);
     command.args(WITH_CPLUSPLUS).env("ZARR_SKIPS", &skips);
+    run.set_length(&mut command);
     let outcome = run.counts.watch(&mut command, &mut io::stdout())?;
     let lines = fs::read_to_string(&skips).map_err(|error| format!("{}: {error}", skips.display()))?;
     run.counts.skips.extend(lines.lines().filter(|line| !line.trim().is_empty()).map(counts::without_label));
@@ -252,16 +273,12 @@ fn python_step(run: &mut Run<'_>) -> Result<Outcome, String> {
             return Ok(outcome);
         }
     }
-    let mut program = run.cargo(&["build", "--quiet", "--workspace", "--all-features", "--bin", "zarrctl"]);
-    program.args(WITH_CPLUSPLUS);
-    for mut command in [package.install()?, program] {
-        let outcome = finish(&mut command)?;
-        if outcome != Outcome::Passed {
-            return Ok(outcome);
-        }
+    let installed = finish(&mut package.install()?)?;
+    if installed != Outcome::Passed {
+        return Ok(installed);
     }
     let mut tests = package.tests();
-    tests.env("ZARRCTL_FOLDER", run.target.join("debug"));
+    run.set_length(&mut tests);
     run.counts.watch(&mut tests, &mut io::stdout())
 }
 

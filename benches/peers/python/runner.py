@@ -21,6 +21,11 @@ MODULES = {
     "zarr-python": "with_zarr",
     "zarr-python-fused": "with_zarr",
     "zarr-python-zarrs": "with_zarr",
+    "zarr-python-zarr-kit": "with_zarr",
+    "zarr-kit-python": "with_zarr_kit",
+    "zarrista": "with_zarrista",
+    "xarray": "with_xarray",
+    "xarray-zarr-kit": "with_xarray",
 }
 
 
@@ -37,9 +42,7 @@ class Case:
         self.data_type = members.get("data_type", "")
         self.shape = tuple(members.get("shape", ()))
         self.chunks = tuple(members.get("chunks", ()))
-        self.boxes = [
-            tuple(slice(start, stop) for start, stop in ranges) for ranges in members.get("boxes", [])
-        ]
+        self.boxes = [key_of(ranges) for ranges in members.get("boxes", [])]
         self.cache = members.get("cache", 0)
         self.count = members.get("count", 0)
 
@@ -76,6 +79,13 @@ class Case:
             for length, chunk in zip(self.shape, self.chunks, strict=True)
         ]
         return itertools.product(*along)
+
+
+def key_of(ranges):
+    """Return the key of a box, or that of an element as users write it."""
+    if all(stop == start + 1 for start, stop in ranges):
+        return tuple(start for start, _ in ranges)
+    return tuple(slice(start, stop) for start, stop in ranges)
 
 
 def read_strings(file, count):

@@ -16,6 +16,7 @@ PIPELINES = {
     "zarr-python": None,
     "zarr-python-fused": "zarr.core.codec_pipeline.FusedCodecPipeline",
     "zarr-python-zarrs": "zarrs.ZarrsCodecPipeline",
+    "zarr-python-zarr-kit": "zarr_kit.CodecPipeline",
 }
 
 
@@ -32,6 +33,9 @@ class Program:
             # An unsupported case is an error. Otherwise the pipeline of zarr-python would be measured instead.
             settings["codec_pipeline.strict"] = True
             self.version += f", zarrs {importlib.metadata.version('zarrs')}"
+        if name == "zarr-python-zarr-kit":
+            # As above, an unsupported case is an error by default.
+            self.version += f", zarr_kit {importlib.metadata.version('zarr_kit')}"
         zarr.config.set(settings)
 
     def prepare(self, case):
@@ -48,23 +52,11 @@ class Program:
         """Return the folder, or the remote store with the permitted number of requests in flight."""
         if not case.far:
             return str(case.folder)
-        from obstore.store import S3Store  # Not required for cases with files.
-
         zarr.config.set({"async.concurrency": case.far["requests"]})
         if self.name == "zarr-python-zarrs":
             # Its threads wait for the store. They use the same number of processors as the other programs.
             zarr.config.set({"threading.max_workers": case.far["requests"]})
-        return zarr.storage.ObjectStore(
-            S3Store(
-                case.far["bucket"],
-                prefix=case.far["prefix"],
-                endpoint=case.far["endpoint"],
-                region="us-east-1",
-                skip_signature=True,
-                virtual_hosted_style_request=False,
-                client_options={"allow_http": True},
-            )
-        )
+        return object_store(case.far)
 
     def open(self, case, mode="r"):
         return zarr.open_array(store=self.store(case), path="array", mode=mode)
@@ -154,8 +146,25 @@ class Program:
         return seconds, checksum_of_lines(["/", *(f"/{name}" for name, _ in nodes)])
 
 
+def object_store(far):
+    """Return the remote store."""
+    from obstore.store import S3Store  # Not required for cases with files.
+
+    return zarr.storage.ObjectStore(
+        S3Store(
+            far["bucket"],
+            prefix=far["prefix"],
+            endpoint=far["endpoint"],
+            region="us-east-1",
+            skip_signature=True,
+            virtual_hosted_style_request=False,
+            client_options={"allow_http": True},
+        )
+    )
+
+
 def group(store):
-    return zarr.open_group(store=store, mode="r", use_consolidated=False)
+    return zarr.open_group(store=store, mode="r")
 
 
 def array_metadata(case):

@@ -44,6 +44,9 @@ pub enum Data {
         arrays: usize,
         /// The document of every array.
         array: String,
+        /// Whether the document of the root contains those of all arrays.
+        #[serde(default)]
+        is_consolidated: bool,
     },
 }
 
@@ -70,8 +73,12 @@ impl Data {
     ///
     /// If the file cannot be written.
     pub fn write(&self, file: &Path) -> Result<u32, Failure> {
-        if let Self::Nodes { groups, arrays, array } = self {
-            return write_nodes(file, *groups, *arrays, array);
+        if let Self::Nodes { groups, arrays, array, is_consolidated } = self {
+            let sum = write_nodes(file, *groups, *arrays, array)?;
+            if *is_consolidated {
+                consolidate(file, *arrays, array)?;
+            }
+            return Ok(sum);
         }
         let mut output = Output { file: BufWriter::with_capacity(1 << 20, File::create(file)?), checksum: 0 };
         match self {
@@ -127,6 +134,20 @@ fn write_rows<const N: usize>(
         }
     }
     Ok(())
+}
+
+/// Adds the documents of the arrays in the root to its document.
+fn consolidate(folder: &Path, arrays: usize, array: &str) -> Result<(), Failure> {
+    let array: serde_json::Value = serde_json::from_str(array)?;
+    let metadata: serde_json::Map<_, _> =
+        (0..arrays).map(|number| (format!("a{number:05}"), array.clone())).collect();
+    let document = serde_json::json!({
+        "zarr_format": 3,
+        "node_type": "group",
+        "attributes": {},
+        "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": metadata},
+    });
+    Ok(std::fs::write(folder.join("zarr.json"), document.to_string())?)
 }
 
 fn write_strings(count: usize, output: &mut Output) -> Result<(), Failure> {
@@ -294,12 +315,16 @@ mod tests {
     #[test]
     fn a_hierarchy_has_groups_of_arrays_or_only_arrays() {
         let (_folder, file) = file("nodes");
-        let sum = Data::Nodes { groups: 2, arrays: 1, array: "{}".to_owned() }.write(&file).unwrap();
+        let sum = Data::Nodes { groups: 2, arrays: 1, array: "{}".to_owned(), is_consolidated: false }
+            .write(&file)
+            .unwrap();
         let lines = ["/", "/g00000", "/g00000/a00000", "/g00001", "/g00001/a00000"];
         assert_eq!(sum, checksum(0, lines.join("\n").as_bytes()));
         assert!(file.join("g00001/a00000/zarr.json").is_file());
         let (_folder, file) = super::tests::file("arrays");
-        let sum = Data::Nodes { groups: 0, arrays: 1, array: "{}".to_owned() }.write(&file).unwrap();
+        let sum = Data::Nodes { groups: 0, arrays: 1, array: "{}".to_owned(), is_consolidated: false }
+            .write(&file)
+            .unwrap();
         assert_eq!(sum, checksum(0, b"/\n/a00000"));
     }
 

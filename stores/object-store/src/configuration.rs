@@ -14,7 +14,7 @@ use zarr_spec::{Invalid, typetag};
 
 use crate::RemoteStore;
 use crate::client::{Connector, Redirects, policy};
-use crate::place::{BucketUrl, Place, bucket_url, http_url};
+use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
 
 type Opened = Result<Arc<dyn Store>, StoreError>;
 
@@ -162,7 +162,7 @@ impl StoreConfiguration for HttpConfiguration {
             .with_http_connector(Connector::new(self.redirects));
         let store = Arc::new(builder.build().map_err(|error| wrong(url, &error.to_string()))?);
         let read_alone = Capabilities::READ_ONLY.unlistable();
-        let store = RemoteStore::at(store, Place::new(url.to_owned(), "")?, read_alone);
+        let store = RemoteStore::at(store, StoreLocation::new(url.to_owned(), "")?, read_alone);
         // An HTTP server does not have buckets that could be missing.
         store.shared.exists.store(true, Ordering::Relaxed);
         Ok(Arc::new(store))

@@ -47,7 +47,7 @@ use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Confi
 use failure::failed;
 use fetch::Part;
 use listing::Listing;
-use place::Place;
+use place::StoreLocation;
 use runtime::Runtime;
 
 zarr_spec::register!(
@@ -116,7 +116,7 @@ pub struct RemoteStore {
 #[derive(Debug)]
 struct Shared {
     store: Arc<dyn ObjectStore>,
-    place: Place,
+    place: StoreLocation,
     /// The ranges that the server supports: see [`fetch`].
     ranges: AtomicU8,
     /// Whether the store has found a value before, so that the bucket exists.
@@ -135,11 +135,11 @@ impl RemoteStore {
         location: impl Into<String>,
         prefix: &str,
     ) -> Result<Self, StoreError> {
-        let place = Place::new(location.into(), prefix)?;
+        let place = StoreLocation::new(location.into(), prefix)?;
         Ok(Self::at(store, place, Capabilities::ALL))
     }
 
-    fn at(store: Arc<dyn ObjectStore>, place: Place, capabilities: Capabilities) -> Self {
+    fn at(store: Arc<dyn ObjectStore>, place: StoreLocation, capabilities: Capabilities) -> Self {
         let ranges = AtomicU8::new(fetch::ALL);
         let exists = AtomicBool::new(false);
         let shared = Arc::new(Shared { store, place, ranges, exists });

@@ -1,5 +1,7 @@
 //! The performance targets: of each row, and of all rows together.
 
+mod python;
+
 use serde::{Deserialize, Serialize};
 
 use super::group::Group;
@@ -140,7 +142,7 @@ pub(crate) fn general(report: &Report) -> Vec<General> {
         tenfold(report, "reading ten times the chunks", &reading.each_ref().map(String::as_str)),
         tenfold(report, "writing ten times the chunks", &writing.each_ref().map(String::as_str)),
     ];
-    means.chain(others).chain(tenfold).flatten().collect()
+    means.chain(others).chain(tenfold).flatten().chain(python::general(report)).collect()
 }
 
 /// Returns the mean over the local cases. Growth cases repeat the same work, and remote cases measure waiting.

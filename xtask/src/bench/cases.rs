@@ -214,7 +214,12 @@ fn cached(sizes: Sizes) -> Vec<Case> {
         (0..50).map(plane).collect::<Vec<_>>()
     };
     let boxes = random_boxes(&zstd.shape, 32, sizes.count(1000));
+    // All of them are in one chunk.
+    let elements = random_boxes(&[sizes.length(128); 3], 1, sizes.count(1000));
     let cases = vec![
+        Case::new(&zstd, "boxes", "zstd 5, 1,000 single elements of one chunk in turn")
+            .boxes("elements", elements)
+            .cached(),
         Case::new(&zstd, "boxes", "zstd 5, 50 planes along z").boxes("planes-z", planes(0)).cached(),
         Case::new(&zstd, "boxes", "zstd 5, 50 planes along x").boxes("planes-x", planes(2)).cached(),
         Case::new(&zstd, "boxes", "zstd 5, 1,000 boxes in turn").boxes("boxes", boxes.clone()).cached(),
@@ -250,7 +255,12 @@ fn random_boxes(shape: &[u64], length: u64, count: u64) -> Vec<Vec<[u64; 2]>> {
 fn nodes(sizes: Sizes) -> Vec<Case> {
     let arrays = datasets::nodes("arrays", 0, sizes.count(2000));
     let create = Case::new(&arrays, "create", "2,000 arrays, created");
-    vec![create, Case::new(&arrays, "open", "2,000 arrays, listed and opened")]
+    let variables = datasets::variables("variables", sizes.count(500));
+    vec![
+        create,
+        Case::new(&arrays, "open", "2,000 arrays, listed and opened"),
+        Case::new(&variables, "open", "500 arrays with consolidated metadata, opened"),
+    ]
 }
 
 /// Returns cases that show how times and memory grow with the size.

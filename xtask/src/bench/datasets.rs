@@ -320,6 +320,17 @@ pub(crate) fn nodes(name: &'static str, groups: u64, arrays: u64) -> Dataset {
     }
 }
 
+/// Returns `count` arrays with names of dimensions, whose documents are also in that of the root.
+pub(crate) fn variables(name: &'static str, count: u64) -> Dataset {
+    let mut dataset = nodes(name, 0, count);
+    if let Some((_, mut document)) = v3("uint16", &dataset.shape, &dataset.chunks, json!([bytes(), zstd()])) {
+        document["dimension_names"] = json!(["y", "x"]);
+        dataset.data["array"] = json!(document.to_string());
+    }
+    dataset.data["is_consolidated"] = json!(true);
+    dataset
+}
+
 /// Returns an array that repeats 256 MiB of elements along its first dimension.
 pub(crate) fn long(sizes: Sizes, name: &'static str, repeats: u64) -> Dataset {
     let part = vec![sizes.length(128), sizes.length(1024), sizes.length(1024)];

@@ -21,6 +21,15 @@ pub(crate) enum Program {
     ZarrPython,
     ZarrPythonFused,
     ZarrPythonZarrs,
+    /// The Python package of this workspace.
+    ZarrKitPython,
+    /// zarr-python with the codec pipeline of the Python package.
+    ZarrPythonZarrKit,
+    Zarrista,
+    /// xarray with its own engine. It only opens data sets.
+    Xarray,
+    /// xarray with the engine of the Python package.
+    XarrayZarrKit,
     /// This engine, built from another commit.
     Baseline,
     /// Not a peer: creates the data and measures the limits of the machine.
@@ -40,6 +49,10 @@ impl Program {
         Self::ZarrPythonZarrs,
     ];
 
+    /// The programs that `--python` adds.
+    pub(crate) const PYTHON: [Self; 5] =
+        [Self::ZarrKitPython, Self::ZarrPythonZarrKit, Self::Zarrista, Self::Xarray, Self::XarrayZarrKit];
+
     /// Returns the name on the command line and in files.
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -49,6 +62,11 @@ impl Program {
             Self::ZarrPython => "zarr-python",
             Self::ZarrPythonFused => "zarr-python-fused",
             Self::ZarrPythonZarrs => "zarr-python-zarrs",
+            Self::ZarrKitPython => "zarr-kit-python",
+            Self::ZarrPythonZarrKit => "zarr-python-zarr-kit",
+            Self::Zarrista => "zarrista",
+            Self::Xarray => "xarray",
+            Self::XarrayZarrKit => "xarray-zarr-kit",
             Self::Baseline => "baseline",
             Self::Floor => "floor",
             Self::FarStore => "far",
@@ -57,9 +75,15 @@ impl Program {
 
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         let name = if name == "ours" { Self::ZarrKit.key() } else { name };
-        let found = Self::ALL.into_iter().find(|program| program.key() == name);
-        let names = || Self::ALL.map(Self::key).join(", ");
+        let programs = || Self::ALL.into_iter().chain(Self::PYTHON);
+        let found = programs().find(|program| program.key() == name);
+        let names = || programs().map(Self::key).collect::<Vec<_>>().join(", ");
         found.ok_or_else(|| format!("unknown peer (expected one of {})", names()))
+    }
+
+    /// Returns whether the program uses the Python package of this workspace.
+    pub(crate) fn uses_package(self) -> bool {
+        matches!(self, Self::ZarrKitPython | Self::ZarrPythonZarrKit | Self::XarrayZarrKit)
     }
 
     pub(crate) fn is_python(self) -> bool {
@@ -106,10 +130,11 @@ impl Places {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(threads.to_string());
         // The threads of the `zarrs` crate wait for a remote store, so there are more of them on the same processors.
-        let is_waiting =
-            self.group == Group::Far && matches!(program, Program::Zarrs | Program::ZarrPythonZarrs);
+        let is_waiting = self.group == Group::Far
+            && matches!(program, Program::Zarrs | Program::ZarrPythonZarrs | Program::Zarrista);
         command.env("RAYON_NUM_THREADS", if is_waiting { REQUESTS } else { threads }.to_string());
         command.env("OMP_NUM_THREADS", threads.to_string());
+        command.env("ZARR_KIT_THREADS", threads.to_string());
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         Ok(command)
     }

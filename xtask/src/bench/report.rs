@@ -8,6 +8,7 @@ use super::aims::{self, Aim};
 use super::cases::Case;
 use super::far_store::Traffic;
 use super::group::Group;
+use super::programs::Program;
 use super::statistics::Spread;
 
 /// The version of the format; it changes when the meaning of a member changes.
@@ -103,9 +104,10 @@ impl Report {
         self.cases.iter().filter_map(|case| Some((case, ratio(case)?))).collect()
     }
 
-    /// Returns the fastest peer of a case and its time relative to this engine.
+    /// Returns the fastest peer of a case and its time relative to this engine. The Python package is not a peer.
     pub(crate) fn best_peer(&self, case: &CaseReport) -> Option<(&str, f64)> {
-        let medians = self.peers().filter_map(|peer| Some((peer, case.median(peer)?)));
+        let is_peer = |name: &&str| !Program::named(name).is_ok_and(Program::uses_package);
+        let medians = self.peers().filter(is_peer).filter_map(|peer| Some((peer, case.median(peer)?)));
         let (peer, best) = medians.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some((peer, best / case.median(self.ours())?))
     }

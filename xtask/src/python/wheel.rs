@@ -14,7 +14,7 @@ const PLATFORM: &str = "manylinux_2_28";
 /// The maximum size of the wheel, in bytes.
 const LARGEST: u64 = 30 << 20;
 
-/// What has to work in an environment that has only the wheel and its dependencies.
+/// A program that must work in an environment that has only the wheel and its dependencies.
 const PROGRAM: &str = "import zarr_kit\n\
     array = zarr_kit.create_array('memory:', data=[[1, 2], [3, 4]])\n\
     assert array[1].tolist() == [3, 4]\n";

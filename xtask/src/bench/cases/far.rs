@@ -10,6 +10,7 @@ pub(super) fn cases(sizes: Sizes) -> Vec<Case> {
     let small = datasets::far_small(sizes);
     let shards = datasets::far_shards(sizes);
     let arrays = datasets::nodes("far-arrays", 0, sizes.count(200));
+    let variables = datasets::variables("far-variables", sizes.count(500));
     let start = sizes.length(50) + 1;
     let unaligned = [150, 300, 300].map(|length| [start, start + sizes.length(length)]).to_vec();
     let boxes = random_boxes(&shards.shape, sizes.length(32), 500);
@@ -39,6 +40,8 @@ pub(super) fn cases(sizes: Sizes) -> Vec<Case> {
             .cached(),
         Case::new(&arrays, "create", "200 arrays, created").named("far/arrays/create"),
         Case::new(&arrays, "open", "200 arrays, listed and opened").named("far/arrays/open"),
+        Case::new(&variables, "open", "500 arrays with consolidated metadata, opened")
+            .named("far/variables/open"),
     ];
     cases.map(|case| Case { is_far: true, ..case }).to_vec()
 }
