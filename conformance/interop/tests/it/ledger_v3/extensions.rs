@@ -207,7 +207,7 @@ fn struct_requires_a_byte_order_and_structured_does_not() {
     let unsaid = structured("structured", json!({"name": "bytes"}), fill).strictly().with("c/0", hex(value));
     assert_eq!(all(&unsaid.array()), to_hex(&hex(value)));
     let warnings = warnings(unsaid.array().hierarchy());
-    assert!(warnings.iter().any(|warning| warning.contains("taken as little endian")), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("little endian is assumed")), "{warnings:?}");
     // Fields of one byte do not need a byte order.
     let bytes =
         structure("struct", json!([{"name": "r", "data_type": "uint8"}, {"name": "g", "data_type": "bool"}]));
