@@ -39,9 +39,12 @@ fn a_store_reports_its_missing_capabilities() {
     let store = MinimalStore::with_values(read_only, &[("k", b"v")]);
     let key = Key::new("k").unwrap();
     let error = store.set(&key, b"w".into()).unwrap_err();
-    assert_eq!(error.to_string(), "minimal: is not writeable");
+    assert_eq!(error.to_string(), "the store minimal: is not writeable");
     assert!(store.set_partial_values(&[(key.clone(), 0, b"w")]).is_err());
-    assert_eq!(store.erase_prefix(&Prefix::root()).unwrap_err().to_string(), "minimal: is not erasable");
+    assert_eq!(
+        store.erase_prefix(&Prefix::root()).unwrap_err().to_string(),
+        "the store minimal: is not erasable"
+    );
     assert_eq!(store.size(&key).unwrap(), Some(1));
 }
 

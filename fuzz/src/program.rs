@@ -131,7 +131,8 @@ fn build() -> PathBuf {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", "zarrctl", "--all-features"]);
+    command.args(["build", "--quiet", "--workspace", "--exclude", "zarr-peers-zarrs"]);
+    command.args(["--all-features", "--bin", "zarrctl"]);
     command.args(["--message-format", "json-render-diagnostics"]).env_remove("RUSTFLAGS");
     // Dependencies would be rebuilt for each change of the variables of the tested package.
     for (name, _) in std::env::vars_os() {

@@ -1,4 +1,4 @@
-"""The examples of the README run."""
+"""The examples of both READMEs run."""
 
 import re
 import subprocess
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+PACKAGE = Path(__file__).parent.parent
+READMES = [PACKAGE / "README.md", PACKAGE.parent / "README.md"]
+EXAMPLES = [text for readme in READMES for text in re.findall(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)]
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 2
+    assert len(EXAMPLES) >= 3
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -25,6 +25,12 @@ pub(crate) struct Options {
 /// The folder of the package in the workspace.
 const FOLDER: &str = "python";
 
+/// With this feature, the wheel uses the crates that are compiled for the tests of the workspace.
+const FEATURES: &str = "shared-features";
+
+/// The workflows of the repository, from `FOLDER`.
+const WORKFLOWS: [&str; 2] = ["../.github/workflows/test.yml", "../.github/workflows/release.yml"];
+
 /// The Cargo profile for the tests.
 const PROFILE: &str = "dev";
 
@@ -65,6 +71,9 @@ impl Package {
         }
         let mut command = self.module("maturin");
         command.args(["build", "--quiet", "--locked", "--profile", self.profile, "--out"]).arg(&self.wheels);
+        if self.profile == PROFILE {
+            command.args(["--features", FEATURES]);
+        }
         // The default interpreter of the machine may be too old.
         command.arg("--interpreter").arg(&self.interpreter);
         Ok(command)
@@ -81,13 +90,16 @@ impl Package {
         Ok(command)
     }
 
-    /// Returns the commands that check the format and lints of the Python code.
-    pub(crate) fn lints(&self) -> [Command; 2] {
-        [["format", "--check", "."], ["check", "--quiet", "."]].map(|arguments| {
+    /// Returns the commands that check the format and lints of the Python code, and the workflows of the repository.
+    pub(crate) fn lints(&self) -> [Command; 3] {
+        let ruff = |arguments: [&str; 3]| {
             let mut command = self.module("ruff");
             command.args(arguments).env("RUFF_NO_CACHE", "true");
             command
-        })
+        };
+        let mut workflows = self.module("check_jsonschema");
+        workflows.args(["--quiet", "--builtin-schema", "vendor.github-workflows"]).args(WORKFLOWS);
+        [ruff(["format", "--check", "."]), ruff(["check", "--quiet", "."]), workflows]
     }
 
     /// Returns the command that runs the tests.

@@ -266,8 +266,7 @@ fn python_step(run: &mut Run<'_>) -> Result<Outcome, String> {
         Ok(package) => package,
         Err(reason) => return Ok(Outcome::Skipped(reason)),
     };
-    let [format, lint] = package.lints();
-    for mut command in [package.build()?, format, lint] {
+    for mut command in std::iter::once(package.build()?).chain(package.lints()) {
         let outcome = finish(&mut command)?;
         if outcome != Outcome::Passed {
             return Ok(outcome);
@@ -284,13 +283,15 @@ fn python_step(run: &mut Run<'_>) -> Result<Outcome, String> {
 
 /// Builds with fewer features: the library without any plugin, and with those that need no C compiler; codecs without
 /// their C library; `zarrctl` as the README builds it, and without loaded plugins. All other tests have all features.
+///
+/// With `zarr-shared-features`, the tests use the crates that are compiled for the tests with all features.
 fn features(run: &mut Run<'_>) -> Result<Outcome, String> {
     let builds = [
         "check --package zarr-kit --no-default-features",
         "check --package zarr-kit --no-default-features --features pure",
-        "test --package zarr-codec-gzip --package zarr-codec-zlib",
-        "test --package zarrctl --test default",
-        "test --package zarrctl --test default --no-default-features",
+        "test --package zarr-shared-features --package zarr-codec-gzip --package zarr-codec-zlib",
+        "test --package zarr-shared-features --package zarrctl --test default",
+        "test --package zarr-shared-features --package zarrctl --test default --no-default-features",
     ];
     for build in builds {
         let arguments: Vec<&str> = build.split(' ').collect();

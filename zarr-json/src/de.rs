@@ -102,16 +102,19 @@ impl de::Error for DeError {
 
     fn unknown_variant(variant: &str, known: &'static [&'static str]) -> Self {
         let expected = format!("one of `{}`", known.join("`, `"));
-        Self::wrong(format_args!("unknown variant `{variant}`, expected {expected}"), &expected)
+        Self::wrong(format_args!("unknown value `{variant}`, expected {expected}"), &expected)
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
-        let message = format!("unknown field `{name}`, expected one of `{}`", known.join("`, `"));
+        let message = match known {
+            [] => format!("unknown member `{name}`, expected none"),
+            _ => format!("unknown member `{name}`, expected one of `{}`", known.join("`, `")),
+        };
         Self::because(message, DeFault::Unknown { name: name.to_owned(), known })
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self::because(format_args!("missing field `{name}`"), DeFault::Missing(name))
+        Self::because(format_args!("`{name}` is missing"), DeFault::Missing(name))
     }
 }
 

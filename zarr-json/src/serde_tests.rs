@@ -88,19 +88,19 @@ fn errors_name_the_place_and_the_reason() {
         outer(r#"{"configuration":{"level":"a","fill_value":0}}"#),
         "at /configuration/level: invalid type: string \"a\", expected u32"
     );
-    assert_eq!(outer(r#"{"configuration":{"level":1}}"#), "at /configuration: missing field `fill_value`");
+    assert_eq!(outer(r#"{"configuration":{"level":1}}"#), "at /configuration: `fill_value` is missing");
     assert!(
         outer(r#"{"configuration":{"levle":1}}"#)
-            .starts_with("at /configuration: unknown field `levle`, expected")
+            .starts_with("at /configuration: unknown member `levle`, expected")
     );
-    assert_eq!(outer("{}"), "missing field `configuration`");
+    assert_eq!(outer("{}"), "`configuration` is missing");
     assert_eq!(outer("[{}]"), "invalid type: sequence, expected struct Outer");
     let codecs = |codec: &str| {
         outer(&format!(r#"{{"configuration":{{"level":1,"fill_value":0}},"codecs":["plain",{codec}]}}"#))
     };
     assert_eq!(codecs("null"), "at /codecs/1: invalid type: null, expected a string or an object");
     assert_eq!(codecs("7"), "at /codecs/1: invalid type: number, expected a string or an object");
-    assert!(codecs("\"none\"").starts_with("at /codecs/1: unknown variant `none`, expected one of"));
+    assert!(codecs("\"none\"").starts_with("at /codecs/1: unknown value `none`, expected one of"));
     assert_eq!(
         codecs("\"level\""),
         "at /codecs/1: invalid type: string \"level\", expected an object with one member"

@@ -225,7 +225,7 @@ fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentEr
             let reason = format!("is {}; lengths above 2^63 - 1 are unsupported", describe(value));
             Err(DocumentError::member(path(), reason))
         }
-        _ => Err(wrong(&path(), value, "an integer from 0")),
+        _ => Err(wrong(&path(), value, "an integer that is at least 0")),
     }
 }
 

@@ -117,7 +117,11 @@ pub fn encode(
 ) -> Result<(), CodecError> {
     let items = Items::new(array, decoded)?;
     check(items).map_err(CodecError::encode)?;
-    let too_many = |_| CodecError::encode("more than 2^32 - 1 elements, or bytes of an element");
+    let too_many = |_| {
+        CodecError::encode(
+            "the chunk or one of its elements is too large: at most 2^32 - 1 elements of 2^32 - 1 bytes can be stored",
+        )
+    };
     let words = items.offsets.len() / OFFSET;
     let number = u32::try_from(words - 1).map_err(too_many)?;
     let size = items.payload.len().saturating_add(words * WORD);
@@ -150,8 +154,9 @@ pub fn decode(
     check: impl FnOnce(Items<'_>) -> Result<(), &'static str>,
 ) -> Result<(), CodecError> {
     let count = count(array)?;
-    let (number, mut rest) =
-        word(encoded).ok_or_else(|| CodecError::corrupt("the number of elements is missing"))?;
+    let (number, mut rest) = word(encoded).ok_or_else(|| {
+        CodecError::corrupt("expected the number of elements in 4 bytes, but the data is shorter")
+    })?;
     if number != count {
         return Err(CodecError::corrupt(format!("expected {count} elements, found {number}")));
     }

@@ -23,6 +23,9 @@ pub const MAX_ENCODED_SIZE: usize = 64 << 20;
 /// The maximum nesting of an item.
 pub const MAX_ITEM_DEPTH: usize = 128;
 
+/// Maximum number of dimensions of an array of items, which nest in a list per dimension.
+const MAX_RANK: usize = zarr_json::MAX_DEPTH - MAX_ITEM_DEPTH;
+
 /// The size of an offset in the decoded form, in bytes.
 const OFFSET: usize = 8;
 
@@ -81,8 +84,11 @@ pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
     if name != DATA_TYPE || array.data_type.elements() != Elements::Variable {
         return Err(CodecError::Unsupported(format!("it encodes data type `{DATA_TYPE}`, not `{name}`")));
     }
-    if array.shape.len() > zarr_json::MAX_DEPTH - MAX_ITEM_DEPTH {
-        return Err(CodecError::Unsupported(format!("{} dimensions are too many", array.shape.len())));
+    if array.shape.len() > MAX_RANK {
+        return Err(CodecError::Unsupported(format!(
+            "the array has {} dimensions; the maximum is {MAX_RANK}",
+            array.shape.len()
+        )));
     }
     Ok(())
 }
@@ -125,13 +131,19 @@ pub fn put_elements(
         return Err(CodecError::corrupt("expected a list that ends with a typestring and a shape"));
     };
     if typestring.as_str() != Some("|O") {
-        return Err(CodecError::corrupt(format!("items of {}, not objects", shown(typestring))));
+        return Err(CodecError::corrupt(format!(
+            "the items have data type {}, expected \"|O\"",
+            shown(typestring)
+        )));
     }
     let wanted: Value = array.shape.iter().copied().collect();
     if *stored_shape != wanted {
         let reversed: Value = array.shape.iter().rev().copied().collect();
         if *stored_shape != reversed {
-            return Err(CodecError::corrupt(format!("items of shape {}, not {wanted}", shown(stored_shape))));
+            return Err(CodecError::corrupt(format!(
+                "the items have shape {}, expected {wanted}",
+                shown(stored_shape)
+            )));
         }
         shape.reverse();
     }
@@ -182,7 +194,7 @@ fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -
     let Some((&length, rest)) = shape.split_first() else { return Ok(()) };
     if list.len() != length {
         return Err(CodecError::corrupt(format!(
-            "a list of {} items where the shape has {length}",
+            "a list has {} entries, expected {length} as in the shape",
             list.len()
         )));
     }
@@ -192,7 +204,7 @@ fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -
     }
     list.iter().try_for_each(|inner| match inner {
         Value::Array(inner) => flatten(inner, rest, items),
-        other => Err(CodecError::corrupt(format!("{} instead of a list of items", other.kind_name()))),
+        other => Err(CodecError::corrupt(format!("expected a list of items, found {}", other.kind_name()))),
     })
 }
 

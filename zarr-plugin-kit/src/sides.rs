@@ -59,8 +59,12 @@ impl<N: Operand> Sides<N> {
     ) -> Result<ArrayRepresentation, CodecError> {
         self.count(decoded)?;
         let fill_value = decoded.fill_value.bytes();
-        if fill_value.len() != self.decoded.size() {
-            return Err(CodecError::Unsupported(format!("a fill value of {} bytes", fill_value.len())));
+        let size = self.decoded.size();
+        if fill_value.len() != size {
+            let found = fill_value.len();
+            return Err(CodecError::Unsupported(format!(
+                "the fill value has {found} bytes; expected {size}"
+            )));
         }
         let mut encoded_fill_value = vec![0; self.encoded.size()];
         encode(fill_value, &mut encoded_fill_value)?;
@@ -86,7 +90,7 @@ impl<N: Operand> Sides<N> {
     ) -> Result<(), CodecError> {
         let count = self.count(array)?;
         if decoded.len() != count * self.decoded.size() {
-            return Err(CodecError::encode(format!("{} bytes are not {count} elements", decoded.len())));
+            return Err(CodecError::encode(other_size(decoded, count, self.decoded.size())));
         }
         let size = count * self.encoded.size();
         encode(decoded, &mut encoded.spare(size)?[..size])?;
@@ -108,7 +112,7 @@ impl<N: Operand> Sides<N> {
     ) -> Result<(), CodecError> {
         let count = self.count(array)?;
         if encoded.len() != count * self.encoded.size() {
-            return Err(CodecError::corrupt(format!("{} bytes are not {count} elements", encoded.len())));
+            return Err(CodecError::corrupt(other_size(encoded, count, self.encoded.size())));
         }
         let size = count * self.decoded.size();
         decode(encoded, &mut decoded.spare(size)?[..size])?;
@@ -120,7 +124,9 @@ impl<N: Operand> Sides<N> {
     fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
         if N::of(&*array.data_type) != Some(self.decoded) {
             let name = array.data_type.name();
-            return Err(CodecError::Unsupported(format!("it was not created for data type `{name}`")));
+            return Err(CodecError::Unsupported(format!(
+                "it was created for another data type than `{name}`"
+            )));
         }
         let largest = usize::MAX / self.decoded.size().max(self.encoded.size());
         let count = array.element_count().filter(|&count| count <= largest);
@@ -128,4 +134,8 @@ impl<N: Operand> Sides<N> {
             CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape))
         })
     }
+}
+
+fn other_size(bytes: &[u8], count: usize, size: usize) -> String {
+    format!("found {} bytes, expected {count} elements of {size} bytes", bytes.len())
 }

@@ -35,6 +35,11 @@ impl Module {
             let what = format!("it has {} bytes; the limit for modules is {MAX_MODULE}", library.len());
             return Err(Refusal::Open(what));
         }
+        if !library.starts_with(b"\0asm") {
+            return Err(Refusal::Open(
+                "it is not a WebAssembly module, which begins with `\\0asm`".to_owned(),
+            ));
+        }
         let engine = Engine::new(&config());
         let code = wasmi::Module::new(&engine, library).map_err(|error| Refusal::Open(error.to_string()))?;
         let module = Self { engine, code };

@@ -44,7 +44,7 @@ pub enum DataTypeError {
         hint: String,
     },
     /// An inner data type is unknown.
-    #[error("unknown data type `{}`", printable(.0))]
+    #[error("{}", printable(.0))]
     Unknown(String),
 }
 

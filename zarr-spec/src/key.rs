@@ -9,7 +9,7 @@ use crate::format::Format;
 
 /// Why a text is not a key or a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a {what}: {reason}", printable(.text))]
+#[error("`{}` cannot be a {what}: {reason}", printable(.text))]
 #[non_exhaustive]
 pub struct KeyError {
     /// The invalid text.

@@ -93,10 +93,9 @@ fn choice(text: &str) -> Result<Choice, String> {
 fn length(text: &str) -> Result<Length, String> {
     match text {
         WHOLE => Ok(Length::Whole),
-        _ => text
-            .parse()
-            .map(Length::Elements)
-            .map_err(|_| format!("`{text}` is not a number of elements, or -1 for the whole dimension")),
+        _ => text.parse().map(Length::Elements).map_err(|_| {
+            format!("`{text}` is not a number of elements; expected 1 or more, or -1 for the whole dimension")
+        }),
     }
 }
 

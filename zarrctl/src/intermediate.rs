@@ -48,7 +48,7 @@ impl Intermediate {
     }
 }
 
-/// Describes the array in a hierarchy in memory, which keeps the document.
+/// Creates the intermediate array in a hierarchy in memory, so that only its chunks are in the store of the copy.
 fn described(from: &Array, to: &Array, chunks: &[u64]) -> Result<Array, Failure> {
     let context = to.hierarchy().context();
     let registry = context.registry();

@@ -45,7 +45,7 @@ pub(crate) enum Plan {
 /// Boxes that are read and written in turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pass {
-    /// Chunks of the result per dimension of a box.
+    /// The size of a box: chunks of the result along each dimension.
     pub(crate) chunks: Vec<u64>,
     /// How often a chunk is read, on average.
     pub(crate) reads: f64,

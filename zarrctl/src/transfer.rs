@@ -29,7 +29,7 @@ pub(crate) fn plan(from: &Array, to: &Array, max_reads: f64) -> Plan {
     Plan::new(&shapes(from, to), most)
 }
 
-/// Returns the shapes that a plan is for.
+/// Returns the shapes that a plan is computed from.
 pub(crate) fn shapes(from: &Array, to: &Array) -> Shapes {
     Shapes {
         array: from.shape().to_vec(),

@@ -25,7 +25,7 @@ pub(crate) fn encode(codec: &Brotli, decoded: &[u8], encoded: &mut Output<'_>) -
     Ok(())
 }
 
-/// Appends the bytes that `encoded`, exactly one stream, decodes to.
+/// Decodes `encoded`, which must be exactly one stream.
 pub(crate) fn decode(encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
     let alloc = StandardAlloc::default;
     // A strict decoder has windows of at most 16 MiB, so that a stream cannot request 1 GiB.

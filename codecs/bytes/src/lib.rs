@@ -80,7 +80,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
         None if creation.format == Format::V3 => {
             if concerns(array)? {
                 let what = format!(
-                    "codec `bytes` does not declare the byte order of {}: assuming little endian",
+                    "codec `bytes` lacks `endian`, the byte order of {}; little endian is assumed",
                     array.data_type.name()
                 );
                 if array.data_type.may_omit_byte_order() {

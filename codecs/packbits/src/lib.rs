@@ -207,7 +207,7 @@ impl ArrayToBytesCodec for PackBits {
     }
 }
 
-/// Refuses another number of unused bits than expected.
+/// Returns an error unless the number of unused bits is the expected one.
 fn check_padding(declared: u8, expected: u8) -> Result<(), CodecError> {
     if declared == expected {
         return Ok(());

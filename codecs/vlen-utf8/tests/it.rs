@@ -149,7 +149,7 @@ fn invalid_elements_are_not_encoded() {
     assert!(matches!(error, CodecError::TooLarge(_)), "{error}");
 }
 
-/// The codecs have the same form, and zarrs writes both data types with both.
+/// `vlen-utf8` and `vlen-bytes` have the same form, and zarrs writes `string` and `bytes` with each of them.
 #[test]
 fn data_type_bytes_is_read_with_a_warning_except_in_strict_mode() {
     let chunk = array(&[1], VARIABLE_BYTES);

@@ -6,7 +6,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Builds the program with all features, if needed, and returns its path. The tests of `zarrctl` run the
-/// program at the same path and may be built with all features too.
+/// program at the same path and may be built with all features too. With `--workspace`, dependencies have the
+/// features that they have in the tests, so that compiled crates are used again.
 ///
 /// # Panics
 ///
@@ -16,7 +17,8 @@ use serde_json::Value;
 pub fn zarrctl() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", "zarrctl", "--all-features"]);
+    command.args(["build", "--quiet", "--workspace", "--exclude", "zarr-peers-zarrs"]);
+    command.args(["--all-features", "--bin", "zarrctl"]);
     command.args(["--message-format", "json-render-diagnostics"]);
     // Removes the variables of the tested package: dependencies would be rebuilt whenever they change.
     for (name, _) in std::env::vars_os() {

@@ -15,7 +15,7 @@ pub(crate) fn parse_bool(json: &Value, context: &FillContext<'_>) -> Result<bool
                 Some(1) => true,
                 _ => return Err(format!("{json} is neither false nor true")),
             };
-            context.tolerate(format!("fill value {json} is read as {value}"))?;
+            context.tolerate(format!("{json} is not a boolean; it is read as {value}"))?;
             Ok(value)
         }
         _ => Err(format!("{json} is neither false nor true")),

@@ -117,7 +117,8 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
         let Properties { name, id, aliases, .. } = core.properties();
         [name, id].contains(&creation.identifier) || aliases.contains(&creation.identifier)
     });
-    let core = core.ok_or_else(|| DataTypeError::Unknown(creation.identifier.to_owned()))?;
+    let core = core
+        .ok_or_else(|| DataTypeError::Unknown(format!("data type `{}` is unknown", creation.identifier)))?;
     let big = match (creation.format, creation.configuration) {
         (Format::V2, Value::String(text)) => Typestring::parse(text, creation.reading)?.is_big_endian(),
         (Format::V3Draft, Value::String(text)) => text.starts_with('>'),

@@ -67,7 +67,7 @@ const SPAN_EXAMPLES: &[Example] = &[
     Example::v2(r#"">m8[10us]""#),
 ];
 
-/// The unit of counts without a unit.
+/// The unit of times that are counts without a unit.
 const GENERIC: &str = "generic";
 
 /// The data type of points or spans of time.

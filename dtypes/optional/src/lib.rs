@@ -27,7 +27,9 @@ use zarr_spec::{
 const NAME: &str = "zarrs.optional";
 /// The URI of the extension in the draft.
 const URI: &str = "https://zarr-kit.example/spec/data-types/optional/1.0";
-/// Maximum depth of nested types, since codecs recurse into each of them.
+/// The start of `URI` in all of its versions.
+const URI_OF_ANY_VERSION: &str = "https://zarr-kit.example/spec/data-types/optional/";
+/// Maximum number of nested types, since codecs recurse into each of them.
 const MAX_DEPTH: usize = 32;
 /// The byte before a present element.
 const PRESENT: u8 = 1;
@@ -95,14 +97,18 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     let document = match creation.format {
         Format::V2 => return Err(Invalid::new("v2 does not have optional data types").into()),
         Format::V3 => {
-            check_depth(creation.configuration, "configuration")?;
+            check_depth(creation.configuration, "configuration", |inner| {
+                Some(inner.get("name")?.as_str()? == NAME)
+            })?;
             let OptionalConfiguration { name, configuration } = creation.parse()?;
             let members = [("name", Value::from(name)), ("configuration", Value::Object(configuration))];
             DataTypeDocument::v3(&members.into_iter().collect(), creation.reading)?
         }
         Format::V3Draft => {
             let inner = creation.type_name.ok_or_else(|| Invalid::new("`type` is missing"))?;
-            check_depth(inner, "type")?;
+            check_depth(inner, "type", |inner| {
+                Some(inner.get("extension")?.as_str()?.starts_with(URI_OF_ANY_VERSION))
+            })?;
             DataTypeDocument::draft(inner, creation.reading)?
         }
     };
@@ -110,14 +116,18 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     Ok((Arc::new(Optional::new(inner)), order))
 }
 
-/// Refuses a document that is nested too deeply in this member.
-fn check_depth(document: &Value, member: &str) -> Result<(), Invalid> {
-    let levels = std::iter::successors(Some(document), |level| level.as_object()?.get(member));
-    match levels.take(MAX_DEPTH + 2).count() {
-        depth if depth > MAX_DEPTH + 1 => {
-            Err(Invalid::new(format!("more than {MAX_DEPTH} types are nested")))
-        }
-        _ => Ok(()),
+/// Refuses a document in which too many optional types are nested by way of `member`.
+fn check_depth(
+    inner: &Value,
+    member: &str,
+    is_optional: impl Fn(&Object) -> Option<bool>,
+) -> Result<(), Invalid> {
+    let levels = std::iter::successors(inner.as_object(), |level| level.get(member)?.as_object());
+    // The outermost type is not one of the levels.
+    let depth = 1 + levels.filter(|level| is_optional(level) == Some(true)).count();
+    match depth {
+        0..=MAX_DEPTH => Ok(()),
+        _ => Err(Invalid::new(format!("{depth} optional data types are nested; the maximum is {MAX_DEPTH}"))),
     }
 }
 

@@ -111,14 +111,19 @@ fn invalid_documents_are_refused() {
 
 #[test]
 fn types_are_nested_up_to_a_limit() {
-    let around = |depth: usize| {
-        let open = r#"{"name":"zarrs.optional","configuration":"#.repeat(depth);
-        format!(r#"{open}{{"name":"int8","configuration":{{}}}}{}"#, "}".repeat(depth))
-    };
-    subject(Format::V3, &around(32)).unwrap();
-    for depth in [33, 100, 120] {
-        let error = subject(Format::V3, &around(depth)).unwrap_err().to_string();
-        assert!(error.contains("more than 32 types are nested"), "{depth}: {error}");
+    let around =
+        |depth: usize, open: &str, inner: &str| format!("{}{inner}{}", open.repeat(depth), "}".repeat(depth));
+    let v3 = r#"{"name":"zarrs.optional","configuration":"#;
+    let draft = r#"{"extension":"https://zarr-kit.example/spec/data-types/optional/1.0","type":"#;
+    for (format, open, inner) in
+        [(Format::V3, v3, r#"{"name":"int8","configuration":{}}"#), (Format::V3Draft, draft, r#""int8""#)]
+    {
+        subject(format, &around(32, open, inner)).unwrap();
+        for depth in [33, 100, 120] {
+            let error = subject(format, &around(depth, open, inner)).unwrap_err().to_string();
+            let expected = format!("{depth} optional data types are nested; the maximum is 32");
+            assert!(error.contains(&expected), "{depth}: {error}");
+        }
     }
 }
 

@@ -99,11 +99,21 @@ fn shortened(text: &str) -> String {
         told = format!("{before}{}", parts.collect::<Vec<_>>().join(": "));
     }
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = without_request(&told);
     let told = told.trim_end_matches([':', ' ']);
     match told.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", told.get(..end).unwrap_or_default()),
         None => told.to_owned(),
     }
+}
+
+/// Removes the request and its duration, which `object_store` puts before the cause: the caller adds the place.
+fn without_request(text: &str) -> String {
+    let request = text.split_once("Error performing ");
+    let parts = request.and_then(|(before, rest)| Some((before, rest.split_once(" - ")?.1)));
+    let Some((before, cause)) = parts else { return text.to_owned() };
+    let before = if before.starts_with("Generic ") { "" } else { before };
+    format!("{before}{}", cause.trim_start_matches("HTTP error: "))
 }
 
 /// Returns the content of the first element called `name`.

@@ -28,7 +28,7 @@ pub(crate) struct Listing<'s> {
 /// Listed objects, grouped by response.
 type Objects = BoxStream<'static, Vec<object_store::Result<ObjectMeta>>>;
 
-/// The keys of a response, and the objects of the following ones.
+/// The keys of one response, and the objects of the later responses.
 struct Page {
     keys: Vec<Key>,
     objects: Option<Objects>,

@@ -20,7 +20,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
         ));
     }
     Some(match member.folder.as_str() {
-        "zarr-json" | "xtask" | "conformance/loopback" => Allowed::Only(&[], &[]),
+        "zarr-json" | "xtask" | "xtask/features" | "conformance/loopback" => Allowed::Only(&[], &[]),
         "zarr-spec" => Allowed::Only(&["zarr-json"], &[]),
         "zarr-metadata" | "zarr-plugin-kit" => Allowed::Only(&["zarr-json", "zarr-spec"], &[]),
         "zarr-plugin" => Allowed::Only(&["zarr-json", "zarr-spec"], &["zarr-metadata", "zarr-plugin-kit"]),
@@ -44,7 +44,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
             "conformance/library",
         ]),
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
-        "python" => Allowed::Only(&["zarr-kit", "zarrctl"], &[]),
+        "python" => Allowed::Only(&["zarr-kit", "zarrctl", "zarr-shared-features"], &[]),
         "benches/instructions" => Allowed::Only(&["zarr-kit"], &[]),
         "benches/peers" => Allowed::Only(&["zarr-kit", "zarr-loopback"], &[]),
         "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),

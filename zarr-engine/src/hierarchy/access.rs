@@ -38,7 +38,8 @@ impl Access {
     pub(super) fn new(store: Arc<dyn Store>, context: &Context) -> Self {
         let is_writeable = store.capabilities().writeable;
         let location = store.location();
-        let read_only = (!is_writeable).then(|| format!("{} is not writeable", readable_location(&location)));
+        let read_only =
+            (!is_writeable).then(|| format!("the store {} is not writeable", readable_location(&location)));
         Self {
             store,
             context: Arc::new(context.clone()),
@@ -110,7 +111,7 @@ impl Access {
         }
         let store = readable_location(&self.store.location());
         Err(Error::NotSupported(format!(
-            "{store} is not listable, but {purpose} needs a list of its keys: give the path of a node, or consolidate the \
+            "the store {store} is not listable, but {purpose} needs a list of its keys: give the path of a node, or consolidate the \
              metadata where the data come from"
         )))
     }

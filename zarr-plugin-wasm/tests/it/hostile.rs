@@ -22,20 +22,20 @@ const ITEMS: u32 = 4096;
 const TEXTS: u32 = 5120;
 
 /// A module with one codec. It is correct except for the changes of a test.
-struct Module<'a> {
+pub(crate) struct Module<'a> {
     /// The changed members of `zarr_plugin`. `item` has those of `zarr_item`.
-    plugin: &'a [(&'a str, u64)],
-    item: &'a [(&'a str, u64)],
-    imports: &'a str,
-    memory: &'a str,
-    table: &'a str,
-    entry: &'a str,
-    create: &'a str,
-    decode: &'a str,
-    more: &'a str,
+    pub(crate) plugin: &'a [(&'a str, u64)],
+    pub(crate) item: &'a [(&'a str, u64)],
+    pub(crate) imports: &'a str,
+    pub(crate) memory: &'a str,
+    pub(crate) table: &'a str,
+    pub(crate) entry: &'a str,
+    pub(crate) create: &'a str,
+    pub(crate) decode: &'a str,
+    pub(crate) more: &'a str,
 }
 
-const GOOD: Module<'static> = Module {
+pub(crate) const GOOD: Module<'static> = Module {
     plugin: &[],
     item: &[],
     imports: "",
@@ -109,11 +109,11 @@ impl Module<'_> {
             .replace("STR_PTR", &place(Str::WASM32.member("ptr")))
     }
 
-    fn library(&self) -> Vec<u8> {
+    pub(crate) fn library(&self) -> Vec<u8> {
         wat::parse_str(self.wat()).unwrap()
     }
 
-    fn refusal(&self) -> Refusal {
+    pub(crate) fn refusal(&self) -> Refusal {
         refusal_of(&self.library())
     }
 
@@ -122,7 +122,7 @@ impl Module<'_> {
         self.create().unwrap()
     }
 
-    fn create(&self) -> Result<Arc<dyn BytesToBytesCodec>, CodecError> {
+    pub(crate) fn create(&self) -> Result<Arc<dyn BytesToBytesCodec>, CodecError> {
         let folder = installed(&self.library());
         let mut registry = Registry::empty();
         assert_eq!(loader(&folder, Policy::Any).register(&mut registry), []);
@@ -138,7 +138,7 @@ impl Module<'_> {
     }
 
     /// Returns the error of decoding some bytes to at most 100 bytes.
-    fn error(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         self.codec().decode(&[1, 2, 3], &mut Output::at_most(100)).unwrap_err().to_string()
     }
 }
@@ -171,7 +171,7 @@ fn loader(folder: &TempDir, policy: Policy) -> Loader {
     Loader::new(&Search::nowhere().given(folder.path()), policy, Lock::default())
 }
 
-fn refusal_of(library: &[u8]) -> Refusal {
+pub(crate) fn refusal_of(library: &[u8]) -> Refusal {
     let folder = installed(library);
     let loader = loader(&folder, Policy::Any);
     loader.open(&loader.candidates()[0]).unwrap_err()

@@ -4,6 +4,7 @@
 
 mod hostile;
 mod kinds;
+mod messages;
 
 #[global_allocator]
 static ALLOCATOR: zarr_conformance::suite::CountingAllocator = zarr_conformance::suite::CountingAllocator;

@@ -11,6 +11,7 @@ use zarr_spec::{printable, printable_path};
 
 use super::files::{read_at_most, writable_by_others};
 use super::needs::Needed;
+use super::refusal::toml_problem;
 use crate::ffi::system::variable;
 
 /// The longest lock file, in bytes.
@@ -145,8 +146,10 @@ impl Lock {
         if let Some(path) = writable_by_others(path) {
             return Err(LockError::WritableByOthers { path });
         }
-        toml::from_slice(&bytes)
-            .map_err(|error| LockError::Invalid { path: path.to_owned(), message: error.to_string() })
+        toml::from_slice(&bytes).map_err(|error| {
+            let message = toml_problem(&String::from_utf8_lossy(&bytes), &error);
+            LockError::Invalid { path: path.to_owned(), message }
+        })
     }
 
     /// Changes the file. Only one process at a time does so, so that changes are not lost.

@@ -9,7 +9,7 @@ use zarr_spec::host::registry::ExtensionPoint;
 
 use super::files::sha256;
 use super::library::{Contents, contents};
-use super::refusal::Refusal;
+use super::refusal::{Refusal, toml_problem};
 use super::runtime::platform_of;
 
 /// A manifest: `NAME.toml`. Unknown members are an error.
@@ -139,7 +139,7 @@ impl Manifest {
         struct AnyVersion {
             manifest_version: u32,
         }
-        let toml = |error: toml::de::Error| error.to_string().trim_end().replace('\n', " ");
+        let toml = |error: toml::de::Error| toml_problem(text, &error);
         let AnyVersion { manifest_version } = toml::from_str(text).map_err(toml)?;
         if manifest_version != 1 {
             return Err(format!("unknown manifest version {manifest_version} (expected 1)"));

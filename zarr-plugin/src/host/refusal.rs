@@ -41,7 +41,7 @@ pub enum Refusal {
     #[error("{} is writable by users other than you and root; `chmod go-w` fixes it", printable_path(.0))]
     WritableByOthers(PathBuf),
     /// A manifest of the same name was found before.
-    #[error("{} comes first", printable_path(.0))]
+    #[error("{} has the same name and comes first", printable_path(.0))]
     Shadowed(PathBuf),
     /// Another plugin has one of its identifiers.
     #[error("{}", printable(.0))]
@@ -99,6 +99,15 @@ fn abi_hint(found: u16) -> &'static str {
     } else {
         "it needs a newer version of this program"
     }
+}
+
+/// Returns the place and the problem of a TOML document on one line.
+pub(super) fn toml_problem(text: &str, error: &toml::de::Error) -> String {
+    let Some(span) = error.span() else { return error.message().to_owned() };
+    let before = text.get(..span.start).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|&character| character != '\n').count() + 1;
+    format!("line {line}, column {column}: {}", error.message())
 }
 
 /// A plugin that is not used, and why.

@@ -10,6 +10,7 @@ mod files;
 mod header;
 mod kinds;
 mod loaded;
+mod messages;
 mod needs;
 mod panics;
 mod stores;

@@ -126,7 +126,7 @@ fn errors_of_a_store_name_its_plugin() {
     assert!(matches!(error, StoreError::TooLarge { source, .. } if source.limit == 9), "{error}");
     let error = get_value(&*two(&["FAILS=ZARR_INVALID_KEY"]), &key("a"), 10).unwrap_err();
     assert!(matches!(error, StoreError::Key(_)));
-    assert_eq!(error.to_string(), "`a` is not a key: plugin store-c 1.2.0: the disk is on fire");
+    assert_eq!(error.to_string(), "`a` cannot be a key: plugin store-c 1.2.0: the disk is on fire");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_listing_fetches_keys_as_they_are_taken() {
     let nothing = Prefix::new("x/").unwrap();
     assert_eq!(two(&[]).any_key(&nothing).unwrap(), None);
     let error = two(&["NEVER_STOPS"]).list().unwrap_err();
-    assert_eq!(error.to_string(), "`a` is not a key: the store added it after it was asked to stop");
+    assert_eq!(error.to_string(), "`a` cannot be a key: the store added it after it was asked to stop");
 }
 
 /// Each request is delivered once, whatever number the store returns.

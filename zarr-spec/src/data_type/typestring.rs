@@ -34,7 +34,7 @@ impl Typestring {
     /// For every other text. Types that exist only on some machines, `f12`, `f16`, `c24` and `c32`, are well
     /// formed.
     pub fn parse(text: &str, reading: &Reading) -> Result<Self, Invalid> {
-        let malformed = || Invalid::new(format!("`{text}` is not a typestring"));
+        let malformed = || Invalid::new(format!("`{text}` is not a typestring, such as `<i4`"));
         let (order, rest) = match text.split_at_checked(1).ok_or_else(malformed)? {
             (order @ ("<" | ">" | "|" | "="), rest) => (Some(order), rest),
             _ => (None, text),
@@ -62,7 +62,7 @@ impl Typestring {
             'U' => size > 0,
             _ => size > 1,
         };
-        let little = format!("the byte order of `{text}` is assumed to be little endian");
+        let little = format!("`{text}` lacks a byte order, `<` or `>`; little endian is assumed");
         let order = match (order, has_order) {
             (Some(">"), true) => Some(ByteOrder::Big),
             (Some("<"), true) => Some(ByteOrder::Little),

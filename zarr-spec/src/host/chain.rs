@@ -258,8 +258,8 @@ impl Builder<'_> {
         if self.creation.format == Format::V3 {
             let place = before.map_or_else(|| "the end".to_owned(), |codec| format!("`{codec}`"));
             self.creation.reading.tolerate(format!(
-                "no codec turns the array into bytes before {place}: assuming little endian `bytes`, \
-                 as in documents of early 2023"
+                "no codec turns the array into bytes before {place}; expected one such as `bytes`, which documents of \
+                 early 2023 lack: its elements are taken as little endian"
             ))?;
         }
         let order = array.byte_order.clone();

@@ -14,7 +14,7 @@ use zarr_json::printable;
 #[non_exhaustive]
 pub enum StoreError {
     /// The store does not support this operation.
-    #[error("{} is {quality}", printable(.store))]
+    #[error("the store {} is {quality}", printable(.store))]
     NotSupported {
         /// The location of the store.
         store: String,

@@ -104,7 +104,7 @@ fn the_kind_of_an_io_error_is_the_same_on_both_sides() {
 fn a_key_that_a_store_refuses_is_a_key_error() {
     let error = twice(IoKind::Other).0.set(&key("a"), b"".into()).unwrap_err();
     assert!(matches!(&error, StoreError::Key(error) if error.text == "a"), "{error:?}");
-    assert_eq!(error.to_string(), "`a` is not a key: second: first: it is too long");
+    assert_eq!(error.to_string(), "`a` cannot be a key: second: first: it is too long");
 }
 
 #[test]

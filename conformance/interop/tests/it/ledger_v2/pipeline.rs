@@ -197,7 +197,7 @@ fn items_of_an_array_in_order_f_are_read_in_stored_order() {
     let elements = written.array().read(&Selection::All).unwrap();
     assert_eq!(elements.iter().collect::<Vec<_>>(), given.map(str::as_bytes));
     let other = stored(&members("json2")).with("0.0", r#"[1,2,3,4,5,6,"|O",[6]]"#);
-    assert!(reading_fails(&other.array()).contains("items of shape [6], not [3,2]"));
+    assert!(reading_fails(&other.array()).contains("the items have shape [6], expected [3,2]"));
 }
 
 /// Tests V2-OBJ-10.

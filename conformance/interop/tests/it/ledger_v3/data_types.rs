@@ -105,7 +105,7 @@ fn invalid_elements_are_not_written() {
     assert_eq!(all(&stored(&members("", &little)).strictly().array()), vec!["00"; 32].join(" "));
     assert!(stored(&members("foo", &little)).error().contains("`fill_value`"));
     assert!(
-        stored(&members("", &json!("bytes"))).strictly().error().contains("does not declare the byte order")
+        stored(&members("", &json!("bytes"))).strictly().error().contains("lacks `endian`, the byte order")
     );
     // A surrogate, and a value above the last code point.
     for wrong in ["00d80000 00000000", "61000000 00001100"] {

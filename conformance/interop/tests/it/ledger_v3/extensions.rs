@@ -203,11 +203,11 @@ fn struct_requires_a_byte_order_and_structured_does_not() {
         assert_eq!(all(&empty.array()), "00 00 80 3f fe ff 00 00 80 3f fe ff");
     }
     let unsaid = structured("struct", json!({"name": "bytes"}), fill.clone());
-    assert!(unsaid.strictly().error().contains("does not declare the byte order"), "struct");
+    assert!(unsaid.strictly().error().contains("lacks `endian`, the byte order"), "struct");
     let unsaid = structured("structured", json!({"name": "bytes"}), fill).strictly().with("c/0", hex(value));
     assert_eq!(all(&unsaid.array()), to_hex(&hex(value)));
     let warnings = warnings(unsaid.array().hierarchy());
-    assert!(warnings.iter().any(|warning| warning.contains("assuming little endian")), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("little endian is assumed")), "{warnings:?}");
     // Fields of one byte do not need a byte order.
     let bytes =
         structure("struct", json!([{"name": "r", "data_type": "uint8"}, {"name": "g", "data_type": "bool"}]));

@@ -1,10 +1,5 @@
-//! The messages of all errors of the engine, each provoked by a call, in `tests/snapshots/errors.txt`.
-//!
-//! `UPDATE_EXPECT=1 cargo test -p zarr-kit --all-features --test errors` rewrites the file.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "test helpers may panic")]
+//! The messages of the engine.
 
-use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,33 +9,14 @@ use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::stores::{FilesystemStore, MemoryStore, ReadOnlyStore};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Limits, Progress, Selection, open_store};
 
+use super::Messages;
+
 /// A v3 array of int16 with one codec.
 const ARRAY: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [6, 4], "data_type": "int16",
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 4]}},
     "chunk_key_encoding": {"name": "default"}, "fill_value": 7,
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 5}}]}"#;
 const GROUP: &str = r#"{"zarr_format": 3, "node_type": "group"}"#;
-
-/// The messages by description, and the variants that they are of.
-#[derive(Default)]
-struct Messages {
-    text: String,
-    variants: BTreeSet<&'static str>,
-}
-
-impl Messages {
-    fn add<T>(&mut self, what: &str, result: Result<T, Error>) {
-        let error = result.err().unwrap_or_else(|| panic!("no error: {what}"));
-        self.variants.insert(variant(&error));
-        let mut causes = String::new();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(next) = cause {
-            write!(causes, "\n    because {next}").unwrap();
-            cause = next.source();
-        }
-        writeln!(self.text, "{what}\n    {error}{causes}\n").unwrap();
-    }
-}
 
 /// Returns the name of the variant. A new variant does not have one until it has an example below.
 fn variant(error: &Error) -> &'static str {
@@ -94,14 +70,14 @@ fn with_array(document: &str) -> Hierarchy {
 }
 
 #[test]
-fn every_message_of_the_engine_is_in_the_snapshot() {
-    let mut messages = Messages::default();
+fn messages_of_the_engine_are_in_the_snapshot() {
+    let mut messages = Messages::new(|error| error.downcast_ref().map(variant));
     of_hierarchies(&mut messages);
     of_documents(&mut messages);
     of_elements(&mut messages);
     of_new_arrays(&mut messages);
-    assert_eq!(messages.variants.len(), VARIANTS, "{:?}", messages.variants);
-    expect_file!["snapshots/errors.txt"].assert_eq(&messages.text);
+    assert_eq!(messages.kinds.len(), VARIANTS, "{:?}", messages.kinds);
+    expect_file!["../snapshots/zarr-engine.txt"].assert_eq(&messages.text);
 }
 
 fn of_hierarchies(messages: &mut Messages) {

@@ -1,0 +1,1 @@
+//! No code: this crate is selected for its dependencies.
