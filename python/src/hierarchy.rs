@@ -244,16 +244,16 @@ pub(crate) struct AttributeChange {
 }
 
 impl AttributeChange {
-    pub(crate) fn apply(self, attributes: &mut zarr_kit::spec::Object) {
+    pub(crate) fn apply(&self, attributes: &mut zarr_kit::spec::Object) {
         if self.replace {
-            *attributes = self.changed;
+            attributes.clone_from(&self.changed);
             return;
         }
         for name in &self.removed {
             attributes.remove(name);
         }
-        for (name, value) in self.changed {
-            attributes.insert(name, value);
+        for (name, value) in self.changed.iter() {
+            attributes.insert(name, value.clone());
         }
     }
 }

@@ -21,7 +21,7 @@ use zarr_spec::{Object, Value};
 use crate::attributes::attributes_of;
 use crate::context::ArrayOptions;
 use crate::error::{Error, NotUnderstood, Problem};
-use crate::hierarchy::Hierarchy;
+use crate::hierarchy::{DocumentChange, Hierarchy};
 use crate::locks::hash;
 use crate::progress::Progress;
 use crate::resolve::{Resolved, UsedFallback, resolve};
@@ -208,9 +208,8 @@ impl Array {
     /// Same as [`Hierarchy::set_attributes`].
     pub fn set_attributes(&mut self, attributes: impl Into<Value>) -> Result<(), Error> {
         let attributes = attributes_of(attributes)?;
-        let hierarchy = self.hierarchy.clone();
-        let _node_lock = hierarchy.lock([&self.stored.path.clone()]);
-        self.store_attributes(attributes)
+        self.hierarchy.set_attributes(&self.stored.path, attributes.clone())?;
+        self.use_attributes(attributes)
     }
 
     /// Sets one attribute and leaves the others as they are stored. Concurrent calls in one context do not lose
@@ -220,8 +219,9 @@ impl Array {
     ///
     /// Same as [`Array::set_attributes`].
     pub fn set_attribute(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+        let value = value.into();
         self.update_attributes(|attributes| {
-            attributes.insert(name, value);
+            attributes.insert(name, value.clone());
         })
     }
 
@@ -230,29 +230,28 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`Array::set_attributes`].
-    pub fn update_attributes(&mut self, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
-        let hierarchy = self.hierarchy.clone();
-        let path = self.stored.path.clone();
-        let _node_lock = hierarchy.lock([&path]);
-        let mut attributes = hierarchy.stored_array(&path)?.attributes;
-        change(&mut attributes);
-        self.store_attributes(attributes)
+    pub fn update_attributes(&mut self, mut change: impl FnMut(&mut Object)) -> Result<(), Error> {
+        let change = |attributes: &mut Object| {
+            change(attributes);
+            Ok::<_, Error>(())
+        };
+        let attributes = self.hierarchy.updated_attributes(&self.stored.path, change)?;
+        self.use_attributes(attributes)
     }
 
-    fn store_attributes(&mut self, attributes: Object) -> Result<(), Error> {
+    /// Uses the attributes that were just stored.
+    fn use_attributes(&mut self, attributes: Object) -> Result<(), Error> {
         let mut metadata = self.stored.metadata.clone();
-        metadata.attributes = attributes.clone();
-        let updated = self.with_metadata(metadata)?;
-        self.hierarchy.write_attributes(&self.stored.path, attributes)?;
-        *self = updated;
+        metadata.attributes = attributes;
+        *self = self.with_metadata(metadata)?;
         Ok(())
     }
 
     /// Reads the array's document again, because another handle may have changed it. The caller holds the lock of the
     /// node.
-    pub(crate) fn reopened(&self) -> Result<Self, Error> {
+    pub(crate) fn reopened(&self, change: &DocumentChange<'_>) -> Result<Self, Error> {
         let stored = &self.stored;
-        let metadata = self.hierarchy.stored_array(&stored.path)?;
+        let metadata = change.stored_array(&stored.path)?;
         let hierarchy = self.hierarchy.under_lock();
         Self::new(hierarchy, stored.path.clone(), metadata, stored.place.clone(), stored.options)
     }
@@ -283,8 +282,8 @@ impl Array {
     }
 
     /// Writes the metadata document. The caller holds the lock of the node.
-    fn publish(&self) -> Result<(), Error> {
-        self.hierarchy.write_array_metadata(&self.stored.path, &self.stored.metadata)
+    fn publish(&self, change: &DocumentChange<'_>) -> Result<(), Error> {
+        change.write_array_metadata(&self.stored.path, &self.stored.metadata)
     }
 
     /// Replaces historic URIs of codecs, which are read but never written (D3-CODEC-19).

@@ -1,8 +1,11 @@
 //! The environment of all operations: plugins, policies, limits and threads.
 
+mod conditions;
+
+use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use zarr_spec::host::registry::DuplicateIdentifier;
@@ -154,8 +157,8 @@ impl Default for Limits {
 ///
 /// Handles that share a context or its clones also share the locks of chunks and nodes, so that concurrent calls do not
 /// lose data when they write parts of one chunk, append to one array, change attributes of one node or create nodes.
-/// Handles of different contexts, in this process or another one, do not share these locks: write to a store through
-/// one context at a time. Clones also share one memory budget, [`Limits::memory`].
+/// Handles of different contexts, in this process or another one, do not share these locks. They lose nothing in stores
+/// with conditional writes. Clones also share one memory budget, [`Limits::memory`].
 #[derive(Debug, Clone)]
 pub struct Context {
     pub(crate) registry: Arc<Registry>,
@@ -175,6 +178,9 @@ pub struct Context {
     pub(crate) buffer_pool: Arc<BufferPool>,
     pub(crate) budget: Arc<MemoryBudget>,
     pub(crate) requests: Arc<RequestLimit>,
+    requires_conditions: bool,
+    /// The locations of stores without conditional writes in which values were changed.
+    unprotected: Arc<Mutex<BTreeSet<String>>>,
     progress: Option<Progress>,
 }
 
@@ -226,6 +232,8 @@ impl Context {
             buffer_pool: Arc::new(BufferPool::new(BUFFER_POOL_SIZE)),
             budget: Arc::new(MemoryBudget::new(limits.memory)),
             requests: Arc::new(RequestLimit::new(limits.requests)),
+            requires_conditions: false,
+            unprotected: Arc::default(),
             progress: None,
         }
     }
@@ -302,6 +310,13 @@ impl Context {
     #[must_use]
     pub fn with_empty_chunks(self) -> Self {
         Self { store_empty_chunks: true, ..self }
+    }
+
+    /// Refuses to change stored values in stores without conditional writes, in which another program that writes at the
+    /// same time may lose or undo the change. By default, such a change is a warning of its hierarchy.
+    #[must_use]
+    pub fn with_required_conditions(self) -> Self {
+        Self { requires_conditions: true, ..self }
     }
 
     /// Sets the size in bytes of the pool of freed output buffers for later reads. Mapping new memory costs more than

@@ -84,6 +84,9 @@ pub enum Error {
     /// The system does not have enough memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
+    /// Another program changed a document at the same time. Changes are repeated, so that this is rare.
+    #[error("`{}` was changed by another program at the same time; repeat the operation", printable(.0))]
+    Conflict(Key),
     /// The operation was cancelled: see [`Progress`](crate::Progress). Some of its chunks may be complete.
     #[error("the operation was cancelled")]
     Cancelled,

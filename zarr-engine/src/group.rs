@@ -181,8 +181,9 @@ impl Group {
     ///
     /// Same as [`Hierarchy::set_attributes`].
     pub fn set_attribute(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+        let value = value.into();
         self.update_attributes(|attributes| {
-            attributes.insert(name, value);
+            attributes.insert(name, value.clone());
         })
     }
 
@@ -191,7 +192,7 @@ impl Group {
     /// # Errors
     ///
     /// Same as [`Hierarchy::set_attributes`].
-    pub fn update_attributes(&mut self, change: impl FnOnce(&mut Object)) -> Result<(), Error> {
+    pub fn update_attributes(&mut self, mut change: impl FnMut(&mut Object)) -> Result<(), Error> {
         let change = |attributes: &mut Object| {
             change(attributes);
             Ok::<_, Error>(())

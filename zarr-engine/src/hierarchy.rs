@@ -51,6 +51,7 @@ use last::Last;
 use resolved_cache::ResolvedCache;
 use rules::{FormatRules, FoundArray, FoundNode, array_of, not_a_group};
 
+pub(crate) use changes::DocumentChange;
 pub use erase::Erasure;
 pub use kind::{Kind, NodeEntry};
 pub use node::{Node, Unreadable};
@@ -391,11 +392,6 @@ impl Hierarchy {
         let path = self.path(path)?;
         path.check(self.format())?;
         Ok(self.inner.rules.read_stored(&self.inner.access, &path)?.map(|found| found.metadata))
-    }
-
-    /// Reads the metadata of an array from its own document, not from consolidated metadata.
-    pub(crate) fn stored_array(&self, path: &NodePath) -> Result<ArrayMetadata, Error> {
-        array_of(path, self.inner.rules.read_stored(&self.inner.access, path)?)
     }
 
     pub(crate) fn resolved_cache(&self) -> &ResolvedCache {

@@ -10,6 +10,7 @@ mod erase;
 mod index_cache;
 mod keys;
 mod pipelines;
+mod update;
 mod values;
 mod work;
 
@@ -27,6 +28,7 @@ use crate::resolve::{Resolved, UsedFallback};
 pub(crate) use allowance::{Allowance, Needing, is_too_large};
 pub(crate) use chunk_boxes::{ChunkBox, boxes_between};
 pub(crate) use index_cache::CachedIndex;
+pub(crate) use update::OldValue;
 
 use index_cache::IndexCache;
 use pipelines::Pipelines;

@@ -17,13 +17,14 @@ mod shard;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use zarr_spec::ByteRange;
+use zarr_spec::store::Backoff;
 
 use crate::error::Error;
 use crate::plan::Plan;
 use crate::reader::whole_plan;
+use crate::scratch::Scratch;
 use crate::selection::ElementSelection;
-use crate::stored::StoredArray;
+use crate::stored::{OldValue, StoredArray};
 
 use job::{ChunkElements, Job};
 use parallel::EncodeOn;
@@ -38,6 +39,13 @@ struct Write<'w> {
     source: Source<'w>,
     /// The strides of the source in elements, per dimension of the array.
     strides: &'w [usize],
+}
+
+/// The stored value of a chunk that is changed, and its bytes.
+#[derive(Clone, Copy)]
+struct OldBytes<'o> {
+    value: &'o OldValue,
+    bytes: Option<&'o [u8]>,
 }
 
 impl StoredArray {
@@ -76,7 +84,7 @@ impl StoredArray {
     }
 
     /// Stores the value of a chunk, or erases it. The caller holds its lock.
-    fn store(&self, chunk: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
+    pub(crate) fn store(&self, chunk: &[u64], value: Option<&[u8]>) -> Result<(), Error> {
         self.check_need(chunk, value.map_or(0, <[u8]>::len) as u64)?;
         self.forget_index(chunk);
         match value {
@@ -137,22 +145,46 @@ impl StoredArray {
         )
     }
 
-    /// Writes a part of a chunk: fetches, decodes, changes and stores it while it is locked.
+    /// Writes a part of a chunk: fetches, decodes, changes and stores it while it is locked. Starts again if another
+    /// program changes the chunk meanwhile.
     fn write_part(&self, job: &Job<'_>) -> Result<(), Error> {
         let need = |allowance| self.need_of_writing(job, allowance);
         self.with_memory(job.needing(), need, |scratch, allowance| {
             let pre_encoded = self.pre_encoded(job, &mut scratch.written)?;
             // The stored bytes are needed until the new value is complete.
             let mut buffer = mem::take(&mut scratch.encoded);
-            // While the lock is held, all work is done on this thread.
-            let _chunk_lock = self.lock(job.chunk);
-            let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
-            let got = self.get_once(job.chunk, ByteRange::Full, &mut output)?;
-            let old = got.as_ref().map(|got| got.bytes(&output));
-            let value = self.encoded_value(job, old, &pre_encoded, scratch)?;
-            self.store(job.chunk, value)?;
+            let mut backoff = Backoff::new();
+            loop {
+                // While the lock is held, all work is done on this thread.
+                let chunk_lock = self.lock(job.chunk);
+                let mut output = buffer.output(self.value_limit(Some(allowance.encoded)));
+                let old = self.get_to_change(job.chunk, &mut output)?;
+                let bytes = old.found.as_ref().map(|found| found.bytes(&output));
+                let value =
+                    self.changed_value(job, OldBytes { value: &old, bytes }, &pre_encoded, scratch)?;
+                if self.store_changed(job.chunk, value, &old)? {
+                    break;
+                }
+                drop(chunk_lock);
+                self.with_key(job.chunk, |key| Ok(backoff.wait(key)?))?;
+            }
             scratch.encoded = buffer;
             Ok(())
         })
+    }
+
+    /// Returns the new value of a chunk that is written partially; `None` if it is erased.
+    fn changed_value<'w>(
+        &self,
+        job: &Job<'_>,
+        old: OldBytes<'_>,
+        pre_encoded: &PreEncoded,
+        scratch: &'w mut Scratch,
+    ) -> Result<Option<&'w [u8]>, Error> {
+        let OldBytes { value, bytes } = old;
+        if self.cannot_erase(value) && self.encoded_value(job, bytes, pre_encoded, scratch)?.is_none() {
+            return self.storing_fill_values().encoded_value(job, bytes, &PreEncoded::new(), scratch);
+        }
+        self.encoded_value(job, bytes, pre_encoded, scratch)
     }
 }

@@ -27,7 +27,7 @@ extern "C" {
 /* The major version changes when something that exists changes. The name of the symbol also has it. */
 #define ZARR_ABI_MAJOR 2
 /* The minor version changes when something is added. */
-#define ZARR_ABI_MINOR 1
+#define ZARR_ABI_MINOR 2
 /* Status: the call succeeded. */
 #define ZARR_OK 0
 /* Status: the configuration or the request is invalid. */
@@ -133,6 +133,9 @@ extern "C" {
 #define ZARR_RANGE_LAST 3
 /* Flag of a read: a cache must not retain the encoded bytes. */
 #define ZARR_GET_UNCACHED 1
+/* Flag of a read, since 2.2: the caller writes the value with `set_if` next. The bytes are current, not
+ * cached, and a store with `set_if` returns the version. */
+#define ZARR_GET_FOR_UPDATE 2
 /* Kind of element: bytes that are not known to be numbers. */
 #define ZARR_KIND_OPAQUE 0
 /* Kind of element: one byte, 0 or 1. */
@@ -566,7 +569,7 @@ struct zarr_store_request {
     /* The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it is
      * unknown. */
     size_t expected;
-    /* ZARR_GET_UNCACHED or 0. Unknown flags are ignored. */
+    /* ZARR_GET_UNCACHED, ZARR_GET_FOR_UPDATE, both or 0. Unknown flags are ignored. */
     uint32_t flags;
     uint32_t reserved;
 };
@@ -620,9 +623,11 @@ struct zarr_store_vtable {
      * "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number of
      * concurrent requests that the store benefits from; 0 if a read does not wait. Two parts of a value are
      * read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true if the
-     * store retains encoded values in memory; the caller then does not need a cache of its own. */
+     * store retains encoded values in memory; the caller then does not need a cache of its own. Since 2.2,
+     * `"conditional_set": true` and `"conditional_erase": true` are added by a store with `set_if` and
+     * `erase_if`. */
     int32_t (*describe)(const void *self, zarr_buf *json, zarr_buf *err);
-    /* Reads as much of the range as exists. `flags` is ZARR_GET_UNCACHED or 0. */
+    /* Reads as much of the range as exists. `flags` is as in zarr_store_request. */
     int32_t (*get)(const void *self, zarr_str key, const zarr_byte_range *range, uint32_t flags, zarr_output *to, zarr_get_result *result, zarr_buf *err);
     /* Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing.
      * NULL: the caller reads 0 bytes of the value. */
@@ -660,6 +665,21 @@ struct zarr_store_vtable {
     /* Adds the keys and prefixes directly below `prefix`. Prefixes of empty folders may be among them. NULL:
      * the caller lists all keys below `prefix`. */
     int32_t (*list_dir)(const void *self, zarr_str prefix, zarr_list_sink *found, zarr_buf *err);
+    /* Since 2.2. Writes a value if the key is missing, if `version` is NULL, or if the value has this
+     * version, which a read with ZARR_GET_FOR_UPDATE returned. Otherwise writes nothing and sets `conflict`
+     * to 1. Comparing and writing are one step with respect to every other write of the key, by any program.
+     * `result` receives the new version if the store knows it. NULL: the store does not have conditional
+     * writes. */
+    int32_t (*set_if)(const void *self, zarr_str key, zarr_str value, const zarr_str *version, zarr_get_result *result, uint32_t *conflict, zarr_buf *err);
+    /* Since 2.2. Removes a value if it has this version. Otherwise removes nothing and sets `conflict` to 1,
+     * also if the key is missing. NULL: the store cannot do that. */
+    int32_t (*erase_if)(const void *self, zarr_str key, zarr_str version, uint32_t *conflict, zarr_buf *err);
+    /* Since 2.2. Waits until no other caller of this function, in any process, holds the lock of `key`, and
+     * sets `lock`, or leaves it NULL if the store does not have locks. The system releases the lock when the
+     * process ends. NULL: the store does not have locks. */
+    int32_t (*lock)(const void *self, zarr_str key, void **lock, zarr_buf *err);
+    /* Since 2.2. Releases a lock, possibly on another thread or after the store is released. */
+    void (*unlock)(void *lock);
 };
 
 /* An extension of a library. */

@@ -48,7 +48,7 @@ abi_numbers! {
     /// The major version changes when something that exists changes. The name of the symbol also has it.
     ABI_MAJOR: u16 = 2;
     /// The minor version changes when something is added.
-    ABI_MINOR: u16 = 1;
+    ABI_MINOR: u16 = 2;
 
     /// Status: the call succeeded.
     OK: i32 = 0;
@@ -163,6 +163,9 @@ abi_numbers! {
 
     /// Flag of a read: a cache must not retain the encoded bytes.
     GET_UNCACHED: u32 = 1;
+    /// Flag of a read, since 2.2: the caller writes the value with `set_if` next. The bytes are current, not cached, and a
+    /// store with `set_if` returns the version.
+    GET_FOR_UPDATE: u32 = 2;
 
     /// Kind of element: bytes that are not known to be numbers.
     KIND_OPAQUE: u32 = 0;

@@ -45,6 +45,10 @@ pub(crate) struct Arguments {
     /// JSON description of a store takes precedence
     #[arg(long, global = true)]
     pub(crate) durable: bool,
+    /// Refuse to change stored values in stores without conditional writes, in which other programs that write
+    /// at the same time may lose changes. By default, such a change is a warning
+    #[arg(long, global = true)]
+    pub(crate) require_conditional: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

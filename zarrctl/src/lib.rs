@@ -70,6 +70,7 @@ pub fn run(arguments: Vec<OsString>) -> u8 {
 }
 
 fn run_parsed(arguments: Arguments) -> u8 {
+    opening::require_conditional(arguments.require_conditional);
     let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
     let Err(failure) = set.and_then(|()| run_verb(arguments.verb)) else { return 0 };
     let Some(message) = failure.message() else { return 0 };

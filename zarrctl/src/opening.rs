@@ -84,7 +84,19 @@ pub(crate) fn context() -> Result<Context, Failure> {
     let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
     #[cfg(all(feature = "dynamic", target_os = "linux"))]
     let registry = crate::loaded::Installed::find().added_to(registry);
-    Ok(Context::new(registry).with_limits(limits()))
+    let context = Context::new(registry).with_limits(limits());
+    Ok(match REQUIRES_CONDITIONS.get() {
+        Some(true) => context.with_required_conditions(),
+        _ => context,
+    })
+}
+
+/// Whether `--require-conditional` is set.
+static REQUIRES_CONDITIONS: OnceLock<bool> = OnceLock::new();
+
+/// Sets whether stores without conditional writes are refused.
+pub(crate) fn require_conditional(option: bool) {
+    REQUIRES_CONDITIONS.get_or_init(|| option);
 }
 
 /// Creates a context with the options of `reading`.

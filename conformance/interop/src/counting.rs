@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_kit::spec::store::{
-    Directory, GetOptions, GetResult, Keys, Payload, Request, Responses, Store, StoreError,
+    Condition, ConditionalWrite, Directory, GetOptions, GetResult, Keys, Payload, Request, Responses, Store,
+    StoreError, Version,
 };
 use zarr_kit::spec::{Key, Output, Prefix};
 
@@ -42,11 +43,25 @@ macro_rules! counted {
     ($(fn $method:ident($($argument:ident: $type:ty),*) -> $returned:ty;)*) => {
         zarr_kit::spec::delegate_store! {
             impl Store for CountingStore {
-                forward(self.store): describe, cache;
+                forward(self.store): describe, cache, lock;
 
                 fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
                     self.count("get", requests.len());
                     self.count("get_many", 1).get_many(requests, budget)
+                }
+
+                // Conditional writes count like others.
+                fn set_if(
+                    &self,
+                    key: &Key,
+                    value: Payload<'_>,
+                    condition: &Condition,
+                ) -> Result<ConditionalWrite, StoreError> {
+                    self.count("set", 1).set_if(key, value, condition)
+                }
+
+                fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+                    self.count("erase", 1).erase_if(key, version)
                 }
 
                 $(fn $method(&self, $($argument: $type),*) -> $returned {

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::folders::Known;
+use crate::locks::Access;
 
 /// Maximum number of open folders per thread.
 const MAX_FOLDERS: usize = 2;
@@ -40,8 +41,9 @@ impl Handles {
         Some((handle, entry.known))
     }
 
-    /// Records that a value is written to `folder` at `path`. Opens the folder from the second value on.
-    pub(crate) fn open(&mut self, folder: &str, known: Known, path: &Path) -> Option<&Handle> {
+    /// Records that a value is written to `folder` at `path`. Opens the folder from the second value on, or now if it
+    /// serves as a lock.
+    pub(crate) fn open(&mut self, folder: &str, known: Known, path: &Path, is_lock: bool) -> Option<&Handle> {
         let since = Instant::now();
         let Some(place) = self.0.iter().position(|entry| entry.folder == folder) else {
             // Reuses the memory of the oldest entry.
@@ -51,12 +53,13 @@ impl Handles {
             };
             entry.folder.clear();
             entry.folder.push_str(folder);
-            self.0.push(Folder { since, known, handle: None, ..entry });
-            return None;
+            let handle = is_lock.then(|| Handle::open(path, true).ok()).flatten();
+            self.0.push(Folder { since, known, handle, ..entry });
+            return self.0.last()?.handle.as_ref();
         };
         let entry = self.0.get_mut(place)?;
         // Without a handle the caller uses the path, which also produces the error message.
-        (entry.since, entry.known, entry.handle) = (since, known, Handle::open(path).ok());
+        (entry.since, entry.known, entry.handle) = (since, known, Handle::open(path, is_lock).ok());
         entry.handle.as_ref()
     }
 
@@ -72,14 +75,18 @@ pub(crate) struct Handle(rustix::fd::OwnedFd);
 
 #[cfg(unix)]
 impl Handle {
-    fn open(path: &Path) -> io::Result<Self> {
+    /// Opens a folder. A folder that serves as a lock must be readable.
+    pub(crate) fn open(path: &Path, is_lock: bool) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags};
 
         // Linux can open a folder that is writable but not readable.
         #[cfg(target_os = "linux")]
-        let access = OFlags::PATH;
+        let access = if is_lock { OFlags::RDONLY } else { OFlags::PATH };
         #[cfg(not(target_os = "linux"))]
-        let access = OFlags::RDONLY;
+        let access = {
+            let _it_is_always_readable = is_lock;
+            OFlags::RDONLY
+        };
         let folder = rustix::fs::open(path, access | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self(folder))
     }
@@ -96,6 +103,24 @@ impl Handle {
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
+
+    /// Like [`std::fs::remove_file`], in this folder.
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, rustix::fs::AtFlags::empty())?)
+    }
+
+    /// Waits for the lock of the folder. Each open folder is a separate owner, also in one process.
+    pub(crate) fn lock(&self, access: Access) -> io::Result<()> {
+        use rustix::fs::FlockOperation::{LockExclusive, LockShared};
+
+        let operation = if access == Access::Shared { LockShared } else { LockExclusive };
+        Ok(rustix::io::retry_on_intr(|| rustix::fs::flock(&self.0, operation))?)
+    }
+
+    pub(crate) fn unlock(&self) {
+        // If this fails, the lock is released when the folder is closed.
+        let _unlocked = rustix::fs::flock(&self.0, rustix::fs::FlockOperation::Unlock);
+    }
 }
 
 /// Other systems do not have folder handles.
@@ -105,8 +130,20 @@ pub(crate) enum Handle {}
 
 #[cfg(not(unix))]
 impl Handle {
-    fn open(_path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(_path: &Path, _is_lock: bool) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn remove(&self, _name: &OsStr) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub(crate) fn lock(&self, _access: Access) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub(crate) fn unlock(&self) {
+        match *self {}
     }
 
     pub(crate) fn create_new(&self, _name: &OsStr) -> io::Result<File> {
@@ -129,9 +166,9 @@ mod tests {
         std::fs::create_dir(path("a")).unwrap();
         let mut handles = Handles::default();
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Created, &path("a")).is_none());
+        assert!(handles.open("a/", Known::Created, &path("a"), false).is_none());
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Created, &path("a")).is_some());
+        assert!(handles.open("a/", Known::Created, &path("a"), false).is_some());
         let (handle, known) = handles.of("a/").unwrap();
         assert_eq!(known, Known::Created);
         handle.create_new("t".as_ref()).unwrap();
@@ -142,12 +179,12 @@ mod tests {
         std::fs::rename(path("a"), path("b")).unwrap();
         std::thread::sleep(MAX_AGE + Duration::from_millis(1));
         assert!(handles.of("a/").is_none());
-        assert!(handles.open("a/", Known::Found, &path("a")).is_none());
+        assert!(handles.open("a/", Known::Found, &path("a"), false).is_none());
         std::fs::create_dir(path("a")).unwrap();
-        handles.open("a/", Known::Found, &path("a")).unwrap().create_new("t".as_ref()).unwrap();
+        handles.open("a/", Known::Found, &path("a"), false).unwrap().create_new("t".as_ref()).unwrap();
         assert!(path("a/t").is_file());
         for other in 0..100 {
-            handles.open(&other.to_string(), Known::Found, root.path());
+            handles.open(&other.to_string(), Known::Found, root.path(), false);
         }
         assert!(handles.0.len() <= MAX_FOLDERS);
     }
@@ -157,7 +194,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a");
         std::fs::create_dir(&path).unwrap();
-        let handle = Handle::open(&path).unwrap();
+        let handle = Handle::open(&path, false).unwrap();
         std::fs::remove_dir(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
         assert_eq!(handle.create_new("t".as_ref()).unwrap_err().kind(), io::ErrorKind::NotFound);

@@ -12,6 +12,10 @@
 //! or restore erased values. To prevent that, open the store with `"durable": true`; see
 //! [`FilesystemStore::durable`].
 //!
+//! **Several writers.** Any number of processes may write. With `"locking": "os"`, the default, they exclude each
+//! other with locks of the operating system. `"lockfile"` is for file systems whose locks do not reach other machines;
+//! `"none"` switches conditional writes off. See [`Locking`].
+//!
 //! **Links.** Reads and listings follow symbolic links. The store does not write or erase below a link that
 //! leads out of the root. Erasing a link removes the link, not its target. The store caches which folders
 //! exist and briefly holds the folders open that it writes to. Do not move folders of an open store, or
@@ -20,18 +24,19 @@
 //! **Special files.** A named pipe, a socket or a device is listed as a key; reading it is an error and never
 //! blocks.
 //!
-//! Opened as `{"type": "filesystem", "path": …, "durable": …}`, a path, or a URL like `file:///my%20data`.
+//! Opened as `{"type": "filesystem", "path": …, "durable": …, "locking": …}`, a path, or a URL like `file:///my%20data`.
 //!
 //! Source: "File system store" of the v3 draft and of Zarr v3; RFC 8089 for the URL.
 
 use std::ffi::OsString;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreConfiguration,
-    StoreError, StorePlugin,
+    Capabilities, Condition, ConditionalWrite, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
+    Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, Version,
 };
 use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Pool, Prefix, printable_path, typetag};
 
@@ -39,11 +44,13 @@ mod folders;
 mod handles;
 mod leftovers;
 mod listing;
+mod locks;
 mod place;
 mod reading;
 mod removing;
 mod state;
 mod url;
+mod versions;
 mod writing;
 
 use folders::Folders;
@@ -53,6 +60,7 @@ use state::State;
 use writing::Names;
 
 pub use leftovers::Leftover;
+pub use locks::Locking;
 
 zarr_spec::register!(
     StorePlugin::new("filesystem", &["", "file"], &open)
@@ -63,6 +71,8 @@ zarr_spec::register!(
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"type": "filesystem", "path": "data.zarr"}"#),
     Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "durable": true}"#),
+    Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "locking": "lockfile"}"#),
+    Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "locking": "none"}"#),
 ];
 
 /// A folder of files, one per value.
@@ -71,6 +81,13 @@ pub struct FilesystemStore {
     base: Base,
     folders: Folders,
     durable: bool,
+    locking: Locking,
+    /// The time after which a lock file that stays the same is an error.
+    lock_patience: Duration,
+    /// Whether to treat the file system as one that is not local.
+    locks_files: bool,
+    /// Whether the file system is local. Determined at the first use.
+    is_local: OnceLock<bool>,
     /// The closest folder at or above the root that existed before the first durable write.
     existing_ancestor: OnceLock<PathBuf>,
     writers: Pool<Writer>,
@@ -105,6 +122,10 @@ impl FilesystemStore {
             base: Base::new(&absolute),
             folders: Folders::default(),
             durable: false,
+            locking: Locking::default(),
+            lock_patience: locks::PATIENCE,
+            locks_files: false,
+            is_local: OnceLock::new(),
             existing_ancestor: OnceLock::new(),
             writers: Pool::new(),
             paths: Pool::new(),
@@ -136,10 +157,59 @@ impl FilesystemStore {
         self
     }
 
+    /// Sets how processes that write to the folder exclude each other.
+    #[must_use]
+    pub fn locking(mut self, locking: Locking) -> Self {
+        self.locking = locking;
+        self
+    }
+
+    /// Sets the time after which a writer fails if a lock file of [`Locking::Lockfile`] stays the same.
+    #[must_use]
+    pub fn lock_patience(mut self, patience: Duration) -> Self {
+        self.lock_patience = patience;
+        self
+    }
+
+    /// Uses lock files and hashes of contents, as on a file system that is not local.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn locks_files(mut self) -> Self {
+        self.locks_files = true;
+        self
+    }
+
     /// Returns the root folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.base.root()
+    }
+}
+
+impl FilesystemStore {
+    fn need_locks(&self) -> Result<(), StoreError> {
+        match self.locking {
+            Locking::None => Err(StoreError::not_supported(self, "not conditional")),
+            Locking::Os | Locking::Lockfile => Ok(()),
+        }
+    }
+
+    /// Reads a value and its version for a conditional write.
+    fn get_for_update(
+        &self,
+        key: &Key,
+        range: ByteRange,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        let path = self.base.value(key)?;
+        let Some(file) = reading::opened(&path)? else { return Ok(None) };
+        let before = to.written().len();
+        let Some(mut found) = reading::read_file(key, &path, &file, range, to)? else { return Ok(None) };
+        let reading = |error| failed("reading", &path, error);
+        let state = State::of(&file).map_err(reading)?;
+        let whole = (range == ByteRange::Full).then(|| &to.written()[before..]);
+        found.version = Some(self.version_of(&file, &state, whole).map_err(reading)?);
+        Ok(Some(found))
     }
 }
 
@@ -149,7 +219,10 @@ impl Store for FilesystemStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ALL
+        match self.locking {
+            Locking::Os | Locking::Lockfile => Capabilities::ALL_AND_CONDITIONAL,
+            Locking::None => Capabilities::ALL,
+        }
     }
 
     fn read_hints(&self) -> ReadHints {
@@ -164,6 +237,9 @@ impl Store for FilesystemStore {
         to: &mut Output<'_>,
     ) -> Result<Option<GetResult>, StoreError> {
         let is_whole = options.range == ByteRange::Full;
+        if options.for_update && self.locking != Locking::None {
+            return self.get_for_update(key, options.range, to);
+        }
         let without_version = !options.may_cache && is_whole && to.remaining() <= reading::SMALL;
         self.paths.with(OsString::new, |path| {
             self.base.put_value(key, path)?;
@@ -175,11 +251,32 @@ impl Store for FilesystemStore {
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
-        self.writers.with(Writer::default, |writer| self.write(key, &value, writer))
+        self.writers.with(Writer::default, |writer| self.write(key, &value, None, writer)).map(drop)
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        self.need_locks()?;
+        self.writers.with(Writer::default, |writer| self.write(key, &value, Some(condition), writer))
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        self.need_locks()?;
+        self.remove(key, Some(version))
+    }
+
+    fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
+        let path = self.base.value(key)?;
+        self.folders.make(&self.base, key.as_str(), place::parent(key.as_str()).unwrap_or_default())?;
+        self.hold_change(&path)
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {
-        self.remove(key)
+        self.remove(key, None).map(drop)
     }
 
     fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
@@ -205,12 +302,14 @@ struct FilesystemConfiguration {
     path: PathBuf,
     #[serde(default)]
     durable: bool,
+    #[serde(default)]
+    locking: Locking,
 }
 
 #[typetag::deserialize(name = "filesystem")]
 impl StoreConfiguration for FilesystemConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(FilesystemStore::open(&self.path)?.durable(self.durable)))
+        Ok(Arc::new(FilesystemStore::open(&self.path)?.durable(self.durable).locking(self.locking)))
     }
 }
 

@@ -83,7 +83,7 @@ fn state_of(path: &Path, file: &File) -> Result<Option<State>, StoreError> {
 }
 
 /// Opens the file at `path`, if it exists.
-fn opened(path: &Path) -> Result<Option<File>, StoreError> {
+pub(crate) fn opened(path: &Path) -> Result<Option<File>, StoreError> {
     match open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if is_absent(&error) => Ok(None),
@@ -97,7 +97,7 @@ fn opened(path: &Path) -> Result<Option<File>, StoreError> {
 }
 
 /// Reads a value, or part of it, from its file.
-fn read_file(
+pub(crate) fn read_file(
     key: &Key,
     path: &Path,
     file: &File,

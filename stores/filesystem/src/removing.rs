@@ -5,10 +5,12 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::thread;
 
-use zarr_spec::store::StoreError;
+use zarr_spec::store::{ConditionalWrite, StoreError, Version};
 use zarr_spec::{Key, Prefix};
 
 use crate::FilesystemStore;
+use crate::handles::Handle;
+use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent};
 use crate::reading::is_absent;
 use crate::writing::sync_folder;
@@ -17,23 +19,54 @@ use crate::writing::sync_folder;
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
-    pub(crate) fn remove(&self, key: &Key) -> Result<(), StoreError> {
+    /// Removes a value if it has `version`; without one, always.
+    pub(crate) fn remove(
+        &self,
+        key: &Key,
+        version: Option<&Version>,
+    ) -> Result<ConditionalWrite, StoreError> {
+        let missing = match version {
+            Some(_) => ConditionalWrite::Conflict,
+            None => ConditionalWrite::Done(None),
+        };
         let path = self.base.value(key)?;
+        let erasing = |error| failed("erasing", &path, error);
         let folder = parent(key.as_str()).unwrap_or_default();
         if !self.folders.find(&self.base, key.as_str(), folder)? {
-            return Ok(());
+            return Ok(missing);
         }
-        let removed = match is_value(&path) {
-            Ok(true) => fs::remove_file(&path),
-            Ok(false) => return Ok(()),
-            Err(error) => Err(error),
+        match is_value(&path) {
+            Ok(true) => {}
+            Ok(false) => return Ok(missing),
+            Err(error) if is_absent(&error) => return Ok(missing),
+            Err(error) => return Err(erasing(error)),
+        }
+        let handle = match self.locks_folders().then(|| Handle::open(&self.base.below(folder), true)) {
+            Some(Err(error)) if is_absent(&error) => return Ok(missing),
+            handle => handle.transpose().map_err(erasing)?,
         };
-        match removed {
-            Ok(()) => self.sync_removed(self.prune(folder)),
-            Err(error) if is_absent(&error) => Ok(()),
-            Err(error) => Err(error),
+        {
+            let access = if version.is_some() { Access::Exclusive } else { Access::Shared };
+            let _held = match self.hold(handle.as_ref(), &path, access) {
+                // Another process removed the folder, so there is no place for a lock.
+                Err(_) if !path.exists() => return Ok(missing),
+                held => held?,
+            };
+            if version.is_some() && self.current_version(&path)?.as_ref() != version {
+                return Ok(ConditionalWrite::Conflict);
+            }
+            let removed = match (&handle, path.file_name()) {
+                (Some(handle), Some(name)) => handle.remove(name),
+                _ => fs::remove_file(&path),
+            };
+            match removed {
+                Err(error) if is_absent(&error) => return Ok(missing),
+                removed => removed.map_err(erasing)?,
+            }
         }
-        .map_err(|error| failed("erasing", &path, error))
+        drop(handle);
+        self.sync_removed(self.prune(folder)).map_err(erasing)?;
+        Ok(ConditionalWrite::Done(None))
     }
 
     pub(crate) fn remove_below(&self, prefix: &Prefix) -> Result<(), StoreError> {
@@ -72,7 +105,7 @@ impl FilesystemStore {
                 break;
             }
             // This is not a failure: the folder is not empty, or another process removed it.
-            if fs::remove_dir(&path).is_err() {
+            if fs::remove_dir(&path).is_err() && !Self::remove_with_lock(&path) {
                 break;
             }
             self.folders.forget(folder);

@@ -20,9 +20,17 @@ pub(crate) struct State {
     /// Derived from the time of the last change, the size and the identity of the file. Every `set` creates a
     /// new file.
     pub(crate) version: Option<Version>,
+    /// Whether the time of the last change has more digits than a clock that ticks in milliseconds, or a file system
+    /// that rounds times.
+    is_precise: bool,
 }
 
 impl State {
+    /// Returns the version if the file system stores times precisely: this store sets them in nanoseconds.
+    pub(crate) fn precise_version(&self) -> Option<&Version> {
+        self.version.as_ref().filter(|_| self.is_precise)
+    }
+
     /// Returns the state if it is that of a file, and `None` for a folder.
     ///
     /// # Errors
@@ -78,7 +86,8 @@ impl State {
             rustix::fs::FileType::Socket => Kind::Other("a socket"),
             _ => Kind::Other("a device"),
         };
-        Self { kind, size, version: Some(Version::new(version)) }
+        let is_precise = changed % 1_000_000 != 0;
+        Self { kind, size, version: Some(Version::new(version)), is_precise }
     }
 
     /// Returns the state of an open file.
@@ -115,6 +124,6 @@ impl State {
             (_, true) => Kind::Folder,
             _ => Kind::Other("a special file"),
         };
-        Self { kind, size: found.len(), version }
+        Self { kind, size: found.len(), version, is_precise: false }
     }
 }

@@ -10,24 +10,34 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+#[cfg(unix)]
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use zarr_spec::store::StoreError;
+use zarr_spec::store::{Condition, ConditionalWrite, StoreError, Version};
 use zarr_spec::{Key, Prefix};
 
 use crate::folders::Known;
 use crate::handles::Handle;
+use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent, refused};
+use crate::state::State;
 use crate::{FilesystemStore, Writer, listing, removing};
 
 /// How often to retry after another process removed the folder.
 const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
-    /// Writes a value. Tries again if another process removes its folder.
-    pub(crate) fn write(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
+    /// Writes a value if `condition` holds; without one, always. Tries again if another process removes its folder.
+    pub(crate) fn write(
+        &self,
+        key: &Key,
+        value: &[u8],
+        condition: Option<&Condition>,
+        writer: &mut Writer,
+    ) -> Result<ConditionalWrite, StoreError> {
         self.base.put_value(key, &mut writer.value)?;
         for _ in 1..ATTEMPTS {
-            match self.write_once(key, value, writer) {
+            match self.write_once(key, value, condition, writer) {
                 Err(error) if is_gone(&error) => {
                     self.folders.forget_all();
                     writer.handles.forget_all();
@@ -36,11 +46,17 @@ impl FilesystemStore {
                 done => return done,
             }
         }
-        self.write_once(key, value, writer)
+        self.write_once(key, value, condition, writer)
     }
 
     /// Writes the value to the path in `writer`.
-    fn write_once(&self, key: &Key, value: &[u8], writer: &mut Writer) -> Result<(), StoreError> {
+    fn write_once(
+        &self,
+        key: &Key,
+        value: &[u8],
+        condition: Option<&Condition>,
+        writer: &mut Writer,
+    ) -> Result<ConditionalWrite, StoreError> {
         let Writer { value: path, temporary, handles, names } = writer;
         if self.durable {
             self.existing_ancestor.get_or_init(|| self.closest_folder());
@@ -51,9 +67,15 @@ impl FilesystemStore {
             Some((handle, known)) => (Some(handle), known),
             None => {
                 let known = self.folders.make(&self.base, key.as_str(), folder)?;
-                (path.parent().and_then(|path| handles.open(folder, known, path)), known)
+                let is_lock = self.locks_folders();
+                (path.parent().and_then(|path| handles.open(folder, known, path, is_lock)), known)
             }
         };
+        if self.locks_folders() && handle.is_none() {
+            // Opening it again returns the reason.
+            let folder = path.parent().unwrap_or(path);
+            Handle::open(folder, true).map_err(|error| failed("locking", folder, error))?;
+        }
         // A folder that the store created does not contain links, and a file does not replace a folder.
         if known == Known::Found {
             self.clear_path(key, path)?;
@@ -64,21 +86,35 @@ impl FilesystemStore {
         };
         let mut temporary =
             Temporary::create(temporary, place, handle).map_err(|error| failed("writing", path, error))?;
-        temporary.write(value, self.durable).map_err(|error| failed("writing", path, error))?;
-        if let Err(error) = temporary.rename(path) {
-            if !path.is_dir() {
-                return Err(failed("writing", path, error));
+        let version = temporary.write(value, self, condition.is_some());
+        let version = version.map_err(|error| failed("writing", path, error))?;
+        {
+            let access = if condition.is_some() { Access::Exclusive } else { Access::Shared };
+            let _held = self.hold(handle, path, access)?;
+            if let Some(condition) = condition
+                && !condition.holds(self.current_version(path)?.as_ref())
+            {
+                return Ok(ConditionalWrite::Conflict);
             }
-            self.clear_path(key, path)?;
-            temporary.rename(path).map_err(|error| match path.is_dir() {
-                true => there_are_keys_below(key),
-                false => failed("writing", path, error),
-            })?;
+            self.rename(&mut temporary, key, path)?;
         }
         if self.durable {
             self.sync_names(folder).map_err(|error| failed("writing", path, error))?;
         }
-        Ok(())
+        Ok(ConditionalWrite::Done(version))
+    }
+
+    /// Renames a temporary file to the path of a value. Removes an empty folder there.
+    fn rename(&self, temporary: &mut Temporary<'_>, key: &Key, path: &Path) -> Result<(), StoreError> {
+        let Err(error) = temporary.rename(path) else { return Ok(()) };
+        if !path.is_dir() {
+            return Err(failed("writing", path, error));
+        }
+        self.clear_path(key, path)?;
+        temporary.rename(path).map_err(|error| match path.is_dir() {
+            true => there_are_keys_below(key),
+            false => failed("writing", path, error),
+        })
     }
 
     /// Removes empty folders at the path of a value. Refuses a link to a folder, which a rename would replace
@@ -114,7 +150,7 @@ impl FilesystemStore {
     }
 
     /// Returns the closest existing folder at or above the root.
-    fn closest_folder(&self) -> PathBuf {
+    pub(crate) fn closest_folder(&self) -> PathBuf {
         self.path().ancestors().find(|folder| folder.is_dir()).unwrap_or(self.path()).to_owned()
     }
 }
@@ -165,12 +201,27 @@ impl<'p> Temporary<'p> {
         }
     }
 
-    fn write(&mut self, value: &[u8], durable: bool) -> io::Result<()> {
-        let Some(mut file) = self.file.take() else { return Ok(()) };
-        let written = file.write_all(value).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
-        // Closes the file first: some systems cannot rename or remove an open file.
-        drop(file);
-        written
+    /// Writes the value and closes the file, since some systems cannot rename or remove an open file. Returns the
+    /// version if it is requested.
+    fn write(
+        &mut self,
+        value: &[u8],
+        store: &FilesystemStore,
+        needs_version: bool,
+    ) -> io::Result<Option<Version>> {
+        let Some(mut file) = self.file.take() else { return Ok(None) };
+        file.write_all(value)?;
+        if store.locks_folders() {
+            set_time(&file)?;
+        }
+        if store.durable {
+            file.sync_all()?;
+        }
+        if !needs_version {
+            return Ok(None);
+        }
+        let state = State::of(&file)?;
+        store.version_of(&file, &state, Some(value)).map(Some)
     }
 
     /// Renames the file to `path`, in the same folder.
@@ -217,6 +268,24 @@ impl Names {
     }
 }
 
+/// Sets the time of the last change from a clock of nanoseconds: see [`crate::versions`].
+#[cfg(unix)]
+fn set_time(file: &File) -> io::Result<()> {
+    use rustix::fs::{Timespec, Timestamps, UTIME_OMIT, futimens};
+
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let last_modification = Timespec { tv_sec: seconds, tv_nsec: now.subsec_nanos().into() };
+    Ok(futimens(file, &Timestamps { last_access, last_modification })?)
+}
+
+/// Does nothing: the version is a hash on other systems.
+#[cfg(not(unix))]
+fn set_time(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(unix)]
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
@@ -240,7 +309,8 @@ mod tests {
         let mut other = OsString::new();
         let place = |path: &mut OsString| *path = folder.path().join("temporary").into();
         let mut temporary = Temporary::create(&mut path, place, None).unwrap();
-        temporary.write(b"v", false).unwrap();
+        let store = FilesystemStore::open(folder.path()).unwrap();
+        temporary.write(b"v", &store, false).unwrap();
         assert!(!is_empty());
         // A file cannot replace a folder.
         assert!(temporary.rename(folder.path()).is_err());
@@ -248,7 +318,8 @@ mod tests {
         assert!(is_empty());
 
         let mut temporary = Temporary::create(&mut other, place, None).unwrap();
-        temporary.write(b"v", true).unwrap();
+        let version = temporary.write(b"v", &store.durable(true), true).unwrap();
+        assert!(version.is_some());
         temporary.rename(&folder.path().join("k")).unwrap();
         drop(temporary);
         assert_eq!(fs::read(folder.path().join("k")).unwrap(), b"v");

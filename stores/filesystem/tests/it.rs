@@ -7,6 +7,8 @@ mod crashes;
 #[cfg(unix)]
 #[path = "it/links.rs"]
 mod links;
+#[path = "it/locks.rs"]
+mod locks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use tempfile::TempDir;
 use zarr_conformance::stores::{check_rules, rule_names};
 use zarr_spec::store::{GetOptions, Store, StoreConfiguration, StoreError, StorePlugin, get_value};
 use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
-use zarr_store_filesystem::FilesystemStore;
+use zarr_store_filesystem::{FilesystemStore, Locking};
 
 /// A store in a folder that is removed at the end.
 #[derive(Debug)]
@@ -78,22 +80,30 @@ fn scratch() -> Scratch {
 }
 
 /// Checks rules on stores in new folders.
-fn check_store_rules(durable: bool, rules: &[&str]) {
+fn check_store_rules(configure: impl Fn(FilesystemStore) -> FilesystemStore, rules: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let make = || -> Arc<dyn Store> {
         let root = tempfile::tempdir_in(&folder).unwrap().keep().join("root");
-        Arc::new(FilesystemStore::open(root).unwrap().durable(durable))
+        Arc::new(configure(FilesystemStore::open(root).unwrap()))
     };
     assert_eq!(check_rules(&make, rules), Ok(()));
 }
 
 fn holds(rules: &[&str]) {
-    check_store_rules(false, rules);
+    check_store_rules(|store| store, rules);
 }
 
 #[test]
 fn every_rule_holds_for_a_durable_store() {
-    check_store_rules(true, &rule_names().collect::<Vec<_>>());
+    check_store_rules(|store| store.durable(true), &rule_names().collect::<Vec<_>>());
+}
+
+#[test]
+fn every_rule_holds_with_each_kind_of_lock() {
+    let rules = &rule_names().collect::<Vec<_>>();
+    check_store_rules(FilesystemStore::locks_files, rules);
+    check_store_rules(|store| store.locking(Locking::Lockfile), rules);
+    check_store_rules(|store| store.locking(Locking::None), rules);
 }
 
 /// Tests V3-STORE-03.

@@ -5,16 +5,16 @@
 //!
 //! Opened as `{"type": "memory"}` or `memory:`. Each opening creates a new, empty store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Bound;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, Store, StoreConfiguration,
-    StoreError, StorePlugin, Version, check_overlaps, put_at,
+    Capabilities, Condition, ConditionalWrite, Contents, Directory, GetOptions, GetResult, Keys, Payload,
+    Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, Version, check_overlaps, put_at,
 };
 use zarr_spec::{Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -28,7 +28,30 @@ const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "memory"}"#)];
 
 /// Keys and values in memory.
 #[derive(Default)]
-pub struct MemoryStore(RwLock<Values>);
+pub struct MemoryStore {
+    values: RwLock<Values>,
+    locks: Arc<Locks>,
+}
+
+/// The keys whose locks are held.
+#[derive(Default)]
+struct Locks {
+    held: Mutex<BTreeSet<Key>>,
+    released: Condvar,
+}
+
+/// Holds the lock of a key.
+struct HeldLock {
+    locks: Arc<Locks>,
+    key: Key,
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        self.locks.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.locks.released.notify_all();
+    }
+}
 
 #[derive(Default)]
 struct Values {
@@ -56,11 +79,11 @@ impl MemoryStore {
     // No foreign code runs under the lock and every change is a single step, so a panic leaves the values
     // consistent.
     fn values(&self) -> RwLockReadGuard<'_, Values> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.values.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self) -> RwLockWriteGuard<'_, Values> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.values.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,7 +93,7 @@ impl Store for MemoryStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ALL
+        Capabilities::ALL_AND_CONDITIONAL
     }
 
     fn get(
@@ -90,8 +113,7 @@ impl Store for MemoryStore {
             return Err(too_large());
         }
         let contents = Contents::Shared(bytes.slice(start..end));
-        let version = Version::new(version.to_le_bytes());
-        Ok(Some(GetResult::new(contents, bytes.len() as u64, Some(version))))
+        Ok(Some(GetResult::new(contents, bytes.len() as u64, Some(as_version(*version)))))
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
@@ -102,6 +124,38 @@ impl Store for MemoryStore {
             stored.set(key.clone(), bytes);
         }
         Ok(())
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        let bytes = value.into_bytes();
+        let mut stored = self.change();
+        if !condition.holds(stored.version(key).as_ref()) {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        stored.set(key.clone(), bytes);
+        Ok(ConditionalWrite::Done(stored.version(key)))
+    }
+
+    fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
+        let held = self.locks.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_held = |held: &mut BTreeSet<Key>| held.contains(key);
+        let held = self.locks.released.wait_while(held, is_held);
+        held.unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        Ok(Some(Box::new(HeldLock { locks: Arc::clone(&self.locks), key: key.clone() })))
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        let mut stored = self.change();
+        if stored.version(key).as_ref() != Some(version) {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        stored.by_key.remove(key);
+        Ok(ConditionalWrite::Done(None))
     }
 
     /// Changes either all values or none.
@@ -188,6 +242,10 @@ impl Store for MemoryStore {
 }
 
 impl Values {
+    fn version(&self, key: &Key) -> Option<Version> {
+        self.by_key.get(key).map(|value| as_version(value.version))
+    }
+
     /// Replaces the value of `key`. Returns the bytes if the key does not exist.
     fn replace(&mut self, key: &Key, bytes: Bytes) -> Option<Bytes> {
         let Some(value) = self.by_key.get_mut(key) else { return Some(bytes) };
@@ -207,6 +265,10 @@ impl Values {
         let keys = self.by_key.range::<str, _>((from, Bound::Unbounded)).map(|(key, _)| key);
         keys.take_while(|key| key.as_str().starts_with(prefix.as_str()))
     }
+}
+
+fn as_version(number: u64) -> Version {
+    Version::new(number.to_le_bytes())
 }
 
 /// Returns the first text that sorts after every key below `prefix`: `0` follows `/`.

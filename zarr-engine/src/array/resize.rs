@@ -9,11 +9,13 @@ use std::ops::Range;
 
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::Elements;
+use zarr_spec::store::Backoff;
 
 use super::Array;
 use crate::copy;
 use crate::error::Error;
 use crate::flight;
+use crate::hierarchy::DocumentChange;
 use crate::selection::Selection;
 use crate::stored::{ChunkBox, StoredArray, boxes_between};
 
@@ -71,17 +73,35 @@ impl Array {
         let hierarchy = self.hierarchy.clone();
         let path = self.stored.path.clone();
         let _node_lock = hierarchy.lock([&path]);
-        let before = self.reopened()?;
+        let _shape_lock = hierarchy.lock_shape(&path)?;
+        let mut backoff = Backoff::new();
+        loop {
+            let change = hierarchy.begin_change()?;
+            match self.resize_once(&change, start, shape) {
+                Err(Error::Conflict(key)) => backoff.wait(&key)?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Resizes the array. Another program that changes the document meanwhile is [`Error::Conflict`].
+    fn resize_once(
+        &mut self,
+        change: &DocumentChange<'_>,
+        start: &[i64],
+        shape: &[u64],
+    ) -> Result<(), Error> {
+        let before = self.reopened(change)?;
         let resized = before.changed(before.resized(start, shape)?)?;
         let overlap = Overlap::new(before.shape(), shape, start);
         if overlap.loses_some {
             // Consolidated metadata must never describe more elements than the array, because its readers would miss
             // erased chunks.
             let metadata = before.resized(&overlap.start, &overlap.shape)?;
-            hierarchy.write_array_copies(&path, &metadata)?;
+            change.write_array_copies(self.path(), &metadata)?;
         }
         resized.clear_added(&before, start)?;
-        resized.publish()?;
+        resized.publish(change)?;
         let erased = if overlap.loses_some && before.stored.resolved.store.capabilities().erasable {
             before.stored.erase_outside(&**resized.stored.resolved.grid)
         } else {

@@ -2,16 +2,28 @@
 
 use std::borrow::Cow;
 
-use zarr_spec::{ArraySubset, Elements};
+use zarr_metadata::ArrayMetadata;
+use zarr_spec::store::Backoff;
+use zarr_spec::{ArrayRepresentation, ArraySubset, Elements};
 
 use super::Array;
 #[cfg(feature = "ndarray")]
 use crate::element::{Element, as_bytes, type_matches};
 use crate::elements::{WriteElement, joined};
 use crate::error::Error;
+use crate::hierarchy::DocumentChange;
 use crate::selection::{IntoSelection, Selection};
 use crate::variable::Variable;
 use crate::writer::{FixedElements, Source};
+
+/// Rows to append.
+#[derive(Clone, Copy)]
+struct Rows<'r> {
+    dimension: usize,
+    bytes: &'r [u8],
+    /// Checks the current shape.
+    check: &'r dyn Fn(&[u64]) -> Result<(), Error>,
+}
 
 impl Array {
     /// Writes a selection from `bytes`: elements in C order and native byte order, or for elements of variable size `n
@@ -99,6 +111,10 @@ impl Array {
     /// interrupted append leaves the array unchanged. Appends to one array through handles of one context are
     /// serialized, so that each adds its own rows.
     ///
+    /// Appends of several programs add their own rows, too, if the store has conditional writes. A store of files has
+    /// locks for this. In other stores, such as object stores, the length is written before the rows: rows of an
+    /// interrupted append hold the fill value.
+    ///
     /// # Errors
     ///
     /// Same as [`Array::resize`] and [`Array::write`]. If `bytes` is not a whole number of rows or holds invalid
@@ -108,17 +124,40 @@ impl Array {
     }
 
     /// Like [`Array::append`], if `check` accepts the current shape.
+    ///
+    /// In a store with locks, the rows of one program at a time are written before the length. In a store that has
+    /// conditional writes but no locks, the new length is written first: it reserves the rows for this program.
     fn append_if(
         &mut self,
         dimension: usize,
         bytes: &[u8],
-        check: impl FnOnce(&[u64]) -> Result<(), Error>,
+        check: impl Fn(&[u64]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.stored.check_writable()?;
         let hierarchy = self.hierarchy.clone();
         let path = self.path().clone();
         let _node_lock = hierarchy.lock([&path]);
-        let current = self.reopened()?;
+        let shape_lock = hierarchy.lock_shape(&path)?;
+        let mut backoff = Backoff::new();
+        loop {
+            let change = hierarchy.begin_change()?;
+            let reserves = shape_lock.is_none() && change.is_conditional();
+            match self.append_once(&change, reserves, Rows { dimension, bytes, check: &check }) {
+                Err(Error::Conflict(key)) => backoff.wait(&key)?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Appends rows. Another program that changes the document meanwhile is [`Error::Conflict`].
+    fn append_once(
+        &mut self,
+        change: &DocumentChange<'_>,
+        reserves: bool,
+        rows: Rows<'_>,
+    ) -> Result<(), Error> {
+        let Rows { dimension, bytes, check } = rows;
+        let current = self.reopened(change)?;
         check(current.shape())?;
         let count = current.count_in(bytes)?;
         let (length, end) = current.rows_to_append(dimension, count)?;
@@ -135,7 +174,14 @@ impl Array {
         let mut metadata = current.metadata().clone();
         metadata.shape = shape;
         let longer = current.changed(metadata)?;
-        let written = longer.stored.write_elements(&located.what, source).and_then(|()| longer.publish());
+        if reserves {
+            longer.publish(change)?;
+            let written = longer.stored.write_elements(&located.what, source);
+            *self = longer.released();
+            return written;
+        }
+        let written =
+            longer.stored.write_elements(&located.what, source).and_then(|()| longer.publish(change));
         *self = if written.is_ok() { longer.released() } else { current.released() };
         written
     }

@@ -51,6 +51,7 @@ impl Error {
             Self::NotSupported(_) | Self::OtherFormat { .. } => ErrorKind::NotSupported,
             Self::ChunkKey { .. } | Self::Document { .. } => ErrorKind::Damaged,
             Self::OverBudget { .. } | Self::Memory(_) => ErrorKind::Memory,
+            Self::Conflict(_) => ErrorKind::Store(IoKind::Other),
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Store(error) => of_store(error),
             Self::Chunk(error) => of_codec(&error.source),

@@ -1,11 +1,14 @@
 //! Access to the documents of a store, for all formats: batches, size limits, warnings.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use zarr_metadata::{DocumentError, DocumentKind, parse_json};
-use zarr_spec::store::{Request, Store, StoreError, Version};
+use zarr_spec::store::{
+    Backoff, Condition, ConditionalWrite, GetOptions, Payload, Request, Store, StoreError, Version,
+};
 use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Reading, Value};
 
 use super::known_groups::{Above, KnownGroups, State};
@@ -32,6 +35,18 @@ pub(super) struct Access {
     pub(super) new_groups: Arc<NewGroups>,
     known_groups: Arc<KnownGroups>,
     warnings: Arc<WarningLog>,
+    /// During a change in a store with conditional writes, the versions of the documents that were read.
+    seen: Option<Seen>,
+}
+
+/// The versions of documents when a change read them first; `None` for missing ones.
+#[derive(Debug, Default)]
+struct Seen(Mutex<HashMap<Key, Option<Version>>>);
+
+impl Seen {
+    fn versions(&self) -> MutexGuard<'_, HashMap<Key, Option<Version>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Access {
@@ -48,19 +63,67 @@ impl Access {
             new_groups: Arc::default(),
             known_groups: Arc::default(),
             warnings: Arc::default(),
+            seen: None,
         }
     }
 
     /// Returns a copy for work that is done while a node is locked: see [`Context::under_lock`].
     pub(super) fn under_lock(&self) -> Self {
+        Self { context: Arc::new(self.context.under_lock()), ..self.copied() }
+    }
+
+    fn copied(&self) -> Self {
         Self {
             store: Arc::clone(&self.store),
-            context: Arc::new(self.context.under_lock()),
+            context: Arc::clone(&self.context),
             location: self.location.clone(),
             read_only: self.read_only.clone(),
             new_groups: Arc::clone(&self.new_groups),
             known_groups: Arc::clone(&self.known_groups),
             warnings: Arc::clone(&self.warnings),
+            seen: self.seen.as_ref().map(|_| Seen::default()),
+        }
+    }
+
+    /// Returns a copy for a change of documents. In a store with conditional writes, a document is only replaced if it
+    /// is the one that was read first through this copy: otherwise writing it is [`Error::Conflict`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSupported`] if the context requires conditional writes and the store does not have them.
+    pub(super) fn changing(&self) -> Result<Self, Error> {
+        let seen = self.context.check_conditions(&*self.store)?.then(Seen::default);
+        Ok(Self { seen, ..self.copied() })
+    }
+
+    /// Like [`Access::changing`], for new documents.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Access::changing`].
+    pub(super) fn creating(&self) -> Result<Self, Error> {
+        self.context.refuse_without_conditions(&*self.store)?;
+        let seen = self.store.capabilities().conditional_set.then(Seen::default);
+        Ok(Self { seen, ..self.copied() })
+    }
+
+    /// Returns whether documents are only replaced if they are unchanged.
+    pub(super) fn has_versions(&self) -> bool {
+        self.seen.is_some()
+    }
+
+    /// Runs a change until no other program changes the same documents at the same time.
+    ///
+    /// # Errors
+    ///
+    /// Those of `change`, and [`Error::Store`] after many conflicts.
+    pub(super) fn until_stored<T>(&self, mut change: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+        let mut backoff = Backoff::new();
+        loop {
+            match change() {
+                Err(Error::Conflict(key)) => backoff.wait(&key)?,
+                done => return done,
+            }
         }
     }
 
@@ -95,6 +158,12 @@ impl Access {
     }
 
     pub(super) fn warnings(&self) -> Vec<Warning> {
+        if self.context.is_unprotected(&self.location) {
+            let store = readable_location(&self.location);
+            self.warn(format!(
+                "{store} does not have conditional writes: other programs that write at the same time may lose changes"
+            ));
+        }
         self.warnings.all()
     }
 
@@ -173,12 +242,15 @@ impl Access {
 
     fn get_each_in_batch(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
         let limit = self.context.limits.document_size;
-        let request = |key: &Key| Request::new(key.clone(), ByteRange::Full, limit);
+        let request = |key: &Key| Request::new(key.clone(), self.options(ByteRange::Full), limit);
         let mut values: Vec<_> = keys.iter().map(|_| Ok(None)).collect();
         for (number, value) in self.store.get_many(keys.iter().map(request).collect(), limit) {
             let Some(place) = values.get_mut(number) else { continue };
             *place = match value {
-                Ok(value) => Ok(value.map(|fetched| fetched.bytes)),
+                Ok(value) => {
+                    self.note_seen(&keys[number], value.as_ref().map(|fetched| fetched.version.as_ref()));
+                    Ok(value.map(|fetched| fetched.bytes))
+                }
                 Err(error) => Err(self.failed(&keys[number], error)),
             };
         }
@@ -187,11 +259,12 @@ impl Access {
 
     fn get_batch(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
         let limit = self.context.limits.document_size;
-        let request = |key: &Key| Request::new(key.clone(), ByteRange::Full, limit);
+        let request = |key: &Key| Request::new(key.clone(), self.options(ByteRange::Full), limit);
         let mut values = vec![None; keys.len()];
         for (number, value) in self.store.get_many(keys.iter().map(request).collect(), limit) {
             let Some(place) = values.get_mut(number) else { continue };
             let value = value.map_err(|error| self.failed(&keys[number], error))?;
+            self.note_seen(&keys[number], value.as_ref().map(|fetched| fetched.version.as_ref()));
             *place = value.map(|fetched| fetched.bytes);
         }
         Ok(values)
@@ -211,8 +284,9 @@ impl Access {
     /// Returns a value and its version, if the store has versions.
     pub(super) fn get_with_version(&self, key: &Key) -> Result<Option<(Bytes, Option<Version>)>, Error> {
         let mut output = Output::at_most(self.context.limits.document_size);
-        let got = self.store.get(key, ByteRange::Full.into(), &mut output);
+        let got = self.store.get(key, self.options(ByteRange::Full), &mut output);
         let got = got.map_err(|error| self.failed(key, error))?;
+        self.note_seen(key, got.as_ref().map(|got| got.version.as_ref()));
         Ok(got.map(|got| {
             let version = got.version.clone();
             (got.into_bytes(output), version)
@@ -222,7 +296,7 @@ impl Access {
     /// Returns the version of a value without reading its bytes.
     pub(super) fn version(&self, key: &Key) -> Result<Option<Version>, Error> {
         let nothing = ByteRange::Range { offset: 0, size: 0 };
-        let got = self.store.get(key, nothing.into(), &mut Output::at_most(0))?;
+        let got = self.store.get(key, self.options(nothing), &mut Output::at_most(0))?;
         Ok(got.and_then(|got| got.version))
     }
 
@@ -260,7 +334,86 @@ impl Access {
 
     /// Stores an encoded document.
     pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
-        Ok(self.store.set(key, encoded_at(key, encoded)?.into())?)
+        let encoded = encoded_at(key, encoded)?;
+        let seen = self.seen.as_ref().and_then(|seen| seen.versions().get(key).cloned());
+        let condition = match seen {
+            None => return Ok(self.store.set(key, encoded.into())?),
+            Some(None) => Condition::Missing,
+            Some(Some(version)) => Condition::Unchanged(version),
+        };
+        self.set_if(key, encoded.into(), &condition)
+    }
+
+    /// Like [`Access::create`], for a JSON document.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Access::create`].
+    pub(super) fn create_json(&self, key: &Key, document: &Value) -> Result<(), Error> {
+        self.create(key, &encoded_at(key, zarr_json::to_vec_pretty(document).map_err(Into::into))?)
+    }
+
+    /// Stores a new document.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if it exists and the store has conditional writes.
+    pub(super) fn create(&self, key: &Key, text: &[u8]) -> Result<(), Error> {
+        match self.seen {
+            Some(_) => self.set_if(key, text.into(), &Condition::Missing),
+            None => Ok(self.store.set(key, text.into())?),
+        }
+    }
+
+    /// Erases a document. If the store cannot do that under a condition, stores `empty` instead.
+    pub(super) fn erase_or_set(&self, key: &Key, empty: &Value) -> Result<Option<Value>, Error> {
+        let seen = self.seen.as_ref().and_then(|seen| seen.versions().get(key).cloned());
+        let can = self.store.capabilities();
+        match seen {
+            None if can.erasable => self.store.erase(key)?,
+            Some(None) => {}
+            Some(Some(version)) if can.conditional_erase => {
+                if self.store.erase_if(key, &version)?.is_conflict() {
+                    return Err(Error::Conflict(key.clone()));
+                }
+                self.forget_seen(key);
+            }
+            _ => {
+                self.set_json(key, empty)?;
+                return Ok(Some(empty.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> Result<(), Error> {
+        match self.store.set_if(key, value, condition)? {
+            ConditionalWrite::Conflict => return Err(Error::Conflict(key.clone())),
+            ConditionalWrite::Done(Some(version)) => {
+                self.seen
+                    .iter()
+                    .for_each(|seen| drop(seen.versions().insert(key.clone(), Some(version.clone()))));
+            }
+            ConditionalWrite::Done(None) => self.forget_seen(key),
+        }
+        Ok(())
+    }
+
+    fn forget_seen(&self, key: &Key) {
+        self.seen.iter().for_each(|seen| drop(seen.versions().remove(key)));
+    }
+
+    /// Notes the version of a document that was read; the outer `None` if it is missing.
+    fn note_seen(&self, key: &Key, version: Option<Option<&Version>>) {
+        let Some(seen) = &self.seen else { return };
+        // A store without this version does not compare the document.
+        let Some(version) = version.map_or(Some(None), |version| version.cloned().map(Some)) else { return };
+        seen.versions().entry(key.clone()).or_insert(version);
+    }
+
+    /// Returns the options for reading a document.
+    fn options(&self, range: ByteRange) -> GetOptions {
+        if self.seen.is_some() { GetOptions::for_update(range) } else { range.into() }
     }
 }
 

@@ -1,14 +1,16 @@
 //! Creating, changing and erasing the nodes of a hierarchy.
 
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
+use zarr_spec::store::{Backoff, StoreLock};
 use zarr_spec::{NodePath, Object, Value};
 
 use super::Hierarchy;
+use super::access::Access;
 use super::erase::{Erasure, erase};
 use super::kind::Kind;
 use super::other_formats::{self, OtherFormats};
 use super::path::AsNodePath;
-use super::rules::{NewMetadata, NewNode, StoredChunks};
+use super::rules::{NewMetadata, NewNode, StoredChunks, array_of};
 use crate::array::Array;
 use crate::attributes::attributes_of;
 use crate::builder::ArrayBuilder;
@@ -29,7 +31,8 @@ impl Hierarchy {
         let metadata = GroupMetadata::new(self.format(), attributes);
         let _changing = self.lock([&path]);
         let node = NewNode { path: &path, metadata: NewMetadata::Group(&metadata), leftovers: None };
-        self.inner.rules.create(&self.inner.access, &node)?;
+        let access = &self.inner.access;
+        access.until_stored(|| self.inner.rules.create(&access.creating()?, &node))?;
         Ok(Group::new(self.clone(), path, metadata, false))
     }
 
@@ -110,11 +113,13 @@ impl Hierarchy {
         let path = self.path_to_write(path)?;
         let attributes = attributes_of(attributes)?;
         let _changing = self.lock([&path]);
-        self.write_attributes(&path, attributes)
+        let access = &self.inner.access;
+        access
+            .until_stored(|| self.inner.rules.set_attributes(&access.changing()?, &path, attributes.clone()))
     }
 
-    /// Sets one attribute of a node and leaves the others as they are stored. Concurrent calls for the same node in one
-    /// context do not lose changes.
+    /// Sets one attribute of a node and leaves the others as they are stored. Concurrent calls for the same node do not
+    /// lose changes if they share a context, or if the store has conditional writes.
     ///
     /// # Errors
     ///
@@ -125,13 +130,15 @@ impl Hierarchy {
         name: &str,
         value: impl Into<Value>,
     ) -> Result<(), Error> {
+        let value = value.into();
         self.update_attributes(path, |attributes| {
-            attributes.insert(name, value);
+            attributes.insert(name, value.clone());
         })
     }
 
     /// Reads the attributes of a node, changes them with `change`, and writes them, while the node is locked. `change`
-    /// must not call methods that change this store.
+    /// must not call methods that change this store. It is called again with the new attributes if another program
+    /// changes them meanwhile.
     ///
     /// # Errors
     ///
@@ -139,7 +146,7 @@ impl Hierarchy {
     pub fn update_attributes(
         &self,
         path: impl AsNodePath,
-        change: impl FnOnce(&mut Object),
+        mut change: impl FnMut(&mut Object),
     ) -> Result<(), Error> {
         self.try_update_attributes(path, |attributes| {
             change(attributes);
@@ -156,7 +163,7 @@ impl Hierarchy {
     pub fn try_update_attributes<E: From<Error>>(
         &self,
         path: impl AsNodePath,
-        change: impl FnOnce(&mut Object) -> Result<(), E>,
+        change: impl FnMut(&mut Object) -> Result<(), E>,
     ) -> Result<(), E> {
         let path = self.path_to_write(path)?;
         self.updated_attributes(&path, change).map(drop)
@@ -166,24 +173,24 @@ impl Hierarchy {
     pub(crate) fn updated_attributes<E: From<Error>>(
         &self,
         path: &NodePath,
-        change: impl FnOnce(&mut Object) -> Result<(), E>,
+        mut change: impl FnMut(&mut Object) -> Result<(), E>,
     ) -> Result<Object, E> {
         self.inner.access.check_writeable()?;
         let _changing = self.lock([path]);
-        let found = self.inner.rules.read_stored(&self.inner.access, path)?;
-        let mut attributes = match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
-            NodeMetadata::Array(array) => array.attributes,
-            NodeMetadata::Group(group) => group.attributes,
-        };
-        change(&mut attributes)?;
-        self.write_attributes(path, attributes.clone())?;
-        Ok(attributes)
-    }
-
-    /// Like [`Hierarchy::set_attributes`]. The caller holds the lock of the node.
-    pub(crate) fn write_attributes(&self, path: &NodePath, attributes: Object) -> Result<(), Error> {
-        self.inner.access.check_writeable()?;
-        self.inner.rules.set_attributes(&self.inner.access, path, attributes)
+        let mut backoff = Backoff::new();
+        loop {
+            let access = self.inner.access.changing()?;
+            let found = self.inner.rules.read_stored(&access, path)?;
+            let mut attributes = match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
+                NodeMetadata::Array(array) => array.attributes,
+                NodeMetadata::Group(group) => group.attributes,
+            };
+            change(&mut attributes)?;
+            match self.inner.rules.set_attributes(&access, path, attributes.clone()) {
+                Err(Error::Conflict(key)) => backoff.wait(&key).map_err(Error::from)?,
+                written => return Ok(written.map(|()| attributes)?),
+            }
+        }
     }
 
     /// Erases a node, all nodes below it, and all their chunks. Erasing the root of v2 or v3 removes everything in the
@@ -246,7 +253,9 @@ impl Hierarchy {
             && self.inner.rules.kind(access, &parent)? == Some(Kind::ImplicitGroup)
         {
             other_formats::refuse(access, &*self.inner.rules, &path)?;
-            self.inner.rules.set_attributes(access, &parent, Object::new())?;
+            access.until_stored(|| {
+                self.inner.rules.set_attributes(&access.changing()?, &parent, Object::new())
+            })?;
         }
         erase(access, &*self.inner.rules, &path, OtherFormats::Refuse).map(drop)
     }
@@ -265,7 +274,7 @@ impl Hierarchy {
         let access = self.inner.access.under_lock();
         let _changing = self.lock([&path]);
         access.context.groups_changed();
-        self.inner.rules.consolidate(&access, &path)
+        access.until_stored(|| self.inner.rules.consolidate(&access.changing()?, &path))
     }
 
     fn erase_with(&self, path: &NodePath, other_formats: OtherFormats) -> Result<Erasure, Error> {
@@ -280,23 +289,19 @@ impl Hierarchy {
         arrays.iter().try_for_each(|array| self.check_format(array.metadata()))?;
         let _changing = self.lock(arrays.iter().map(Array::path));
         let new: Vec<_> = arrays.iter().map(|array| new_array(array, before)).collect();
-        self.inner.rules.create_arrays(&self.inner.access, &new)
+        let access = &self.inner.access;
+        access.until_stored(|| self.inner.rules.create_arrays(&access.creating()?, &new))
     }
 
-    /// Rewrites the document of an existing array. The caller holds the lock of the node.
-    pub(crate) fn write_array_metadata(
-        &self,
-        path: &NodePath,
-        metadata: &ArrayMetadata,
-    ) -> Result<(), Error> {
+    /// Begins a change of the document of an existing array. The caller holds the lock of the node.
+    pub(crate) fn begin_change(&self) -> Result<DocumentChange<'_>, Error> {
         self.inner.access.check_writeable()?;
-        self.inner.rules.rewrite_array(&self.inner.access, path, metadata)
+        Ok(DocumentChange { hierarchy: self, access: self.inner.access.changing()? })
     }
 
-    /// Updates the consolidated metadata of an array, but not its document. The caller holds the lock of the node.
-    pub(crate) fn write_array_copies(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
-        self.inner.access.check_writeable()?;
-        self.inner.rules.rewrite_copies(&self.inner.access, path, metadata)
+    /// Takes the lock of an array against changes of its shape by other programs; `None` if the store has no locks.
+    pub(crate) fn lock_shape(&self, path: &NodePath) -> Result<Option<StoreLock>, Error> {
+        Ok(self.inner.access.store.lock(&self.inner.rules.array_key(path)?)?)
     }
 
     /// Returns the array that `builder` describes, without creating it in the store.
@@ -322,6 +327,46 @@ impl Hierarchy {
             return Ok(());
         }
         Err(NotInFormat { format, reason: format!("metadata of {found}; convert it first") }.into())
+    }
+}
+
+/// A change of the document of an array, which another program may not change meanwhile.
+pub(crate) struct DocumentChange<'h> {
+    hierarchy: &'h Hierarchy,
+    access: Access,
+}
+
+impl DocumentChange<'_> {
+    /// Reads the metadata of an array from its own document, not from consolidated metadata.
+    pub(crate) fn stored_array(&self, path: &NodePath) -> Result<ArrayMetadata, Error> {
+        array_of(path, self.hierarchy.inner.rules.read_stored(&self.access, path)?)
+    }
+
+    /// Rewrites the document.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another program changed it since it was read.
+    pub(crate) fn write_array_metadata(
+        &self,
+        path: &NodePath,
+        metadata: &ArrayMetadata,
+    ) -> Result<(), Error> {
+        self.hierarchy.inner.rules.rewrite_array(&self.access, path, metadata)
+    }
+
+    /// Updates the consolidated metadata of an array, but not its document.
+    pub(crate) fn write_array_copies(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
+        let change = || {
+            let access = self.hierarchy.inner.access.changing()?;
+            self.hierarchy.inner.rules.rewrite_copies(&access, path, metadata)
+        };
+        self.access.until_stored(change)
+    }
+
+    /// Returns whether the document is only replaced if it is unchanged.
+    pub(crate) fn is_conditional(&self) -> bool {
+        self.access.store.capabilities().conditional_set
     }
 }
 

@@ -19,7 +19,7 @@ use zarr_spec::extension::Extension;
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 
-use super::access::{Access, keyed};
+use super::access::{Access, encoded_at, keyed};
 use super::kind::{Kind, NodeEntry};
 use super::known_groups::{Above, State};
 use super::leftovers;
@@ -86,7 +86,7 @@ impl Draft {
         let key = keyed(Key::new(ENTRY_POINT))?;
         let document = entry_point_document(entry_point).map_err(|error| Error::document(&key, error))?;
         let draft = Self::new(access, entry_point)?;
-        access.set_json(&key, &document)?;
+        access.creating()?.create_json(&key, &document)?;
         Ok(draft)
     }
 
@@ -163,6 +163,17 @@ impl Draft {
         access.set(key, self.encoding.encode(&document))
     }
 
+    /// Like [`Self::write`], for a document that must not exist.
+    fn write_new(
+        &self,
+        access: &Access,
+        key: &Key,
+        document: Result<Value, DocumentError>,
+    ) -> Result<(), Error> {
+        let document = document.map_err(|error| Error::document(key, error))?;
+        access.create(key, &encoded_at(key, self.encoding.encode(&document))?)
+    }
+
     /// Returns the document at `path`. If there are two, returns the document of the array (D3-OP-04).
     fn stored(&self, access: &Access, path: &NodePath) -> Result<Option<(Key, Bytes, NodeKind)>, Error> {
         let keys = [self.key(path, NodeKind::Array)?, self.key(path, NodeKind::Group)?];
@@ -188,7 +199,7 @@ impl Draft {
         }
     }
 
-    fn change_index(&self, access: &Access, change: impl FnOnce(&mut Nodes)) -> Result<(), Error> {
+    fn change_index(&self, access: &Access, change: impl Fn(&mut Nodes)) -> Result<(), Error> {
         self.index.as_ref().map_or(Ok(()), |index| index.change(access, change))
     }
 
@@ -395,6 +406,7 @@ impl FormatRules for Draft {
         let path = node.path;
         let kind = node.kind();
         let state = self.check(access, path, kind)?;
+        let mut lock = None;
         match node.metadata {
             NewMetadata::Array(array) => {
                 if !self.can_tell_nodes_below(access) {
@@ -403,14 +415,15 @@ impl FormatRules for Draft {
                 }
                 if node.leftovers.is_some() && access.store.capabilities().listable {
                     let listed = access.store.list_dir(&self.chunks(path)?)?;
-                    leftovers::erase(access, self, node, Some(&listed))?;
+                    lock = leftovers::erase(access, self, node, Some(&listed))?;
                 }
-                self.write(access, &self.key(path, NodeKind::Array)?, array_document(array))?;
+                self.write_new(access, &self.key(path, NodeKind::Array)?, array_document(array))?;
             }
             NewMetadata::Group(group) => {
-                self.write(access, &self.key(path, NodeKind::Group)?, group_document(group))?;
+                self.write_new(access, &self.key(path, NodeKind::Group)?, group_document(group))?;
             }
         }
+        drop(lock);
         self.change_index(access, |nodes| {
             nodes.insert(path.clone(), kind);
         })?;

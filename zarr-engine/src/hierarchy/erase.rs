@@ -33,7 +33,7 @@ pub(super) fn erase(
 ) -> Result<Erasure, Error> {
     let target = rules.erase_target(access, path)?;
     let set = EraseSet::find(access, rules, target, other_formats)?;
-    rules.forget(access, path)?;
+    access.until_stored(|| rules.forget(&access.changing()?, path))?;
     set.erase(access)?;
     Ok(set.into_keys())
 }

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use zarr_spec::store::Directory;
+use zarr_spec::store::{Directory, StoreLock};
 use zarr_spec::{Format, Key, NodePath, Prefix};
 
 use super::access::Access;
@@ -100,25 +100,33 @@ pub(super) fn may_have(listed: Option<&Directory>, key: &Key) -> bool {
     listed.is_none_or(|listed| listed.keys.contains(key))
 }
 
-/// Erases chunks that would become elements of the new array, unless its folder was `listed` as empty.
+/// Erases chunks that would become elements of the new array, unless its folder was `listed` as empty. Returns the lock
+/// of the array if the store has locks: until the array has its document, no other program erases or creates it.
 ///
 /// If the folder contains a document of another format, the chunks stay, because they may belong to that format.
 ///
 /// # Errors
 ///
-/// [`Error::InTheWay`] if nodes lie below the array, [`Error::ChunkKey`], [`Error::Store`].
+/// [`Error::InTheWay`] if nodes lie below the array, [`Error::Conflict`] if another program created it,
+/// [`Error::ChunkKey`], [`Error::Store`].
 pub(super) fn erase(
     access: &Access,
     rules: &dyn FormatRules,
     array: &NewNode<'_>,
     listed: Option<&Directory>,
-) -> Result<(), Error> {
-    let Some(chunks) = array.leftovers else { return Ok(()) };
-    let Some(listed) = listed.filter(|listed| !is_empty(listed)) else { return Ok(()) };
+) -> Result<Option<StoreLock>, Error> {
+    let Some(chunks) = array.leftovers else { return Ok(None) };
+    let Some(listed) = listed.filter(|listed| !is_empty(listed)) else { return Ok(None) };
     if listed.keys.iter().any(|key| is_foreign(rules.format(), key)) {
-        return Ok(());
+        return Ok(None);
     }
     let path = array.path;
+    let document = rules.array_key(path)?;
+    let lock = access.store.lock(&document)?;
+    // The listed chunks may belong to an array that another program created after the check.
+    if access.has(&document)? {
+        return Err(Error::Conflict(document));
+    }
     for key in access.store.list_prefix(&rules.chunks(path)?)? {
         let key = key?;
         if let Some(node) = rules.node_of(&key).filter(|node| node != path) {
@@ -127,7 +135,8 @@ pub(super) fn erase(
             return Err(in_the_way(path, reason));
         }
     }
-    chunks.erase()
+    chunks.erase()?;
+    Ok(lock)
 }
 
 /// Returns whether a key in the folder of a node belongs to a document of another format.

@@ -25,10 +25,14 @@ pub(super) fn create(
     format: Format,
     entry_point: Option<&EntryPoint>,
 ) -> Result<Opened, Error> {
-    let access = Access::new(store, context);
+    let access = Access::new(Arc::clone(&store), context);
     access.check_writeable()?;
     let Some(detected) = detected(&access)? else {
-        return start(access, format, entry_point.unwrap_or(&EntryPoint::new()));
+        return match start(access, format, entry_point.unwrap_or(&EntryPoint::new())) {
+            // Another program created a hierarchy meanwhile.
+            Err(Error::Conflict(_)) => create(store, context, format, entry_point),
+            started => started,
+        };
     };
     let difference = match (&detected, entry_point) {
         (Detected::Draft(found), Some(wanted)) => draft::difference(found, wanted),

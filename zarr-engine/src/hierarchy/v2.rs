@@ -201,7 +201,7 @@ impl FormatRules for V2 {
     ) -> Result<(), Error> {
         let key = keyed(array_key(path))?;
         let document = array_document(metadata).map_err(|error| Error::document(&key, error))?;
-        self.refresh(access, path, &[(key, Some(document))]).map(drop)
+        self.change_only_copies(access, path, &[(key, Some(document))])
     }
 
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {

@@ -27,7 +27,17 @@ impl StoredArray {
         range: ByteRange,
         output: &mut Output<'_>,
     ) -> Result<Option<GetResult>, Error> {
-        let got = self.get_with(index, |store, key| store.get(key, GetOptions::uncached(range), output));
+        self.get_as(index, GetOptions::uncached(range), output)
+    }
+
+    /// Like [`Self::get`], with other options.
+    pub(super) fn get_as(
+        &self,
+        index: &[u64],
+        options: GetOptions,
+        output: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, Error> {
+        let got = self.get_with(index, |store, key| store.get(key, options, output));
         self.or_out_of_memory(index, output, got)
     }
 

@@ -1,18 +1,19 @@
 //! Writes chunks to a remote store: some threads encode chunks, and many others, which usually wait for the store,
 //! store them.
 
-use zarr_spec::{ByteRange, Output};
+use zarr_spec::Output;
+use zarr_spec::store::Backoff;
 
-use super::Write;
 use super::job::{ChunkElements, Job};
 use super::parallel::EncodeOn;
 use super::shard::PreEncoded;
+use super::{OldBytes, Write};
 use crate::budget::Permit;
 use crate::error::Error;
 use crate::flight::{self, IoBudget, IoPermit};
 use crate::memory::Memory;
 use crate::scratch::Scratch;
-use crate::stored::{Allowance, StoredArray, is_too_large};
+use crate::stored::{Allowance, OldValue, StoredArray, is_too_large};
 
 /// A chunk that is being written to a remote store.
 struct FarChunk<'f> {
@@ -28,6 +29,12 @@ enum FarChange {
     Replace(Option<Memory>),
     /// A change of a part of the chunk. The allowance is for fetching and decoding it.
     Modify(Allowance),
+}
+
+/// The new value of a chunk that is written partially, and the old one.
+struct Modified {
+    value: Option<Memory>,
+    old: OldValue,
 }
 
 impl Write<'_> {
@@ -90,7 +97,7 @@ impl<'f> FarWrite<'f> {
         let (value, mut permit) = array.with_encoding(job, self.encode_on, |job| {
             let need = |allowance| array.need_of_writing(job, allowance);
             array.with_memory_and_permit(job.needing(), need, size, |scratch, _| {
-                self.computed_value(job, None, scratch)
+                self.computed(scratch, |scratch| array.encoded_value(job, None, &PreEncoded::new(), scratch))
             })
         })?;
         let size = value.as_ref().map_or(0, Memory::len);
@@ -99,7 +106,8 @@ impl<'f> FarWrite<'f> {
         Ok(FarChunk { number, change: FarChange::Replace(value), io_permit, permit })
     }
 
-    /// Stores a chunk while it is locked. A chunk that is written partially is fetched and encoded first.
+    /// Stores a chunk while it is locked. A chunk that is written partially is fetched and encoded first, and again if
+    /// another program changes it meanwhile.
     fn store(&self, made: FarChunk<'_>, elements: &ChunkElements<'_>) -> Result<(), Error> {
         let Self { array, .. } = *self;
         let FarChunk { change, mut io_permit, mut permit, .. } = made;
@@ -113,48 +121,56 @@ impl<'f> FarWrite<'f> {
         };
         let pipeline = array.pipeline_of(chunk, elements.piece)?;
         let job = array.job(elements, &pipeline)?;
-        let _chunk_lock = array.lock(chunk);
-        let value = loop {
-            match self.modified_value(&job, allowance) {
-                Err(error) if is_too_large(&error) => {
-                    allowance = array.larger_allowance(job.needing(), allowance, error)?;
-                    let need = array.need_of_writing(&job, allowance);
-                    array.check_need(chunk, need)?;
-                    permit.resize(need.max(permit.size()));
+        let mut backoff = Backoff::new();
+        loop {
+            let chunk_lock = array.lock(chunk);
+            let Modified { value, old } = loop {
+                match self.modified_value(&job, allowance) {
+                    Err(error) if is_too_large(&error) => {
+                        allowance = array.larger_allowance(job.needing(), allowance, error)?;
+                        let need = array.need_of_writing(&job, allowance);
+                        array.check_need(chunk, need)?;
+                        permit.resize(need.max(permit.size()));
+                    }
+                    value => break value?,
                 }
-                value => break value?,
+            };
+            let size = value.as_ref().map_or(0, Memory::len);
+            io_permit.resize(size);
+            permit.resize(size as u64);
+            if array.store_changed(chunk, value.as_deref(), &old)? {
+                return Ok(());
             }
-        };
-        let size = value.as_ref().map_or(0, Memory::len);
-        io_permit.resize(size);
-        permit.resize(size as u64);
-        array.store(chunk, value.as_deref())
+            drop(chunk_lock);
+            array.with_key(chunk, |key| Ok(backoff.wait(key)?))?;
+            permit.resize(array.need_of_writing(&job, allowance));
+        }
     }
 
     /// Returns the new value of a chunk that is written partially. The caller holds the lock of the chunk and memory
     /// for it.
-    fn modified_value(&self, job: &Job<'_>, allowance: Allowance) -> Result<Option<Memory>, Error> {
+    fn modified_value(&self, job: &Job<'_>, allowance: Allowance) -> Result<Modified, Error> {
         let Self { array, .. } = *self;
         array.budget().with_paid_scratch(|scratch| {
             scratch.stages.set_unknown(allowance.unknown);
             let mut output = Output::at_most(array.value_limit(Some(allowance.encoded)));
-            let got = array.get_once(job.chunk, ByteRange::Full, &mut output)?;
-            let old = got.as_ref().map(|got| got.bytes(&output));
-            self.computed_value(job, old, scratch)
+            let old = array.get_to_change(job.chunk, &mut output)?;
+            let bytes = old.found.as_ref().map(|found| found.bytes(&output));
+            let value = self.computed(scratch, |scratch| {
+                array.changed_value(job, OldBytes { value: &old, bytes }, &PreEncoded::new(), scratch)
+            })?;
+            Ok(Modified { value, old })
         })
     }
 
     /// Encodes a chunk, once a processor is free.
-    fn computed_value(
+    fn computed(
         &self,
-        job: &Job<'_>,
-        old: Option<&[u8]>,
         scratch: &mut Scratch,
+        encode: impl for<'s> FnOnce(&'s mut Scratch) -> Result<Option<&'s [u8]>, Error>,
     ) -> Result<Option<Memory>, Error> {
         self.io_budget.with_cpu(|| {
-            let Some(value) = self.array.encoded_value(job, old, &PreEncoded::new(), scratch)? else {
-                return Ok(None);
-            };
+            let Some(value) = encode(scratch)? else { return Ok(None) };
             let (mut memory, _) = self.array.context().buffer_pool.get(value.len())?;
             memory.copy_from_slice(value);
             Ok(Some(memory))

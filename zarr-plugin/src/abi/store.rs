@@ -34,7 +34,7 @@ abi_struct! {
         /// The number of bytes that will probably arrive: they count against the budget of the batch. 0 if it
         /// is unknown.
         expected: usize,
-        /// ZARR_GET_UNCACHED or 0. Unknown flags are ignored.
+        /// ZARR_GET_UNCACHED, ZARR_GET_FOR_UPDATE, both or 0. Unknown flags are ignored.
         flags: u32,
         reserved: u32,
     }
@@ -98,9 +98,10 @@ abi_struct! {
         /// "max_concurrency": 0, "coalesce_gap": 0, "caches_values": false}`. `max_concurrency` is the number
         /// of concurrent requests that the store benefits from; 0 if a read does not wait. Two parts of a value
         /// are read with one request if at most `coalesce_gap` bytes lie between them. `caches_values` is true
-        /// if the store retains encoded values in memory; the caller then does not need a cache of its own.
+        /// if the store retains encoded values in memory; the caller then does not need a cache of its own. Since 2.2,
+        /// `"conditional_set": true` and `"conditional_erase": true` are added by a store with `set_if` and `erase_if`.
         describe: fn(this: *const c_void, json: *mut Buf, err: *mut Buf) -> i32,
-        /// Reads as much of the range as exists. `flags` is ZARR_GET_UNCACHED or 0.
+        /// Reads as much of the range as exists. `flags` is as in zarr_store_request.
         get: fn(this: *const c_void, key: Str, range: *const ByteRange, flags: u32, to: *mut Output, result: *mut GetResult, err: *mut Buf) -> i32,
         /// Returns the size of a value in bytes and sets `found` to 1; leaves `found` 0 if the key is missing.
         /// NULL: the caller reads 0 bytes of the value.
@@ -137,5 +138,19 @@ abi_struct! {
         /// Adds the keys and prefixes directly below `prefix`. Prefixes of empty folders may be among them.
         /// NULL: the caller lists all keys below `prefix`.
         list_dir: fn(this: *const c_void, prefix: Str, found: *mut ListSink, err: *mut Buf) -> i32,
+        /// Since 2.2. Writes a value if the key is missing, if `version` is NULL, or if the value has this version,
+        /// which a read with ZARR_GET_FOR_UPDATE returned. Otherwise writes nothing and sets `conflict` to 1.
+        /// Comparing and writing are one step with respect to every other write of the key, by any program. `result`
+        /// receives the new version if the store knows it. NULL: the store does not have conditional writes.
+        set_if: fn(this: *const c_void, key: Str, value: Str, version: *const Str, result: *mut GetResult, conflict: *mut u32, err: *mut Buf) -> i32,
+        /// Since 2.2. Removes a value if it has this version. Otherwise removes nothing and sets `conflict` to 1, also if
+        /// the key is missing. NULL: the store cannot do that.
+        erase_if: fn(this: *const c_void, key: Str, version: Str, conflict: *mut u32, err: *mut Buf) -> i32,
+        /// Since 2.2. Waits until no other caller of this function, in any process, holds the lock of `key`, and sets
+        /// `lock`, or leaves it NULL if the store does not have locks. The system releases the lock when the process
+        /// ends. NULL: the store does not have locks.
+        lock: fn(this: *const c_void, key: Str, lock: *mut *mut c_void, err: *mut Buf) -> i32,
+        /// Since 2.2. Releases a lock, possibly on another thread or after the store is released.
+        unlock: fn(lock: *mut c_void),
     }
 }

@@ -294,9 +294,10 @@ fn creating_an_array_checks_its_parent_group_and_its_own_path() {
     let hierarchy = counted.open();
     let builder = ArrayBuilder::new([8, 8], "uint8");
     let (_, calls) = counted.calls(|| hierarchy.create_array("/b", &builder).unwrap());
-    assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 2 + 1), "{calls:?}");
-    let (_, calls) = counted.calls(|| hierarchy.create_array("/g/b", &builder).unwrap());
+    // The groups above are looked at again afterwards: another program may have consolidated one of them.
     assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 3 + 1), "{calls:?}");
+    let (_, calls) = counted.calls(|| hierarchy.create_array("/g/b", &builder).unwrap());
+    assert_eq!((calls.get("set"), total(&calls)), (Some(&1), 5 + 1), "{calls:?}");
     // Only the folder of the new array is listed, to check that it has neither documents nor chunks.
     assert_eq!((calls.get("list_dir"), calls.get("list_prefix")), (Some(&1), None), "{calls:?}");
 }
@@ -363,13 +364,13 @@ fn appending_rows_lists_nothing_and_reads_no_whole_chunk() {
     let counted = v3(&json!([{"name": "bytes"}]));
     let mut array = counted.open().array("/a").unwrap();
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 32]).unwrap());
-    // Reads the documents of the array and of its parent group; writes two chunks and the document.
-    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&2), Some(&3), 5), "{calls:?}");
+    // Reads the document of the array, and that of its parent group before and after; writes two chunks and the document.
+    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&3), Some(&3), 6), "{calls:?}");
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 8]).unwrap());
-    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&2), Some(&3), 5), "{calls:?}");
+    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&3), Some(&3), 6), "{calls:?}");
     // Two chunks already contain rows.
     let (_, calls) = counted.calls(|| array.append_values(0, &[1u8; 8]).unwrap());
-    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&4), Some(&3), 7), "{calls:?}");
+    assert_eq!((calls.get("get"), calls.get("set"), total(&calls)), (Some(&5), Some(&3), 8), "{calls:?}");
 }
 
 #[test]
@@ -378,7 +379,7 @@ fn growing_an_array_slightly_erases_chunks_without_a_listing() {
     let mut array = counted.open().array("/a").unwrap();
     let (_, calls) = counted.calls(|| array.resize(&[8, 12]).unwrap());
     // If no chunk crosses the old edge, only the documents are read.
-    assert_eq!((listings(&calls), calls.get("get"), calls.get("set")), (0, Some(&2), Some(&1)), "{calls:?}");
+    assert_eq!((listings(&calls), calls.get("get"), calls.get("set")), (0, Some(&3), Some(&1)), "{calls:?}");
     let (_, calls) = counted.calls(|| array.resize(&[8 << 12, 12]).unwrap());
     assert_eq!(listings(&calls), 1, "{calls:?}");
 }

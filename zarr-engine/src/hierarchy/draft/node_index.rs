@@ -47,17 +47,20 @@ impl NodeIndex {
     }
 
     /// Changes the list, and writes it if it differs from the stored one.
-    pub(super) fn change(&self, access: &Access, change: impl FnOnce(&mut Nodes)) -> Result<(), Error> {
+    pub(super) fn change(&self, access: &Access, change: impl Fn(&mut Nodes)) -> Result<(), Error> {
         let _changing = access.lock_consolidated();
-        let before = self.nodes(access)?;
-        let mut nodes = before.clone();
-        change(&mut nodes);
-        if nodes == before {
-            return Ok(());
-        }
-        let nodes: Value = nodes.iter().map(|(path, kind)| (path.to_string(), name(*kind))).collect();
-        let document: Value = [(NODES, nodes)].into_iter().collect();
-        access.set(&self.key, self.encoding.encode(&document))
+        access.until_stored(|| {
+            let access = access.changing()?;
+            let before = self.nodes(&access)?;
+            let mut nodes = before.clone();
+            change(&mut nodes);
+            if nodes == before {
+                return Ok(());
+            }
+            let nodes: Value = nodes.iter().map(|(path, kind)| (path.to_string(), name(*kind))).collect();
+            let document: Value = [(NODES, nodes)].into_iter().collect();
+            access.set(&self.key, self.encoding.encode(&document))
+        })
     }
 
     fn decode(&self, bytes: &[u8], reading: &Reading) -> Result<Nodes, DocumentError> {

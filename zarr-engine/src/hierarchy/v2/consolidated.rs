@@ -28,7 +28,7 @@ impl V2 {
         let mut groups = access.groups_above(path).groups;
         groups.push(path.clone());
         let has_copies = self.change_copies(access, &groups, |consolidated, group| {
-            apply(consolidated, group, changes);
+            apply(consolidated, group, &stored_now(access, changes)?);
             Ok(())
         })?;
         for (key, _) in changes {
@@ -40,6 +40,22 @@ impl V2 {
             }
         }
         Ok(has_copies)
+    }
+
+    /// Applies changes to every `.zmetadata` at and above `path`, before the documents themselves are changed.
+    pub(super) fn change_only_copies(
+        &self,
+        access: &Access,
+        path: &NodePath,
+        changes: &[Change],
+    ) -> Result<(), Error> {
+        let mut groups = access.groups_above(path).groups;
+        groups.push(path.clone());
+        let change = |consolidated: &mut Consolidated, group: &NodePath| {
+            apply(consolidated, group, changes);
+            Ok(())
+        };
+        self.change_copies(access, &groups, change).map(drop)
     }
 
     /// Removes the node at `path` and all nodes below it from every `.zmetadata` above, and from the snapshot.
@@ -60,62 +76,94 @@ impl V2 {
     ) -> Result<bool, Error> {
         let keys = groups.iter().map(|group| keyed(consolidated_key(group)));
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
-        let mut values = access.get_all(&keys)?;
+        let values = access.get_all(&keys)?;
         let has_copies = self.snapshot.is_there() || values.iter().any(Option::is_some);
         if !has_copies {
             return Ok(false);
         }
         let _guard = access.lock_consolidated();
-        // Another thread may have changed them before the lock was acquired.
-        values = access.get_all(&keys)?;
-        for ((group, key), value) in groups.iter().zip(&keys).zip(values) {
-            let Some(value) = value else { continue };
-            let changed = access.parse(key, &value, DocumentKind::V2Consolidated).and_then(|document| {
-                let mut consolidated =
-                    access.reading(key, |reading| parse_consolidated(&document, reading))?;
-                change(&mut consolidated, group)?;
-                write(access, key, &consolidated)
-            });
-            if let Err(error) = changed {
-                access.warn(format!("{error}; `{key}` is erased, since it would not be up to date"));
-                access.store.erase(key)?;
-            }
+        for (group, key) in groups.iter().zip(&keys) {
+            // Another thread or program may have changed them before the lock was acquired.
+            access.until_stored(|| {
+                let access = access.changing()?;
+                let Some(value) = access.get(key)? else { return Ok(()) };
+                let changed = access.parse(key, &value, DocumentKind::V2Consolidated).and_then(|document| {
+                    let mut consolidated =
+                        access.reading(key, |reading| parse_consolidated(&document, reading))?;
+                    change(&mut consolidated, group)?;
+                    write(&access, key, &consolidated)
+                });
+                match changed {
+                    Ok(()) => Ok(()),
+                    Err(conflict @ Error::Conflict(_)) => Err(conflict),
+                    Err(error) => {
+                        let why = "since it would not be up to date";
+                        access.warn(format!("{error}; `{key}` is erased, {why}"));
+                        Ok(access.store.erase(key)?)
+                    }
+                }
+            })?;
         }
         Ok(true)
     }
 
-    /// Copies all documents at and below a group to its `.zmetadata`.
+    /// Copies all documents at and below a group to its `.zmetadata`. Reads them again afterwards: another program that
+    /// changed one meanwhile may have found no copies to update.
     pub(super) fn write_consolidated(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         access.check_listable("consolidating metadata")?;
-        let root = stored(access, path)?;
-        match root.kind() {
-            None => return Err(Error::NoNode(path.clone())),
-            Some(Kind::Array) => return Err(not_a_group(path)),
-            Some(_) => {}
+        let key = keyed(consolidated_key(path))?;
+        let mut written = None;
+        loop {
+            let access = access.changing()?;
+            let before = access.get(&key)?;
+            let all = documents_at_and_below(&access, path)?;
+            let consolidated = consolidated_from(&all, path)?;
+            if written.is_some() && before.is_some() && written.as_ref() == Some(&consolidated.documents) {
+                all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, || documents));
+                return Ok(());
+            }
+            write(&access, &key, &consolidated)?;
+            if !access.has_versions() {
+                all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, || documents));
+                return Ok(());
+            }
+            written = Some(consolidated.documents);
         }
-        let mut all = BTreeMap::new();
-        let mut level = vec![(path.clone(), root)];
-        while !level.is_empty() {
-            let groups = level.iter().filter(|(_, documents)| documents.kind() == Some(Kind::Group));
-            let groups: Vec<NodePath> = groups.map(|(path, _)| path.clone()).collect();
-            all.extend(level);
-            let below: Vec<NodePath> = listed(access, &groups)?.into_iter().map(|node| node.path).collect();
-            let documents = stored_all(access, &below)?;
-            level = below.into_iter().zip(documents).collect();
-        }
-        let mut consolidated = Consolidated::default();
-        for (node, Documents { array, group, attributes }) in &all {
-            let keys = [keyed(array_key(node))?, keyed(group_key(node))?, keyed(attributes_key(node))?];
-            for (key, document) in keys.iter().zip([array, group, attributes]) {
-                if let Some(document) = document {
-                    consolidated.documents.insert(relative(key, path)?, document.clone());
-                }
+    }
+}
+
+/// Returns the documents of a group and of all nodes below it.
+fn documents_at_and_below(access: &Access, path: &NodePath) -> Result<BTreeMap<NodePath, Documents>, Error> {
+    let root = stored(access, path)?;
+    match root.kind() {
+        None => return Err(Error::NoNode(path.clone())),
+        Some(Kind::Array) => return Err(not_a_group(path)),
+        Some(_) => {}
+    }
+    let mut all = BTreeMap::new();
+    let mut level = vec![(path.clone(), root)];
+    while !level.is_empty() {
+        let groups = level.iter().filter(|(_, documents)| documents.kind() == Some(Kind::Group));
+        let groups: Vec<NodePath> = groups.map(|(path, _)| path.clone()).collect();
+        all.extend(level);
+        let below: Vec<NodePath> = listed(access, &groups)?.into_iter().map(|node| node.path).collect();
+        let documents = stored_all(access, &below)?;
+        level = below.into_iter().zip(documents).collect();
+    }
+    Ok(all)
+}
+
+fn consolidated_from(all: &BTreeMap<NodePath, Documents>, path: &NodePath) -> Result<Consolidated, Error> {
+    let mut consolidated = Consolidated::default();
+    for (node, Documents { array, group, attributes }) in all {
+        let keys = [keyed(array_key(node))?, keyed(group_key(node))?, keyed(attributes_key(node))?];
+        for (key, document) in keys.iter().zip([array, group, attributes]) {
+            if let Some(document) = document {
+                consolidated.documents.insert(relative(key, path)?, document.clone());
             }
         }
-        write(access, &keyed(consolidated_key(path))?, &consolidated)?;
-        all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, || documents));
-        Ok(())
     }
+    Ok(consolidated)
 }
 
 /// Sorts the documents of consolidated metadata by their nodes.
@@ -136,6 +184,20 @@ pub(super) fn by_node(consolidated: Consolidated) -> BTreeMap<NodePath, Document
 fn write(access: &Access, key: &Key, consolidated: &Consolidated) -> Result<(), Error> {
     let document: Value = consolidated_document(consolidated).map_err(|error| Error::document(key, error))?;
     access.set_json(key, &document)
+}
+
+/// Returns changed documents as they are stored now. Another program may have changed them since; it updates the
+/// consolidated metadata later.
+fn stored_now(access: &Access, changes: &[Change]) -> Result<Vec<Change>, Error> {
+    let mut now = Vec::new();
+    for (key, _) in changes {
+        let kind = match node_of(key) {
+            Some((_, KeyKind::Attributes)) => DocumentKind::V2Attributes,
+            _ => DocumentKind::V2,
+        };
+        now.push((key.clone(), access.get_json(key, kind)?));
+    }
+    Ok(now)
 }
 
 /// Applies changes to the consolidated metadata of `group`. Changes of nodes outside of the group are ignored.

@@ -41,17 +41,26 @@ impl V2 {
         let document = document.map_err(|error| Error::document(&key, error))?;
         let group = group_document(&GroupMetadata::new(Format::V2, Object::new()));
         let group = group.map_err(|error| Error::document(&key, error))?;
-        leftovers::erase(access, self, node, listed.as_ref())?;
+        let writes_attributes = !attributes.is_empty() || leftover.attributes.is_some();
+        let mut lock = leftovers::erase(access, self, node, listed.as_ref())?;
+        if writes_attributes && lock.is_none() {
+            // Another program that creates the same node must not replace the attributes.
+            lock = access.store.lock(&key)?;
+            if lock.is_some() && access.has(&key)? {
+                return Err(Error::Conflict(key));
+            }
+        }
         let mut changes = Vec::new();
         for ancestor in &missing {
             let key = keyed(group_key(ancestor))?;
-            access.set_json(&key, &group)?;
+            access.create_json(&key, &group)?;
             changes.push((key, Some(group.clone())));
         }
-        if !attributes.is_empty() || leftover.attributes.is_some() {
+        if writes_attributes {
             changes.push(write_attributes(access, path, attributes)?);
         }
-        access.set_json(&key, &document)?;
+        access.create_json(&key, &document)?;
+        drop(lock);
         changes.push((key, Some(document)));
         leftovers::note_group(access, node, listed.as_ref());
         if !self.refresh(access, path, &changes)? {

@@ -183,11 +183,11 @@ pub(super) fn write_attributes(
     attributes: &Object,
 ) -> Result<Change, Error> {
     let key = keyed(attributes_key(path))?;
-    if attributes.is_empty() && access.store.capabilities().erasable {
-        access.store.erase(&key)?;
-        return Ok((key, None));
-    }
     let document = attributes_document(attributes);
+    if attributes.is_empty() {
+        let document = access.erase_or_set(&key, &document)?;
+        return Ok((key, document));
+    }
     access.set_json(&key, &document)?;
     Ok((key, Some(document)))
 }

@@ -1,5 +1,6 @@
 //! Consolidated metadata of final v3: a group's document may contain copies of the documents below it.
 
+use std::collections::BTreeSet;
 use std::sync::MutexGuard;
 
 use zarr_metadata::v3::{group_document, node_key};
@@ -72,17 +73,60 @@ impl V3 {
         copies: &[(NodePath, Value)],
         changes: &[Change<'_>],
     ) -> Result<(), Error> {
-        for (group, document) in copies {
-            access.set_json(&keyed(node_key(group))?, document)?;
-            self.snapshot.put(group, || document.clone());
+        match self.write_copies(access, copies) {
+            Err(Error::Conflict(_)) => access.until_stored(|| self.write_new_copies(access, changes))?,
+            Ok(()) if copies.is_empty() && self.has_new_copies(access, changes)? => {
+                access.until_stored(|| self.write_new_copies(access, changes))?;
+            }
+            written => written?,
         }
+        self.note_changes(changes);
+        Ok(())
+    }
+
+    /// Returns whether another program has consolidated a group above since the groups were read. In a remote store this
+    /// is not checked, because it would take a round trip for each change.
+    fn has_new_copies(&self, access: &Access, changes: &[Change<'_>]) -> Result<bool, Error> {
+        let Some((path, _)) = changes.last().filter(|_| access.is_local()) else { return Ok(false) };
+        for group in access.groups_above(path).groups {
+            if have_copies([&self.plain_groups.read(access, &group)?]) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn note_changes(&self, changes: &[Change<'_>]) {
         for (path, document) in changes {
             match document {
                 Some(document) => self.snapshot.put(path, || (*document).clone()),
                 None => self.snapshot.remove(path),
             }
         }
+    }
+
+    fn write_copies(&self, access: &Access, copies: &[(NodePath, Value)]) -> Result<(), Error> {
+        for (group, document) in copies {
+            access.set_json(&keyed(node_key(group))?, document)?;
+            self.snapshot.put(group, || document.clone());
+        }
         Ok(())
+    }
+
+    /// Copies changed documents as they are stored now, because other programs may have changed them since. Consolidated
+    /// metadata are read before the documents: another program that changes a document later updates them later, too.
+    fn write_new_copies(&self, access: &Access, changes: &[Change<'_>]) -> Result<(), Error> {
+        let access = access.changing()?;
+        let mut above = BTreeSet::new();
+        for (path, _) in changes {
+            above.extend((0..path.names().len()).filter_map(|depth| path.ancestor(depth)));
+        }
+        let above: Vec<NodePath> = above.into_iter().collect();
+        let groups = parse_all(&access, &above, &stored_all(&access, &above)?)?;
+        let paths: Vec<NodePath> = changes.iter().map(|(path, _)| (*path).clone()).collect();
+        let documents = stored_all(&access, &paths)?;
+        let now: Vec<Change<'_>> = paths.iter().zip(documents.iter().map(Option::as_ref)).collect();
+        self.write_copies(&access, &copies_of(above.into_iter().zip(groups), &now)?)
     }
 
     /// Changes only consolidated metadata.
@@ -94,7 +138,9 @@ impl V3 {
     ) -> Result<(), Error> {
         let changes = [(path, document)];
         let (copies, _guard) = self.copies(access, path, &changes)?;
-        self.refresh(access, &copies, &changes)
+        self.write_copies(access, &copies)?;
+        self.note_changes(&changes);
+        Ok(())
     }
 
     /// Replaces the document of the node at `path`, and its copies in the groups above.
@@ -105,26 +151,44 @@ impl V3 {
         self.refresh(access, &copies, &changes)
     }
 
-    /// Copies all documents below a group to the group's document.
+    /// Copies all documents below a group to the group's document. Reads them again afterwards: another program that
+    /// changed one meanwhile may have found no copies to update.
     pub(super) fn write_consolidated(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         access.check_listable("consolidating metadata")?;
-        let document = stored(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
-        let NodeMetadata::Group(mut group) = parse(access, path, &document)? else {
-            return Err(not_a_group(path));
-        };
-        let mut nodes = Object::new();
-        let mut level = vec![path.clone()];
-        while !level.is_empty() {
-            let found = documents_below(access, &level)?;
-            let entries: Vec<_> = found.iter().map(|(path, node)| entry(path.clone(), node)).collect();
-            level = groups(&entries);
-            for (node, document) in &found {
-                apply(&mut nodes, path, (node, Some(document)));
+        let mut is_written = false;
+        loop {
+            let access = access.changing()?;
+            let document = stored(&access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+            let NodeMetadata::Group(mut group) = parse(&access, path, &document)? else {
+                return Err(not_a_group(path));
+            };
+            let nodes = nodes_below(&access, path)?;
+            if is_written && group.consolidated.as_ref() == Some(&nodes) {
+                return Ok(());
             }
+            group.consolidated = Some(nodes);
+            self.replace(&access, path, &made(path, group_document(&group))?)?;
+            if !access.has_versions() {
+                return Ok(());
+            }
+            is_written = true;
         }
-        group.consolidated = Some(nodes);
-        self.replace(access, path, &made(path, group_document(&group))?)
     }
+}
+
+/// Returns the documents below a group, by their paths relative to it.
+fn nodes_below(access: &Access, path: &NodePath) -> Result<Object, Error> {
+    let mut nodes = Object::new();
+    let mut level = vec![path.clone()];
+    while !level.is_empty() {
+        let found = documents_below(access, &level)?;
+        let entries: Vec<_> = found.iter().map(|(path, node)| entry(path.clone(), node)).collect();
+        level = groups(&entries);
+        for (node, document) in &found {
+            apply(&mut nodes, path, (node, Some(document)));
+        }
+    }
+    Ok(nodes)
 }
 
 /// Reads the documents directly below `level`. A document that cannot be read is an error.

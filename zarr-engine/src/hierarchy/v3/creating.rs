@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr_metadata::v3::{array_document, group_document, node_key, prefix};
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
-use zarr_spec::store::Directory;
+use zarr_spec::store::{Directory, StoreLock};
 use zarr_spec::{Format, NodePath, Object, Prefix, Value};
 
 use super::V3;
@@ -58,7 +58,7 @@ impl V3 {
             self.locked_if(access, check, |checked| have_copies(checked.above.iter().map(|(_, node)| node)))?;
         let Checked { above, state, listed } = checked;
         let new = [(path, self.encoded(node)?)];
-        let erase = || leftovers::erase(access, self, node, listed.as_ref());
+        let erase = || Ok(leftovers::erase(access, self, node, listed.as_ref())?.into_iter().collect());
         let has_copies = self.write_new(access, above, &new, erase)?;
         leftovers::note_group(access, node, listed.as_ref());
         if !has_copies {
@@ -76,25 +76,27 @@ impl V3 {
         let new = arrays.iter().map(|array| Ok((array.path, self.encoded(array)?)));
         let new = new.collect::<Result<Vec<_>, Error>>()?;
         let erase = || {
+            let mut locks = Vec::new();
             for array in arrays {
                 let prefix = self.chunks(array.path)?;
                 if occupied.contains(&prefix) {
-                    leftovers::erase(access, self, array, Some(&access.store.list_dir(&prefix)?))?;
+                    let listed = access.store.list_dir(&prefix)?;
+                    locks.extend(leftovers::erase(access, self, array, Some(&listed))?);
                 }
             }
-            Ok(())
+            Ok(locks)
         };
         self.write_new(access, above, &new, erase).map(drop)
     }
 
     /// Writes the missing groups in `above`, then the new nodes, then consolidated metadata. Calls `erase_leftovers`
-    /// before it writes anything. Returns whether there are consolidated metadata.
+    /// before it writes anything, and holds the locks that it returns. Returns whether there are consolidated metadata.
     fn write_new(
         &self,
         access: &Access,
         above: Ancestors,
         new: &[(&NodePath, Arc<Encoded>)],
-        erase_leftovers: impl FnOnce() -> Result<(), Error>,
+        erase_leftovers: impl FnOnce() -> Result<Vec<StoreLock>, Error>,
     ) -> Result<bool, Error> {
         let missing = above.iter().filter(|(_, node)| node.is_none());
         let missing: Vec<NodePath> = missing.map(|(path, _)| path.clone()).collect();
@@ -104,13 +106,13 @@ impl V3 {
         let changes: Vec<Change<'_>> =
             groups.iter().chain(new).map(|(path, encoded)| (*path, Some(&encoded.document))).collect();
         let copies = copies_of(above.into_iter(), &changes)?;
-        erase_leftovers()?;
+        let _locks = erase_leftovers()?;
         // The groups above one node are written from the top down.
         let concurrency = if new.len() > 1 { access.store.read_hints().max_concurrency } else { 1 };
         for nodes in [groups.as_slice(), new] {
             flight::each(nodes.len(), concurrency, |number| {
                 let (path, encoded) = &nodes[number];
-                Ok::<_, Error>(access.store.set(&keyed(node_key(path))?, encoded.text.as_slice().into())?)
+                access.create(&keyed(node_key(path))?, &encoded.text)
             })?;
         }
         self.refresh(access, &copies, &changes)?;

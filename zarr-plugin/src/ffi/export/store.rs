@@ -4,7 +4,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use zarr_spec::store::{
-    Contents, GetOptions, GetResult, Keys, Request, Responses, Store, StoreError, StorePlugin,
+    Condition, ConditionalWrite, Contents, GetOptions, GetResult, Keys, Request, Responses, Store,
+    StoreError, StoreLock, StorePlugin, Version,
 };
 use zarr_spec::{ByteRange, Key, Output, Prefix, json};
 
@@ -36,6 +37,10 @@ pub(crate) static STORES: StoreVtable = StoreVtable {
     next_keys: Some(next_keys),
     end_listing: Some(end_listing),
     list_dir: Some(list_dir),
+    set_if: Some(set_if),
+    erase_if: Some(erase_if),
+    lock: Some(lock),
+    unlock: Some(unlock),
 };
 
 /// Passes a store to the other side, which releases it.
@@ -135,7 +140,9 @@ callbacks! {
             "erasable": (can.erasable),
             "max_concurrency": (hints.max_concurrency as u64),
             "coalesce_gap": (hints.coalesce_gap),
-            "caches_values": (store.caches_values())
+            "caches_values": (store.caches_values()),
+            "conditional_set": (can.conditional_set),
+            "conditional_erase": (can.conditional_erase)
         });
         put(json, described.to_string().into_bytes());
         Ok(())
@@ -164,9 +171,12 @@ pub(crate) fn range_of(shown: &abi::ByteRange) -> Result<ByteRange, Failure> {
 
 fn options_of(range: &abi::ByteRange, flags: u32) -> Result<GetOptions, Failure> {
     let range = range_of(range)?;
-    Ok(match flags & abi::GET_UNCACHED {
-        0 => GetOptions::new(range),
-        _ => GetOptions::uncached(range),
+    Ok(if flags & abi::GET_FOR_UPDATE != 0 {
+        GetOptions::for_update(range)
+    } else if flags & abi::GET_UNCACHED != 0 {
+        GetOptions::uncached(range)
+    } else {
+        GetOptions::new(range)
     })
 }
 
@@ -315,6 +325,51 @@ callbacks! {
     fn erase_prefix(this: *const c_void, below: Str) {
         Ok(store(this).erase_prefix(&prefix(below)?)?)
     }
+}
+
+callbacks! {
+    fn set_if(
+        this: *const c_void,
+        at: Str,
+        value: Str,
+        version: *const Str,
+        result: *mut abi::GetResult,
+        conflict: *mut u32,
+    ) {
+        let condition = match version.is_null() {
+            true => Condition::Missing,
+            false => Condition::Unchanged(Version::new(borrowed(version.read()))),
+        };
+        let value = borrowed(value);
+        match store(this).set_if(&key(at)?, value.into(), &condition)? {
+            ConditionalWrite::Conflict => conflict.write(1),
+            ConditionalWrite::Done(version) => {
+                let written = GetResult::new(Contents::Written, value.len() as u64, version);
+                fill_result(Some(&written), result)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn erase_if(this: *const c_void, at: Str, version: Str, conflict: *mut u32) {
+        if store(this).erase_if(&key(at)?, &Version::new(borrowed(version)))?.is_conflict() {
+            conflict.write(1);
+        }
+        Ok(())
+    }
+
+    fn lock(this: *const c_void, at: Str, lock: *mut *mut c_void) {
+        if let Some(held) = store(this).lock(&key(at)?)? {
+            lock.write(Box::into_raw(Box::new(held)).cast());
+        }
+        Ok(())
+    }
+}
+
+unsafe extern "C" fn unlock(lock: *mut c_void) {
+    // SAFETY: `lock` made it, and the other side does not use it again.
+    let held = unsafe { Box::from_raw(lock.cast::<StoreLock>()) };
+    contained(|| drop(held));
 }
 
 /// A listing in progress.

@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use zarr_spec::store::{
-    Capabilities, ChunkCache, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request,
-    Responses, Store, StoreError, Version, directory, erase_listed, rewrite_values,
+    Capabilities, ChunkCache, Condition, ConditionalWrite, Contents, Directory, GetOptions, GetResult, Keys,
+    Payload, ReadHints, Request, Responses, Store, StoreError, StoreLock, Version, directory, erase_listed,
+    rewrite_values,
 };
 use zarr_spec::{ByteRange, Invalid, Key, KeyError, LimitExceeded, Output, Prefix, Value};
 
@@ -86,8 +87,10 @@ pub(crate) unsafe fn owned(handle: &StoreHandle, origin: Arc<str>) -> Result<Arc
     // SAFETY: the call filled it.
     let json = unsafe { take_json(&mut json) };
     let json = called.and(json)?;
-    let description = Description::parse(&json)
+    let mut description = Description::parse(&json)
         .ok_or_else(|| Failure::broken(format!("it returned the invalid description {json} of a store")))?;
+    description.capabilities.conditional_set &= instance.vtable.set_if.is_some();
+    description.capabilities.conditional_erase &= instance.vtable.erase_if.is_some();
     Ok(Arc::new(ForeignStore { instance, origin, description }))
 }
 
@@ -110,6 +113,9 @@ impl Description {
         capabilities.writeable = flag("writeable")?;
         capabilities.listable = flag("listable")?;
         capabilities.erasable = flag("erasable")?;
+        // Libraries before 2.2 do not have them.
+        capabilities.conditional_set = flag("conditional_set").unwrap_or(false);
+        capabilities.conditional_erase = flag("conditional_erase").unwrap_or(false);
         let concurrency = usize::try_from(number("max_concurrency")?).ok()?.min(MAX_CONCURRENCY);
         let hints = ReadHints::new(concurrency, number("coalesce_gap")?.min(MAX_COALESCE_GAP));
         let location = members.get("location")?.as_str()?.to_owned();
@@ -135,7 +141,8 @@ pub(super) struct ForeignStore {
 }
 
 pub(super) fn get_flags(options: GetOptions) -> u32 {
-    if options.may_cache { 0 } else { abi::GET_UNCACHED }
+    let uncached = if options.may_cache { 0 } else { abi::GET_UNCACHED };
+    uncached | if options.for_update { abi::GET_FOR_UPDATE } else { 0 }
 }
 
 /// The name of an operation in messages, and the description of a store that does not support it.
@@ -146,6 +153,9 @@ pub(super) const READING: Operation = Operation("reading", "not readable");
 const WRITING: Operation = Operation("writing", "not writeable");
 const LISTING: Operation = Operation("listing", "not listable");
 const ERASING: Operation = Operation("erasing", "not erasable");
+const WRITING_IF: Operation = Operation("writing", "not conditional");
+const ERASING_IF: Operation = Operation("erasing", "not conditional");
+const LOCKING: Operation = Operation("locking", "not lockable");
 
 /// Memory for [`abi::GetResult`].
 pub(super) struct ResultMemory {
@@ -187,8 +197,31 @@ impl ResultMemory {
                 "it returned {written} bytes of a value of {size} bytes, expected {expected}"
             )));
         }
+        Ok((self.result.found != 0).then(|| (size, self.version())))
+    }
+
+    /// Returns the version that the call has written.
+    fn version(&self) -> Option<Version> {
         let version = self.version.get(..self.result.version_len).filter(|version| !version.is_empty());
-        Ok((self.result.found != 0).then(|| (size, version.map(Version::new))))
+        version.map(Version::new)
+    }
+}
+
+/// A lock of the other side.
+struct ForeignLock {
+    held: *mut c_void,
+    unlock: unsafe extern "C" fn(*mut c_void),
+}
+
+// SAFETY: the other side allows any thread to release a lock, and this side does nothing else with it.
+unsafe impl Send for ForeignLock {}
+// SAFETY: a shared reference to it gives access to nothing.
+unsafe impl Sync for ForeignLock {}
+
+impl Drop for ForeignLock {
+    fn drop(&mut self) {
+        // SAFETY: a function of the store, called once with a lock that it returned.
+        unsafe { (self.unlock)(self.held) }
     }
 }
 
@@ -277,6 +310,12 @@ impl Store for ForeignStore {
             })
         });
         let found = called.and_then(|()| memory.found(options.range, limit - to.remaining()));
+        let found = found.and_then(|found| match found {
+            Some((_, None)) if options.for_update && self.description.capabilities.conditional_set => {
+                Err(Failure::broken("it returned no version of a value that is read for an update"))
+            }
+            found => Ok(found),
+        });
         let found = found.map_err(|failure| self.error(&failure, READING, key.as_str(), limit))?;
         Ok(found.map(|(size, version)| GetResult::new(Contents::Written, size, version)))
     }
@@ -320,6 +359,56 @@ impl Store for ForeignStore {
             // SAFETY: a function of the store, called with the store.
             Ok(unsafe { set(this, lend(key.as_str().as_bytes()), lend(&value), err) })
         })
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        self.check(self.description.capabilities.conditional_set, WRITING_IF)?;
+        let version = match condition {
+            Condition::Missing => None,
+            Condition::Unchanged(version) => Some(lend(version.bytes())),
+        };
+        let version = version.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let mut memory = ResultMemory::EMPTY;
+        let result = memory.lend();
+        let mut conflict = 0;
+        self.call(WRITING_IF, key.as_str(), |vtable, this, err| {
+            let set_if = required(vtable.set_if, "set_if")?;
+            let key = lend(key.as_str().as_bytes());
+            // SAFETY: a function of the store, called with the store and memory for its results.
+            Ok(unsafe { set_if(this, key, lend(&value), version, result, &mut conflict, err) })
+        })?;
+        Ok(match conflict {
+            0 => ConditionalWrite::Done(memory.version()),
+            _ => ConditionalWrite::Conflict,
+        })
+    }
+
+    fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
+        let Some(lock) = self.instance.vtable.lock else { return Ok(None) };
+        let Some(unlock) = self.instance.vtable.unlock else { return Ok(None) };
+        let mut held = std::ptr::null_mut();
+        self.call(LOCKING, key.as_str(), |_, this, err| {
+            // SAFETY: a function of the store, called with the store and memory for its result.
+            Ok(unsafe { lock(this, lend(key.as_str().as_bytes()), &mut held, err) })
+        })?;
+        Ok((!held.is_null()).then(|| Box::new(ForeignLock { held, unlock }) as StoreLock))
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        self.check(self.description.capabilities.conditional_erase, ERASING_IF)?;
+        let mut conflict = 0;
+        self.call(ERASING_IF, key.as_str(), |vtable, this, err| {
+            let erase_if = required(vtable.erase_if, "erase_if")?;
+            let key = lend(key.as_str().as_bytes());
+            // SAFETY: a function of the store, called with the store and memory for its result.
+            Ok(unsafe { erase_if(this, key, lend(version.bytes()), &mut conflict, err) })
+        })?;
+        Ok(if conflict == 0 { ConditionalWrite::Done(None) } else { ConditionalWrite::Conflict })
     }
 
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {

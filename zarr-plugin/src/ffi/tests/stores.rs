@@ -1,11 +1,11 @@
 //! Calls a store of this program through both sides of the ABI.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use zarr_spec::store::{
-    Capabilities, Contents, GetOptions, GetResult, IoKind, Keys, Payload, ReadHints, Store, StoreError,
-    Version, get_value,
+    Capabilities, Condition, ConditionalWrite, Contents, GetOptions, GetResult, IoKind, Keys, Payload,
+    ReadHints, Store, StoreError, StoreLock, Version, get_value,
 };
 use zarr_spec::{ByteRange, Key, KeyError, Output, Prefix};
 
@@ -127,4 +127,142 @@ fn a_listing_reads_no_more_keys_than_requested() {
     let expected: Vec<Key> = (0..KEYS).map(|number| key(&format!("a/{number}"))).collect();
     assert_eq!(keys.unwrap(), expected);
     assert_eq!(listed.load(Ordering::Relaxed), 1 + KEYS);
+}
+
+/// A store of one value, with conditions and locks. Its version is the number of changes.
+#[derive(Debug, Default)]
+struct Guarded {
+    value: Mutex<Option<Vec<u8>>>,
+    changes: AtomicUsize,
+    locks: Arc<AtomicUsize>,
+}
+
+/// Counts the locks that are held.
+struct HeldLock(Arc<AtomicUsize>);
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Guarded {
+    fn version(&self) -> Version {
+        Version::new(self.changes.load(Ordering::SeqCst).to_le_bytes())
+    }
+
+    fn change(&self, condition: &Condition, new: Option<Vec<u8>>) -> ConditionalWrite {
+        let mut value = self.value.lock().unwrap();
+        let version = value.is_some().then(|| self.version());
+        if !condition.holds(version.as_ref()) {
+            return ConditionalWrite::Conflict;
+        }
+        *value = new;
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        ConditionalWrite::Done(value.is_some().then(|| self.version()))
+    }
+}
+
+impl Store for Guarded {
+    fn location(&self) -> String {
+        "guarded:".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::ALL_AND_CONDITIONAL
+    }
+
+    fn get(
+        &self,
+        _key: &Key,
+        options: GetOptions,
+        to: &mut Output<'_>,
+    ) -> Result<Option<GetResult>, StoreError> {
+        let value = self.value.lock().unwrap();
+        let Some(value) = &*value else { return Ok(None) };
+        to.put(value).unwrap();
+        let version = options.for_update.then(|| self.version());
+        Ok(Some(GetResult::new(Contents::Written, value.len() as u64, version)))
+    }
+
+    fn set(&self, key: &Key, _: Payload<'_>) -> Result<(), StoreError> {
+        Err(KeyError::new(key.to_string(), "key", "only with a condition").into())
+    }
+
+    fn set_if(
+        &self,
+        _key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        Ok(self.change(condition, Some(value.to_vec())))
+    }
+
+    fn erase_if(&self, _key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        Ok(self.change(&Condition::Unchanged(version.clone()), None))
+    }
+
+    fn lock(&self, _key: &Key) -> Result<Option<StoreLock>, StoreError> {
+        self.locks.fetch_add(1, Ordering::SeqCst);
+        Ok(Some(Box::new(HeldLock(Arc::clone(&self.locks)))))
+    }
+
+    fn erase(&self, _: &Key) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn list_prefix(&self, _: &Prefix) -> Result<Keys<'_>, StoreError> {
+        Ok(Box::new(std::iter::empty()))
+    }
+}
+
+#[test]
+fn conditions_and_locks_are_the_same_on_both_sides() {
+    let guarded = Arc::new(Guarded::default());
+    let locks = Arc::clone(&guarded.locks);
+    let mut store: Arc<dyn Store> = guarded;
+    for origin in ["first", "second"] {
+        // SAFETY: the handle is owned by this function.
+        store = unsafe { owned(&hand_over(store), origin.into()) }.unwrap();
+    }
+    assert_eq!(store.capabilities(), Capabilities::ALL_AND_CONDITIONAL);
+    let at = key("k");
+    let set_if = |value: &[u8], condition: &Condition| store.set_if(&at, value.into(), condition).unwrap();
+    let ConditionalWrite::Done(Some(one)) = set_if(b"one", &Condition::Missing) else { panic!("a conflict") };
+    assert!(set_if(b"two", &Condition::Missing).is_conflict());
+    let mut output = Output::at_most(9);
+    let found = store.get(&at, GetOptions::for_update(ByteRange::Full), &mut output).unwrap().unwrap();
+    assert_eq!((output.written(), found.version), (&b"one"[..], Some(one.clone())));
+    assert!(!set_if(b"two", &Condition::Unchanged(one.clone())).is_conflict());
+    assert!(set_if(b"three", &Condition::Unchanged(one.clone())).is_conflict());
+    assert!(store.erase_if(&at, &one).unwrap().is_conflict());
+    assert_eq!(get_value(&*store, &at, 9).unwrap().unwrap(), "two");
+    let mut output = Output::at_most(9);
+    let found = store.get(&at, GetOptions::for_update(ByteRange::Full), &mut output).unwrap().unwrap();
+    assert!(!store.erase_if(&at, &found.version.unwrap()).unwrap().is_conflict());
+    assert_eq!(get_value(&*store, &at, 9).unwrap(), None);
+
+    let lock = store.lock(&at).unwrap().unwrap();
+    assert_eq!(locks.load(Ordering::SeqCst), 1);
+    drop(store);
+    drop(lock);
+    assert_eq!(locks.load(Ordering::SeqCst), 0);
+}
+
+/// The size of the table in version 2.1, which does not have `set_if` and the functions after it.
+const SIZE_IN_2_1: usize = 144;
+
+#[test]
+fn a_library_of_version_2_1_has_no_conditions() {
+    let handle = hand_over(Arc::new(Guarded::default()));
+    // SAFETY: `hand_over` returned it. The table begins with the functions of version 2.1.
+    let store = unsafe {
+        let mut vtable = crate::ffi::read(handle.vtable).unwrap();
+        vtable.struct_size = SIZE_IN_2_1;
+        owned(&crate::abi::StoreHandle { vtable: &vtable, this: handle.this }, "old".into()).unwrap()
+    };
+    assert_eq!(store.capabilities(), Capabilities::ALL);
+    assert!(store.lock(&key("k")).unwrap().is_none());
+    let refused = store.set_if(&key("k"), b"v".into(), &Condition::Missing);
+    assert!(matches!(refused, Err(StoreError::NotSupported { quality: "not conditional", .. })));
 }

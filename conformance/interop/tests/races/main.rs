@@ -1,0 +1,326 @@
+//! Processes that write to one folder at the same time: no change is lost, nothing is torn, and a killed process stops
+//! no other. Each test starts this program again as its writers.
+//!
+//! `ZARR_KIT_RACERS=32` sets the number of processes; the default is 8.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
+
+mod kills;
+mod writers;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use zarr_kit::spec::Object;
+use zarr_kit::spec::store::Store;
+use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
+
+/// The variables that tell a writer its work, its number, and the store.
+const WORK: &str = "ZARR_KIT_RACE_WORK";
+const NUMBER: &str = "ZARR_KIT_RACE_NUMBER";
+const STORE: &str = "ZARR_KIT_RACE_STORE";
+
+/// The formats of hierarchies in these tests.
+const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
+
+fn racers() -> u64 {
+    std::env::var("ZARR_KIT_RACERS").map_or(8, |count| count.parse().unwrap())
+}
+
+/// A folder with a hierarchy, which processes write to.
+struct Race {
+    _folder: TempDir,
+    store: String,
+    format: Format,
+}
+
+impl Race {
+    fn new(format: Format) -> Self {
+        Self::with(format, "")
+    }
+
+    /// Creates a hierarchy in a new folder. `options` are added to the description of the store.
+    fn with(format: Format, options: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data.zarr");
+        let store = format!(r#"{{"type": "filesystem", "path": {:?}{options}}}"#, path.to_str().unwrap());
+        let race = Self { _folder: folder, store, format };
+        let hierarchy = Hierarchy::create(race.open_store(), &context(), format).unwrap();
+        hierarchy.create_group("/", Object::new()).unwrap();
+        race
+    }
+
+    fn open_store(&self) -> Arc<dyn Store> {
+        open_store(context().registry(), &self.store).unwrap()
+    }
+
+    fn open(&self) -> Hierarchy {
+        Hierarchy::open(self.open_store(), &context()).unwrap()
+    }
+
+    fn create(&self, path: &str, builder: &ArrayBuilder) {
+        self.open().create_array(path, builder).unwrap();
+    }
+
+    fn read(&self, path: &str) -> Vec<u64> {
+        self.open().array(path).unwrap().read_values::<u64>(&Selection::All).unwrap().to_vec()
+    }
+
+    fn start(&self, work: &str, number: u64) -> Child {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["writer", "--exact", "--nocapture", "--test-threads=1"]);
+        command.envs([(WORK, work), (STORE, &self.store), (NUMBER, &number.to_string())]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs the same work in all processes, and waits for them.
+    fn run(&self, work: &str) {
+        self.run_each(|_| work);
+    }
+
+    fn run_each<'w>(&self, work: impl Fn(u64) -> &'w str) {
+        let started: Vec<Child> = (0..racers()).map(|number| self.start(work(number), number)).collect();
+        for child in started {
+            let done = child.wait_with_output().unwrap();
+            let output = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(
+                done.status.success(),
+                "{:?}: {output}{}",
+                self.format,
+                String::from_utf8_lossy(&done.stdout)
+            );
+        }
+    }
+
+    /// Returns the files of the store that are not values.
+    fn hidden_files(&self) -> Vec<PathBuf> {
+        let location = self.open_store().location();
+        let path = location.strip_prefix("file://").unwrap().to_owned();
+        let mut hidden = Vec::new();
+        let mut folders = vec![PathBuf::from(path)];
+        while let Some(folder) = folders.pop() {
+            for entry in folder.read_dir().unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if is_hidden(&path) {
+                    hidden.push(path);
+                }
+            }
+        }
+        hidden
+    }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().unwrap().to_str().unwrap().starts_with(".zarr-tmp-")
+}
+
+fn context() -> Context {
+    Context::linked().unwrap().with_one_thread()
+}
+
+/// The work of one process, if another test started this one.
+#[test]
+fn writer() {
+    let variable = |name| std::env::var(name).unwrap();
+    if std::env::var_os(WORK).is_none() {
+        return;
+    }
+    let context = context().with_required_conditions();
+    let hierarchy = || {
+        let store = open_store(context.registry(), &variable(STORE)).unwrap();
+        Hierarchy::open(store, &context).unwrap()
+    };
+    writers::run(&variable(WORK), &hierarchy, variable(NUMBER).parse().unwrap());
+}
+
+/// The number of changes of each process.
+const ROUNDS: u64 = 20;
+
+fn numbers(chunk: u64) -> ArrayBuilder {
+    ArrayBuilder::new([racers() * ROUNDS], "uint64").chunks([chunk])
+}
+
+#[test]
+fn parts_of_one_chunk_are_all_there() {
+    for format in FORMATS {
+        let race = Race::new(format);
+        race.create("/a", &numbers(racers() * ROUNDS));
+        race.run("parts");
+        assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+        assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
+    }
+}
+
+#[test]
+fn parts_of_one_shard_are_all_there() {
+    let race = Race::new(Format::V3);
+    race.create("/a", &numbers(4).shards([racers() * ROUNDS]));
+    race.run("parts");
+    assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+}
+
+#[test]
+fn parts_are_all_there_with_each_kind_of_lock() {
+    for options in [r#", "locking": "os""#, r#", "locking": "lockfile""#] {
+        let race = Race::with(Format::V3, options);
+        race.create("/a", &numbers(racers() * ROUNDS));
+        race.run("parts");
+        assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+        assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
+    }
+}
+
+/// Chunks that become and stop being all fill value are erased and created while others write.
+#[test]
+fn parts_that_are_erased_and_written_again_are_all_there() {
+    let race = Race::new(Format::V3);
+    race.create("/a", &numbers(racers() * ROUNDS));
+    race.run("on and off");
+    assert_eq!(race.read("/a"), (1..=racers() * ROUNDS).collect::<Vec<_>>());
+}
+
+/// The first process writes the whole chunk, the others write single elements of it.
+#[test]
+fn a_whole_chunk_and_parts_of_it_have_one_of_the_serial_orders() {
+    for shards in [None, Some([racers()])] {
+        let race = Race::new(Format::V3);
+        let array = ArrayBuilder::new([racers()], "uint64");
+        race.create(
+            "/a",
+            &match shards {
+                None => array.chunks([racers()]),
+                Some(shards) => array.chunks([1]).shards(shards),
+            },
+        );
+        race.run_each(|number| if number == 0 { "wholes" } else { "element" });
+        let elements = race.read("/a");
+        assert_eq!(elements[0], ROUNDS, "the last whole chunk");
+        for (number, &element) in elements.iter().enumerate() {
+            let last = 1000 * number as u64 + ROUNDS;
+            assert!(element == ROUNDS || element == last, "element {number}: {element}");
+        }
+    }
+}
+
+#[test]
+fn attributes_are_all_there() {
+    for format in FORMATS {
+        for is_consolidated in [false, true] {
+            let race = Race::new(format);
+            race.create("/a", &numbers(1));
+            if is_consolidated && format != Format::V3Draft {
+                race.open().consolidate("/").unwrap();
+            }
+            race.run("attributes");
+            let array = race.open().array("/a").unwrap();
+            let attributes = array.attributes();
+            assert_eq!(attributes.get("count").and_then(|count| count.as_u64()), Some(racers() * ROUNDS));
+            assert_eq!(attributes.len() as u64, 1 + racers() * ROUNDS);
+        }
+    }
+}
+
+#[test]
+fn one_process_creates_each_array() {
+    for format in FORMATS {
+        let race = Race::new(format);
+        race.run("create");
+        let hierarchy = race.open();
+        for round in 0..ROUNDS {
+            let array = hierarchy.array(&*format!("/g{}/{round}", round % 3)).unwrap();
+            let creator = array.attributes().get("creator").and_then(|creator| creator.as_u64()).unwrap();
+            let elements = array.read_values::<u64>(&Selection::All).unwrap().to_vec();
+            assert_eq!(elements, [creator + 1; 2], "{format:?}: the elements of the process that created it");
+        }
+    }
+}
+
+#[test]
+fn appended_rows_are_all_there() {
+    for format in FORMATS {
+        let race = Race::new(format);
+        race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
+        race.run("append");
+        let rows = race.read("/a");
+        let mut rows: Vec<[u64; 2]> = rows.chunks(2).map(|row| [row[0], row[1]]).collect();
+        rows.sort_unstable();
+        let all = (0..racers()).flat_map(|number| (0..ROUNDS).map(move |round| [number + 1, round + 1]));
+        assert_eq!(rows, all.collect::<Vec<_>>(), "{format:?}");
+        assert_eq!(race.hidden_files(), [""; 0].map(PathBuf::from));
+    }
+}
+
+#[test]
+fn a_resize_keeps_appended_rows_or_cuts_them_off() {
+    let race = Race::new(Format::V3);
+    race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
+    race.run_each(|number| if number == 0 { "resize" } else { "append" });
+    let rows = race.read("/a");
+    let mut rows: Vec<&[u64]> = rows.chunks(2).collect();
+    // The fill value of rows that a resize added, and whole rows of the others, each at most once.
+    rows.retain(|row| *row != [0, 0]);
+    let count = rows.len();
+    rows.sort_unstable();
+    rows.dedup();
+    assert_eq!(rows.len(), count);
+    assert!(rows.iter().all(|row| row[0] > 1 && row[1] > 0), "{rows:?}");
+    let array = race.open().array("/a").unwrap();
+    assert_eq!(array.attributes().get("resized").and_then(|count| count.as_u64()), Some(ROUNDS));
+}
+
+#[test]
+fn consolidated_metadata_have_all_changes() {
+    for format in [Format::V2, Format::V3] {
+        let race = Race::new(format);
+        race.create("/a", &numbers(1));
+        race.run_each(|number| if number % 4 == 0 { "consolidate" } else { "create and change" });
+        let hierarchy = race.open();
+        assert!(hierarchy.is_consolidated(), "{format:?}");
+        let without = zarr_kit::OpenOptions::new().consolidated(false);
+        let stored = Hierarchy::open_with(race.open_store(), &context(), without).unwrap();
+        let nodes = |hierarchy: &Hierarchy| hierarchy.walk("/").unwrap();
+        assert_eq!(nodes(&hierarchy), nodes(&stored), "{format:?}");
+        for node in nodes(&stored) {
+            let attributes = |hierarchy: &Hierarchy| match hierarchy.node(&node.path).unwrap() {
+                zarr_kit::Node::Array(array) => array.attributes().clone(),
+                zarr_kit::Node::Group(group) => group.attributes().clone(),
+                zarr_kit::Node::Unreadable(_) => panic!("{:?} is unreadable", node.path),
+            };
+            assert_eq!(attributes(&hierarchy), attributes(&stored), "{format:?}: {}", node.path);
+        }
+    }
+}
+
+/// Writers with different locks do not exclude each other, so a store without conditions refuses when they are required.
+#[test]
+fn required_conditions_refuse_a_store_without_locks() {
+    let race = Race::with(Format::V3, r#", "locking": "none""#);
+    race.create("/a", &numbers(racers() * ROUNDS));
+    let store = race.open_store();
+    let hierarchy = Hierarchy::open(Arc::clone(&store), &context().with_required_conditions()).unwrap();
+    let array = hierarchy.array("/a").unwrap();
+    let part = Selection::from(1..2);
+    for refused in [
+        array.write_values(&part, &[1_u64]).unwrap_err(),
+        hierarchy.set_attribute("/a", "name", 1).unwrap_err(),
+        hierarchy.create_group("/g", Object::new()).map(drop).unwrap_err(),
+        hierarchy.consolidate("/").unwrap_err(),
+    ] {
+        assert!(
+            matches!(&refused, Error::NotSupported(text) if text.contains("does not have conditional writes"))
+        );
+    }
+    // A whole chunk needs no condition.
+    array.write_values(&Selection::All, &vec![3_u64; array.shape()[0] as usize]).unwrap();
+    let careless = Hierarchy::open(store, &context()).unwrap();
+    assert_eq!(careless.warnings(), []);
+    for _ in 0..2 {
+        careless.array("/a").unwrap().write_values(&part, &[1_u64]).unwrap();
+    }
+    let warnings: Vec<String> = careless.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("does not have conditional writes"), "{warnings:?}");
+}

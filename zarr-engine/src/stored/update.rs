@@ -1,0 +1,83 @@
+//! Changing the stored values of chunks, so that no change of another program is lost.
+
+use zarr_spec::store::{Condition, GetOptions, GetResult, StoreError};
+use zarr_spec::{ByteRange, Output};
+
+use super::StoredArray;
+use crate::error::Error;
+
+/// The stored value of a chunk that is about to be changed.
+pub(crate) struct OldValue {
+    /// The value; `None` if the chunk is missing.
+    pub(crate) found: Option<GetResult>,
+    /// The condition for storing the new value; `None` if the store does not have conditional writes.
+    condition: Option<Condition>,
+}
+
+impl StoredArray {
+    /// Reads the value of a chunk that is about to be changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::get_once`]; [`Error::NotSupported`] if the context requires conditional writes and the store does
+    /// not have them.
+    pub(crate) fn get_to_change(&self, chunk: &[u64], output: &mut Output<'_>) -> Result<OldValue, Error> {
+        let is_conditional = self.context().check_conditions(&*self.resolved.store)?;
+        // The value may be stored under another key than the new one.
+        if !is_conditional || self.place.scalar_key.is_some_and(|_| chunk.is_empty()) {
+            let found = self.get_once(chunk, ByteRange::Full, output)?;
+            return Ok(OldValue { found, condition: None });
+        }
+        let found = self.get_as(chunk, GetOptions::for_update(ByteRange::Full), output)?;
+        let condition = match &found {
+            Some(found) => Condition::of(found.version.as_ref()).ok_or_else(|| self.no_version(chunk))?,
+            None => Condition::Missing,
+        };
+        Ok(OldValue { found, condition: Some(condition) })
+    }
+
+    fn no_version(&self, chunk: &[u64]) -> Error {
+        let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
+        StoreError::io("reading", key, "the store has conditional writes, but returned no version").into()
+    }
+
+    /// Returns whether a changed chunk that holds only fill values is stored, because it cannot be erased under a
+    /// condition.
+    pub(crate) fn cannot_erase(&self, old: &OldValue) -> bool {
+        let is_unchanged = matches!(old.condition, Some(Condition::Unchanged(_)));
+        is_unchanged && !self.resolved.store.capabilities().conditional_erase
+    }
+
+    /// Returns the same array in a context that stores chunks of fill values.
+    pub(crate) fn storing_fill_values(&self) -> Self {
+        let context = self.context().clone().with_empty_chunks();
+        self.replaced(self.resolved.clone(), context.into())
+    }
+
+    /// Stores the new value of a chunk, or erases it. Returns `false` if another program changed it since `old` was
+    /// read: then nothing is written. The caller holds the lock of the chunk.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverBudget`], [`Error::Store`].
+    pub(crate) fn store_changed(
+        &self,
+        chunk: &[u64],
+        value: Option<&[u8]>,
+        old: &OldValue,
+    ) -> Result<bool, Error> {
+        let Some(condition) = &old.condition else { return self.store(chunk, value).map(|()| true) };
+        self.check_need(chunk, value.map_or(0, <[u8]>::len) as u64)?;
+        self.forget_index(chunk);
+        let store = &self.resolved.store;
+        self.with_key(chunk, |key| {
+            let written = match (value, condition) {
+                (Some(value), condition) => store.set_if(key, value.into(), condition)?,
+                (None, Condition::Unchanged(version)) => store.erase_if(key, version)?,
+                // The chunk was missing, and is.
+                (None, Condition::Missing) => return Ok(true),
+            };
+            Ok(!written.is_conflict())
+        })
+    }
+}
