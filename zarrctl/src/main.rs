@@ -13,7 +13,6 @@ mod forms;
 mod hints;
 mod intermediate;
 mod interrupt;
-mod leftovers;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod loaded;
 mod losses;
@@ -53,11 +52,11 @@ fn main() -> ExitCode {
     };
     let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
     let done = set.and_then(|()| run(arguments.verb));
-    let status = done.as_ref().map_or_else(Failure::status, |()| ExitCode::SUCCESS);
-    let message = done.err().and_then(|failure| failure.message());
-    let Some(message) = message else { return ExitCode::SUCCESS };
-    printer::print_error(&message);
-    status
+    let Err(failure) = done else { return ExitCode::SUCCESS };
+    if let Some(message) = failure.message() {
+        printer::print_error(&message);
+    }
+    failure.status()
 }
 
 /// Parses the command line. Errors quote the arguments in printable form.
@@ -87,6 +86,10 @@ fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Attrs(arguments) => verbs::change::attributes(&arguments),
         Verb::Clean(arguments) => verbs::clean::run(&arguments),
         Verb::Consolidate(arguments) => verbs::change::consolidate(&arguments),
+        Verb::Digest(arguments) => verbs::digest::run(&arguments),
+        Verb::Diff(arguments) => verbs::diff::run(&arguments),
+        Verb::Verify(arguments) => verbs::verify::run(&arguments),
+        Verb::Repair(arguments) => verbs::repair::run(&arguments),
         Verb::Plugins(arguments) => verbs::plugins::run(&arguments),
         #[cfg(feature = "conformance")]
         Verb::Conformance(verb) => verbs::conformance::run(&verb),
