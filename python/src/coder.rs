@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use zarr_kit::spec::Key;
 use zarr_kit::spec::store::{Store, StoreError};
+use zarr_kit::spec::{Key, Representation};
 use zarr_kit::{
     Array, DimensionSelection, ElementArray, Error, Format, Hierarchy, OpenOptions, Selection, open_store,
 };
@@ -34,6 +34,9 @@ pub(crate) struct ChunkCoder {
     pool: Arc<ThreadPool>,
     process: u32,
 }
+
+/// The data type, the shape and the fill value of an array.
+type Encoded<'py> = (Bound<'py, PyDict>, Vec<u64>, Bound<'py, PyBytes>);
 
 /// A part of a chunk and the memory for its elements.
 struct Placement {
@@ -73,6 +76,17 @@ impl ChunkCoder {
     #[getter]
     fn data_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         description(py, &**self.array.data_type())
+    }
+
+    /// Returns the data type as a dictionary, the shape and the bytes of the fill value after the first codec, or `None`
+    /// if it produces bytes.
+    fn first_encoded<'py>(&self, py: Python<'py>) -> PyResult<Option<Encoded<'py>>> {
+        let links = self.array.codecs().links();
+        let Some(Representation::Array(encoded)) = links.get(1).map(|link| &link.decoded) else {
+            return Ok(None);
+        };
+        let data_type = description(py, &*encoded.data_type)?;
+        Ok(Some((data_type, encoded.shape.clone(), PyBytes::new(py, encoded.fill_value.bytes()))))
     }
 
     /// Returns whether parts of a chunk can be decoded.

@@ -1,11 +1,12 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
-//! The module has five classes: a hierarchy, an array, the elements that a read returns, the progress of calls, and a coder
-//! of single chunks for zarr-python. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
+//! The module has seven classes: a hierarchy, an array, the elements that a read returns, the progress of calls, and for
+//! zarr-python a coder of single chunks, single codecs and data types. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
 //! `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released during all work.
 
 mod array;
 mod chunk_value;
+mod codec;
 mod coder;
 mod context;
 mod creation;
@@ -26,7 +27,11 @@ mod _engine {
     #[pymodule_export]
     use crate::array::ArrayHandle;
     #[pymodule_export]
+    use crate::codec::{CodecHandle, codec_names};
+    #[pymodule_export]
     use crate::coder::ChunkCoder;
+    #[pymodule_export]
+    use crate::data_type::DataTypeHandle;
     #[pymodule_export]
     use crate::elements::ElementBuffer;
     #[pymodule_export]

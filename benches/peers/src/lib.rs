@@ -5,13 +5,11 @@
 
 mod case;
 mod data;
-mod far;
 mod memory;
 mod serve;
 
 pub use case::{Case, Far, Floor, Operation, Ranges, wanted_of_chunk};
 pub use data::{Data, boxes_checksum, read_strings};
-pub use far::{BUCKET, FarStore, Traffic};
 pub use serve::{About, Failure, Program, Ran, Task, serve};
 
 use std::time::Instant;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use object_store::memory::InMemory;
 use tokio::runtime::Builder;
 use zarr_conformance::stores::{check_rules, rule_names};
+use zarr_loopback::{BUCKET, Options, Server as S3};
 use zarr_spec::store::{
     Capabilities, Contents, Request, Response, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
 };
@@ -22,7 +23,7 @@ mod failures;
 #[path = "it/server.rs"]
 mod server;
 
-use server::{Objects, Reply, Server, s3, value};
+use server::{Reply, Server, value};
 
 fn described(description: &zarr_json::Value) -> Result<Arc<dyn Store>, String> {
     let description: Box<dyn StoreConfiguration> =
@@ -37,16 +38,28 @@ fn opened(url: &str) -> Result<Arc<dyn Store>, String> {
     (plugin.open)(url).map_err(|error| error.to_string())
 }
 
+/// Starts a server of S3 whose listings have small pages.
+fn s3() -> S3 {
+    S3::start(Options::in_memory().with_page(3).logged()).unwrap()
+}
+
+/// Returns the requests since the last call: method, path, range.
+fn requested(server: &S3) -> Vec<String> {
+    let line = |one: &zarr_loopback::Request| {
+        format!("{} {} {}", one.method, one.path, one.header("range").unwrap_or_default())
+    };
+    server.take_log().iter().map(|one| line(one).trim_end().to_owned()).collect()
+}
+
 /// Returns the description of an S3 store on the server.
-fn at_server(server: &Server, url: &str) -> zarr_json::Value {
-    let endpoint = server.url();
-    let endpoint = endpoint.as_str();
+fn at_server(server: &S3, url: &str) -> zarr_json::Value {
+    let endpoint = server.endpoint();
     zarr_spec::json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true})
 }
 
 /// Opens a store of the server's bucket below `prefix`.
-fn bucket(server: &Server, prefix: &str) -> Arc<dyn Store> {
-    described(&at_server(server, &format!("s3://bucket/{prefix}"))).unwrap()
+fn bucket(server: &S3, prefix: &str) -> Arc<dyn Store> {
+    described(&at_server(server, &format!("s3://{BUCKET}/{prefix}"))).unwrap()
 }
 
 fn in_memory() -> RemoteStore {
@@ -93,15 +106,14 @@ zarr_conformance::test_rules! { holds;
 #[test]
 fn every_rule_for_stores_holds_over_the_wire() {
     let count = AtomicUsize::new(0);
-    let objects = Objects::default();
-    let server = Server::start(s3(objects));
+    let server = s3();
     let make = || bucket(&server, &format!("{}/é &<\">", count.fetch_add(1, Ordering::Relaxed)));
     assert_eq!(check_rules(&make, &rule_names().collect::<Vec<_>>()), Ok(()));
 }
 
 #[test]
 fn a_store_works_and_is_dropped_inside_of_another_runtime() {
-    let server = Server::start(s3(Objects::default()));
+    let server = s3();
     for builder in [&mut Builder::new_current_thread(), &mut Builder::new_multi_thread()] {
         builder.build().unwrap().block_on(async {
             let store = bucket(&server, "");
@@ -117,10 +129,9 @@ fn a_store_works_and_is_dropped_inside_of_another_runtime() {
 
 #[test]
 fn every_character_of_a_key_arrives() {
-    let objects = Objects::default();
-    let server = Server::start(s3(Arc::clone(&objects)));
-    let files = Arc::clone(&objects);
-    let plain = Server::start(move |asked| match files.lock().unwrap().get(&asked.path()[1..]) {
+    let server = Arc::new(s3());
+    let files = Arc::clone(&server);
+    let plain = Server::start(move |asked| match files.values().unwrap().get(&asked.path()[1..]) {
         Some(bytes) => value(asked, bytes),
         None => Reply::new(404, ""),
     });
@@ -131,7 +142,7 @@ fn every_character_of_a_key_arrives() {
     names.extend(["%2e%2e/%2F", "a%20b", "...", "a/.b", "+", "~", "e\u{301}"].map(str::to_owned));
     for name in &names {
         store.set(&key(name), name.as_bytes().into()).unwrap();
-        assert!(objects.lock().unwrap().contains_key(&format!("p/{name}")), "{name}");
+        assert!(server.values().unwrap().contains_key(&format!("p/{name}")), "{name}");
         for store in [&store, &plain] {
             assert_eq!(get_value(&**store, &key(name), 100).unwrap().unwrap(), name.as_bytes(), "{name}");
             assert_eq!(store.size(&key(name)).unwrap(), Some(name.len() as u64), "{name}");
@@ -141,34 +152,31 @@ fn every_character_of_a_key_arrives() {
     let listed: Vec<_> = store.list().unwrap().iter().map(Key::to_string).collect();
     assert_eq!(listed, names);
     store.erase_prefix(&Prefix::root()).unwrap();
-    assert!(objects.lock().unwrap().is_empty());
+    assert!(server.values().unwrap().is_empty());
 }
 
 #[test]
 fn parts_take_one_request_and_are_empty_after_the_end() {
-    let objects = Objects::default();
-    objects
-        .lock()
-        .unwrap()
-        .extend([("v".to_owned(), b"0123456789".to_vec()), ("none".to_owned(), Vec::new())]);
-    let server = Server::start(s3(objects));
+    let server = s3();
+    server.put("v", "0123456789").unwrap();
+    server.put("none", "").unwrap();
     let store = bucket(&server, "");
-    assert_eq!(server.take(), [""; 0]);
+    assert_eq!(requested(&server), [""; 0]);
     for (range, expected, asked) in [
-        (ByteRange::Full, "0123456789", "GET /bucket/v"),
-        (ByteRange::From(7), "789", "GET /bucket/v bytes=7-"),
-        (ByteRange::Range { offset: 8, size: 5 }, "89", "GET /bucket/v bytes=8-12"),
-        (ByteRange::Range { offset: 1, size: u64::MAX }, "123456789", "GET /bucket/v bytes=1-"),
-        (ByteRange::Range { offset: 1, size: 0 }, "", "HEAD /bucket/v"),
-        (ByteRange::Range { offset: 10, size: 1 }, "", "GET /bucket/v bytes=10-10"),
-        (ByteRange::From(11), "", "GET /bucket/v bytes=11-"),
-        (ByteRange::Last(3), "789", "GET /bucket/v bytes=-3"),
-        (ByteRange::Last(11), "0123456789", "GET /bucket/v bytes=-11"),
-        (ByteRange::Last(0), "", "HEAD /bucket/v"),
+        (ByteRange::Full, "0123456789", "GET /bench/v"),
+        (ByteRange::From(7), "789", "GET /bench/v bytes=7-"),
+        (ByteRange::Range { offset: 8, size: 5 }, "89", "GET /bench/v bytes=8-12"),
+        (ByteRange::Range { offset: 1, size: u64::MAX }, "123456789", "GET /bench/v bytes=1-"),
+        (ByteRange::Range { offset: 1, size: 0 }, "", "HEAD /bench/v"),
+        (ByteRange::Range { offset: 10, size: 1 }, "", "GET /bench/v bytes=10-10"),
+        (ByteRange::From(11), "", "GET /bench/v bytes=11-"),
+        (ByteRange::Last(3), "789", "GET /bench/v bytes=-3"),
+        (ByteRange::Last(11), "0123456789", "GET /bench/v bytes=-11"),
+        (ByteRange::Last(0), "", "HEAD /bench/v"),
     ] {
         let fetched = part(&*store, "v", range).unwrap().unwrap();
         assert_eq!((fetched.bytes, fetched.size), (Bytes::from(expected), 10), "{range:?}");
-        assert_eq!(server.take(), [asked], "{range:?}");
+        assert_eq!(requested(&server), [asked], "{range:?}");
     }
     for range in [ByteRange::Full, ByteRange::From(0), ByteRange::From(1), ByteRange::Last(1)] {
         assert_eq!(part(&*store, "none", range).unwrap().unwrap().size, 0, "{range:?}");
@@ -274,7 +282,7 @@ fn a_missing_server_is_an_error_within_seconds() {
 
 #[test]
 fn a_missing_bucket_is_not_a_missing_key() {
-    let server = Server::start(s3(Objects::default()));
+    let server = s3();
     let description = |bucket: &str| at_server(&server, &format!("s3://{bucket}/a"));
     let store = described(&description("other")).unwrap();
     for error in [
@@ -288,17 +296,17 @@ fn a_missing_bucket_is_not_a_missing_key() {
     ] {
         assert!(error.contains("NoSuchBucket") && error.contains("`s3://other/a"), "{error}");
     }
-    let store = described(&description("bucket")).unwrap();
+    let store = described(&description(BUCKET)).unwrap();
     assert_eq!((store.size(&key("v")).unwrap(), store.list().unwrap()), (None, Vec::new()));
     store.erase(&key("v")).unwrap();
 }
 
 #[test]
 fn objects_that_represent_folders_are_not_values() {
-    let objects = Objects::default();
-    let names = ["a/", "a/b/", "a/b/v", "a/e", "a/none/", "ab"];
-    objects.lock().unwrap().extend(names.map(|name| (name.to_owned(), Vec::new())));
-    let server = Server::start(s3(objects));
+    let server = s3();
+    for name in ["a/", "a/b/", "a/b/v", "a/e", "a/none/", "ab"] {
+        server.put(name, "").unwrap();
+    }
     let store = bucket(&server, "a");
     assert_eq!(store.list().unwrap(), [key("b/v"), key("e")]);
     let directory = store.list_dir(&Prefix::root()).unwrap();

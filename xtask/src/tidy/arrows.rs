@@ -16,11 +16,11 @@ fn allowed(member: &Member) -> Option<Allowed> {
     if member.plugin().is_some() {
         return Some(Allowed::Only(
             &["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit"],
-            &["zarr-conformance"],
+            &["zarr-conformance", "zarr-loopback"],
         ));
     }
     Some(match member.folder.as_str() {
-        "zarr-json" | "xtask" => Allowed::Only(&[], &[]),
+        "zarr-json" | "xtask" | "conformance/loopback" => Allowed::Only(&[], &[]),
         "zarr-spec" => Allowed::Only(&["zarr-json"], &[]),
         "zarr-metadata" | "zarr-plugin-kit" => Allowed::Only(&["zarr-json", "zarr-spec"], &[]),
         "zarr-plugin" => Allowed::Only(&["zarr-json", "zarr-spec"], &["zarr-metadata", "zarr-plugin-kit"]),
@@ -46,14 +46,15 @@ fn allowed(member: &Member) -> Option<Allowed> {
         ]),
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         "python" => Allowed::Only(&["zarr-kit"], &[]),
-        "benches/instructions" | "benches/peers" => Allowed::Only(&["zarr-kit"], &[]),
+        "benches/instructions" => Allowed::Only(&["zarr-kit"], &[]),
+        "benches/peers" => Allowed::Only(&["zarr-kit", "zarr-loopback"], &[]),
         "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         // Measures zarrs as its users build it: only the line protocol comes from this workspace.
         "benches/peers/zarrs" => Allowed::Only(&["zarr-peers"], &[]),
         "conformance/library" => Allowed::Only(&["zarr-kit", "zarr-plugin"], &[]),
         "benches" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
         "conformance/interop" => {
-            Allowed::Only(&["zarr-kit", "zarr-conformance"], &["zarr-conformance-library"])
+            Allowed::Only(&["zarr-kit", "zarr-conformance"], &["zarr-conformance-library", "zarr-loopback"])
         }
         _ => return None,
     })

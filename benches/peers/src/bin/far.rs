@@ -9,22 +9,34 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use zarr_peers::{Failure, FarStore};
+use zarr_loopback::{Options, Server};
+use zarr_peers::Failure;
 
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 enum Request {
     /// Starts to serve a folder. The answer has the URL.
-    Serve { folder: PathBuf, milliseconds: u64 },
+    Serve {
+        folder: PathBuf,
+        milliseconds: u64,
+        /// The bandwidth, if it is limited.
+        bytes_per_second: Option<u64>,
+        /// Whether every hundredth answer takes ten times as long.
+        #[serde(default)]
+        is_sometimes_slow: bool,
+    },
     /// Reports the traffic since the last such request.
     Traffic,
 }
 
-fn answer(store: &mut Option<FarStore>, line: &str) -> Result<Value, Failure> {
+fn answer(store: &mut Option<Server>, line: &str) -> Result<Value, Failure> {
     Ok(match serde_json::from_str(line)? {
-        Request::Serve { folder, milliseconds } => {
-            let started = FarStore::start(&folder, Duration::from_millis(milliseconds))?;
-            json!({"endpoint": store.insert(started).endpoint()})
+        Request::Serve { folder, milliseconds, bytes_per_second, is_sometimes_slow } => {
+            let options = Options::of_folder(&folder)
+                .with_delay(Duration::from_millis(milliseconds))
+                .with_bandwidth(bytes_per_second)
+                .with_slow_answers(is_sometimes_slow);
+            json!({"endpoint": store.insert(Server::start(options)?).endpoint()})
         }
         Request::Traffic => json!(store.as_ref().ok_or("nothing is served")?.take_traffic()),
     })

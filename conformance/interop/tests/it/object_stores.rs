@@ -14,6 +14,7 @@ use zarr_interop::environment::scripts;
 use zarr_interop::{Packages, python, zarrctl};
 use zarr_kit::spec::store::Store;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+use zarr_loopback::{Options, Server};
 
 /// The servers, which run until the tests end.
 struct Served {
@@ -174,4 +175,17 @@ fn errors_of_unreachable_stores_explain_what_to_do() {
     assert!(tree(&https, &[]).contains("certificate"));
     let trusted = served.printed(&["tree", &https], &[("SSL_CERT_FILE", served.url("certificate"))]);
     assert_eq!(trusted, served.printed(&["tree", &http], &[]));
+}
+
+/// The loopback server, which the tests of conditions use, behaves as boto3 expects it from S3.
+#[test]
+fn boto3_uses_the_loopback_server_like_s3() {
+    let Some(python) = python(Packages::ObjectStores) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = scripts().join("object_stores/s3_client.py");
+    let server = Server::start(Options::in_memory()).unwrap();
+    let output =
+        Command::new(python).arg(script).arg(server.endpoint()).current_dir(&folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(server.values().unwrap().len(), 0);
 }

@@ -1,5 +1,4 @@
-//! Small servers on threads: one with arbitrary responses, and one that implements the part of S3 that a store
-//! needs.
+//! Small servers on threads, with arbitrary responses.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,21 +15,12 @@ pub(crate) struct Asked {
     /// Path and query, as sent.
     pub(crate) target: String,
     pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) body: Vec<u8>,
 }
 
 impl Asked {
     /// Returns the unescaped path.
     pub(crate) fn path(&self) -> String {
         unescaped(self.target.split('?').next().unwrap())
-    }
-
-    pub(crate) fn query(&self, name: &str) -> Option<String> {
-        let (_, query) = self.target.split_once('?')?;
-        query
-            .split('&')
-            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-            .find_map(|(key, value)| (key == name).then(|| unescaped(&value.replace('+', " "))))
     }
 
     pub(crate) fn range(&self) -> Option<&str> {
@@ -168,7 +158,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
     let size = headers.get("content-length").and_then(|size| size.parse().ok()).unwrap_or(0);
     let mut body = vec![0; size];
     stream.read_exact(&mut body).ok()?;
-    Some(Asked { method, target, headers, body })
+    Some(Asked { method, target, headers })
 }
 
 /// Writes a response. Returns whether the connection stays open.
@@ -208,91 +198,6 @@ pub(crate) fn value(request: &Asked, value: &[u8]) -> Reply {
     }
     let range = format!("bytes {start}-{}/{whole}", end - 1);
     Reply::new(206, &value[start..end]).with("etag", tag).with("content-range", range)
-}
-
-pub(crate) type Objects = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
-
-/// Maximum number of objects in a response of a listing, so that listings have several pages.
-const PAGE: usize = 3;
-
-/// Answers like S3 for the bucket `bucket`.
-pub(crate) fn s3(objects: Objects) -> impl Fn(&Asked) -> Reply + Send + Sync {
-    move |asked| {
-        let path = asked.path();
-        let mut objects = objects.lock().unwrap();
-        let Some(name) = path.strip_prefix("/bucket") else { return Reply::error(404, "NoSuchBucket") };
-        let name = name.strip_prefix('/').unwrap_or_default();
-        match (asked.method.as_str(), name) {
-            ("GET", "") => list(asked, &objects),
-            ("POST", "") => {
-                let body = String::from_utf8(asked.body.clone()).unwrap();
-                let keys = body.split("<Key>").skip(1).map(|rest| rest.split("</Key>").next().unwrap());
-                let mut text = "<DeleteResult>".to_owned();
-                for key in keys {
-                    objects.remove(&unmarked(key));
-                    text.push_str(&format!("<Deleted><Key>{key}</Key></Deleted>"));
-                }
-                Reply::new(200, text + "</DeleteResult>")
-            }
-            ("PUT", name) => {
-                objects.insert(name.to_owned(), asked.body.clone());
-                Reply::new(200, "").with("etag", "\"new\"")
-            }
-            ("DELETE", name) => {
-                objects.remove(name);
-                Reply::new(204, "")
-            }
-            (_, name) => match objects.get(name) {
-                Some(bytes) => value(asked, bytes).with("last-modified", "Sun, 22 Nov 2026 12:00:00 GMT"),
-                None => Reply::error(404, "NoSuchKey"),
-            },
-        }
-    }
-}
-
-fn list(asked: &Asked, objects: &BTreeMap<String, Vec<u8>>) -> Reply {
-    let prefix = asked.query("prefix").unwrap_or_default();
-    let after = asked.query("continuation-token").unwrap_or_default();
-    let delimiter = asked.query("delimiter");
-    let mut names: Vec<(String, Option<usize>)> = Vec::new();
-    for (name, bytes) in objects.iter().filter(|(name, _)| name.starts_with(&prefix)) {
-        let folder = delimiter.as_ref().and_then(|_| name[prefix.len()..].split_once('/'));
-        let one = match folder {
-            Some((folder, _)) => (format!("{prefix}{folder}/"), None),
-            None => (name.clone(), Some(bytes.len())),
-        };
-        if names.last() != Some(&one) && one.0 > after {
-            names.push(one);
-        }
-    }
-    let mut text = "<ListBucketResult>".to_owned();
-    if names.len() > PAGE {
-        names.truncate(PAGE);
-        text.push_str(&format!(
-            "<NextContinuationToken>{}</NextContinuationToken>",
-            marked(&names[PAGE - 1].0)
-        ));
-    }
-    for (name, size) in names {
-        let name = marked(&name);
-        text.push_str(&match size {
-            Some(size) => format!(
-                "<Contents><Key>{name}</Key><Size>{size}</Size><LastModified>2026-11-22T12:00:00.000Z</LastModified>\
-                 <ETag>\"x\"</ETag></Contents>"
-            ),
-            None => format!("<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>"),
-        });
-    }
-    Reply::new(200, text + "</ListBucketResult>")
-}
-
-fn marked(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn unmarked(text: &str) -> String {
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
-    text.replace("&amp;", "&")
 }
 
 fn unescaped(text: &str) -> String {

@@ -1,8 +1,12 @@
 //! The part of HTTP/1.1 that clients of object stores use.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::TcpStream;
+
+use bytes::Bytes;
+
+use crate::pace::Pace;
 
 /// The maximum size of a head in bytes.
 const HEAD: u64 = 64 << 10;
@@ -10,33 +14,59 @@ const HEAD: u64 = 64 << 10;
 const BODY: u64 = 1 << 30;
 /// A body of at most this size is sent in one call with its head.
 const AT_ONCE: u64 = 128 << 10;
+/// The size of the pieces in which a body is sent if the bandwidth is limited.
+const PIECE: u64 = 32 << 10;
 
 /// A complete request.
-#[derive(Debug)]
-pub(super) struct Request {
-    pub(super) method: String,
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The method, such as `GET`.
+    pub method: String,
     /// The unescaped path.
-    pub(super) path: String,
-    pub(super) query: Vec<(String, String)>,
-    /// Headers with lower case names.
+    pub path: String,
+    pub(crate) query: Vec<(String, String)>,
+    /// Headers and trailers with lower case names.
     headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    /// The body; empty in the log of a server.
+    pub body: Vec<u8>,
 }
 
 /// The answer to a request.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Body,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Body,
 }
 
 /// The body of an answer.
 #[derive(Debug)]
-pub(super) enum Body {
-    Bytes(Vec<u8>),
+pub(crate) enum Body {
+    Bytes(Bytes),
     /// This number of bytes of a file, from its current position.
     File(File, u64),
+}
+
+impl Body {
+    pub(crate) fn empty() -> Self {
+        Self::Bytes(Bytes::new())
+    }
+
+    /// Returns the bytes from `start` to `end`, which are not after the end of the body.
+    pub(crate) fn part(self, start: u64, end: u64) -> io::Result<Self> {
+        Ok(match self {
+            Self::Bytes(bytes) => {
+                let place = |offset| {
+                    usize::try_from(offset).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+                };
+                Self::Bytes(bytes.slice(place(start)?..place(end)?))
+            }
+            Self::File(mut file, _) => {
+                file.seek(SeekFrom::Start(start))?;
+                Self::File(file, end - start)
+            }
+        })
+    }
 }
 
 impl Request {
@@ -45,7 +75,7 @@ impl Request {
     /// # Errors
     ///
     /// `InvalidData` for an invalid request, and the errors of the connection.
-    pub(super) fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Self>> {
+    pub(crate) fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Self>> {
         let mut head = reader.by_ref().take(HEAD);
         let Some(first) = line(&mut head)? else { return Ok(None) };
         let mut words = first.split(' ');
@@ -74,18 +104,41 @@ impl Request {
             headers,
             body: Vec::new(),
         };
-        request.body = request.read_body(reader)?;
+        let body = request.read_body(reader)?;
+        request.body = body.bytes;
+        request.headers.extend(body.trailers);
         Ok(Some(request))
     }
 
     /// Returns the value of a header. `name` is in lower case.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
     /// Returns the value of a query parameter.
-    pub(super) fn asked(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn asked(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
+    /// Returns the request without a header. `name` is in lower case.
+    pub(crate) fn without(&self, name: &str) -> Self {
+        let mut request = self.clone();
+        request.headers.retain(|(known, _)| known != name);
+        request
+    }
+
+    /// Returns the request with an empty body.
+    pub(crate) fn without_body(&self) -> Self {
+        let Self { method, path, query, headers, body: _ } = self;
+        Self {
+            method: method.clone(),
+            path: path.clone(),
+            query: query.clone(),
+            headers: headers.clone(),
+            body: Vec::new(),
+        }
     }
 
     fn has(&self, name: &str, word: &str) -> bool {
@@ -93,7 +146,7 @@ impl Request {
         words.any(|found| found.trim().eq_ignore_ascii_case(word))
     }
 
-    fn read_body(&self, reader: &mut BufReader<&TcpStream>) -> io::Result<Vec<u8>> {
+    fn read_body(&self, reader: &mut BufReader<&TcpStream>) -> io::Result<Chunked> {
         if self.has("expect", "100-continue") {
             reader.get_mut().write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
@@ -102,13 +155,19 @@ impl Request {
         } else {
             let length = self.header("content-length").unwrap_or("0");
             let length: u64 = length.parse().map_err(|_| invalid("the length is not a number"))?;
-            read_bytes(reader, length, 0)?
+            Chunked { bytes: read_bytes(reader, length, 0)?, trailers: Vec::new() }
         };
         // The S3 SDKs sign a body in pieces within the body, framed like the chunks of HTTP.
         let is_framed = self.has("content-encoding", "aws-chunked")
             || self.header("x-amz-content-sha256").is_some_and(|hash| hash.starts_with("STREAMING-"));
-        if is_framed { read_chunks(&mut &*body) } else { Ok(body) }
+        if is_framed { read_chunks(&mut &*body.bytes) } else { Ok(body) }
     }
+}
+
+/// A body that arrived in pieces, and the headers after it.
+struct Chunked {
+    bytes: Vec<u8>,
+    trailers: Vec<(String, String)>,
 }
 
 /// Reads a line without its end. Returns `None` at the end of the input.
@@ -135,10 +194,10 @@ fn read_bytes(reader: &mut impl Read, length: u64, before: usize) -> io::Result<
     Ok(bytes)
 }
 
-/// Reads a chunked body: each piece follows its length in hexadecimal digits. A piece of length 0 and lines that are
-/// ignored end the body.
-pub(super) fn read_chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
-    let mut body = Vec::new();
+/// Reads a chunked body: each piece follows its length in hexadecimal digits. A piece of length 0 and the trailers end
+/// the body.
+fn read_chunks(reader: &mut impl BufRead) -> io::Result<Chunked> {
+    let mut bytes = Vec::new();
     loop {
         let head = line(reader)?.ok_or_else(|| invalid("the body ends early"))?;
         let length = head.split(';').next().unwrap_or_default().trim();
@@ -147,18 +206,37 @@ pub(super) fn read_chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
         if length == 0 {
             break;
         }
-        let piece = read_bytes(reader, length, body.len())?;
-        body.extend(piece);
+        let piece = read_bytes(reader, length, bytes.len())?;
+        bytes.extend(piece);
         if line(reader)?.is_none_or(|line| !line.is_empty()) {
             return Err(invalid("a piece is longer than its declared length"));
         }
     }
-    while line(reader)?.is_some_and(|line| !line.is_empty()) {}
-    Ok(body)
+    let mut trailers = Vec::new();
+    while let Some(line) = line(reader)?.filter(|line| !line.is_empty()) {
+        let trailer =
+            line.split_once(':').map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
+        trailers.extend(trailer);
+    }
+    Ok(Chunked { bytes, trailers })
 }
 
 fn invalid(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// Escapes a text as in the query of a URL. Slashes stay, as in listings of S3.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                escaped.push(char::from(byte))
+            }
+            _ => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
 }
 
 fn unescaped(text: &str) -> io::Result<String> {
@@ -179,7 +257,7 @@ fn unescaped(text: &str) -> io::Result<String> {
 
 impl Answer {
     /// Returns the size of the body in bytes.
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         match &self.body {
             Body::Bytes(bytes) => bytes.len() as u64,
             Body::File(_, length) => *length,
@@ -187,38 +265,65 @@ impl Answer {
     }
 
     /// Sends the answer. The answer to `HEAD` has the length of the body but not the body.
-    pub(super) fn write(self, mut client: &TcpStream, is_head: bool) -> io::Result<()> {
-        let length = self.length();
+    pub(crate) fn write(self, mut client: &TcpStream, is_head: bool, pace: &Pace) -> io::Result<()> {
+        let mut head = self.head();
+        if is_head {
+            return client.write_all(&head);
+        }
+        match self.body {
+            Body::Bytes(bytes) if !pace.is_limited() => {
+                head.extend(bytes);
+                client.write_all(&head)
+            }
+            Body::Bytes(bytes) => {
+                client.write_all(&head)?;
+                send(&mut &*bytes, bytes.len() as u64, client, pace)
+            }
+            Body::File(file, length) if length <= AT_ONCE && !pace.is_limited() => {
+                file.take(length).read_to_end(&mut head)?;
+                client.write_all(&head)
+            }
+            Body::File(mut file, length) => {
+                client.write_all(&head)?;
+                send(&mut file, length, client, pace)
+            }
+        }
+    }
+
+    /// Sends the head and the first bytes of the body.
+    pub(crate) fn write_beginning(self, mut client: &TcpStream, size: u64) -> io::Result<()> {
+        client.write_all(&self.head())?;
+        let size = usize::try_from(size.min(self.length())).unwrap_or(usize::MAX);
+        let body = self.body.read()?;
+        client.write_all(&body[..size])
+    }
+
+    fn head(&self) -> Vec<u8> {
         let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
         // By definition, these two do not have a body or a length.
         if !matches!(self.status, 204 | 304) {
-            head.push_str(&format!("Content-Length: {length}\r\n"));
+            head.push_str(&format!("Content-Length: {}\r\n", self.length()));
         }
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         head.push_str("\r\n");
-        let mut head = head.into_bytes();
-        if is_head {
-            return client.write_all(&head);
-        }
-        match self.body {
-            Body::Bytes(bytes) => {
-                head.extend(bytes);
-                client.write_all(&head)
-            }
-            Body::File(file, length) if length <= AT_ONCE => {
-                file.take(length).read_to_end(&mut head)?;
-                client.write_all(&head)
-            }
-            Body::File(file, length) => {
-                client.write_all(&head)?;
-                // Uses `sendfile` where the system has it.
-                let sent = io::copy(&mut file.take(length), &mut client)?;
-                if sent == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-            }
-        }
+        head.into_bytes()
     }
+}
+
+/// Sends `length` bytes of `body`, as fast as the bandwidth allows. Uses `sendfile` where the system has it.
+fn send(body: &mut impl Read, length: u64, mut client: &TcpStream, pace: &Pace) -> io::Result<()> {
+    let mut left = length;
+    while left > 0 {
+        let piece = if pace.is_limited() { left.min(PIECE) } else { left };
+        pace.transfer(piece);
+        if io::copy(&mut body.by_ref().take(piece), &mut client)? != piece {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        left -= piece;
+    }
+    Ok(())
 }
 
 fn reason(status: u16) -> &'static str {
@@ -228,11 +333,15 @@ fn reason(status: u16) -> &'static str {
         206 => "Partial Content",
         304 => "Not Modified",
         400 => "Bad Request",
+        403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
+        409 => "Conflict",
         412 => "Precondition Failed",
         416 => "Range Not Satisfiable",
+        429 => "Too Many Requests",
         501 => "Not Implemented",
+        503 => "Service Unavailable",
         _ => "Internal Server Error",
     }
 }

@@ -5,12 +5,12 @@ use std::time::SystemTime;
 use chrono::{DateTime, Utc};
 
 /// Formats a time for the header `Last-Modified`.
-pub(super) fn of_header(time: SystemTime) -> String {
+pub(crate) fn of_header(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 /// Formats a time for a listing.
-pub(super) fn of_listing(time: SystemTime) -> String {
+pub(crate) fn of_listing(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 

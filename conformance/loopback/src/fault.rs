@@ -1,0 +1,18 @@
+//! Faults: answers that a server should not give, or does not give always.
+
+/// A fault of one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The request is not applied, and the answer has this status.
+    Refuse(u16),
+    /// The request is not applied, and the connection is closed without an answer.
+    Close,
+    /// The request is applied, but the answer has this status.
+    ApplyAndRefuse(u16),
+    /// The request is applied, but the connection is closed without an answer.
+    ApplyAndClose,
+    /// The connection is closed after this number of bytes of the body.
+    Cut(u64),
+    /// The requested range is ignored.
+    WholeValue,
+}
