@@ -4,6 +4,7 @@
 //! zarr-python a coder of single chunks, single codecs and data types. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
 //! `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released during all work.
 
+mod archive;
 mod array;
 mod chunk_value;
 mod codec;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 /// The engine of `zarr_kit`. Its classes may change without notice.
 #[pymodule]
 mod _engine {
+    #[pymodule_export]
+    use crate::archive::{diff, digest, repair, verify};
     #[pymodule_export]
     use crate::array::ArrayHandle;
     #[pymodule_export]

@@ -1,9 +1,26 @@
 from collections.abc import Sequence
 from typing import Any, final
 
-__all__ = ["Array", "ChunkCoder", "Codec", "DataType", "ElementBuffer", "Hierarchy", "Progress", "codec_names"]
+__all__ = [
+    "Array",
+    "ChunkCoder",
+    "Codec",
+    "DataType",
+    "ElementBuffer",
+    "Hierarchy",
+    "Progress",
+    "codec_names",
+    "diff",
+    "digest",
+    "repair",
+    "verify",
+]
 
 def codec_names(format: str) -> list[str]: ...
+def digest(options: dict[str, Any], path: str, progress: Progress) -> str: ...
+def diff(first: dict[str, Any], second: dict[str, Any], how: dict[str, Any], progress: Progress) -> str: ...
+def verify(options: dict[str, Any], check: dict[str, Any], progress: Progress) -> str: ...
+def repair(options: dict[str, Any], check: dict[str, Any], choices: tuple[bool, bool], progress: Progress) -> str: ...
 
 @final
 class Codec:

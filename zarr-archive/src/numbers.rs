@@ -82,10 +82,8 @@ impl Number {
         match (self, other) {
             (Self::Integer(one), Self::Integer(other)) => one == other,
             _ => {
-                let (one, other) = (self.parts(), other.parts());
-                one.into_iter()
-                    .zip(other)
-                    .all(|(one, other)| one == other || (one.is_nan() && other.is_nan()))
+                let mut pairs = self.parts().into_iter().zip(other.parts());
+                pairs.all(|(one, other)| one == other || (one.is_nan() && other.is_nan()))
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::verify::{Finding, FindingKind, Report};
 
 pub use quarantine::QUARANTINE;
 
-/// What a repair may do.
+/// Choices of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RepairChoices {

@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// What is checked.
+/// The checks of a verification.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Checks {

@@ -1,6 +1,7 @@
 //! Definitions of the command line.
 
 mod archive;
+mod change;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod copy;
@@ -20,6 +21,7 @@ use zarr_kit::{Format, Mode};
 use crate::values::{self, Codec, Counts, Member, Shape};
 
 pub(crate) use archive::{Diff, Digest, Repair, Verify, VerifyLevel};
+pub(crate) use change::{Attributes, Clean, Consolidate};
 #[cfg(feature = "conformance")]
 pub(crate) use conformance::{
     ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments,
@@ -460,46 +462,6 @@ pub(crate) struct Resize {
     pub(crate) at_start: Option<Counts>,
     #[command(flatten)]
     pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Attributes {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the node
-    pub(crate) path: String,
-    /// Set an attribute; repeatable. In a shell, strings need two kinds of quotes: 'title="text"'
-    #[arg(long, value_name = "K=JSON", value_parser = values::member)]
-    pub(crate) set: Vec<Member>,
-    /// Remove an attribute; repeatable
-    #[arg(long, value_name = "K")]
-    pub(crate) unset: Vec<String>,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Consolidate {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the group
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Clean {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Keep files modified within this period, such as 90s, 10m, 2h or 7d: another program may be writing
-    /// them
-    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::duration)]
-    pub(crate) older_than: Duration,
-    /// List the files; remove nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 #[cfg(test)]

@@ -48,10 +48,11 @@ fn write(diff: &archive::Diff, to: &mut dyn Write) -> Result<(), Failure> {
         }
     }
     let differ = diff.nodes.len();
-    Ok(match differ {
+    match differ {
         0 => writeln!(to, "equal: {} nodes", diff.compared)?,
         _ => writeln!(to, "{differ} of {} nodes differ", diff.compared)?,
-    })
+    }
+    Ok(())
 }
 
 /// Describes a difference.

@@ -167,10 +167,11 @@ fn write(report: &Report, with_pictures: bool, to: &mut dyn Write) -> Result<(),
         }
     }
     let arrays = report.arrays.len();
-    Ok(match damage {
+    match damage {
         0 => writeln!(to, "whole at the level `{}`: {arrays} arrays", report.level)?,
         _ => writeln!(to, "damaged: {damage} findings, {arrays} arrays")?,
-    })
+    }
+    Ok(())
 }
 
 /// Describes a finding in one line.
