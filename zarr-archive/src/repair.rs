@@ -101,6 +101,7 @@ pub fn plan_repair(
             planner.add(finding, Some(&array.format))?;
         }
     }
+    planner.consolidate_new_groups();
     Ok(RepairPlan { repairs: planner.repairs.into_iter().collect(), remaining: planner.remaining })
 }
 
@@ -166,6 +167,24 @@ impl Planner<'_> {
         })
     }
 
+    /// Writes consolidated metadata again if groups are created: nodes below them are not listed.
+    fn consolidate_new_groups(&mut self) {
+        let created = self.repairs.iter().filter_map(|repair| match repair {
+            Repair::CreateGroup { format, .. } => Some(format.clone()),
+            _ => None,
+        });
+        for format in created.collect::<BTreeSet<_>>() {
+            let options = parsed(&format).map(|format| OpenOptions::new().format(format));
+            let copies = options.and_then(|options| {
+                Hierarchy::open_with(Arc::clone(self.store), self.context, options)
+            });
+            // A hierarchy without a root document does not have consolidated metadata of v3.
+            if copies.is_ok_and(|copies| copies.is_consolidated()) {
+                self.repairs.insert(Repair::Consolidate { format });
+            }
+        }
+    }
+
     /// Returns the format of the documents below a path.
     fn format_of_documents(&self, path: &str) -> Result<Option<Format>, Error> {
         let folder = path.trim_matches('/');
@@ -221,7 +240,13 @@ impl Repair {
                 array.write_encoded_chunk(chunk, &value)
             }
             Self::CreateGroup { format, path } => {
-                let hierarchy = Hierarchy::create(Arc::clone(store), context, parsed(format)?)?;
+                // Consolidated metadata may list the group, although it has no document.
+                let hierarchy = match opened(store, context, format) {
+                    Err(Error::NoHierarchy(_)) => {
+                        Hierarchy::create(Arc::clone(store), context, parsed(format)?)?
+                    }
+                    opened => opened?,
+                };
                 hierarchy.require_group(path).map(drop)
             }
             Self::Consolidate { format } => {

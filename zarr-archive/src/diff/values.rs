@@ -193,7 +193,7 @@ impl Found {
     fn add_distance(&mut self, ours: Number, theirs: Number) {
         let distance = ours.distance(theirs);
         let distance = if distance.is_nan() { f64::INFINITY } else { distance };
-        let relative = distance / theirs.magnitude();
+        let relative = if distance == 0.0 { 0.0 } else { distance / theirs.magnitude() };
         let relative = if relative.is_nan() { f64::INFINITY } else { relative };
         self.add_largest(Some(distance), Some(relative));
     }
