@@ -9,6 +9,7 @@ use zarr_kit::spec::host::registry::ExtensionPoint;
 use zarr_kit::spec::{ArrayRepresentation, Creation, Output, Reading, Registry, Representation, Size, Value};
 use zarr_kit::{CATALOGUE, Format, Limits, Mode};
 
+use crate::calls::detached;
 use crate::context::{ContextOptions, context};
 use crate::creation::format_named;
 use crate::elements::Source;
@@ -107,10 +108,10 @@ impl CodecHandle {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let limit = declared.map_or(self.memory, intermediate_limit).min(self.memory);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let bytes = py.detach(|| {
+        let bytes = detached(py, || {
             let mut output = Output::at_most(limit);
             work(&mut output).map(|()| output.into_written())
-        });
+        })?;
         bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| failed(&self.name, &error))
     }
 }

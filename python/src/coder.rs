@@ -15,6 +15,7 @@ use zarr_kit::{
     Array, DimensionSelection, ElementArray, Error, Format, Hierarchy, OpenOptions, Selection, open_store,
 };
 
+use crate::calls::detached;
 use crate::chunk_value::ChunkValue;
 use crate::context::{ContextOptions, check_process, context, thread_pool};
 use crate::creation::format_named;
@@ -61,14 +62,14 @@ impl ChunkCoder {
         let options = ContextOptions { is_strict: false, stores_empty_chunks: write_empty_chunks, threads };
         let context = context(options)?;
         let pool = thread_pool(threads)?;
-        let opened = py.detach(|| {
+        let opened = detached(py, || {
             let store = open_store(context.registry(), "memory:")?;
             store.set(&document_key(format)?, document.as_bytes().into())?;
             let hierarchy = Hierarchy::open_with(store, &context, OpenOptions::new().format(format))?;
             let array = hierarchy.array("/")?;
             let is_sharded = array.inner_chunk_shape()?.is_some();
             Ok(Self { array, is_sharded, pool, process: process::id() })
-        });
+        })?;
         opened.map_err(|error| exception(&error))
     }
 
@@ -100,9 +101,9 @@ impl ChunkCoder {
     fn decode<'py>(&self, py: Python<'py>, values: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyList>> {
         check_process(self.process)?;
         let values = values.iter().map(ChunkValue::new).collect::<PyResult<Vec<_>>>()?;
-        let decoded: Vec<_> = py.detach(|| {
+        let decoded: Vec<_> = detached(py, || {
             self.pool.install(|| values.par_iter().map(|value| self.decode_value(value)).collect())
-        });
+        })?;
         let list = PyList::empty(py);
         for result in decoded {
             match result {
@@ -132,9 +133,9 @@ impl ChunkCoder {
             let value = Arc::new(ChunkValue::new(value)?);
             placements.push(Placement { value, view: View::destination(view)?, ranges });
         }
-        let placed: Vec<_> = py.detach(|| {
+        let placed: Vec<_> = detached(py, || {
             self.pool.install(|| placements.into_par_iter().map(|placement| self.place(&placement)).collect())
-        });
+        })?;
         let list = PyList::empty(py);
         for result in placed {
             match result {
@@ -150,7 +151,7 @@ impl ChunkCoder {
         check_process(self.process)?;
         let views = chunks.iter().map(View::source).collect::<PyResult<Vec<_>>>()?;
         let encode = |view: &View| self.array.encode_chunk(&self.index(), &view.gather());
-        let encoded: Vec<_> = py.detach(|| self.pool.install(|| views.par_iter().map(encode).collect()));
+        let encoded: Vec<_> = detached(py, || self.pool.install(|| views.par_iter().map(encode).collect()))?;
         let list = PyList::empty(py);
         for result in encoded {
             match result {

@@ -15,9 +15,11 @@ from zarr_kit._api import consolidate, create_array, create_group, open, open_ar
 from zarr_kit._archive import diff, digest, repair, verify
 from zarr_kit._array import Array, Indexer
 from zarr_kit._attributes import Attributes
+from zarr_kit._copy import copy
 from zarr_kit._creation import DEFAULT_FILL_VALUE
 from zarr_kit._display import Info
 from zarr_kit._group import Group
+from zarr_kit._numcodecs import use_numcodecs
 from zarr_kit.errors import ZarrError, ZarrWarning
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ __all__ = [
     "ZarrError",
     "ZarrWarning",
     "consolidate",
+    "copy",
     "create_array",
     "create_group",
     "diff",
@@ -42,6 +45,7 @@ __all__ = [
     "open_array",
     "open_group",
     "repair",
+    "use_numcodecs",
     "verify",
 ]
 

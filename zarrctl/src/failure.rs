@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io;
-use std::process::ExitCode;
 
 use zarr_kit::spec::printable;
 
@@ -31,6 +30,9 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The exit status of wrong usage.
+    pub(crate) const USAGE: u8 = 2;
+
     /// Returns an error in the data or the request.
     pub(crate) fn fault(what: impl Into<String>) -> Self {
         Self::Fault(what.into().into())
@@ -42,12 +44,12 @@ impl Failure {
     }
 
     /// Returns the exit status.
-    pub(crate) fn status(&self) -> ExitCode {
+    pub(crate) fn status(&self) -> u8 {
         match self {
-            Self::Usage(_) => ExitCode::from(2),
-            Self::Different => ExitCode::from(3),
-            Self::BrokenPipe => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
+            Self::Usage(_) => Self::USAGE,
+            Self::Different => 3,
+            Self::BrokenPipe => 0,
+            _ => 1,
         }
     }
 

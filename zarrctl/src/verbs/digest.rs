@@ -8,7 +8,7 @@ use zarr_kit::{Context, Hierarchy, json};
 use crate::arguments::Digest;
 use crate::failure::Failure;
 use crate::hints;
-use crate::opening::open_documents;
+use crate::opening::{context, open_documents};
 use crate::printer::stdout;
 use crate::terminal::Progress;
 
@@ -26,7 +26,7 @@ pub(crate) fn settings_of(context: &Context) -> Settings {
 }
 
 pub(crate) fn run(arguments: &Digest) -> Result<(), Failure> {
-    let hierarchy = open_documents(&arguments.store, &arguments.reading)?;
+    let hierarchy = open_documents(&arguments.store, &arguments.reading, context()?)?;
     let path = hierarchy.path(&arguments.path)?;
     let progress = Progress::unknown("hashing");
     let manifest = archive::digest(&hierarchy, &path, &settings(&hierarchy));
