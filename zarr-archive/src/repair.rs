@@ -175,9 +175,8 @@ impl Planner<'_> {
         });
         for format in created.collect::<BTreeSet<_>>() {
             let options = parsed(&format).map(|format| OpenOptions::new().format(format));
-            let copies = options.and_then(|options| {
-                Hierarchy::open_with(Arc::clone(self.store), self.context, options)
-            });
+            let copies = options
+                .and_then(|options| Hierarchy::open_with(Arc::clone(self.store), self.context, options));
             // A hierarchy without a root document does not have consolidated metadata of v3.
             if copies.is_ok_and(|copies| copies.is_consolidated()) {
                 self.repairs.insert(Repair::Consolidate { format });
