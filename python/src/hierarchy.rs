@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pyo3::prelude::*;
 use zarr_kit::{Context, Error, Format, Hierarchy, Kind, OpenOptions, open_store};
 
+use crate::archive::Place;
 use crate::array::ArrayHandle;
 use crate::calls::detached;
 use crate::context::{ContextOptions, check_process, context};
@@ -26,7 +27,7 @@ pub(crate) struct HierarchyHandle {
 /// The options from Python for opening a hierarchy.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
-struct Opening {
+pub(crate) struct Opening {
     location: String,
     format: Option<String>,
     strict: bool,
@@ -200,7 +201,33 @@ impl HierarchyHandle {
     }
 }
 
+/// A hierarchy to open, without its consolidated metadata.
+pub(crate) struct Documents {
+    opening: Opening,
+    context: Context,
+    format: Option<Format>,
+}
+
+impl Documents {
+    /// Opens the hierarchy.
+    pub(crate) fn open(&self) -> Result<Hierarchy, Error> {
+        self.opening.open(&self.context, self.format)
+    }
+}
+
 impl Opening {
+    /// Returns the hierarchy to open, without its consolidated metadata, which may be out of date.
+    pub(crate) fn documents(self) -> PyResult<Documents> {
+        let context = self.context()?;
+        let format = self.format()?;
+        Ok(Documents { opening: Self { consolidated: false, ..self }, context, format })
+    }
+
+    /// Returns the store, which may not have a hierarchy.
+    pub(crate) fn place(self) -> PyResult<Place> {
+        Ok(Place { context: self.context()?, location: self.location })
+    }
+
     fn format(&self) -> PyResult<Option<Format>> {
         self.format.as_deref().map(format_named).transpose()
     }

@@ -5,6 +5,7 @@
 //! and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
 //! `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released during all work.
 
+mod archive;
 mod array;
 mod calls;
 mod chunk_value;
@@ -29,6 +30,8 @@ use pyo3::prelude::*;
 /// The engine of `zarr_kit`. Its classes may change without notice.
 #[pymodule]
 mod _engine {
+    #[pymodule_export]
+    use crate::archive::{diff, digest, repair, verify};
     #[pymodule_export]
     use crate::array::ArrayHandle;
     #[pymodule_export]

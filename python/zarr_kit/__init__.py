@@ -12,6 +12,7 @@ Open a hierarchy with :func:`open`, and index arrays like NumPy arrays::
 from typing import TYPE_CHECKING, Any
 
 from zarr_kit._api import consolidate, create_array, create_group, open, open_array, open_group
+from zarr_kit._archive import diff, digest, repair, verify
 from zarr_kit._array import Array, Indexer
 from zarr_kit._attributes import Attributes
 from zarr_kit._copy import copy
@@ -38,10 +39,14 @@ __all__ = [
     "copy",
     "create_array",
     "create_group",
+    "diff",
+    "digest",
     "open",
     "open_array",
     "open_group",
+    "repair",
     "use_numcodecs",
+    "verify",
 ]
 
 

@@ -12,10 +12,18 @@ __all__ = [
     "add_codec",
     "codec_names",
     "copy",
+    "diff",
+    "digest",
+    "repair",
     "run_zarrctl",
+    "verify",
 ]
 
 def codec_names(format: str) -> list[str]: ...
+def digest(options: dict[str, Any], path: str, progress: Progress) -> str: ...
+def diff(first: dict[str, Any], second: dict[str, Any], how: dict[str, Any], progress: Progress) -> str: ...
+def verify(options: dict[str, Any], check: dict[str, Any], progress: Progress) -> str: ...
+def repair(options: dict[str, Any], check: dict[str, Any], choices: tuple[bool, bool], progress: Progress) -> str: ...
 
 @final
 class Codec:

@@ -49,12 +49,12 @@ class Hierarchy:
     @classmethod
     def open(cls, opening: Opening) -> "Hierarchy":
         """Open an existing hierarchy."""
-        return cls(_engine.Hierarchy.open(_options(opening)), opening)
+        return cls(_engine.Hierarchy.open(engine_options(opening)), opening)
 
     @classmethod
     def create(cls, opening: Opening) -> "Hierarchy":
         """Open a hierarchy, or create it in an empty store."""
-        return cls(_engine.Hierarchy.create(_options(opening)), opening)
+        return cls(_engine.Hierarchy.create(engine_options(opening)), opening)
 
     @property
     def read_only(self) -> bool:
@@ -94,7 +94,7 @@ def check_mode(mode: str) -> None:
         raise InvalidInputError(f"unknown mode {mode!r} (expected one of {', '.join(_MODES)})")
 
 
-def _options(opening: Opening) -> dict[str, Any]:
+def engine_options(opening: Opening) -> dict[str, Any]:
     # The environment is read here, because a pickled node is opened again in a process with its own environment.
     return {**dataclasses.asdict(opening), "threads": thread_count(opening.threads)}
 

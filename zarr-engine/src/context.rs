@@ -408,6 +408,15 @@ impl Context {
         self.run(|| parallel::map(items, MANY / 4, &work))
     }
 
+    /// Returns the result of `work` for each item, in order, on the threads of this context. The caller must not hold a
+    /// lock that `work` needs, because a waiting thread runs other jobs.
+    pub fn map_each<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
+        if matches!(self.threads(), Threads::Caller | Threads::Scoped(_)) {
+            return items.into_iter().map(work).collect();
+        }
+        self.run(|| parallel::map(items, 1, &work))
+    }
+
     /// Runs `work` on this thread. When it calls its argument, `help` starts on up to `most` idle threads of this
     /// context. Both have finished when this returns. The caller must not hold locks or memory, as for
     /// [`Context::map`]. `work` releases everything it acquires, and must not wait for `help` that has not started.

@@ -68,12 +68,12 @@ impl Progress {
         self.state.done.load(Ordering::Relaxed)
     }
 
-    /// Returns an error if operations are cancelled.
+    /// Returns an error if operations are cancelled, for operations outside of the engine.
     ///
     /// # Errors
     ///
     /// [`Error::Cancelled`] if operations are cancelled.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 

@@ -26,6 +26,8 @@ mod plugins;
 pub mod prelude;
 pub mod stores;
 
+#[cfg(feature = "archive")]
+pub use zarr_archive as archive;
 #[cfg(feature = "complex")]
 pub use zarr_engine::Complex;
 #[cfg(feature = "ndarray")]

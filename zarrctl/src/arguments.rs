@@ -1,5 +1,7 @@
 //! Definitions of the command line.
 
+mod archive;
+mod change;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod copy;
@@ -18,6 +20,8 @@ use zarr_kit::{Format, Mode};
 
 use crate::values::{self, Codec, Counts, Member, Shape};
 
+pub(crate) use archive::{Diff, Digest, Repair, Verify, VerifyLevel};
+pub(crate) use change::{Attributes, Clean, Consolidate};
 #[cfg(feature = "conformance")]
 pub(crate) use conformance::{
     ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments,
@@ -31,8 +35,9 @@ pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 /// `http:` and `https:`), a URL pipeline such as `LOCATION|zip:` or a JSON description of a store. PATH is the path of a node in the hierarchy: `/`
 /// or an empty string is the root, and the leading `/` is optional.
 ///
-/// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage. Messages go to
-/// standard error; standard output holds only data.
+/// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage, 3 for
+/// differences or damage that `diff`, `verify` and `repair` found. Messages go to standard error; standard
+/// output holds only data.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100, after_long_help = examples::ALL)]
 pub(crate) struct Arguments {
@@ -146,6 +151,39 @@ pub(crate) enum Verb {
     /// removed only if every file in it has a name such as `c/0/1` or `0.1`.
     #[command(after_long_help = examples::CLEAN)]
     Clean(Clean),
+    /// Hash the content of a hierarchy: metadata and elements, independent of how they are stored.
+    ///
+    /// The digest covers paths, shapes, data types, elements, fill values, dimension names and attributes. It is
+    /// the same for every format, chunking, codec and store. `docs/digest.md` defines it. It finds accidental
+    /// changes; it does not resist changes that are made to have the same digest.
+    #[command(after_long_help = examples::DIGEST)]
+    Digest(Digest),
+    /// Compare two hierarchies: structure, metadata, attributes and elements.
+    ///
+    /// Formats, chunks, codecs and stores may differ. All NaNs are equal. Without a tolerance, elements are equal
+    /// if their bits are, so that -0.0 differs from 0.0. The exit status is 0 if the hierarchies are equal, and 3
+    /// if they differ.
+    #[command(after_long_help = examples::DIFF)]
+    Diff(Diff),
+    /// Check a store for damage: documents, chunks, consolidated metadata and leftovers.
+    ///
+    /// Finds documents that are unreadable or contradict one another; empty, truncated, undecodable and
+    /// wrong-sized chunks; nodes without a parent group; values that belong to no node; and differences from a
+    /// manifest of `digest`. Prints the findings and counts the chunks of each array. In pictures, `.` is
+    /// missing, `#` stored, `+` partly stored, `o` all fill value and `X` damaged.
+    ///
+    /// Damage that no codec detects is found only with a manifest. The exit status is 3 for damage.
+    #[command(after_long_help = examples::VERIFY)]
+    Verify(Verify),
+    /// Repair damage that `verify` finds; print the plan unless --run is given.
+    ///
+    /// Moves leftovers to the quarantine, `__zarrctl/quarantine/`; writes outdated consolidated metadata again;
+    /// creates missing groups above nodes; and rebuilds the index of a shard if its chunks prove it. Values that
+    /// are replaced are copied to the quarantine first. Data is never invented: other damage is listed.
+    ///
+    /// The exit status is 3 if damage remains.
+    #[command(after_long_help = examples::REPAIR)]
+    Repair(Repair),
     /// List, show, create, install and check plugins.
     #[command(after_long_help = examples::PLUGINS)]
     Plugins(Plugins),
@@ -446,46 +484,6 @@ pub(crate) struct Resize {
     pub(crate) at_start: Option<Counts>,
     #[command(flatten)]
     pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Attributes {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the node
-    pub(crate) path: String,
-    /// Set an attribute; repeatable. In a shell, strings need two kinds of quotes: 'title="text"'
-    #[arg(long, value_name = "K=JSON", value_parser = values::member)]
-    pub(crate) set: Vec<Member>,
-    /// Remove an attribute; repeatable
-    #[arg(long, value_name = "K")]
-    pub(crate) unset: Vec<String>,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Consolidate {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Path of the group
-    #[arg(default_value = "/")]
-    pub(crate) path: String,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Clean {
-    /// Folder, archive, URL or JSON description of a store
-    pub(crate) store: String,
-    /// Keep files modified within this period, such as 90s, 10m, 2h or 7d: another program may be writing
-    /// them
-    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::duration)]
-    pub(crate) older_than: Duration,
-    /// List the files; remove nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Io(io::Error),
     /// Wrong usage, with status 2.
     Usage(String),
+    /// The verb has printed the differences or the damage that it found; the exit status is 3.
+    Different,
     /// The reader of standard output has closed it.
     BrokenPipe,
 }
@@ -45,6 +47,8 @@ impl Failure {
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Usage(_) => Self::USAGE,
+            Self::Different => 3,
+            Self::BrokenPipe => 0,
             _ => 1,
         }
     }
@@ -73,7 +77,7 @@ impl Failure {
         }
     }
 
-    /// Returns the message, unless standard output was closed. Newlines only separate reasons.
+    /// Returns the message, if there is anything left to print. Newlines only separate reasons.
     pub(crate) fn message(&self) -> Option<String> {
         match self {
             Self::Fault(error) => Some(chain(&**error)),
@@ -83,7 +87,7 @@ impl Failure {
             }
             Self::Usage(message) => Some(printable(message).to_string()),
             Self::Io(error) => Some(format!("writing to standard output: {}", chain(error))),
-            Self::BrokenPipe => None,
+            Self::Different | Self::BrokenPipe => None,
         }
     }
 }

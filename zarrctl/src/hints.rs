@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use zarr_kit::archive::leftovers;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
 
 use crate::failure::Failure;
-use crate::leftovers;
 use crate::printer::note;
 use crate::similar::similar;
 use crate::terminal::warn;

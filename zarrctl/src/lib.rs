@@ -17,7 +17,6 @@ mod forms;
 mod hints;
 mod intermediate;
 mod interrupt;
-mod leftovers;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod loaded;
 mod losses;
@@ -73,8 +72,9 @@ fn run_parsed(arguments: Arguments) -> u8 {
     opening::require_conditional(arguments.require_conditional);
     let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
     let Err(failure) = set.and_then(|()| run_verb(arguments.verb)) else { return 0 };
-    let Some(message) = failure.message() else { return 0 };
-    printer::print_error(&message);
+    if let Some(message) = failure.message() {
+        printer::print_error(&message);
+    }
     failure.status()
 }
 
@@ -106,6 +106,10 @@ fn run_verb(verb: Verb) -> Result<(), Failure> {
         Verb::Attrs(arguments) => verbs::change::attributes(&arguments),
         Verb::Clean(arguments) => verbs::clean::run(&arguments),
         Verb::Consolidate(arguments) => verbs::change::consolidate(&arguments),
+        Verb::Digest(arguments) => verbs::digest::run(&arguments),
+        Verb::Diff(arguments) => verbs::diff::run(&arguments),
+        Verb::Verify(arguments) => verbs::verify::run(&arguments),
+        Verb::Repair(arguments) => verbs::repair::run(&arguments),
         Verb::Plugins(arguments) => verbs::plugins::run(&arguments),
         #[cfg(feature = "conformance")]
         Verb::Conformance(verb) => verbs::conformance::run(&verb),

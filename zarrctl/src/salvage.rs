@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use zarr_kit::archive::leftovers::key_encoding;
 use zarr_kit::json::{self, Limits, ParseOptions};
 use zarr_kit::metadata::ArrayMetadata;
 use zarr_kit::spec::grid::{ChunkGrid, chunk_of_key};
-use zarr_kit::spec::key_encoding::ChunkKeyEncoding;
 use zarr_kit::spec::store::get_value;
 use zarr_kit::spec::{Creation, Key, Object, Prefix, Reading, Value};
 use zarr_kit::{Error, Format, Hierarchy, NodePath, Unreadable};
@@ -63,7 +63,7 @@ pub(crate) fn stored(
     if !metadata.storage_transformers.is_empty() {
         return Err("the storage transformers determine where chunks are stored".to_owned());
     }
-    let encoding = key_encoding(hierarchy, metadata)?;
+    let encoding = key_encoding(hierarchy, metadata).map_err(|error| chain(&error))?;
     let prefix = prefix(&unreadable.path, &unreadable.error)?;
     let store = hierarchy.store();
     let keys = store.list_prefix(&prefix).map_err(|error| chain(&error))?;
@@ -83,20 +83,6 @@ pub(crate) fn stored(
     let created = registry.data_type(metadata.format, &metadata.data_type, &reading);
     let element = created.ok().and_then(|(data_type, _)| data_type.elements().size());
     Ok(Stored::from_sizes(&sizes, grid, &metadata.shape, element))
-}
-
-/// Creates the chunk key encoding of an array.
-pub(crate) fn key_encoding(
-    hierarchy: &Hierarchy,
-    metadata: &ArrayMetadata,
-) -> Result<Arc<dyn ChunkKeyEncoding>, String> {
-    let reading = Reading::new(hierarchy.context().mode());
-    let registry = hierarchy.context().registry();
-    let document = &metadata.chunk_key_encoding;
-    let found = registry.chunk_key_encodings().find(metadata.format, &document.identifier, &reading);
-    let plugin = found.map_err(|unknown| unknown.to_string())?;
-    let creation = Creation::of(document, metadata.format, registry, &reading);
-    (plugin.create)(&creation).map_err(|error| chain(&error))
 }
 
 /// Returns the prefix of the chunk keys of an array.

@@ -6,6 +6,8 @@ mod support;
 
 #[path = "it/all_at_once.rs"]
 mod all_at_once;
+#[path = "it/archive.rs"]
+mod archive;
 #[path = "it/bench.rs"]
 mod bench;
 #[path = "it/change.rs"]

@@ -32,6 +32,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
         }
         // Plugins and the suite are not permitted even in tests: a cycle of published crates cannot be packaged.
         "zarr-engine" => Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin"], &[]),
+        "zarr-archive" => Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-engine"], &[]),
         "conformance" => {
             Allowed::Only(&["zarr-json", "zarr-spec", "zarr-metadata", "zarr-plugin-kit", "zarr-engine"], &[])
         }

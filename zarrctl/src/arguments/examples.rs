@@ -59,6 +59,23 @@ pub(super) const ATTRS: &str = r#"Examples:
   zarrctl attrs demo/v3 weather/temperature
   zarrctl attrs demo/v3 weather/temperature --set valid_max=60 --set 'source="formula"'"#;
 
+pub(super) const DIGEST: &str = "Examples:
+  zarrctl digest demo/v3
+  zarrctl digest demo/v2 image --manifest image.json";
+
+pub(super) const DIFF: &str = "Examples:
+  zarrctl diff demo/v3 demo/v2 --path image/mandelbrot
+  zarrctl diff demo/v3 demo/v3 --absolute 1e-6 --json";
+
+pub(super) const VERIFY: &str = "Examples:
+  zarrctl verify demo/v3 --picture
+  zarrctl digest demo/v3 --manifest demo.json && zarrctl verify demo/v3 --manifest demo.json
+  zarrctl verify demo/v2 --level sizes --json";
+
+pub(super) const REPAIR: &str = "Examples:
+  zarrctl repair demo/v3
+  zarrctl repair demo/v3 --run";
+
 pub(super) const CONSOLIDATE: &str = "Examples:
   zarrctl consolidate demo/v3";
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use zarr_kit::archive::leftovers::{self, Leftover};
 use zarr_kit::open_store;
 use zarr_kit::spec::printable_path;
 use zarr_kit::spec::store::{Store, StoreError};
@@ -14,7 +15,6 @@ use zarr_kit::stores::FilesystemStore;
 use crate::arguments::Clean;
 use crate::durable;
 use crate::failure::Failure;
-use crate::leftovers::{self, Leftover};
 use crate::opening::context;
 use crate::printer::stdout;
 use crate::terminal::{Progress, files, size};
@@ -104,6 +104,18 @@ fn total(found: &[Found]) -> String {
 fn temporary(store: &FilesystemStore) -> Result<Vec<Found>, Failure> {
     let found = store.leftovers().map_err(failed)?;
     Ok(found.iter().map(|found| Found::file(&found.path, found.size, found.age)).collect())
+}
+
+/// Describes the temporary files of interrupted writes in a local folder; nothing for other locations.
+pub(crate) fn temporary_files(location: &str) -> Result<Vec<String>, Failure> {
+    if !location.starts_with("file:") {
+        return Ok(Vec::new());
+    }
+    let store = FilesystemStore::open_url(location).map_err(failed)?;
+    if !store.path().is_dir() {
+        return Ok(Vec::new());
+    }
+    Ok(temporary(&store)?.into_iter().map(|found| found.text).collect())
 }
 
 /// Finds temporary files of `get -o` directly in the folder: `NAME.PROCESS.part`.

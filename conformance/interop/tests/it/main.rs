@@ -1,5 +1,6 @@
 //! Tests that can share one process.
 
+mod archive;
 mod arrays;
 mod cached;
 mod coding;

@@ -1,33 +1,34 @@
 //! Finds chunks without an array, which interrupted copies, erasures and resizes leave.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use zarr_kit::json::{self, ParseOptions};
-use zarr_kit::metadata::draft::Keys;
-use zarr_kit::metadata::{Identified, identify, v2};
-use zarr_kit::spec::grid::chunk_of_key;
-use zarr_kit::spec::store::{Store, get_value};
-use zarr_kit::spec::{Key, Object, Prefix, Value};
-use zarr_kit::{Error, Format, Hierarchy, Kind, Node, NodePath};
-
-use crate::failure::Failure;
-use crate::salvage::key_encoding;
+use zarr_engine::{Context, Error, Hierarchy, Kind, Node, OpenOptions};
+use zarr_json::{Object, ParseOptions, Value, parse};
+use zarr_metadata::draft::Keys;
+use zarr_metadata::{ArrayMetadata, Identified, identify, v2};
+use zarr_spec::grid::chunk_of_key;
+use zarr_spec::key_encoding::ChunkKeyEncoding;
+use zarr_spec::store::{Store, StoreError, get_value};
+use zarr_spec::{Creation, Format, Invalid, Key, NodePath, Prefix, Reading};
 
 /// The largest document that is parsed, in bytes.
 const LARGEST_DOCUMENT: usize = 64 << 20;
 
 /// Values in one folder that do not belong to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leftover {
+pub struct Leftover {
     /// The folder of the (former) node.
-    pub(crate) folder: String,
-    pub(crate) reason: Reason,
-    pub(crate) keys: Vec<Key>,
+    pub folder: String,
+    /// The reason.
+    pub reason: Reason,
+    /// The keys of the values.
+    pub keys: Vec<Key>,
 }
 
 /// Why values are left over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Reason {
+pub enum Reason {
     /// Chunks without the document of an array.
     NoDocument,
     /// Chunks outside of the grid of their array.
@@ -37,7 +38,9 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    pub(crate) fn text(self) -> &'static str {
+    /// Returns the reason as text.
+    #[must_use]
+    pub fn text(self) -> &'static str {
         match self {
             Self::NoDocument => "array metadata is missing",
             Self::OutsideOfTheArray => "outside of the shape of the array",
@@ -46,7 +49,8 @@ impl Reason {
     }
 
     /// Formats a number of values: `1 chunk`, `2 chunks`.
-    pub(crate) fn counted(self, count: usize) -> String {
+    #[must_use]
+    pub fn counted(self, count: usize) -> String {
         let one = match self {
             Self::NoDocument | Self::OutsideOfTheArray => "chunk",
             Self::NoNode => "document of attributes",
@@ -60,8 +64,12 @@ impl Reason {
 }
 
 /// Finds leftovers in a store that can list. `hierarchies` are all hierarchies in it.
-pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<Leftover>, Failure> {
-    let keys = store.list_sorted(&Prefix::root()).map_err(|error| Failure::Fault(error.into()))?;
+///
+/// # Errors
+///
+/// If the store cannot list, or fails; the error of a document that is needed.
+pub fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<Leftover>, Error> {
+    let keys = store.list_sorted(&Prefix::root())?;
     let mut found = without_document(store, &keys)?;
     let mut folders = BTreeMap::new();
     for hierarchy in hierarchies {
@@ -83,7 +91,11 @@ pub(crate) fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<L
 }
 
 /// Counts the chunks at and below a path without a node, except those of arrays there.
-pub(crate) fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
+///
+/// # Errors
+///
+/// If the store cannot list, or fails; the error of a document that is needed.
+pub fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Error> {
     let store = &**hierarchy.store();
     let keys = listed(store, &chunk_folder(hierarchy, path)?)?;
     let nodes = Nodes::of(store, &keys)?;
@@ -92,43 +104,55 @@ pub(crate) fn chunks_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<usi
 }
 
 /// Returns all keys at and below a path that are almost certainly chunks.
-pub(crate) fn chunks_at(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Key>, Failure> {
+///
+/// # Errors
+///
+/// If the store cannot list, or fails; the error of a document that is needed.
+pub fn chunks_at(hierarchy: &Hierarchy, path: &NodePath) -> Result<Vec<Key>, Error> {
     let mut keys = listed(&**hierarchy.store(), &chunk_folder(hierarchy, path)?)?;
     keys.retain(is_certain);
     Ok(keys)
 }
 
 /// Counts the chunks in a store without a hierarchy.
-pub(crate) fn chunks_without_hierarchy(store: &dyn Store) -> Result<usize, Failure> {
+///
+/// # Errors
+///
+/// If the store cannot list, or fails; the error of a document that is needed.
+pub fn chunks_without_hierarchy(store: &dyn Store) -> Result<usize, Error> {
     let found = without_document(store, &listed(store, "")?)?;
     let chunks = found.iter().filter(|found| found.reason == Reason::NoDocument);
     Ok(chunks.map(|found| found.keys.len()).sum())
 }
 
 /// Counts the chunks outside of the shape of an array.
-pub(crate) fn chunks_outside(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Failure> {
+///
+/// # Errors
+///
+/// If the store cannot list, or fails; the error of a document that is needed.
+pub fn chunks_outside(hierarchy: &Hierarchy, path: &NodePath) -> Result<usize, Error> {
     let folder = chunk_folder(hierarchy, path)?;
     let keys = listed(&**hierarchy.store(), &folder)?;
     Ok(outside_of(hierarchy, path, folder, &keys)?.map_or(0, |outside| outside.keys.len()))
 }
 
-fn listed(store: &dyn Store, folder: &str) -> Result<Vec<Key>, Failure> {
-    let prefix = Prefix::new(folder).map_err(|error| Failure::Fault(error.into()))?;
-    store.list_sorted(&prefix).map_err(|error| Failure::Fault(error.into()))
+fn listed(store: &dyn Store, folder: &str) -> Result<Vec<Key>, Error> {
+    let prefix = Prefix::new(folder).map_err(StoreError::from)?;
+    Ok(store.list_sorted(&prefix)?)
 }
 
 /// Returns the folder of the chunks of an array.
-fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Failure> {
+fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Error> {
     let prefix = match hierarchy.entry_point() {
         Some(entry_point) => Keys::new(entry_point).data_prefix(path),
         None => v2::prefix(path),
     };
-    Ok(prefix.map_err(|error| Failure::Fault(error.into()))?.as_str().to_owned())
+    Ok(prefix.map_err(StoreError::from)?.as_str().to_owned())
 }
 
 /// Finds chunks in folders of groups that do not belong to arrays, and all chunks in a store without other
 /// files. Keys such as `7` and `0/1` are ignored, because they may not be v2 chunks.
-fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Failure> {
+fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Error> {
     let nodes = Nodes::of(store, keys)?;
     let is_left = |key: &Key| is_of_attributes(key) || is_certain(key);
     let are_all_left = keys.iter().all(is_left);
@@ -173,7 +197,7 @@ fn outside_of(
     path: &NodePath,
     folder: String,
     keys: &[Key],
-) -> Result<Option<Leftover>, Failure> {
+) -> Result<Option<Leftover>, Error> {
     let Node::Array(array) = hierarchy.node(path)? else { return Ok(None) };
     let metadata = array.metadata();
     let Ok(encoding) = key_encoding(hierarchy, metadata) else { return Ok(None) };
@@ -204,7 +228,7 @@ impl Nodes {
         [&self.arrays, &self.groups, &self.copied_groups].iter().any(|nodes| nodes.contains(folder))
     }
 
-    fn of(store: &dyn Store, keys: &[Key]) -> Result<Self, Failure> {
+    fn of(store: &dyn Store, keys: &[Key]) -> Result<Self, Error> {
         let mut nodes = Self::default();
         for key in keys {
             nodes.arrays.extend(chunks_of_draft(key));
@@ -253,9 +277,9 @@ fn is_below(key: &Key, folders: &BTreeSet<String>) -> bool {
 }
 
 /// Reads a document. Returns `None` if it is unreadable.
-fn document(store: &dyn Store, key: &Key) -> Result<Option<Value>, Failure> {
-    let bytes = get_value(store, key, LARGEST_DOCUMENT).map_err(|error| Failure::Fault(error.into()))?;
-    let parsed = bytes.and_then(|bytes| json::parse(&bytes, &ParseOptions::default()).ok());
+fn document(store: &dyn Store, key: &Key) -> Result<Option<Value>, Error> {
+    let bytes = get_value(store, key, LARGEST_DOCUMENT)?;
+    let parsed = bytes.and_then(|bytes| parse(&bytes, &ParseOptions::default()).ok());
     Ok(parsed.map(|parsed| parsed.value))
 }
 
@@ -322,19 +346,45 @@ fn are_numbers(text: &str, separator: char) -> bool {
     text.split(separator).all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Creates the chunk key encoding of an array.
+///
+/// # Errors
+///
+/// If it is unknown, or rejects its configuration.
+pub fn key_encoding(
+    hierarchy: &Hierarchy,
+    metadata: &ArrayMetadata,
+) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
+    let reading = Reading::new(hierarchy.context().mode());
+    let registry = hierarchy.context().registry();
+    let document = &metadata.chunk_key_encoding;
+    let found = registry.chunk_key_encodings().find(metadata.format, &document.identifier, &reading);
+    let plugin = found.map_err(|unknown| Invalid::new(unknown.to_string()))?;
+    let creation = Creation {
+        format: metadata.format,
+        identifier: &document.identifier,
+        configuration: &document.configuration,
+        type_name: document.type_name.as_ref(),
+        registry,
+        reading: &reading,
+    };
+    (plugin.create)(&creation).map_err(|error| Invalid::new(error.to_string()))
+}
+
 /// Opens the hierarchies of all formats in a store.
-pub(crate) fn hierarchies(
-    store: &std::sync::Arc<dyn Store>,
-    context: &zarr_kit::Context,
-) -> Result<Vec<Hierarchy>, Failure> {
+///
+/// # Errors
+///
+/// If the store cannot list, or fails; the error of a document that is needed.
+pub fn hierarchies(store: &Arc<dyn Store>, context: &Context) -> Result<Vec<Hierarchy>, Error> {
     let mut hierarchies = Vec::new();
     for format in Format::ALL {
-        let options = zarr_kit::OpenOptions::new().format(format).consolidated(false);
-        match Hierarchy::open_with(std::sync::Arc::clone(store), context, options) {
+        let options = OpenOptions::new().format(format).consolidated(false);
+        match Hierarchy::open_with(Arc::clone(store), context, options) {
             Ok(hierarchy) => hierarchies.push(hierarchy),
             // A `zarr.json` of another format is unreadable in this one.
             Err(Error::NoHierarchy { .. } | Error::Document { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
     Ok(hierarchies)
@@ -373,8 +423,7 @@ mod tests {
 
     /// Finds the leftovers in a store with these documents and keys.
     fn left(documents: &[(&str, &str)], others: &[&str]) -> Vec<(String, usize)> {
-        let context = zarr_kit::Context::linked().unwrap();
-        let store = zarr_kit::open_store(context.registry(), "memory:").unwrap();
+        let store: Arc<dyn Store> = Arc::<crate::shelf::Shelf>::default();
         let others = others.iter().map(|key| (*key, ""));
         for (key, value) in documents.iter().copied().chain(others) {
             store.set(&Key::new(key).unwrap(), value.as_bytes().into()).unwrap();

@@ -1,0 +1,231 @@
+//! Each kind of damage, in each format, is found.
+
+use zarr_kit::archive::{Checks, FindingKind, Level};
+use zarr_kit::spec::store::Store;
+use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy};
+
+use super::{checked, damage, decoded, erase, get, key_with, keys, manifest, open, sample, set};
+
+/// Returns the key of the document of an array.
+fn document(store: &dyn Store, format: Format, path: &str) -> String {
+    match format {
+        Format::V2 => format!("{path}/.zarray"),
+        Format::V3 => format!("{path}/zarr.json"),
+        Format::V3Draft => key_with(store, &format!("{path}.array.json")),
+    }
+}
+
+/// Returns the key of the first chunk of an array.
+fn chunk(format: Format, path: &str) -> String {
+    let index: &[&str] = if path == "g/plain" { &["0", "0"] } else { &["0"] };
+    match format {
+        Format::V2 => format!("{path}/{}", index.join(".")),
+        Format::V3 => format!("{path}/c/{}", index.join("/")),
+        Format::V3Draft => format!("data/{path}/c{}", index.join("/")),
+    }
+}
+
+/// Damages a sample in every format. Returns the kinds that were found at a level.
+fn found(level: Level, harm: impl Fn(&dyn Store, Format)) -> Vec<Vec<FindingKind>> {
+    let found = Format::ALL.into_iter().map(|format| {
+        let store = sample(format);
+        assert_eq!(damage(&decoded(&store)), [], "{format}");
+        harm(&*store, format);
+        damage(&checked(&store, Checks::new(level)))
+    });
+    found.collect()
+}
+
+fn everywhere(kind: FindingKind) -> Vec<Vec<FindingKind>> {
+    vec![vec![kind]; Format::ALL.len()]
+}
+
+#[test]
+fn empty_and_truncated_documents_are_found() {
+    for text in ["", "{\"zarr_format\": ", "[]", "{}"] {
+        let kinds = found(Level::Metadata, |store, format| {
+            set(store, &document(store, format, "gzip"), text.as_bytes());
+        });
+        assert!(kinds.iter().all(|kinds| !kinds.is_empty()), "{text}: {kinds:?}");
+    }
+}
+
+#[test]
+fn an_empty_chunk_is_found() {
+    let kinds = found(Level::Sizes, |store, format| set(store, &chunk(format, "gzip"), b""));
+    assert_eq!(kinds, everywhere(FindingKind::EmptyChunk));
+}
+
+#[test]
+fn chunks_of_wrong_sizes_are_found() {
+    for size in [1, 11, 13] {
+        let kinds =
+            found(Level::Sizes, |store, format| set(store, &chunk(format, "g/plain"), &vec![0; size]));
+        assert_eq!(kinds, everywhere(FindingKind::ChunkSize), "{size}");
+    }
+}
+
+#[test]
+fn truncated_and_changed_compressed_chunks_are_found() {
+    let harms: [&dyn Fn(&mut Vec<u8>); 3] =
+        [&|value| value.truncate(value.len() - 3), &|value| *value.last_mut().unwrap() ^= 1, &|value| {
+            value[0] = 0
+        }];
+    for harm in harms {
+        let kinds = found(Level::Decode, |store, format| {
+            let key = chunk(format, "gzip");
+            let mut value = get(store, &key);
+            harm(&mut value);
+            set(store, &key, &value);
+        });
+        assert_eq!(kinds, everywhere(FindingKind::Chunk));
+    }
+}
+
+#[test]
+fn a_missing_chunk_is_found_if_all_must_be_stored() {
+    for format in Format::ALL {
+        let store = sample(format);
+        erase(&*store, &chunk(format, "g/plain"));
+        let report = decoded(&store);
+        assert!(report.is_whole());
+        let census = &report.arrays.iter().find(|array| array.path == "/g/plain").unwrap().census;
+        assert_eq!((census.chunks, census.stored, census.missing()), (4, 3, 1));
+        assert_eq!(census.picture.lines(), [".#", "##"]);
+        let kinds = damage(&checked(&store, Checks::new(Level::Present).complete(true)));
+        assert_eq!(kinds, [FindingKind::MissingChunk], "{format}");
+    }
+}
+
+#[test]
+fn chunks_outside_of_arrays_are_leftovers() {
+    let kinds = found(Level::Present, |store, format| {
+        let key = chunk(format, "g/plain");
+        let other = if key.contains("c0") { key.replace("c0", "c7") } else { key.replacen('0', "7", 1) };
+        set(store, &other, b"12 bytes....");
+    });
+    assert_eq!(kinds, everywhere(FindingKind::Leftover));
+}
+
+#[test]
+fn chunks_without_a_document_are_leftovers() {
+    let kinds = found(Level::Present, |store, format| {
+        let key = document(store, format, "g/plain");
+        erase(store, &key);
+        if format == Format::V2 {
+            erase(store, "g/plain/.zattrs");
+        }
+    });
+    assert_eq!(kinds, vec![vec![FindingKind::Leftover; 4]; 3]);
+}
+
+#[test]
+fn nodes_without_a_parent_group_are_found() {
+    for (format, key) in [(Format::V2, "g/.zgroup"), (Format::V3, "g/zarr.json")] {
+        let store = sample(format);
+        erase(&*store, key);
+        let report = checked(&store, Checks::new(Level::Metadata));
+        assert_eq!(damage(&report), vec![FindingKind::MissingGroup; damage(&report).len()], "{format}");
+        assert!(!report.is_whole());
+        let store = sample(format);
+        erase(&*store, if format == Format::V2 { ".zgroup" } else { "zarr.json" });
+        assert!(damage(&decoded(&store)).contains(&FindingKind::MissingGroup), "{format}: no root");
+    }
+}
+
+#[test]
+fn outdated_consolidated_metadata_is_found() {
+    for format in [Format::V2, Format::V3] {
+        let harms: [&dyn Fn(&dyn Store); 3] = [
+            &|store| {
+                let document = document(store, format, "gzip");
+                let text = String::from_utf8(get(store, &document)).unwrap();
+                set(store, &document, text.replace("40", "41").as_bytes());
+            },
+            &|store| {
+                erase(store, if format == Format::V2 { "gzip/.zarray" } else { "gzip/zarr.json" });
+                let chunks = keys(store).into_iter().filter(|key| key.starts_with("gzip/"));
+                chunks.for_each(|key| erase(store, &key));
+            },
+            &|store| {
+                let from = document(store, format, "gzip");
+                set(store, &from.replace("gzip", "new"), &get(store, &from));
+            },
+        ];
+        for (number, harm) in harms.into_iter().enumerate() {
+            let store = sample(format);
+            open(&store, format).consolidate("/").unwrap();
+            assert_eq!(damage(&decoded(&store)), [], "{format}");
+            harm(&*store);
+            let kinds = damage(&checked(&store, Checks::new(Level::Metadata)));
+            assert_eq!(kinds, [FindingKind::Consolidated], "{format} {number}");
+        }
+    }
+}
+
+#[test]
+fn wrong_dimension_names_and_coordinates_are_found() {
+    let store = sample(Format::V2);
+    set(&*store, "g/plain/.zattrs", br#"{"_ARRAY_DIMENSIONS": ["y"]}"#);
+    assert_eq!(damage(&decoded(&store)), [FindingKind::Convention]);
+    for format in Format::ALL {
+        let store = sample(format);
+        open(&store, format).array("/g/x").unwrap().resize(&[5]).unwrap();
+        assert_eq!(damage(&decoded(&store)), [FindingKind::Convention], "{format}");
+    }
+}
+
+#[test]
+fn documents_of_two_formats_that_disagree_are_found() {
+    let store = sample(Format::V2);
+    let context = Context::linked().unwrap();
+    let hierarchy = Hierarchy::create(zarr_interop::memory(), &context, Format::V3).unwrap();
+    let encoding = zarr_kit::json::json!({"name": "v2", "configuration": {"separator": "."}});
+    let builder = ArrayBuilder::new([41], "float64").chunks([16]).codec("gzip").chunk_key_encoding(encoding);
+    hierarchy.create_group("/", zarr_kit::json::json!({})).unwrap();
+    hierarchy.create_array("/gzip", &builder).unwrap();
+    for key in ["zarr.json", "gzip/zarr.json"] {
+        set(&*store, key, &get(&**hierarchy.store(), key));
+    }
+    assert!(damage(&decoded(&store)).contains(&FindingKind::Disagreement));
+}
+
+#[test]
+fn damage_in_shards_names_the_inner_chunk() {
+    let store = sample(Format::V3);
+    let key = "sharded/c/0/0";
+    let value = get(&*store, key);
+    let mut harmed = value.clone();
+    harmed[2] ^= 1;
+    set(&*store, key, &harmed);
+    let report = decoded(&store);
+    let array = report.arrays.iter().find(|array| array.path == "/sharded").unwrap();
+    let inner: Vec<_> = array.findings.iter().map(|finding| finding.inner.clone()).collect();
+    assert_eq!(inner.len(), 1, "{:?}", array.findings);
+    assert!(inner[0].is_some());
+    assert_eq!((array.census.damaged, array.census.picture.lines()), (1, vec!["X".into(), "#".into()]));
+    // The index is at the end.
+    let mut harmed = value;
+    *harmed.last_mut().unwrap() ^= 1;
+    set(&*store, key, &harmed);
+    assert_eq!(damage(&checked(&store, Checks::new(Level::Sizes))), [FindingKind::Chunk]);
+    assert!(damage(&decoded(&store)).contains(&FindingKind::Chunk));
+}
+
+#[test]
+fn changes_that_no_codec_detects_are_found_with_a_manifest() {
+    for format in Format::ALL {
+        let store = sample(format);
+        let manifest = manifest(&store, format);
+        let checks = || Checks::new(Level::Decode).manifest(manifest.clone());
+        assert_eq!(damage(&checked(&store, checks())), [], "{format}");
+        let key = chunk(format, "g/plain");
+        let mut value = get(&*store, &key);
+        value[5] ^= 8;
+        set(&*store, &key, &value);
+        assert!(decoded(&store).is_whole());
+        assert_eq!(damage(&checked(&store, checks())), [FindingKind::Manifest], "{format}");
+        erase(&*store, &key);
+        assert_eq!(damage(&checked(&store, checks())), [FindingKind::Manifest], "{format}: missing");
+    }
+}

@@ -1,0 +1,123 @@
+"""Digests, comparisons, checks and repairs of hierarchies.
+
+All reports are dictionaries, as ``zarrctl`` prints them with ``--json``. A ``zarr_kit._engine.Progress`` counts the
+chunks of a call, and cancels it.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict, Unpack
+
+from zarr_kit import _engine
+from zarr_kit._hierarchy import Opening, ZarrFormat, engine_options, format_name
+from zarr_kit._location import Location, store_location
+
+Level = Literal["metadata", "present", "sizes", "decode", "checksums"]
+
+
+class ArchiveOptions(TypedDict, total=False):
+    """Options of all functions."""
+
+    zarr_format: ZarrFormat | None
+    storage_options: Mapping[str, Any] | None
+    strict: bool
+    threads: int | None
+    progress: _engine.Progress | None
+
+
+def digest(store: Location, path: str = "/", **options: Unpack[ArchiveOptions]) -> dict[str, Any]:
+    """Hash the content of a node and all nodes below it, whatever its format, chunks, codecs and store.
+
+    The result is a manifest: its member `digest` is the digest, and :func:`verify` takes it.
+    """
+    text = _engine.digest(_opening(store, options), path, _progress(options))
+    return _loaded(text)
+
+
+def diff(
+    first: Location,
+    second: Location,
+    path: str = "/",
+    *,
+    second_path: str | None = None,
+    absolute: float | None = None,
+    relative: float | None = None,
+    values: bool = True,
+    attributes: bool = True,
+    **options: Unpack[ArchiveOptions],
+) -> dict[str, Any]:
+    """Compare two hierarchies.
+
+    Numbers `a` and `b` are equal if ``abs(a - b) <= absolute + relative * abs(b)``. Without a tolerance, elements are
+    equal if their bits are, except that all NaNs are equal. The member `equal` of the result is true if nothing differs.
+    """
+    how = {
+        "path": path,
+        "second_path": path if second_path is None else second_path,
+        "absolute": absolute,
+        "relative": relative,
+        "values": values,
+        "attributes": attributes,
+    }
+    openings = _opening(first, options), _opening(second, options)
+    return _loaded(_engine.diff(*openings, how, _progress(options)))
+
+
+def verify(
+    store: Location,
+    *,
+    level: Level = "decode",
+    complete: bool = False,
+    manifest: Mapping[str, Any] | None = None,
+    **options: Unpack[ArchiveOptions],
+) -> dict[str, Any]:
+    """Check a store for damage, and count the chunks of each array.
+
+    With `complete`, missing chunks are damage. With a `manifest` of :func:`digest`, the content is compared with it. The
+    member `whole` of the result is true if no damage was found.
+    """
+    check = _check(level, manifest, complete=complete)
+    return _loaded(_engine.verify(_opening(store, options), check, _progress(options)))
+
+
+def repair(
+    store: Location,
+    *,
+    run: bool = False,
+    level: Level = "decode",
+    quarantine_chunks: bool = False,
+    **options: Unpack[ArchiveOptions],
+) -> dict[str, Any]:
+    """Plan the repair of the damage in a store, and run it if `run` is true.
+
+    The result has the members `repairs` and `remaining`, the damage that the plan does not repair. Values are moved to
+    the quarantine, `__zarrctl/quarantine/`, and never deleted. With `quarantine_chunks`, damaged chunks are moved too, and
+    then read as the fill value.
+    """
+    check = _check(level, None, complete=False)
+    return _loaded(_engine.repair(_opening(store, options), check, (quarantine_chunks, run), _progress(options)))
+
+
+def _opening(store: Location, options: ArchiveOptions) -> dict[str, Any]:
+    opening = Opening(
+        location=store_location(store, options.get("storage_options")),
+        format=format_name(options.get("zarr_format")),
+        strict=options.get("strict", False),
+        consolidated=False,
+        threads=options.get("threads"),
+    )
+    return engine_options(opening)
+
+
+def _check(level: str, manifest: Mapping[str, Any] | None, *, complete: bool) -> dict[str, Any]:
+    text = None if manifest is None else json.dumps(dict(manifest))
+    return {"level": level, "complete": complete, "manifest": text}
+
+
+def _progress(options: ArchiveOptions) -> _engine.Progress:
+    return options.get("progress") or _engine.Progress()
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

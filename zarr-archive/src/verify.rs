@@ -1,0 +1,230 @@
+//! Checks a store for damage: documents, chunks and leftovers.
+
+mod census;
+mod chunks;
+mod consolidated;
+mod conventions;
+mod documents;
+mod manifest;
+mod report;
+
+use std::sync::Arc;
+
+use zarr_engine::{Array, Context, Error, Hierarchy, Node};
+use zarr_spec::store::Store;
+use zarr_spec::{Key, NodePath, Prefix};
+
+use crate::leftovers;
+use crate::manifest::Manifest;
+use crate::settings::Settings;
+
+pub use census::{Census, Picture};
+pub use report::{ArrayReport, Finding, FindingKind, Report};
+
+/// How thoroughly a store is checked. Each level includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Documents are read and compared with one another.
+    Metadata,
+    /// Keys are listed: leftovers, chunks outside of arrays, and missing chunks.
+    Present,
+    /// The sizes of chunks are compared with those that their codecs have, and the indexes of shards are read.
+    Sizes,
+    /// Chunks are decoded. This verifies their checksums.
+    Decode,
+    /// Arrays without checksums are listed too, because damage of their elements may not be found.
+    Checksums,
+}
+
+impl Level {
+    /// All levels.
+    pub const ALL: [Self; 5] = [Self::Metadata, Self::Present, Self::Sizes, Self::Decode, Self::Checksums];
+
+    /// Returns the name in reports and on command lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Metadata => "metadata",
+            Self::Present => "present",
+            Self::Sizes => "sizes",
+            Self::Decode => "decode",
+            Self::Checksums => "checksums",
+        }
+    }
+}
+
+/// The checks of a verification.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Checks {
+    /// The level. The default is [`Level::Decode`].
+    pub level: Level,
+    /// Whether every chunk must be stored. By default, missing chunks are counted, but are not damage, because they hold
+    /// the fill value.
+    pub complete: bool,
+    /// The content to compare with. Elements are compared from [`Level::Decode`] on.
+    pub manifest: Option<Manifest>,
+}
+
+impl Checks {
+    /// Returns the checks of a level.
+    #[must_use]
+    pub fn new(level: Level) -> Self {
+        Self { level, complete: false, manifest: None }
+    }
+
+    /// Sets whether every chunk must be stored.
+    #[must_use]
+    pub fn complete(self, complete: bool) -> Self {
+        Self { complete, ..self }
+    }
+
+    /// Sets the content to compare with.
+    #[must_use]
+    pub fn manifest(self, manifest: Manifest) -> Self {
+        Self { manifest: Some(manifest), ..self }
+    }
+}
+
+/// A check of a store, one array after the other. The report of an array can be stored, and used instead of checking the
+/// array again.
+///
+/// ```no_run
+/// # fn verify(store: std::sync::Arc<dyn zarr_spec::store::Store>, context: &zarr_engine::Context)
+/// # -> Result<(), zarr_engine::Error> {
+/// use zarr_archive::{Checks, Level, Settings, Verification};
+///
+/// let mut verification = Verification::begin(store, context, Checks::new(Level::Decode))?;
+/// while let Some(array) = verification.next_array() {
+///     let report = verification.check(&array, &Settings::new())?;
+///     verification.add(report);
+/// }
+/// assert!(verification.finish().is_whole());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Verification {
+    checks: Checks,
+    waiting: Vec<Array>,
+    report: Report,
+}
+
+impl Verification {
+    /// Checks the documents of all hierarchies in a store, and finds their arrays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoHierarchy`] if the store has neither a hierarchy nor documents of nodes; [`Error::Store`].
+    pub fn begin(store: Arc<dyn Store>, context: &Context, checks: Checks) -> Result<Self, Error> {
+        let hierarchies = leftovers::hierarchies(&store, context)?;
+        let is_listable = store.capabilities().listable;
+        let keys = if is_listable { store.list_sorted(&Prefix::root())? } else { Vec::new() };
+        let mut report = Report::new(&*store, checks.level);
+        let opened = Hierarchy::open(Arc::clone(&store), context);
+        if let Err(error) = opened {
+            match error {
+                Error::NoHierarchy(_) if keys.iter().any(documents::is_document) => {
+                    report.add(Finding::new(FindingKind::MissingGroup, "the root has no document").at("/"));
+                }
+                Error::Document(_) => report.add(Finding::of_error(FindingKind::Document, &error).at("/")),
+                error => return Err(error),
+            }
+        }
+        let mut waiting = Vec::new();
+        for hierarchy in &hierarchies {
+            documents::check(hierarchy, &keys, &mut report)?;
+            consolidated::check(hierarchy, &mut report)?;
+            let arrays = arrays_of(hierarchy)?;
+            conventions::check(&arrays, &mut report);
+            waiting.extend(arrays);
+        }
+        documents::compare_formats(&waiting, &mut report);
+        if checks.level >= Level::Present && is_listable {
+            add_leftovers(&*store, &hierarchies, &mut report)?;
+        }
+        if let (Some(manifest), [hierarchy, ..]) = (&checks.manifest, &hierarchies[..]) {
+            manifest::check(hierarchy, manifest, &mut report)?;
+        }
+        waiting.reverse();
+        Ok(Self { checks, waiting, report })
+    }
+
+    /// Returns the next array to check.
+    pub fn next_array(&mut self) -> Option<Array> {
+        self.waiting.pop()
+    }
+
+    /// Returns the number of arrays that were not yet returned.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Checks the chunks of an array, on all threads of the context.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`], [`Error::Cancelled`]. Damage is not an error.
+    pub fn check(&self, array: &Array, settings: &Settings) -> Result<ArrayReport, Error> {
+        chunks::check(array, &self.checks, settings)
+    }
+
+    /// Adds the report of an array.
+    pub fn add(&mut self, array: ArrayReport) {
+        self.report.arrays.push(array);
+    }
+
+    /// Returns the report.
+    #[must_use]
+    pub fn finish(self) -> Report {
+        self.report
+    }
+}
+
+/// Checks a store: all steps of a [`Verification`].
+///
+/// # Errors
+///
+/// Same as [`Verification::begin`] and [`Verification::check`].
+pub fn verify(
+    store: Arc<dyn Store>,
+    context: &Context,
+    checks: Checks,
+    settings: &Settings,
+) -> Result<Report, Error> {
+    let mut verification = Verification::begin(store, context, checks)?;
+    while let Some(array) = verification.next_array() {
+        let report = verification.check(&array, settings)?;
+        verification.add(report);
+    }
+    Ok(verification.finish())
+}
+
+/// Returns the arrays of a hierarchy that can be opened.
+fn arrays_of(hierarchy: &Hierarchy) -> Result<Vec<Array>, Error> {
+    let mut arrays = Vec::new();
+    for entry in hierarchy.walk(NodePath::root())? {
+        if let Node::Array(array) = hierarchy.node(&entry.path)? {
+            arrays.push(*array);
+        }
+    }
+    Ok(arrays)
+}
+
+fn add_leftovers(store: &dyn Store, hierarchies: &[Hierarchy], report: &mut Report) -> Result<(), Error> {
+    for leftover in leftovers::find(store, hierarchies)? {
+        let reason = leftover.reason.text();
+        for key in &leftover.keys {
+            report.add(Finding::new(FindingKind::Leftover, reason).with_key(key));
+        }
+    }
+    Ok(())
+}
+
+impl Finding {
+    fn with_key(mut self, key: &Key) -> Self {
+        self.key = Some(key.to_string());
+        self
+    }
+}

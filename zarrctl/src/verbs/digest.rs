@@ -1,0 +1,46 @@
+//! `digest`: hashes the content of a hierarchy.
+
+use std::io::Write;
+
+use zarr_kit::archive::{self, Settings};
+use zarr_kit::{Context, Hierarchy, json};
+
+use crate::arguments::Digest;
+use crate::failure::Failure;
+use crate::hints;
+use crate::opening::{context, open_documents};
+use crate::printer::stdout;
+use crate::terminal::Progress;
+
+/// The usual memory for decoded elements in bytes.
+const USUAL_MEMORY: u64 = 128 << 20;
+
+/// Returns the settings for operations on a hierarchy.
+pub(crate) fn settings(hierarchy: &Hierarchy) -> Settings {
+    settings_of(hierarchy.context())
+}
+
+/// Returns the settings for a context: the memory that it leaves for elements.
+pub(crate) fn settings_of(context: &Context) -> Settings {
+    Settings::new().memory(USUAL_MEMORY.min(context.limits().memory / 3))
+}
+
+pub(crate) fn run(arguments: &Digest) -> Result<(), Failure> {
+    let hierarchy = open_documents(&arguments.store, &arguments.reading, context()?)?;
+    let path = hierarchy.path(&arguments.path)?;
+    let progress = Progress::unknown("hashing");
+    let manifest = archive::digest(&hierarchy, &path, &settings(&hierarchy));
+    let manifest = manifest.map_err(|error| hints::of_node(error, &hierarchy))?;
+    drop(progress);
+    let document = manifest.to_json();
+    if let Some(file) = &arguments.manifest {
+        let text = json::to_vec_pretty(&document).map_err(|error| Failure::Fault(error.into()))?;
+        let written = std::fs::write(file, [&text[..], b"\n"].concat());
+        written.map_err(|error| Failure::Io(error).while_at(&format!("writing `{}`", file.display())))?;
+    }
+    let text = match arguments.json {
+        true => json::to_printable_pretty(&document).map_err(|error| Failure::Fault(error.into()))?,
+        false => manifest.digest(),
+    };
+    Ok(writeln!(stdout(), "{text}")?)
+}

@@ -1,0 +1,64 @@
+//! `repair`: repairs damage that `verify` finds.
+
+use std::io::Write;
+
+use zarr_kit::archive::{self, Checks, RepairChoices, RepairPlan};
+use zarr_kit::json;
+use zarr_kit::spec::printable;
+
+use crate::arguments::Repair;
+use crate::failure::Failure;
+use crate::interrupt::{self, Left};
+use crate::opening::{context, open_to_write};
+use crate::printer::stdout;
+use crate::verbs::verify::{check, line};
+
+pub(crate) fn run(arguments: &Repair) -> Result<(), Failure> {
+    let context = context()?;
+    let store = open_to_write(&arguments.store, &context)?;
+    let report = check(&store, &context, Checks::new(arguments.level.level()), None)?;
+    let choices = RepairChoices::default().quarantine_chunks(arguments.quarantine_chunks);
+    let plan = archive::plan_repair(&store, &context, &report, choices)?;
+    if arguments.json {
+        let value = json::to_value(&plan).map_err(|error| Failure::Fault(error.into()))?;
+        let text = json::to_printable_pretty(&value).map_err(|error| Failure::Fault(error.into()))?;
+        writeln!(stdout(), "{text}")?;
+    } else {
+        write(&plan)?;
+    }
+    if arguments.run {
+        let left = "the repair is not complete; run it again to finish it".to_owned();
+        interrupt::watch(Left::values(left))?;
+        plan.run(&store, &context, &zarr_kit::Progress::new())?;
+    }
+    let is_done = plan.remaining.is_empty() && (arguments.run || plan.repairs.is_empty());
+    if !arguments.json {
+        let count = plan.repairs.len();
+        let done = if arguments.run { "repaired" } else { "planned; --run repairs" };
+        writeln!(stdout(), "{count} {done}, {} not repairable", plan.remaining.len())?;
+    }
+    if is_done { Ok(()) } else { Err(Failure::Different) }
+}
+
+fn write(plan: &RepairPlan) -> Result<(), Failure> {
+    let mut output = stdout();
+    for repair in &plan.repairs {
+        writeln!(output, "{}", printable(text(repair)))?;
+    }
+    for finding in &plan.remaining {
+        writeln!(output, "not repairable: {}", printable(line(finding)))?;
+    }
+    Ok(())
+}
+
+fn text(repair: &archive::Repair) -> String {
+    match repair {
+        archive::Repair::Quarantine { key, reason } => format!("move `{key}` to the quarantine: {reason}"),
+        archive::Repair::RebuildIndex { path, key, .. } => {
+            format!("rebuild the index of the shard `{key}` of {path}: its inner chunks are intact")
+        }
+        archive::Repair::CreateGroup { path, .. } => format!("create the missing group {path}"),
+        archive::Repair::Consolidate { .. } => "write the consolidated metadata again".to_owned(),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,204 @@
+//! `verify`: checks a store for damage.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use zarr_kit::archive::{
+    ArrayReport, Census, Checks, Finding, FindingKind, Level, Manifest, Report, Verification,
+};
+use zarr_kit::json::{self, ParseOptions};
+use zarr_kit::spec::store::Store;
+use zarr_kit::spec::{Value, printable};
+use zarr_kit::{Context, Mode, open_store};
+
+use crate::arguments::{Verify, VerifyLevel};
+use crate::failure::{Failure, chain};
+use crate::hints;
+use crate::opening::{check_scheme, context};
+use crate::printer::stdout;
+use crate::terminal::{Progress, size};
+use crate::verbs::clean;
+use crate::verbs::digest::settings_of;
+
+impl VerifyLevel {
+    pub(crate) fn level(self) -> Level {
+        match self {
+            Self::Metadata => Level::Metadata,
+            Self::Present => Level::Present,
+            Self::Sizes => Level::Sizes,
+            Self::Decode => Level::Decode,
+            Self::Checksums => Level::Checksums,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
+    let mode = if arguments.strict { Mode::Strict } else { Mode::default() };
+    let context = context()?.with_mode(mode);
+    check_scheme(&arguments.store, context.registry())?;
+    let store = open_store(context.registry(), &arguments.store)?;
+    let mut checks = Checks::new(arguments.level.level()).complete(arguments.complete);
+    if let Some(file) = &arguments.manifest {
+        checks = checks.manifest(read_manifest(file)?);
+    }
+    let report = check(&store, &context, checks, arguments.resume.as_deref())?;
+    let mut output = io::BufWriter::new(stdout());
+    if arguments.json {
+        writeln!(output, "{}", document(&report)?)?;
+    } else {
+        write(&report, arguments.picture, &mut output)?;
+    }
+    output.flush()?;
+    if report.is_whole() { Ok(()) } else { Err(Failure::Different) }
+}
+
+fn read_manifest(file: &Path) -> Result<Manifest, Failure> {
+    let place = file.display();
+    let text = fs::read(file).map_err(|error| Failure::Io(error).while_at(&format!("reading `{place}`")))?;
+    Manifest::parse(&text).map_err(|error| Failure::fault(format!("`{place}`: {}", chain(&error))))
+}
+
+/// Checks a store. Arrays that the file `resume` has are not checked again.
+pub(crate) fn check(
+    store: &Arc<dyn Store>,
+    context: &Context,
+    checks: Checks,
+    resume: Option<&Path>,
+) -> Result<Report, Failure> {
+    let mut record = resume.map(|file| Record::open(file, &**store, checks.level)).transpose()?;
+    let begun = Progress::unknown("reading metadata");
+    let mut verification = Verification::begin(Arc::clone(store), context, checks)
+        .map_err(|error| hints::of_hierarchy(error, &**store))?;
+    drop(begun);
+    let progress = Progress::of(verification.remaining() as u64, "checking arrays");
+    let settings = settings_of(context);
+    while let Some(array) = verification.next_array() {
+        progress.set_message(&array.path().to_string());
+        let name = (array.path().to_string(), array.metadata().format.to_string());
+        let report = match record.as_mut().and_then(|record| record.known.remove(&name)) {
+            Some(known) => known,
+            None => {
+                let report = verification.check(&array, &settings)?;
+                record.as_mut().map_or(Ok(()), |record| record.add(&report))?;
+                report
+            }
+        };
+        verification.add(report);
+        progress.add(1);
+    }
+    let mut report = verification.finish();
+    report.findings.extend(temporary_files(&**store)?);
+    Ok(report)
+}
+
+/// Returns findings for the temporary files of interrupted writes in a local folder.
+fn temporary_files(store: &dyn Store) -> Result<Vec<Finding>, Failure> {
+    let files = clean::temporary_files(&store.location())?;
+    let finding =
+        |file| Finding::new(FindingKind::TemporaryFile, format!("{file}; `zarrctl clean` removes it"));
+    Ok(files.into_iter().map(finding).collect())
+}
+
+/// The arrays that were checked before.
+struct Record {
+    file: File,
+    known: BTreeMap<(String, String), ArrayReport>,
+}
+
+impl Record {
+    /// Opens or creates a file with a line for each array. The first line names the store and the level.
+    fn open(path: &Path, store: &dyn Store, level: Level) -> Result<Self, Failure> {
+        let at = |error| Failure::Io(error).while_at(&format!("`{}`", path.display()));
+        let head = json::json!({"verify": (store.location().as_str()), "level": (level.name())}).to_string();
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(at(error)),
+        };
+        let mut lines = text.lines();
+        if let Some(other) = lines.next().filter(|line| *line != head) {
+            return Err(Failure::fault(format!(
+                "`{}` belongs to another check: {other}; choose another file for --resume",
+                path.display()
+            )));
+        }
+        // An interrupted check may leave the beginning of a line.
+        let known = lines.filter_map(|line| {
+            let value = json::parse(line.as_bytes(), &ParseOptions::default()).ok()?.value;
+            let report: ArrayReport = json::from_value(&value).ok()?;
+            Some(((report.path.clone(), report.format.clone()), report))
+        });
+        let known: BTreeMap<_, _> = known.collect();
+        let mut file = File::options().append(true).create(true).open(path).map_err(at)?;
+        let first = if text.is_empty() { format!("{head}\n") } else { String::new() };
+        let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        file.write_all(format!("{separator}{first}").as_bytes()).map_err(at)?;
+        Ok(Self { file, known })
+    }
+
+    fn add(&mut self, report: &ArrayReport) -> Result<(), Failure> {
+        let value = json::to_value(report).map_err(|error| Failure::Fault(error.into()))?;
+        Ok(self.file.write_all(format!("{value}\n").as_bytes())?)
+    }
+}
+
+/// Returns the report as a JSON object.
+fn document(report: &Report) -> Result<String, Failure> {
+    let mut value = json::to_value(report).map_err(|error| Failure::Fault(error.into()))?;
+    if let Value::Object(members) = &mut value {
+        members.insert("whole", report.is_whole());
+    }
+    json::to_printable_pretty(&value).map_err(|error| Failure::Fault(error.into()))
+}
+
+fn write(report: &Report, with_pictures: bool, to: &mut dyn Write) -> Result<(), Failure> {
+    let mut damage = 0;
+    for finding in report.all_findings() {
+        writeln!(to, "{}", printable(line(finding)))?;
+        damage += u64::from(finding.kind.is_damage());
+    }
+    for array in &report.arrays {
+        writeln!(to, "{}: {}", printable(&array.path), counts(&array.census))?;
+        for row in array.census.picture.lines().iter().filter(|_| with_pictures) {
+            writeln!(to, "  {}", printable(row))?;
+        }
+    }
+    let arrays = report.arrays.len();
+    match damage {
+        0 => writeln!(to, "whole at the level `{}`: {arrays} arrays", report.level)?,
+        _ => writeln!(to, "damaged: {damage} findings, {arrays} arrays")?,
+    }
+    Ok(())
+}
+
+/// Describes a finding in one line.
+pub(crate) fn line(finding: &Finding) -> String {
+    let mut line = if finding.kind.is_damage() { "damage" } else { "note" }.to_owned();
+    for place in [&finding.path, &finding.key].into_iter().flatten() {
+        if !finding.text.contains(place.as_str()) {
+            line += &format!(" {place}");
+        }
+    }
+    format!("{line}: {}", finding.text)
+}
+
+/// Describes the chunks of an array.
+fn counts(census: &Census) -> String {
+    let Census { chunks, stored, .. } = census;
+    let mut parts = vec![format!("{stored} of {chunks} chunks stored")];
+    if census.missing() > 0 {
+        parts.push(format!("{} missing", census.missing()));
+    }
+    parts.extend(census.fill.filter(|fill| *fill > 0).map(|fill| format!("{fill} all fill value")));
+    if census.damaged > 0 {
+        parts.push(format!("{} damaged", census.damaged));
+    }
+    if let (Some(all), Some(smallest), Some(largest)) = (census.encoded_size, census.smallest, census.largest)
+    {
+        parts.push(format!("{} ({} to {} each)", size(all), size(smallest), size(largest)));
+    }
+    parts.join(", ")
+}

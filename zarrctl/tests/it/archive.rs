@@ -1,0 +1,173 @@
+//! `digest`, `diff`, `verify` and `repair`.
+
+use std::fs;
+
+use crate::support::{Place, program, refused, run, text};
+
+/// Writes the hierarchies of `demo` to the folder `demo`.
+fn demo() -> Place {
+    let place = Place::new();
+    text(&["demo", &place.at("demo")]);
+    place
+}
+
+/// Runs a command and returns its status and standard output.
+fn ran(arguments: &[&str]) -> (i32, String) {
+    let output = run(arguments);
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn the_digest_is_the_same_in_every_format_and_chunking() {
+    let place = demo();
+    let digests: Vec<String> = ["demo/v2", "demo/v3", "demo/v3-draft"]
+        .iter()
+        .map(|name| text(&["digest", &place.at(name)]))
+        .collect();
+    assert_eq!(digests[0].trim().len(), 64);
+    assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
+    let [source, copy] = ["demo/v2", "copy"].map(|name| place.at(name));
+    text(&["copy", &source, &copy, "--path", "weather", "--chunks", "time=7"]);
+    let digest = text(&["digest", &source, "weather"]);
+    assert_eq!(text(&["digest", &copy, "weather"]), digest);
+    assert_eq!(text(&["digest", &copy, "weather", "--memory", "8MiB"]), digest);
+    assert!(text(&["digest", &source, "weather", "--json"]).contains(digest.trim()));
+}
+
+#[test]
+fn diff_has_status_3_for_differences() {
+    let place = demo();
+    let [one, other] = ["demo/v3", "demo/v2"].map(|name| place.at(name));
+    assert_eq!(text(&["diff", &one, &other]), "equal: 11 nodes\n");
+    text(&["attrs", &other, "weather", "--set", "title=\"new\""]);
+    let (status, output) = ran(&["diff", &one, &other]);
+    assert_eq!(status, 3);
+    assert!(output.starts_with("/weather: attribute `title` "), "{output}");
+    assert_eq!(ran(&["diff", &one, &other, "--no-attributes"]).0, 0);
+    let (status, output) = ran(&["diff", &one, &other, "--json"]);
+    assert_eq!(status, 3);
+    assert!(output.contains("\"kind\": \"attribute\""), "{output}");
+    refused(&["diff", &one, &place.at("missing")], 1);
+    refused(&["diff", &one, &other, "--absolute", "-1"], 2);
+}
+
+#[test]
+fn verify_has_status_3_for_damage() {
+    let place = demo();
+    let store = place.at("demo/v3");
+    let manifest = place.at("manifest.json");
+    let digest = text(&["digest", &store, "--manifest", &manifest]);
+    let report = text(&["verify", &store, "--manifest", &manifest, "--picture"]);
+    assert!(report.ends_with("whole at the level `decode`: 8 arrays\n"), "{report}");
+    assert!(report.contains("/words: 3 of 3 chunks stored") && report.contains("\n  ###\n"), "{report}");
+    let chunk = place.path("demo/v3/words/c/1");
+    let value = fs::read(&chunk).unwrap();
+    fs::write(&chunk, b"").unwrap();
+    let (status, report) = ran(&["verify", &store, "--level", "sizes"]);
+    assert_eq!(status, 3);
+    assert!(report.starts_with("damage /words words/c/1: the value is empty\n"), "{report}");
+    let (status, report) = ran(&["verify", &store, "--json"]);
+    assert_eq!(status, 3);
+    for part in ["\"kind\": \"empty-chunk\"", "\"whole\": false", "\"picture\": [\"#X#\"]"] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    fs::remove_file(&chunk).unwrap();
+    assert_eq!(ran(&["verify", &store]).0, 0);
+    assert_eq!(ran(&["verify", &store, "--manifest", &manifest]).0, 3);
+    assert_eq!(ran(&["verify", &store, "--complete"]).0, 3);
+    fs::write(&chunk, value).unwrap();
+    assert_eq!(text(&["digest", &store]), digest);
+    place.file("demo/v3/words/.zarr-tmp-1-2", b"left");
+    assert!(ran(&["verify", &store]).1.starts_with("damage: "));
+    refused(&["verify", &place.at("missing")], 1);
+    fs::write(&manifest, "{}").unwrap();
+    refused(&["verify", &store, "--manifest", &manifest], 1);
+}
+
+#[test]
+fn an_interrupted_check_is_resumed() {
+    let place = demo();
+    let store = place.at("demo/v3");
+    let record = place.at("record");
+    let report = text(&["verify", &store, "--resume", &record]);
+    let text_of_record = fs::read_to_string(&record).unwrap();
+    assert_eq!(text_of_record.lines().count(), 9);
+    // The end of the last line is missing. Its array is checked again, and the others are not.
+    fs::write(&record, &text_of_record[..text_of_record.len() - 20]).unwrap();
+    fs::write(place.path("demo/v3/image/mandelbrot/c/0/0"), b"damaged").unwrap();
+    assert_eq!(text(&["verify", &store, "--resume", &record]), report);
+    assert_eq!(ran(&["verify", &store]).0, 3);
+    refused(&["verify", &store, "--resume", &record, "--level", "sizes"], 1);
+}
+
+/// Damages a hierarchy so that `repair` can repair all of it.
+#[cfg(target_os = "linux")]
+fn harm(place: &Place) {
+    let store = place.at("demo/v3");
+    text(&["consolidate", &store]);
+    text(&["attrs", &store, "weather", "--set", "k=1"]);
+    fs::remove_file(place.path("demo/v3/weather/zarr.json")).unwrap();
+    for name in ["a/c/0/0", "a/c/0/1", "b/0.0"] {
+        place.file(&format!("demo/v3/old/{name}"), b"left");
+    }
+}
+
+/// A repair that is killed at any moment is finished by another one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_repair_is_finished_by_another_one() {
+    use crate::kills::trace::{End, run};
+
+    let command = || {
+        let mut command = program();
+        command.args(["repair", "demo/v3", "--run"]);
+        command
+    };
+    let whole = demo();
+    harm(&whole);
+    let moments = run(&command(), &whole.path(""), None).moments;
+    finish(&whole);
+    let expected = text(&["digest", &whole.at("demo/v3")]);
+    assert!(moments > 10, "{moments}");
+    for number in 1..=5 {
+        let place = demo();
+        harm(&place);
+        let killed = run(&command(), &place.path(""), Some(number * moments / 6 + 1));
+        assert_eq!(killed.end, End::Killed);
+        finish(&place);
+        assert_eq!(text(&["digest", &place.at("demo/v3")]), expected);
+        let quarantine = place.files("demo/v3/__zarrctl/quarantine");
+        let left = quarantine.iter().filter(|name| name.starts_with("old")).count();
+        assert_eq!(left, 3, "{quarantine:?}");
+    }
+}
+
+/// Repairs until nothing is left, which takes a second run if a group was missing.
+#[cfg(target_os = "linux")]
+fn finish(place: &Place) {
+    let store = place.at("demo/v3");
+    text(&["clean", &store, "--older-than", "0s", "--dry-run"]);
+    for _ in 0..2 {
+        ran(&["repair", &store, "--run"]);
+    }
+    let (status, report) = ran(&["verify", &store]);
+    let is_only_temporary =
+        report.lines().all(|line| !line.starts_with("damage") || line.contains(".zarr-tmp-"));
+    assert!(status == 0 || is_only_temporary, "{report}");
+}
+
+#[test]
+fn a_plan_writes_nothing() {
+    let place = demo();
+    let store = place.at("demo/v3");
+    place.file("demo/v3/old/c/0", b"left");
+    let before = place.files("demo");
+    let (status, plan) = ran(&["repair", &store]);
+    assert_eq!(status, 3);
+    let expected = "move `old/c/0` to the quarantine: array metadata is missing\n1 planned; --run repairs, 0 not repairable\n";
+    assert_eq!(plan, expected);
+    assert_eq!(place.files("demo"), before);
+    assert_eq!(ran(&["repair", &store, "--run"]).0, 0);
+    assert_eq!(ran(&["repair", &store]), (0, "0 planned; --run repairs, 0 not repairable\n".to_owned()));
+    assert!(ran(&["repair", &store, "--json"]).1.contains("\"repairs\": []"));
+}
