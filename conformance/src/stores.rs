@@ -12,6 +12,7 @@ use zarr_spec::store::{Store, StoreError};
 pub use minimal::MinimalStore;
 
 pub mod around;
+mod conditions;
 mod minimal;
 mod reading;
 mod removing;
@@ -39,6 +40,10 @@ pub(crate) enum Needs {
     Listing,
     /// The store must also be erasable.
     Erasing,
+    /// The store must be readable, writeable, and write under conditions.
+    Conditions,
+    /// The store must also erase under conditions.
+    ConditionalErasing,
 }
 
 impl Needs {
@@ -51,13 +56,20 @@ impl Needs {
             (can.listable, "listable"),
             (can.erasable, "erasable"),
         ];
+        let conditional = [
+            (can.readable, "readable"),
+            (can.conditional_set, "conditional"),
+            (can.conditional_erase, "conditionally erasable"),
+        ];
         let needed = match self {
-            Self::Nothing => 0,
-            Self::Values => 2,
-            Self::Listing => 3,
-            Self::Erasing => 4,
+            Self::Nothing => &[],
+            Self::Values => &all[..2],
+            Self::Listing => &all[..3],
+            Self::Erasing => &all[..],
+            Self::Conditions => &conditional[..2],
+            Self::ConditionalErasing => &conditional[..],
         };
-        all[..needed].iter().find(|(has, _)| !has).map(|(_, quality)| *quality)
+        needed.iter().find(|(has, _)| !has).map(|(_, quality)| *quality)
     }
 }
 
@@ -167,5 +179,7 @@ macro_rules! test_rules {
 
 /// Returns all rules.
 pub(crate) fn rules() -> impl Iterator<Item = &'static StoreRule> {
-    [reading::RULES, writing::RULES, removing::RULES, under_load::RULES].into_iter().flatten()
+    [reading::RULES, writing::RULES, removing::RULES, conditions::RULES, under_load::RULES]
+        .into_iter()
+        .flatten()
 }

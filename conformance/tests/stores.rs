@@ -1,13 +1,13 @@
 //! The rules for stores, checked with a store that implements only the required methods and with faulty stores.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use zarr_conformance::stores::{MinimalStore, check_rules, check_store, cited_rows, rule_names};
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses,
-    Store, StoreError,
+    Capabilities, Condition, ConditionalWrite, Contents, Directory, GetOptions, GetResult, Keys, Payload,
+    ReadHints, Request, Responses, Store, StoreError, Version,
 };
-use zarr_spec::{Key, Output, Prefix};
+use zarr_spec::{ByteRange, Key, Output, Prefix};
 
 const ALL: Capabilities = Capabilities::ALL;
 
@@ -31,7 +31,9 @@ fn a_store_reports_its_missing_capabilities() {
     let write_only = ALL.unreadable().unlistable();
     let like_zip = ALL.unerasable();
     let unlisted = ALL.unlistable();
-    for capabilities in [read_only, write_only, like_zip, unlisted] {
+    let conditional = Capabilities::ALL_AND_CONDITIONAL;
+    let like_s3 = conditional.without_conditional_erase();
+    for capabilities in [read_only, write_only, like_zip, unlisted, conditional, like_s3] {
         for (rule, verdict) in check_store(&minimal(capabilities)) {
             assert_eq!(verdict, Ok(()), "{rule}, {capabilities:?}");
         }
@@ -74,6 +76,17 @@ const FAULTS: &[(Fault, &[&str])] = &[
     (Fault::DropsRequests, &["D3-STORE-12"]),
     (Fault::ClaimsToLackEverything, &["D3-STORE-09", "D3-STORE-24"]),
     (Fault::WritesInHalves, &["store-whole-values-under-load"]),
+    (
+        Fault::IgnoresConditions,
+        &["store-create-if-missing", "store-replace-if-unchanged", "store-create-race"],
+    ),
+    (Fault::IgnoresVersions, &["store-replace-if-unchanged", "store-versions", "store-update-race"]),
+    (Fault::ErasesAnyVersion, &["store-erase-if-unchanged"]),
+    (Fault::VersionIsTheSize, &["store-versions"]),
+    (Fault::OmitsVersions, &["store-replace-if-unchanged", "store-versions"]),
+    (Fault::ComparesThenWrites, &["store-update-race", "store-whole-and-conditional-race"]),
+    (Fault::SetBypassesConditions, &["store-whole-and-conditional-race"]),
+    (Fault::WritesWithoutTheCapability, &["store-unconditional"]),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,12 +105,23 @@ enum Fault {
     DropsRequests,
     ClaimsToLackEverything,
     WritesInHalves,
+    IgnoresConditions,
+    IgnoresVersions,
+    ErasesAnyVersion,
+    VersionIsTheSize,
+    OmitsVersions,
+    ComparesThenWrites,
+    SetBypassesConditions,
+    WritesWithoutTheCapability,
 }
 
 #[test]
 fn every_fault_breaks_its_rules() {
     for &(fault, rules) in FAULTS {
-        let make = move || -> Arc<dyn Store> { Arc::new(Faulty { store: MinimalStore::new(ALL), fault }) };
+        let make = move || -> Arc<dyn Store> {
+            let store = MinimalStore::new(Capabilities::ALL_AND_CONDITIONAL);
+            Arc::new(Faulty { store, fault, comparing: Mutex::default() })
+        };
         for rule in rules {
             assert!(check_rules(&make, &[rule]).is_err(), "{rule} holds despite {fault:?}");
         }
@@ -109,6 +133,8 @@ fn every_fault_breaks_its_rules() {
 struct Faulty {
     store: MinimalStore,
     fault: Fault,
+    /// Serializes conditional writes, but not others.
+    comparing: Mutex<()>,
 }
 
 impl Faulty {
@@ -117,6 +143,26 @@ impl Faulty {
             Fault::KeysAreFolded => Key::new(key.as_str().to_lowercase()).unwrap_or_else(|_| key.clone()),
             _ => key.clone(),
         }
+    }
+
+    fn version(&self, key: &Key) -> Result<Option<Version>, StoreError> {
+        let mut output = Output::at_most(1 << 20);
+        let found = self.get(key, GetOptions::for_update(ByteRange::Full), &mut output)?;
+        Ok(found.and_then(|found| found.version))
+    }
+
+    /// Compares, waits and writes.
+    fn compare_then_set(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        if !condition.holds(self.version(key)?.as_ref()) {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        self.store.set(key, value).map(|()| ConditionalWrite::Done(None))
     }
 }
 
@@ -128,7 +174,8 @@ impl Store for Faulty {
     fn capabilities(&self) -> Capabilities {
         match self.fault {
             Fault::ClaimsToLackEverything => ALL.unlistable().unerasable(),
-            _ => ALL,
+            Fault::WritesWithoutTheCapability => ALL,
+            _ => self.store.capabilities(),
         }
     }
 
@@ -149,6 +196,10 @@ impl Store for Faulty {
                 return Ok(Some(GetResult::new(Contents::Written, 0, None)));
             }
             (Fault::RangesPastTheEndAreMissing, Ok(Some(_))) if to.written().is_empty() => return Ok(None),
+            (Fault::VersionIsTheSize, Ok(Some(got))) => {
+                got.version = Some(Version::new(got.size.to_le_bytes()));
+            }
+            (Fault::OmitsVersions, Ok(Some(got))) => got.version = None,
             (Fault::SizeIsThatOfThePart, Ok(Some(got))) => got.size = to.written().len() as u64,
             (Fault::LimitIsIgnored, Err(StoreError::TooLarge { .. })) => {
                 to.put(&vec![0; limit])
@@ -182,6 +233,34 @@ impl Store for Faulty {
                 self.store.set(&key, value)
             }
             _ => self.store.set(&key, value),
+        }
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        match (self.fault, condition) {
+            (Fault::IgnoresConditions, _) | (Fault::IgnoresVersions, Condition::Unchanged(_)) => {
+                self.store.set(key, value).map(|()| ConditionalWrite::Done(None))
+            }
+            (Fault::VersionIsTheSize | Fault::ComparesThenWrites, _) => {
+                self.compare_then_set(key, value, condition)
+            }
+            (Fault::SetBypassesConditions, _) => {
+                let _one_at_a_time = self.comparing.lock().unwrap();
+                self.compare_then_set(key, value, condition)
+            }
+            _ => self.store.set_if(key, value, condition),
+        }
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        match self.fault {
+            Fault::ErasesAnyVersion => self.store.erase(key).map(|()| ConditionalWrite::Done(None)),
+            _ => self.store.erase_if(key, version),
         }
     }
 

@@ -17,7 +17,7 @@ impl Store for Far {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        self.0.capabilities().unconditional()
     }
 
     fn read_hints(&self) -> ReadHints {

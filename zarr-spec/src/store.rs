@@ -12,6 +12,7 @@ use crate::key::{ByteRange, Key, Prefix};
 use crate::output::Output;
 
 pub mod cache;
+mod condition;
 mod delegate;
 mod error;
 mod opening;
@@ -19,6 +20,7 @@ mod partial;
 mod request;
 
 pub use cache::ChunkCache;
+pub use condition::{Backoff, Condition, ConditionalWrite};
 #[doc(hidden)]
 pub use delegate::EveryStoreMethod;
 pub use error::{IoKind, StoreError};
@@ -131,6 +133,55 @@ pub trait Store: Debug + Send + Sync {
     /// [`StoreError::Key`] for a key that the store cannot hold, [`StoreError::Io`].
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError>;
 
+    /// Writes a value if `condition` holds. A store with this method has [`Capabilities::conditional_set`].
+    ///
+    /// Comparing and writing are one step with respect to every other write of the key, by any program:
+    /// [`Store::set`], [`Store::set_if`], [`Store::erase`] and [`Store::erase_if`] of one key have one order.
+    ///
+    /// This adds to a counter; threads and programs that do the same lose nothing:
+    ///
+    /// ```
+    /// # use zarr_spec::store::*;
+    /// # use zarr_spec::{ByteRange, Key, Output};
+    /// fn add_one(store: &dyn Store, key: &Key) -> Result<(), StoreError> {
+    ///     loop {
+    ///         let mut output = Output::at_most(1);
+    ///         let (old, condition) = match store.get(key, GetOptions::for_update(ByteRange::Full), &mut output)? {
+    ///             Some(found) => (found.bytes(&output)[0], Condition::of(found.version.as_ref())),
+    ///             None => (0, Some(Condition::Missing)),
+    ///         };
+    ///         let condition = condition.ok_or_else(|| StoreError::not_supported(store, "not conditional"))?;
+    ///         if !store.set_if(key, (&[old + 1]).into(), &condition)?.is_conflict() {
+    ///             return Ok(());
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::set`]. A condition that does not hold is a value: [`ConditionalWrite::Conflict`].
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        let _nothing_is_written = (key, value, condition);
+        Err(not_conditional(&self.location()))
+    }
+
+    /// Removes a value if it has `version`; a missing key is a conflict. A store with this method has
+    /// [`Capabilities::conditional_erase`]. Comparing and removing are one step, as for [`Store::set_if`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::erase`].
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        let _nothing_is_erased = (key, version);
+        Err(not_conditional(&self.location()))
+    }
+
     /// Removes a value. It is not an error if the key is missing.
     ///
     /// # Errors
@@ -231,6 +282,10 @@ pub trait Store: Debug + Send + Sync {
     fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
         directory(prefix, self.list_prefix(prefix)?)
     }
+}
+
+fn not_conditional(location: &str) -> StoreError {
+    StoreError::NotSupported { store: location.to_owned(), quality: "not conditional" }
 }
 
 /// Methods for callers, which implementations of [`Store`] do not provide.

@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use zarr_kit::spec::store::{
-    Capabilities, CompletedRequest, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses,
-    Store, StoreError,
+    Capabilities, CompletedRequest, Condition, ConditionalWrite, GetOptions, GetResult, Keys, Payload,
+    ReadHints, Request, Responses, Store, StoreError, Version,
 };
 use zarr_kit::spec::{Key, Output, Prefix};
 
@@ -136,6 +136,22 @@ impl FarStore {
     /// As [`Self::gather`], for requests outside of batches other than writes of values.
     pub fn gather_alone(&self, requests: usize) {
         *locked(&self.0.alone.wanted) = requests;
+    }
+
+    /// Sends a write of `size` bytes.
+    fn setting<R>(
+        &self,
+        key: &Key,
+        size: usize,
+        write: impl FnOnce(&dyn Store) -> Result<R, StoreError>,
+    ) -> Result<R, StoreError> {
+        let number = self.0.begin_set(size);
+        thread::sleep(self.0.delay);
+        let spoil = locked(&self.0.spoil_set).clone();
+        let result = spoil.map_or(Ok(()), |spoil| spoil(number, key));
+        let result = result.and_then(|()| write(&*self.0.store));
+        self.0.end_set(size);
+        result
     }
 
     fn alone<R>(&self, ask: impl FnOnce(&dyn Store) -> R) -> R {
@@ -322,14 +338,20 @@ impl Store for FarStore {
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
-        let size = value.len();
-        let number = self.0.begin_set(size);
-        thread::sleep(self.0.delay);
-        let spoil = locked(&self.0.spoil_set).clone();
-        let result = spoil.map_or(Ok(()), |spoil| spoil(number, key));
-        let result = result.and_then(|()| self.0.store.set(key, value));
-        self.0.end_set(size);
-        result
+        self.setting(key, value.len(), |store| store.set(key, value))
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        self.setting(key, value.len(), |store| store.set_if(key, value, condition))
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        self.alone(|store| store.erase_if(key, version))
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {

@@ -48,7 +48,7 @@ zarr_kit::spec::delegate_store! {
     impl Store for StoppingStore {
         forward(self.store): describe;
         forward(self.running()?): get, size, list;
-        forward(self.change()?): set, erase;
+        forward(self.change()?): set, set_if, erase, erase_if;
 
         fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
             match self.running() {

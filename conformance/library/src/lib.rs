@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_kit::spec::store::{
-    ChunkCache, Contents, GetOptions, GetResult, Payload, ReadHints, Request, Responses, Store, StoreError,
-    rewrite_values,
+    ChunkCache, Condition, ConditionalWrite, Contents, GetOptions, GetResult, Payload, ReadHints, Request,
+    Responses, Store, StoreError, rewrite_values,
 };
 use zarr_kit::spec::transformer::{StorageTransformer, StorageTransformerPlugin, WrappingTransformer};
 use zarr_kit::spec::{Creation, Example, Identifiers, Invalid, Key, Output, Prefix, delegate_store};
@@ -113,6 +113,16 @@ delegate_store! {
         fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
             let value = if self.has(key) { complement(&value).into() } else { value };
             self.next.set(key, value)
+        }
+
+        fn set_if(
+            &self,
+            key: &Key,
+            value: Payload<'_>,
+            condition: &Condition,
+        ) -> Result<ConditionalWrite, StoreError> {
+            let value = if self.has(key) { complement(&value).into() } else { value };
+            self.next.set_if(key, value, condition)
         }
 
         fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use zarr_spec::store::{Capabilities, Contents, GetOptions, GetResult, Keys, Payload, Store, StoreError};
+use zarr_spec::store::{
+    Capabilities, Condition, ConditionalWrite, Contents, GetOptions, GetResult, Keys, Payload, Store,
+    StoreError, Version,
+};
 use zarr_spec::{Key, Output, Prefix};
 
 /// Values in memory, with only the methods that [`Store`] requires; all others use their defaults. The store reads
-/// whole values and cuts them, omits optional information, and has only the given capabilities.
+/// whole values and cuts them, omits optional information, and has only the given capabilities. With conditions, the
+/// version of a value is a copy of its bytes.
 ///
 /// It serves tests of code that uses or wraps a store.
 #[derive(Debug)]
@@ -67,13 +71,39 @@ impl Store for MinimalStore {
         // Both ends are at most the length of the value.
         let [start, end] = [part.start, part.end].map(|at| usize::try_from(at).unwrap_or(value.len()));
         to.put(&value[start..end]).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
-        Ok(Some(GetResult::new(Contents::Written, size, None)))
+        let has_version = options.for_update && self.capabilities.conditional_set;
+        Ok(Some(GetResult::new(Contents::Written, size, has_version.then(|| Version::new(value)))))
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
         self.need(self.capabilities.writeable, "not writeable")?;
         self.values().insert(key.clone(), value.to_vec());
         Ok(())
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        self.need(self.capabilities.conditional_set, "not conditional")?;
+        let mut values = self.values();
+        if !condition.holds(values.get(key).map(Version::new).as_ref()) {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        values.insert(key.clone(), value.to_vec());
+        Ok(ConditionalWrite::Done(None))
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        self.need(self.capabilities.conditional_erase, "not conditional")?;
+        let mut values = self.values();
+        if values.get(key).map(Version::new).as_ref() != Some(version) {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        values.remove(key);
+        Ok(ConditionalWrite::Done(None))
     }
 
     fn erase(&self, key: &Key) -> Result<(), StoreError> {

@@ -37,7 +37,7 @@ pub(super) const RULES: &[StoreRule] = &[
     ),
 ];
 
-const THREADS: u8 = 8;
+pub(super) const THREADS: u8 = 8;
 const ROUNDS: u8 = 60;
 
 /// Sets, reads and erases the same keys on all threads.
@@ -110,7 +110,10 @@ fn what_a_thread_did_it_sees(trial: &Trial) -> Result<(), String> {
 }
 
 /// Runs `work` in parallel on all threads, each with its number.
-fn on_threads(trial: &Trial, work: impl Fn(&Trial, u8) -> Result<(), String> + Sync) -> Result<(), String> {
+pub(super) fn on_threads(
+    trial: &Trial,
+    work: impl Fn(&Trial, u8) -> Result<(), String> + Sync,
+) -> Result<(), String> {
     thread::scope(|scope| {
         let start = |number| {
             let trial = Trial(Arc::clone(&trial.0));

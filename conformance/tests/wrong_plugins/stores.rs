@@ -149,7 +149,7 @@ impl Store for Wrapped {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.next.capabilities()
+        self.next.capabilities().unconditional()
     }
 
     fn read_hints(&self) -> ReadHints {

@@ -13,8 +13,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use bytes::Bytes;
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, Contents, Directory, GetOptions, GetResult, Keys, Payload, Store, StoreConfiguration,
-    StoreError, StorePlugin, Version, check_overlaps, put_at,
+    Capabilities, Condition, ConditionalWrite, Contents, Directory, GetOptions, GetResult, Keys, Payload,
+    Store, StoreConfiguration, StoreError, StorePlugin, Version, check_overlaps, put_at,
 };
 use zarr_spec::{Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -70,7 +70,7 @@ impl Store for MemoryStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::ALL
+        Capabilities::ALL_AND_CONDITIONAL
     }
 
     fn get(
@@ -90,8 +90,7 @@ impl Store for MemoryStore {
             return Err(too_large());
         }
         let contents = Contents::Shared(bytes.slice(start..end));
-        let version = Version::new(version.to_le_bytes());
-        Ok(Some(GetResult::new(contents, bytes.len() as u64, Some(version))))
+        Ok(Some(GetResult::new(contents, bytes.len() as u64, Some(as_version(*version)))))
     }
 
     fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
@@ -102,6 +101,30 @@ impl Store for MemoryStore {
             stored.set(key.clone(), bytes);
         }
         Ok(())
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        let bytes = value.into_bytes();
+        let mut stored = self.change();
+        if !condition.holds(stored.version(key).as_ref()) {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        stored.set(key.clone(), bytes);
+        Ok(ConditionalWrite::Done(stored.version(key)))
+    }
+
+    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        let mut stored = self.change();
+        if stored.version(key).as_ref() != Some(version) {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        stored.by_key.remove(key);
+        Ok(ConditionalWrite::Done(None))
     }
 
     /// Changes either all values or none.
@@ -188,6 +211,10 @@ impl Store for MemoryStore {
 }
 
 impl Values {
+    fn version(&self, key: &Key) -> Option<Version> {
+        self.by_key.get(key).map(|value| as_version(value.version))
+    }
+
     /// Replaces the value of `key`. Returns the bytes if the key does not exist.
     fn replace(&mut self, key: &Key, bytes: Bytes) -> Option<Bytes> {
         let Some(value) = self.by_key.get_mut(key) else { return Some(bytes) };
@@ -207,6 +234,10 @@ impl Values {
         let keys = self.by_key.range::<str, _>((from, Bound::Unbounded)).map(|(key, _)| key);
         keys.take_while(|key| key.as_str().starts_with(prefix.as_str()))
     }
+}
+
+fn as_version(number: u64) -> Version {
+    Version::new(number.to_le_bytes())
 }
 
 /// Returns the first text that sorts after every key below `prefix`: `0` follows `/`.

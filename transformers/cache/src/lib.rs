@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 use zarr_spec::store::{
-    Contents, DescribedStore, GetOptions, GetResult, Payload, Request, Response, Responses, Store,
-    StoreConfiguration, StoreError, StorePlugin,
+    Condition, ConditionalWrite, Contents, DescribedStore, GetOptions, GetResult, Payload, Request, Response,
+    Responses, Store, StoreConfiguration, StoreError, StorePlugin, Version,
 };
 use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -152,6 +152,7 @@ impl CacheStore {
     fn inner_options(&self, options: GetOptions) -> GetOptions {
         match self.chunks {
             Chunks::Encoded => options,
+            Chunks::Decoded if options.for_update => options,
             Chunks::Decoded => GetOptions::new(options.range),
         }
     }
@@ -166,6 +167,9 @@ impl CacheStore {
 
     /// Returns the cached result of `request`.
     fn find(&self, request: &Request) -> Option<Result<Option<Response>, StoreError>> {
+        if request.options.for_update {
+            return None;
+        }
         match self.entries().find(&request.key, request.options.range) {
             Found::Cached((bytes, _)) if bytes.len() > request.limit => {
                 Some(Err(too_large(&request.key, request.limit)))
@@ -214,7 +218,8 @@ zarr_spec::delegate_store! {
         ) -> Result<Option<GetResult>, StoreError> {
             let (found, changes) = {
                 let mut entries = self.entries();
-                (entries.find(key, options.range), entries.changes(key))
+                let found = if options.for_update { Found::Unknown } else { entries.find(key, options.range) };
+                (found, entries.changes(key))
             };
             match found {
                 Found::Cached((bytes, _)) if bytes.len() > to.remaining() => {
@@ -294,6 +299,15 @@ zarr_spec::delegate_store! {
             self.change(|entries| entries.change(key), |store| store.set(key, value))
         }
 
+        fn set_if(
+            &self,
+            key: &Key,
+            value: Payload<'_>,
+            condition: &Condition,
+        ) -> Result<ConditionalWrite, StoreError> {
+            self.change(|entries| entries.change(key), |store| store.set_if(key, value, condition))
+        }
+
         fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
             let drop_value = |entries: &mut Entries| values.iter().for_each(|(key, ..)| entries.change(key));
             self.change(drop_value, |store| store.set_partial_values(values))
@@ -301,6 +315,10 @@ zarr_spec::delegate_store! {
 
         fn erase(&self, key: &Key) -> Result<(), StoreError> {
             self.change(|entries| entries.change(key), |store| store.erase(key))
+        }
+
+        fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+            self.change(|entries| entries.change(key), |store| store.erase_if(key, version))
         }
 
         fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {

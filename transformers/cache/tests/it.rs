@@ -58,7 +58,7 @@ impl Store for Versioned {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
+        self.store.capabilities().unconditional()
     }
 
     fn read_hints(&self) -> ReadHints {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 use zarr_spec::store::{
-    CompletedRequest, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, Request, Responses,
-    Store, StoreConfiguration, StoreError, StorePlugin,
+    CompletedRequest, Condition, ConditionalWrite, DescribedStore, Directory, GetOptions, GetResult, Keys,
+    Payload, Request, Responses, Store, StoreConfiguration, StoreError, StorePlugin, Version,
 };
 use zarr_spec::{Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag};
 
@@ -95,6 +95,15 @@ zarr_spec::delegate_store! {
             self.store.set(&self.outer_key(key)?, value)
         }
 
+        fn set_if(
+            &self,
+            key: &Key,
+            value: Payload<'_>,
+            condition: &Condition,
+        ) -> Result<ConditionalWrite, StoreError> {
+            self.store.set_if(&self.outer_key(key)?, value, condition)
+        }
+
         fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
             let mut outer = Vec::with_capacity(values.len());
             for (key, offset, part) in values {
@@ -105,6 +114,10 @@ zarr_spec::delegate_store! {
 
         fn erase(&self, key: &Key) -> Result<(), StoreError> {
             self.store.erase(&self.outer_key(key)?)
+        }
+
+        fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+            self.store.erase_if(&self.outer_key(key)?, version)
         }
 
         fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {

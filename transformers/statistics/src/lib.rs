@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, Request, Responses, Store,
-    StoreConfiguration, StoreError, StorePlugin,
+    Condition, ConditionalWrite, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload,
+    Request, Responses, Store, StoreConfiguration, StoreError, StorePlugin, Version,
 };
 use zarr_spec::{Example, Invalid, Key, Output, Prefix, typetag};
 
@@ -195,6 +195,16 @@ zarr_spec::delegate_store! {
             self.measure("set", 1, |store| store.set(key, value), |()| size)
         }
 
+        fn set_if(
+            &self,
+            key: &Key,
+            value: Payload<'_>,
+            condition: &Condition,
+        ) -> Result<ConditionalWrite, StoreError> {
+            let size = value.len() as u64;
+            self.measure("set_if", 1, |store| store.set_if(key, value, condition), |_| size)
+        }
+
         fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
             let bytes = values.iter().map(|(_, _, part)| part.len() as u64).sum();
             let set = |store: &dyn Store| store.set_partial_values(values);
@@ -203,6 +213,10 @@ zarr_spec::delegate_store! {
 
         fn erase(&self, key: &Key) -> Result<(), StoreError> {
             self.measure("erase", 1, |store| store.erase(key), |()| 0)
+        }
+
+        fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+            self.measure("erase_if", 1, |store| store.erase_if(key, version), |_| 0)
         }
 
         fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {

@@ -12,8 +12,8 @@
 /// | `describe` | `location`, `capabilities`, `read_hints` |
 /// | `read` | `get`, `get_many`, `size` |
 /// | `cache` | `chunk_cache`, `caches_values` |
-/// | `write` | `set`, `set_partial_values` |
-/// | `remove` | `erase`, `erase_values`, `erase_prefix` |
+/// | `write` | `set`, `set_if`, `set_partial_values` |
+/// | `remove` | `erase`, `erase_if`, `erase_values`, `erase_prefix` |
 /// | `list` | `list_prefix`, `list_dir` |
 ///
 /// The name of a method selects only this method.
@@ -88,8 +88,8 @@ macro_rules! delegate_store {
     (@name describe) => { fn location() {} fn capabilities() {} fn read_hints() {} };
     (@name read) => { fn get() {} fn get_many() {} fn size() {} };
     (@name cache) => { fn chunk_cache() {} fn caches_values() {} };
-    (@name write) => { fn set() {} fn set_partial_values() {} };
-    (@name remove) => { fn erase() {} fn erase_values() {} fn erase_prefix() {} };
+    (@name write) => { fn set() {} fn set_if() {} fn set_partial_values() {} };
+    (@name remove) => { fn erase() {} fn erase_if() {} fn erase_values() {} fn erase_prefix() {} };
     (@name list) => { fn list_prefix() {} fn list_dir() {} };
     (@name $method:ident) => { fn $method() {} };
 
@@ -109,10 +109,12 @@ macro_rules! delegate_store {
     };
     (@forward write $inner:tt) => {
         $crate::delegate_store!(@forward set $inner);
+        $crate::delegate_store!(@forward set_if $inner);
         $crate::delegate_store!(@forward set_partial_values $inner);
     };
     (@forward remove $inner:tt) => {
         $crate::delegate_store!(@forward erase $inner);
+        $crate::delegate_store!(@forward erase_if $inner);
         $crate::delegate_store!(@forward erase_values $inner);
         $crate::delegate_store!(@forward erase_prefix $inner);
     };
@@ -182,6 +184,16 @@ macro_rules! delegate_store {
             $this $($inner)*.set(key, value)
         }
     };
+    (@forward set_if ($this:ident $($inner:tt)*)) => {
+        fn set_if(
+            &$this,
+            key: &$crate::Key,
+            value: $crate::store::Payload<'_>,
+            condition: &$crate::store::Condition,
+        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
+            $this $($inner)*.set_if(key, value, condition)
+        }
+    };
     (@forward set_partial_values ($this:ident $($inner:tt)*)) => {
         fn set_partial_values(
             &$this,
@@ -193,6 +205,15 @@ macro_rules! delegate_store {
     (@forward erase ($this:ident $($inner:tt)*)) => {
         fn erase(&$this, key: &$crate::Key) -> ::std::result::Result<(), $crate::store::StoreError> {
             $this $($inner)*.erase(key)
+        }
+    };
+    (@forward erase_if ($this:ident $($inner:tt)*)) => {
+        fn erase_if(
+            &$this,
+            key: &$crate::Key,
+            version: &$crate::store::Version,
+        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
+            $this $($inner)*.erase_if(key, version)
         }
     };
     (@forward erase_values ($this:ident $($inner:tt)*)) => {
@@ -231,6 +252,15 @@ macro_rules! delegate_store {
             Err($crate::store::StoreError::not_supported(self, "not writeable"))
         }
 
+        fn set_if(
+            &self,
+            _: &$crate::Key,
+            _: $crate::store::Payload<'_>,
+            _: &$crate::store::Condition,
+        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
+            Err($crate::store::StoreError::not_supported(self, "not writeable"))
+        }
+
         fn set_partial_values(
             &self,
             _: &[($crate::Key, u64, &[u8])],
@@ -240,6 +270,14 @@ macro_rules! delegate_store {
     };
     (@refuse remove) => {
         fn erase(&self, _: &$crate::Key) -> ::std::result::Result<(), $crate::store::StoreError> {
+            Err($crate::store::StoreError::not_supported(self, "not erasable"))
+        }
+
+        fn erase_if(
+            &self,
+            _: &$crate::Key,
+            _: &$crate::store::Version,
+        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
             Err($crate::store::StoreError::not_supported(self, "not erasable"))
         }
 
@@ -281,8 +319,10 @@ pub trait EveryStoreMethod {
     fn chunk_cache();
     fn caches_values();
     fn set();
+    fn set_if();
     fn set_partial_values();
     fn erase();
+    fn erase_if();
     fn erase_values();
     fn erase_prefix();
     fn list_prefix();

@@ -18,7 +18,7 @@ pub enum StoreError {
     NotSupported {
         /// The location of the store.
         store: String,
-        /// "not readable", "not writeable", "not listable", "not erasable".
+        /// "not readable", "not writeable", "not listable", "not erasable", "not conditional".
         quality: &'static str,
     },
     /// The store cannot hold this key.

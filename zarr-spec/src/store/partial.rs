@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Store, StoreError};
+use super::{Backoff, Condition, GetOptions, Store, StoreError};
 use crate::format::Invalid;
 use crate::key::{ByteRange, Key};
 use crate::output::{LimitExceeded, Output};
 
-/// Reads, changes and stores whole values.
+/// Reads, changes and stores whole values. A store with conditions loses no change of other programs.
 ///
 /// # Errors
 ///
@@ -16,16 +16,35 @@ pub fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]
     check_overlaps(values)?;
     let keys: BTreeSet<&Key> = values.iter().map(|(key, ..)| key).collect();
     for key in keys {
-        let mut output = Output::at_most(usize::MAX);
-        let found = store.get(key, ByteRange::Full.into(), &mut output)?;
-        let mut value: Vec<u8> = found.map_or_else(Vec::new, |found| found.into_bytes(output).into());
-        for (_, offset, part) in values.iter().filter(|(of, ..)| of == key) {
-            put_at(&mut value, *offset, part)
-                .map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+        let mut backoff = Backoff::new();
+        while !rewrite_value(store, key, values)? {
+            backoff.wait(key)?;
         }
-        store.set(key, value.into())?;
     }
     Ok(())
+}
+
+/// Changes the value of `key`. Returns `false` if another program changed it in the meantime.
+fn rewrite_value<S: Store + ?Sized>(
+    store: &S,
+    key: &Key,
+    values: &[(Key, u64, &[u8])],
+) -> Result<bool, StoreError> {
+    let mut output = Output::at_most(usize::MAX);
+    let found = store.get(key, GetOptions::for_update(ByteRange::Full), &mut output)?;
+    let condition = match &found {
+        Some(found) => Condition::of(found.version.as_ref()),
+        None => Some(Condition::Missing),
+    };
+    let mut value: Vec<u8> = found.map_or_else(Vec::new, |found| found.into_bytes(output).into());
+    for (_, offset, part) in values.iter().filter(|(of, ..)| of == key) {
+        put_at(&mut value, *offset, part)
+            .map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
+    }
+    match condition.filter(|_| store.capabilities().conditional_set) {
+        Some(condition) => Ok(!store.set_if(key, value.into(), &condition)?.is_conflict()),
+        None => store.set(key, value.into()).map(|()| true),
+    }
 }
 
 /// Writes `part` at `offset` of `value`. A shorter value grows with zeros.

@@ -20,19 +20,34 @@ pub struct Capabilities {
     pub listable: bool,
     /// `erase`, `erase_values`, `erase_prefix`.
     pub erasable: bool,
+    /// `set_if`; then reads with [`GetOptions::for_update`] return versions.
+    pub conditional_set: bool,
+    /// `erase_if`. Some services have only `set_if`.
+    pub conditional_erase: bool,
 }
 
 impl Capabilities {
+    /// Every operation except conditional ones.
+    pub const ALL: Self = Self {
+        readable: true,
+        writeable: true,
+        listable: true,
+        erasable: true,
+        conditional_set: false,
+        conditional_erase: false,
+    };
+
     /// Every operation.
-    pub const ALL: Self = Self { readable: true, writeable: true, listable: true, erasable: true };
+    pub const ALL_AND_CONDITIONAL: Self =
+        Self { conditional_set: true, conditional_erase: true, ..Self::ALL };
 
     /// Reading and listing.
-    pub const READ_ONLY: Self = Self { writeable: false, erasable: false, ..Self::ALL };
+    pub const READ_ONLY: Self = Self::ALL.read_only();
 
     /// Removes writing and erasing.
     #[must_use]
     pub const fn read_only(self) -> Self {
-        Self { writeable: false, erasable: false, ..self }
+        Self { writeable: false, conditional_set: false, ..self.unerasable() }
     }
 
     /// Removes reading.
@@ -50,7 +65,19 @@ impl Capabilities {
     /// Removes erasing.
     #[must_use]
     pub const fn unerasable(self) -> Self {
-        Self { erasable: false, ..self }
+        Self { erasable: false, conditional_erase: false, ..self }
+    }
+
+    /// Removes conditional erasing.
+    #[must_use]
+    pub const fn without_conditional_erase(self) -> Self {
+        Self { conditional_erase: false, ..self }
+    }
+
+    /// Removes conditional writing and erasing.
+    #[must_use]
+    pub const fn unconditional(self) -> Self {
+        Self { conditional_set: false, conditional_erase: false, ..self }
     }
 }
 
@@ -86,20 +113,30 @@ pub struct GetOptions {
     pub range: ByteRange,
     /// Whether a cache may retain the encoded bytes. If not, a store may omit the version of a whole value.
     pub may_cache: bool,
+    /// Whether the caller writes the value with [`Store::set_if`](super::Store::set_if) next. The bytes are then
+    /// current, not cached, and a store with conditions returns the version. Every change of the value changes
+    /// this version, except one to equal bytes.
+    pub for_update: bool,
 }
 
 impl GetOptions {
     /// Creates options to read `range`. A cache may retain the bytes.
     #[must_use]
     pub const fn new(range: ByteRange) -> Self {
-        Self { range, may_cache: true }
+        Self { range, may_cache: true, for_update: false }
     }
 
     /// Creates options for bytes that the caller replaces, or decodes and passes to a
     /// [`ChunkCache`](super::ChunkCache).
     #[must_use]
     pub const fn uncached(range: ByteRange) -> Self {
-        Self { range, may_cache: false }
+        Self { range, may_cache: false, for_update: false }
+    }
+
+    /// Creates options to read a value that the caller changes and writes under a condition.
+    #[must_use]
+    pub const fn for_update(range: ByteRange) -> Self {
+        Self { range, may_cache: false, for_update: true }
     }
 }
 

@@ -62,7 +62,7 @@ impl Store for Masked {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.next.capabilities()
+        self.next.capabilities().unconditional()
     }
 
     fn read_hints(&self) -> ReadHints {

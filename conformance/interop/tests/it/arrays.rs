@@ -125,7 +125,7 @@ impl Store for Unlistable {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.store.capabilities().unlistable()
+        self.store.capabilities().unconditional().unlistable()
     }
 
     fn read_hints(&self) -> ReadHints {

@@ -181,7 +181,7 @@ impl Store for Opaque {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        self.0.capabilities().unconditional()
     }
 
     fn read_hints(&self) -> ReadHints {

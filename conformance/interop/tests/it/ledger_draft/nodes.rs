@@ -6,8 +6,8 @@ use serde_json::json;
 use zarr_conformance::stores::MinimalStore;
 use zarr_interop::{CountingStore, warnings};
 use zarr_kit::spec::store::{
-    Capabilities, ChunkCache, Directory, GetOptions, GetResult, Keys, Payload, Request, Responses, Store,
-    StoreError,
+    Capabilities, ChunkCache, Condition, ConditionalWrite, Directory, GetOptions, GetResult, Keys, Payload,
+    Request, Responses, Store, StoreError, Version,
 };
 use zarr_kit::spec::{Key, Object, Output, Prefix};
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, Mode, Selection};
@@ -47,6 +47,19 @@ zarr_kit::spec::delegate_store! {
 
         fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
             self.0.set(&folded(key), value)
+        }
+
+        fn set_if(
+            &self,
+            key: &Key,
+            value: Payload<'_>,
+            condition: &Condition,
+        ) -> Result<ConditionalWrite, StoreError> {
+            self.0.set_if(&folded(key), value, condition)
+        }
+
+        fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+            self.0.erase_if(&folded(key), version)
         }
 
         fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {

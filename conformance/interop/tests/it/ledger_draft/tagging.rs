@@ -95,7 +95,7 @@ impl Store for Tagged {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.next.capabilities()
+        self.next.capabilities().unconditional()
     }
 
     fn read_hints(&self) -> ReadHints {

@@ -188,7 +188,7 @@ impl Store for Folding {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        self.0.capabilities().unconditional()
     }
 
     fn read_hints(&self) -> ReadHints {
