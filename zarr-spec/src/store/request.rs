@@ -21,6 +21,10 @@ pub struct Capabilities {
     /// `erase`, `erase_values`, `erase_prefix`.
     pub erasable: bool,
     /// `set_if`; then reads with [`GetOptions::for_update`] return versions.
+    ///
+    /// A store may learn only from its first `set_if` that the server ignores conditions. That call and all later ones
+    /// write nothing and return [`StoreError::NotSupported`](super::StoreError::NotSupported), and from then on this
+    /// is `false`.
     pub conditional_set: bool,
     /// `erase_if`. Some services have only `set_if`.
     pub conditional_erase: bool,

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod cached;
+mod cloud_tools;
 mod coding;
 mod converts;
 mod copies;
