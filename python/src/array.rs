@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use zarr_kit::spec::{DataType, Elements};
-use zarr_kit::{Array, Error, Selection};
+use zarr_kit::{Array, Error, Progress, Selection};
 
+use crate::calls::{detached, handles_signals, watched};
 use crate::context::check_process;
 use crate::data_type::description;
 use crate::elements::{Destination, ElementBuffer, Source};
@@ -14,7 +15,7 @@ use crate::failure::exception;
 use crate::hierarchy::AttributeChange;
 use crate::json;
 use crate::progress::ProgressHandle;
-use crate::selection::{element_index, selection};
+use crate::selection::{element_index, is_remote, may_take_long, selection};
 
 /// An array of a hierarchy.
 #[pyclass(frozen, name = "Array", module = "zarr_kit._engine")]
@@ -24,13 +25,24 @@ pub(crate) struct ArrayHandle {
     /// Locked by calls that replace `current`, so that none of them is lost.
     changing: Mutex<()>,
     process: u32,
+    /// Counts the chunks of all calls; set by [`ArrayHandle::with_progress`].
+    progress: Option<Counted>,
+}
+
+/// A counter of chunks, and the function that it is reported to.
+#[derive(Debug)]
+struct Counted {
+    progress: Progress,
+    report: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl ArrayHandle {
     /// Returns a handle for reading and writing, whose calls count their chunks in `progress` and can be cancelled.
-    fn with_progress(&self, progress: &ProgressHandle) -> Self {
-        Self::new(self.current().with_progress(&progress.0), self.process)
+    fn with_progress(&self, py: Python<'_>, progress: &ProgressHandle) -> Self {
+        let counted = Counted::new(py, progress);
+        let array = self.current().with_progress(&counted.progress);
+        Self { progress: Some(counted), ..Self::new(array, self.process) }
     }
 
     /// Returns the path of the node.
@@ -115,7 +127,8 @@ impl ArrayHandle {
     /// Reads elements of a fixed size.
     fn read(&self, py: Python<'_>, entries: &Bound<'_, PyAny>) -> PyResult<ElementBuffer> {
         let selection = selection(entries)?;
-        ElementBuffer::new(self.run(py, |array| array.read(selection))?)
+        let is_long = may_take_long(&self.current(), &selection);
+        ElementBuffer::new(self.run_long(py, is_long, |array| array.read(selection))?)
     }
 
     /// Reads one element of a fixed size. Returns `None` if `key` is not one valid integer per dimension.
@@ -127,10 +140,9 @@ impl ArrayHandle {
         let array = self.current();
         let Elements::Fixed { size, .. } = array.data_type().elements() else { return Ok(None) };
         let Some(index) = element_index(key, array.shape()) else { return Ok(None) };
-        check_process(self.process)?;
+        let is_long = is_remote(&array);
         let read = |bytes: &mut [u8]| {
-            py.detach(|| array.read_into(Selection::Orthogonal(index), bytes))
-                .map_err(|error| exception(&error))
+            self.run_long(py, is_long, |array| array.read_into(Selection::Orthogonal(index), bytes))
         };
         PyBytes::new_with(py, size, read).map(Some)
     }
@@ -139,7 +151,9 @@ impl ArrayHandle {
     fn read_many(&self, py: Python<'_>, selections: &Bound<'_, PyList>) -> PyResult<Vec<ElementBuffer>> {
         let selections =
             selections.iter().map(|entries| selection(&entries)).collect::<PyResult<Vec<_>>>()?;
-        let arrays = self.run(py, |array| array.read_many(&selections))?;
+        let array = self.current();
+        let is_long = selections.len() > 1 || selections.iter().any(|one| may_take_long(&array, one));
+        let arrays = self.run_long(py, is_long, |array| array.read_many(&selections))?;
         arrays.into_iter().map(ElementBuffer::new).collect()
     }
 
@@ -152,13 +166,15 @@ impl ArrayHandle {
     ) -> PyResult<()> {
         let selection = selection(entries)?;
         let mut destination = Destination::new(destination)?;
-        self.run(py, |array| array.read_into(selection, destination.bytes_mut()))
+        let is_long = may_take_long(&self.current(), &selection);
+        self.run_long(py, is_long, |array| array.read_into(selection, destination.bytes_mut()))
     }
 
     /// Reads elements of a variable size: text as `str`, others as `bytes`, and missing ones as `None`.
     fn read_list<'py>(&self, py: Python<'py>, entries: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let selection = selection(entries)?;
-        let elements = self.run(py, |array| array.read(selection))?;
+        let is_long = may_take_long(&self.current(), &selection);
+        let elements = self.run_long(py, is_long, |array| array.read(selection))?;
         let data_type = elements.data_type();
         let list = PyList::empty(py);
         if data_type.name() == "string" {
@@ -179,7 +195,8 @@ impl ArrayHandle {
     fn write(&self, py: Python<'_>, entries: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<()> {
         let selection = selection(entries)?;
         let source = Source::new(source)?;
-        self.run(py, |array| array.write(selection, source.bytes()))
+        let is_long = may_take_long(&self.current(), &selection);
+        self.run_long(py, is_long, |array| array.write(selection, source.bytes()))
     }
 
     /// Writes elements of a variable size: `str`, `bytes`, or `None` for missing ones.
@@ -191,24 +208,37 @@ impl ArrayHandle {
     ) -> PyResult<()> {
         let selection = selection(entries)?;
         let elements = self.variable_elements(elements)?;
-        self.run(py, |array| array.write(selection, &elements))
+        let is_long = may_take_long(&self.current(), &selection);
+        self.run_long(py, is_long, |array| array.write(selection, &elements))
     }
 
     /// Changes the shape.
-    fn resize(&self, py: Python<'_>, shape: Vec<u64>) -> PyResult<()> {
-        self.change(py, |array| array.resize(&shape))
+    fn resize(&self, py: Python<'_>, shape: Vec<u64>, progress: &ProgressHandle) -> PyResult<()> {
+        self.change(py, progress, |array| array.resize(&shape))
     }
 
     /// Appends elements of a fixed size along `dimension`.
-    fn append(&self, py: Python<'_>, dimension: usize, source: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn append(
+        &self,
+        py: Python<'_>,
+        dimension: usize,
+        source: &Bound<'_, PyAny>,
+        progress: &ProgressHandle,
+    ) -> PyResult<()> {
         let source = Source::new(source)?;
-        self.change(py, |array| array.append(dimension, source.bytes()))
+        self.change(py, progress, |array| array.append(dimension, source.bytes()))
     }
 
     /// Appends elements of a variable size along `dimension`.
-    fn append_list(&self, py: Python<'_>, dimension: usize, elements: &Bound<'_, PyList>) -> PyResult<()> {
+    fn append_list(
+        &self,
+        py: Python<'_>,
+        dimension: usize,
+        elements: &Bound<'_, PyList>,
+        progress: &ProgressHandle,
+    ) -> PyResult<()> {
         let elements = self.variable_elements(elements)?;
-        self.change(py, |array| array.append(dimension, &elements))
+        self.change(py, progress, |array| array.append(dimension, &elements))
     }
 
     /// Stores changed attributes, as `Hierarchy.update_group_attributes` does.
@@ -220,13 +250,14 @@ impl ArrayHandle {
         replace: bool,
     ) -> PyResult<()> {
         let change = AttributeChange { changed: json::object(changed)?, removed, replace };
-        self.change(py, |array| array.update_attributes(|attributes| change.apply(attributes)))
+        let progress = ProgressHandle::silent();
+        self.change(py, &progress, |array| array.update_attributes(|attributes| change.apply(attributes)))
     }
 }
 
 impl ArrayHandle {
     pub(crate) fn new(array: Array, process: u32) -> Self {
-        Self { current: RwLock::new(array), changing: Mutex::new(()), process }
+        Self { current: RwLock::new(array), changing: Mutex::new(()), process, progress: None }
     }
 
     fn current(&self) -> Array {
@@ -241,24 +272,51 @@ impl ArrayHandle {
     ) -> PyResult<T> {
         check_process(self.process)?;
         let array = self.current();
-        py.detach(|| work(&array)).map_err(|error| exception(&error))
+        detached(py, || work(&array))?.map_err(|error| exception(&error))
     }
 
-    /// Runs `work`, which changes the array, without the global interpreter lock.
+    /// Runs `work` as [`ArrayHandle::run`] does. If it takes long, signals are handled meanwhile.
+    fn run_long<T: Send>(
+        &self,
+        py: Python<'_>,
+        is_long: bool,
+        work: impl FnOnce(&Array) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let report = self.progress.as_ref().and_then(|counted| counted.report.as_ref());
+        if report.is_none() && !(is_long && handles_signals(py)?) {
+            return self.run(py, work);
+        }
+        check_process(self.process)?;
+        let array = self.current();
+        let new = Progress::new();
+        let (array, progress) = match &self.progress {
+            Some(counted) => (array, &counted.progress),
+            None => (array.with_progress(&new), &new),
+        };
+        watched(py, progress, report, || work(&array))?.map_err(|error| exception(&error))
+    }
+
+    /// Runs `work`, which changes the array, as [`ArrayHandle::run_long`] does.
     fn change(
         &self,
         py: Python<'_>,
+        progress: &ProgressHandle,
         work: impl FnOnce(&mut Array) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
         check_process(self.process)?;
-        let changed = py.detach(|| {
+        let change = || {
             let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut array = self.current();
+            let mut array = self.current().with_progress(&progress.progress);
             let result = work(&mut array);
-            // A failed call may have changed the array, too.
-            *self.current.write().unwrap_or_else(PoisonError::into_inner) = array;
+            // A failed call may have changed the array, too. Its progress may be cancelled, so it is replaced.
+            let own = self.progress.as_ref().map_or_else(Progress::new, |counted| counted.progress.clone());
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) = array.with_progress(&own);
             result
-        });
+        };
+        let changed = match handles_signals(py)? || progress.report.is_some() {
+            true => watched(py, &progress.progress, progress.report.as_ref(), change)?,
+            false => detached(py, change)?,
+        };
         changed.map_err(|error| exception(&error))
     }
 
@@ -277,6 +335,13 @@ impl ArrayHandle {
         }
         offsets.append(&mut payload);
         Ok(offsets)
+    }
+}
+
+impl Counted {
+    fn new(py: Python<'_>, handle: &ProgressHandle) -> Self {
+        let report = handle.report.as_ref().map(|report| report.clone_ref(py));
+        Self { progress: handle.progress.clone(), report }
     }
 }
 

@@ -9,12 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use zarr_kit::spec::Key;
 use zarr_kit::spec::store::{Store, StoreError};
+use zarr_kit::spec::{Key, Representation};
 use zarr_kit::{
     Array, DimensionSelection, ElementArray, Error, Format, Hierarchy, OpenOptions, Selection, open_store,
 };
 
+use crate::calls::detached;
 use crate::chunk_value::ChunkValue;
 use crate::context::{ContextOptions, check_process, context, thread_pool};
 use crate::creation::format_named;
@@ -34,6 +35,9 @@ pub(crate) struct ChunkCoder {
     pool: Arc<ThreadPool>,
     process: u32,
 }
+
+/// The data type, the shape and the fill value of an array.
+type Encoded<'py> = (Bound<'py, PyDict>, Vec<u64>, Bound<'py, PyBytes>);
 
 /// A part of a chunk and the memory for its elements.
 struct Placement {
@@ -58,14 +62,14 @@ impl ChunkCoder {
         let options = ContextOptions { is_strict: false, stores_empty_chunks: write_empty_chunks, threads };
         let context = context(options)?;
         let pool = thread_pool(threads)?;
-        let opened = py.detach(|| {
+        let opened = detached(py, || {
             let store = open_store(context.registry(), "memory:")?;
             store.set(&document_key(format)?, document.as_bytes().into())?;
             let hierarchy = Hierarchy::open_with(store, &context, OpenOptions::new().format(format))?;
             let array = hierarchy.array("/")?;
             let is_sharded = array.inner_chunk_shape()?.is_some();
             Ok(Self { array, is_sharded, pool, process: process::id() })
-        });
+        })?;
         opened.map_err(|error| exception(&error))
     }
 
@@ -73,6 +77,17 @@ impl ChunkCoder {
     #[getter]
     fn data_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         description(py, &**self.array.data_type())
+    }
+
+    /// Returns the data type as a dictionary, the shape and the bytes of the fill value after the first codec, or `None`
+    /// if it produces bytes.
+    fn first_encoded<'py>(&self, py: Python<'py>) -> PyResult<Option<Encoded<'py>>> {
+        let links = self.array.codecs().links();
+        let Some(Representation::Array(encoded)) = links.get(1).map(|link| &link.decoded) else {
+            return Ok(None);
+        };
+        let data_type = description(py, &*encoded.data_type)?;
+        Ok(Some((data_type, encoded.shape.clone(), PyBytes::new(py, encoded.fill_value.bytes()))))
     }
 
     /// Returns whether parts of a chunk can be decoded.
@@ -86,9 +101,9 @@ impl ChunkCoder {
     fn decode<'py>(&self, py: Python<'py>, values: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyList>> {
         check_process(self.process)?;
         let values = values.iter().map(ChunkValue::new).collect::<PyResult<Vec<_>>>()?;
-        let decoded: Vec<_> = py.detach(|| {
+        let decoded: Vec<_> = detached(py, || {
             self.pool.install(|| values.par_iter().map(|value| self.decode_value(value)).collect())
-        });
+        })?;
         let list = PyList::empty(py);
         for result in decoded {
             match result {
@@ -118,9 +133,9 @@ impl ChunkCoder {
             let value = Arc::new(ChunkValue::new(value)?);
             placements.push(Placement { value, view: View::destination(view)?, ranges });
         }
-        let placed: Vec<_> = py.detach(|| {
+        let placed: Vec<_> = detached(py, || {
             self.pool.install(|| placements.into_par_iter().map(|placement| self.place(&placement)).collect())
-        });
+        })?;
         let list = PyList::empty(py);
         for result in placed {
             match result {
@@ -136,7 +151,7 @@ impl ChunkCoder {
         check_process(self.process)?;
         let views = chunks.iter().map(View::source).collect::<PyResult<Vec<_>>>()?;
         let encode = |view: &View| self.array.encode_chunk(&self.index(), &view.gather());
-        let encoded: Vec<_> = py.detach(|| self.pool.install(|| views.par_iter().map(encode).collect()));
+        let encoded: Vec<_> = detached(py, || self.pool.install(|| views.par_iter().map(encode).collect()))?;
         let list = PyList::empty(py);
         for result in encoded {
             match result {

@@ -40,20 +40,23 @@ pub(crate) struct ContextOptions {
 /// lock, so no process is forked while the mutex is locked.
 pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if shared.as_ref().is_some_and(|shared| shared.process != process::id()) {
-        // Dropping the context would wait for its threads, which are not in this process.
-        std::mem::forget(shared.take());
-    }
-    let shared = match &mut *shared {
-        Some(shared) => shared,
-        none => none.insert(Shared::new()?),
-    };
+    let shared = Shared::of_this_process(&mut shared)?;
     let context = match options.threads {
         Some(1) => shared.context.clone().with_one_thread(),
         threads => shared.context.clone().with_thread_pool(shared.pool(threads.unwrap_or(0))?),
     };
     let context = if options.stores_empty_chunks { context.with_empty_chunks() } else { context };
     Ok(context.with_mode(if options.is_strict { Mode::Strict } else { Mode::Lenient }))
+}
+
+/// Changes the plugins of the nodes that are opened later.
+pub(crate) fn change_registry(change: impl FnOnce(&mut Registry) -> PyResult<()>) -> PyResult<()> {
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let shared = Shared::of_this_process(&mut shared)?;
+    let mut registry = shared.context.registry().clone();
+    change(&mut registry)?;
+    shared.context = shared.context.clone().with_registry(registry);
+    Ok(())
 }
 
 /// Returns the threads of the contexts with this number of threads; `None` stands for the number that the system
@@ -67,6 +70,17 @@ pub(crate) fn thread_pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
 }
 
 impl Shared {
+    fn of_this_process(shared: &mut Option<Self>) -> PyResult<&mut Self> {
+        if shared.as_ref().is_some_and(|shared| shared.process != process::id()) {
+            // Dropping the context would wait for its threads, which are not in this process.
+            std::mem::forget(shared.take());
+        }
+        match shared {
+            Some(shared) => Ok(shared),
+            none => Ok(none.insert(Self::new()?)),
+        }
+    }
+
     fn new() -> PyResult<Self> {
         let registry = Registry::linked().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let context = Context::new(with_installed(registry)?);

@@ -73,6 +73,11 @@ impl Source {
     }
 }
 
+/// Returns a copy of the contiguous memory of a Python object.
+pub(crate) fn copy_bytes(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    Ok(Source::new(object)?.bytes().to_vec())
+}
+
 /// The contiguous memory of a Python object, for writing.
 pub(crate) struct Destination(PyBuffer<u8>);
 

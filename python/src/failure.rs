@@ -64,6 +64,7 @@ fn class_of(error: &Error) -> &'static str {
         (_, ErrorKind::Store(IoKind::TimedOut)) => "StoreTimeoutError",
         (_, ErrorKind::Store(_)) => "StoreError",
         (_, ErrorKind::Plugin) => "PluginError",
+        (_, ErrorKind::Cancelled) => "CancelledError",
         _ => "ZarrError",
     }
 }

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use zarr_kit::{Context, Error, Format, Hierarchy, Kind, OpenOptions, open_store};
 
 use crate::array::ArrayHandle;
+use crate::calls::detached;
 use crate::context::{ContextOptions, check_process, context};
 use crate::creation::{array_builder, format_named};
 use crate::failure::{exception, raise, warn};
@@ -42,7 +43,8 @@ impl HierarchyHandle {
         let opening: Opening = options.extract()?;
         let format = opening.format()?;
         let context = opening.context()?;
-        let hierarchy = py.detach(|| opening.open(&context, format)).map_err(|error| exception(&error))?;
+        let hierarchy =
+            detached(py, || opening.open(&context, format))?.map_err(|error| exception(&error))?;
         Self::new(hierarchy)
     }
 
@@ -52,7 +54,8 @@ impl HierarchyHandle {
         let opening: Opening = options.extract()?;
         let format = opening.format()?;
         let context = opening.context()?;
-        let hierarchy = py.detach(|| opening.create(&context, format)).map_err(|error| exception(&error))?;
+        let hierarchy =
+            detached(py, || opening.create(&context, format))?.map_err(|error| exception(&error))?;
         Self::new(hierarchy)
     }
 
@@ -185,7 +188,7 @@ impl HierarchyHandle {
         work: impl FnOnce(&Hierarchy) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         check_process(self.process)?;
-        let result = py.detach(|| work(&self.hierarchy)).map_err(|error| exception(&error))?;
+        let result = detached(py, || work(&self.hierarchy))?.map_err(|error| exception(&error))?;
         self.issue_warnings()?;
         Ok(result)
     }

@@ -1,22 +1,28 @@
 //! The extension module `zarr_kit._engine`: the engine of this workspace for Python.
 //!
-//! The module has five classes: a hierarchy, an array, the elements that a read returns, the progress of calls, and a coder
-//! of single chunks for zarr-python. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
+//! The module has seven classes: a hierarchy, an array, the elements that a read returns, the progress of calls, and for
+//! zarr-python a coder of single chunks, single codecs and data types. Its functions run the command line, copy hierarchies,
+//! and add codecs of Python packages. The code for NumPy (data types, indexing, broadcasting) is written in Python, in
 //! `zarr_kit/`. It calls these classes with resolved selections. The global interpreter lock is released during all work.
 
 mod array;
+mod calls;
 mod chunk_value;
+mod codec;
 mod coder;
 mod context;
+mod copying;
 mod creation;
 mod data_type;
 mod elements;
 mod failure;
 mod hierarchy;
 mod json;
+mod numcodecs;
 mod progress;
 mod selection;
 mod strided;
+mod zarrctl_script;
 
 use pyo3::prelude::*;
 
@@ -26,11 +32,21 @@ mod _engine {
     #[pymodule_export]
     use crate::array::ArrayHandle;
     #[pymodule_export]
+    use crate::codec::{CodecHandle, codec_names};
+    #[pymodule_export]
     use crate::coder::ChunkCoder;
+    #[pymodule_export]
+    use crate::copying::copy;
+    #[pymodule_export]
+    use crate::data_type::DataTypeHandle;
     #[pymodule_export]
     use crate::elements::ElementBuffer;
     #[pymodule_export]
     use crate::hierarchy::HierarchyHandle;
     #[pymodule_export]
+    use crate::numcodecs::add_codec;
+    #[pymodule_export]
     use crate::progress::ProgressHandle;
+    #[pymodule_export]
+    use crate::zarrctl_script::run_zarrctl;
 }

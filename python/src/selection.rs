@@ -3,7 +3,17 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
-use zarr_kit::{DimensionSelection, Selection};
+use zarr_kit::spec::Elements;
+use zarr_kit::{Array, DimensionSelection, Selection};
+
+/// Calls with fewer selected bytes, chunks and decoded bytes than these limits take at most some tens of milliseconds. Another
+/// thread, which is started for longer calls, would take a noticeable part of that.
+const MANY_SELECTED: u64 = 1 << 20;
+const MANY_CHUNKS: u64 = 64;
+const MANY_DECODED: u64 = 64 << 20;
+
+/// The assumed size of an element of variable size.
+const VARIABLE_SIZE: u64 = 64;
 
 /// Converts a tuple with one entry per dimension, or a list with the coordinates of single elements.
 ///
@@ -56,4 +66,52 @@ fn dimension(entry: &Bound<'_, PyAny>) -> PyResult<DimensionSelection> {
 
 fn indices(list: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     PyBuffer::<u64>::get(list)?.to_vec(list.py())
+}
+
+/// Returns whether reading or writing `selection` may take so long that signals have to be handled meanwhile.
+pub(crate) fn may_take_long(array: &Array, selection: &Selection) -> bool {
+    let element = match array.data_type().elements() {
+        Elements::Fixed { size, .. } => size as u64,
+        Elements::Variable => VARIABLE_SIZE,
+    };
+    let chunk = array.chunk_grid().largest_chunk();
+    let mut elements = element;
+    let mut chunks = 1_u64;
+    match selection {
+        Selection::Orthogonal(along) => {
+            for (along, length) in along.iter().zip(&chunk) {
+                let (count, touched) = extent(along, *length);
+                elements = elements.saturating_mul(count);
+                chunks = chunks.saturating_mul(touched);
+            }
+        }
+        Selection::Coordinates(lists) => {
+            chunks = lists.first().map_or(1, |list| list.len() as u64);
+            elements = elements.saturating_mul(chunks);
+        }
+        // This module does not create the other kinds.
+        _ => return true,
+    }
+    let decoded =
+        chunk.iter().fold(element.saturating_mul(chunks), |size, length| size.saturating_mul(*length));
+    is_remote(array) || elements >= MANY_SELECTED || chunks >= MANY_CHUNKS || decoded >= MANY_DECODED
+}
+
+/// Returns whether calls usually wait for requests.
+pub(crate) fn is_remote(array: &Array) -> bool {
+    array.hierarchy().store().read_hints().max_concurrency > 0
+}
+
+/// Returns the number of selected elements along a dimension, and at least the number of chunks of `length` with them.
+fn extent(along: &DimensionSelection, length: u64) -> (u64, u64) {
+    let length = length.max(1);
+    match along {
+        DimensionSelection::Index(_) => (1, 1),
+        DimensionSelection::Range { start, stop, step } => {
+            let count = stop.saturating_sub(*start).div_ceil((*step).max(1));
+            let spanned = (stop.saturating_sub(1) / length).saturating_sub(start / length) + 1;
+            (count, spanned.min(count))
+        }
+        DimensionSelection::List(list) => (list.len() as u64, list.len() as u64),
+    }
 }

@@ -129,6 +129,20 @@ def test_nodes_are_shown_as_text_and_html(group: zarr_kit.Group) -> None:
     assert "<details><summary>below</summary>" in group._repr_html_()
 
 
+def test_the_picture_of_an_array_has_the_edges_of_its_chunks() -> None:
+    uneven = zarr_kit.create_array("memory:", shape=(10, 20), dtype="i4", chunks=[[2, 3, 5], [10, 10]])
+    # 120 pixels are 20 elements.
+    assert '<path d="M0 12.0H120M0 30.0H120M60.0 0V60" stroke="#023047"/>' in uneven._repr_html_()
+    assert "3 × 2 chunks</div>" in uneven._repr_html_()
+    sharded = zarr_kit.create_array("memory:", shape=(40,), dtype="u1", chunks=(10,), shards=(20,))
+    shown = sharded._repr_html_()
+    assert '<path d="M30.0 0V8M60.0 0V8M90.0 0V8" stroke="#023047" stroke-width="0.3"/>' in shown
+    assert '<path d="M60.0 0V8" stroke="#023047"/>' in shown
+    assert "sharding_indexed (bytes, zstd)" in shown
+    many = zarr_kit.create_array("memory:", shape=(10**9, 10**9), dtype="u1", chunks=(1, 1))
+    assert '<path d="" stroke="#023047"/>' in many._repr_html_()
+
+
 def test_arrays_that_cannot_be_read_are_shown(tmp_path: Path) -> None:
     group = zarr_kit.create_group(tmp_path)
     group.create_array("a", shape=(2,), dtype="i4")

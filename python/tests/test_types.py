@@ -13,7 +13,7 @@ def module(*arguments: str) -> None:
 
 
 def test_the_code_is_typed() -> None:
-    module("mypy", "--strict", "--no-incremental", "--cache-dir", "/dev/null", "zarr_kit", "tests")
+    module("mypy", "--strict", "--no-incremental", "--cache-dir", "/dev/null", "zarr_kit", "zarr_kit_plugins", "tests")
 
 
 def test_the_stub_describes_the_extension() -> None:

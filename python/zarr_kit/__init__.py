@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from zarr_kit._api import consolidate, create_array, create_group, open, open_array, open_group
 from zarr_kit._array import Array, Indexer
 from zarr_kit._attributes import Attributes
+from zarr_kit._copy import copy
 from zarr_kit._creation import DEFAULT_FILL_VALUE
 from zarr_kit._display import Info
 from zarr_kit._group import Group
+from zarr_kit._numcodecs import use_numcodecs
 from zarr_kit.errors import ZarrError, ZarrWarning
 
 if TYPE_CHECKING:
@@ -33,11 +35,13 @@ __all__ = [
     "ZarrError",
     "ZarrWarning",
     "consolidate",
+    "copy",
     "create_array",
     "create_group",
     "open",
     "open_array",
     "open_group",
+    "use_numcodecs",
 ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zarr_kit import _engine
 from zarr_kit._attributes import Attributes
 from zarr_kit._background import in_background
 from zarr_kit._dtypes import ElementType, element_type, fixed_elements
@@ -16,8 +17,10 @@ from zarr_kit._indexing import Plan, coordinate_plan, orthogonal_plan, plan
 from zarr_kit.errors import ElementsError, InvalidInputError
 
 if TYPE_CHECKING:
-    from zarr_kit import _engine
     from zarr_kit._display import Info
+
+# Called with the number of chunks that are done and planned, several times per second and at the end of the call.
+type Report = Callable[[int, int], object]
 
 
 class Array:
@@ -27,7 +30,7 @@ class Array:
     share an array.
     """
 
-    def __init__(self, hierarchy: Hierarchy, engine: "_engine.Array") -> None:
+    def __init__(self, hierarchy: Hierarchy, engine: _engine.Array) -> None:
         self._hierarchy = hierarchy
         self._engine = engine
         self._type: ElementType = element_type(engine.data_type)
@@ -190,18 +193,28 @@ class Array:
     def __setitem__(self, key: Any, value: Any) -> None:
         self._write(plan(key, self.shape), value)
 
-    def read(self, key: Any = ..., *, out: Any = None) -> Any:
+    def read(self, key: Any = ..., *, out: Any = None, progress: Report | None = None) -> Any:
         """Return ``array[key]``, read into the memory of `out` if it is given.
 
-        `out` is a NumPy array or an object with a writable buffer, in the shape of the result.
+        `out` is a NumPy array or an object with a writable buffer, in the shape of the result. `progress` is called with
+        the number of chunks that are done and planned. An exception of it ends the call, as does Ctrl-C.
         """
-        return self._read(plan(key, self.shape), out)
+        return self._reporting(progress)._read(plan(key, self.shape), out)
 
-    def read_many(self, keys: Iterable[Any]) -> list[Any]:
+    def write(self, key: Any, value: Any, *, progress: Report | None = None) -> None:
+        """Do the same as ``array[key] = value``, and call `progress` as :meth:`read` does.
+
+        A call that Ctrl-C or an exception of `progress` ends has stored some chunks completely and others not at all.
+        """
+        self._reporting(progress)._write(plan(key, self.shape), value)
+
+    def read_many(self, keys: Iterable[Any], *, progress: Report | None = None) -> list[Any]:
         """Return ``[array[key] for key in keys]``, but fetch and decode each chunk only once.
 
-        Elements of a variable size are read one key after the other.
+        Elements of a variable size are read one key after the other. `progress` is that of :meth:`read`.
         """
+        if progress is not None:
+            return self._reporting(progress).read_many(keys)
         shape = self.shape
         plans = [plan(key, shape) for key in keys]
         if not self._type.is_fixed:
@@ -223,16 +236,23 @@ class Array:
         """
         await in_background(lambda progress: self._with_progress(progress).__setitem__(key, value))
 
-    def resize(self, new_shape: int | tuple[int, ...]) -> None:
-        """Change the shape. New elements hold the fill value."""
+    def resize(self, new_shape: int | tuple[int, ...], *, progress: Report | None = None) -> None:
+        """Change the shape. New elements hold the fill value. `progress` is that of :meth:`read`.
+
+        A call that Ctrl-C or an exception of `progress` ends has the new shape or the old one. Repeat it to remove chunks
+        outside of the shape.
+        """
         self._hierarchy.check_writable(self.path)
         shape = (new_shape,) if isinstance(new_shape, int) else new_shape
         if any(length < 0 for length in shape):
             raise InvalidInputError(f"the new shape {shape} has a negative length")
-        self._engine.resize(list(shape))
+        self._engine.resize(list(shape), _engine.Progress(progress))
 
-    def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
-        """Extend the array along `axis` with `data`. Return the new shape."""
+    def append(self, data: Any, axis: int = 0, *, progress: Report | None = None) -> tuple[int, ...]:
+        """Extend the array along `axis` with `data`. Return the new shape. `progress` is that of :meth:`read`.
+
+        A call that Ctrl-C or an exception of `progress` ends has added all rows or none.
+        """
         self._hierarchy.check_writable(self.path)
         elements = self._type.array(data)
         shape = self.shape
@@ -242,16 +262,34 @@ class Array:
                 f"the data to append have shape {elements.shape}, but the array has shape {shape} and axis is {axis}"
             )
         if self._type.is_fixed:
-            self._engine.append(axis, _memory(np.ascontiguousarray(elements)))
+            self._engine.append(axis, _memory(np.ascontiguousarray(elements)), _engine.Progress(progress))
         else:
-            self._engine.append_list(axis, self._type.to_list(elements.reshape(-1)))
+            elements = elements.reshape(-1)
+            self._engine.append_list(axis, self._type.to_list(elements), _engine.Progress(progress))
         return self.shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("an array in a store cannot be converted without a copy")
-        elements: NDArray[Any] = self[...]
+        elements: NDArray[Any] = np.asarray(self._elements(plan(..., self.shape)))
         return elements if dtype is None else elements.astype(dtype, copy=False)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        if copy is False:
+            raise BufferError("an array in a store cannot be exported without a copy")
+        # Reading makes the copy.
+        return self.__array__().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        # The memory of the processor.
+        return 1, 0
 
     def __len__(self) -> int:
         if not self.shape:
@@ -276,6 +314,12 @@ class Array:
     def __reduce__(self) -> tuple[Callable[[Hierarchy, str], "Array"], tuple[Hierarchy, str]]:
         return Array._open, (self._hierarchy, self.path)
 
+    def __copy__(self) -> "Array":
+        return Array._open(self._hierarchy, self.path)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Array":
+        return self.__copy__()
+
     def __dask_tokenize__(self) -> tuple[object, ...]:
         return "zarr_kit.Array", self._hierarchy.token, self.path, self.shape
 
@@ -286,8 +330,11 @@ class Array:
         self._hierarchy.check_writable(self.path)
         self._engine.update_attributes(changed, removed, replace)
 
-    def _with_progress(self, progress: "_engine.Progress") -> "Array":
+    def _with_progress(self, progress: _engine.Progress) -> "Array":
         return Array(self._hierarchy, self._engine.with_progress(progress))
+
+    def _reporting(self, progress: Report | None) -> "Array":
+        return self if progress is None else self._with_progress(_engine.Progress(progress))
 
     def _read(self, plan: Plan, out: Any = None) -> Any:
         if out is not None:
@@ -295,7 +342,7 @@ class Array:
         result = self._elements(plan)
         return result[()] if plan.is_scalar else result
 
-    def _result(self, plan: Plan, buffers: "Iterator[_engine.ElementBuffer]") -> Any:
+    def _result(self, plan: Plan, buffers: Iterator[_engine.ElementBuffer]) -> Any:
         """Return the elements of a plan from the next buffer, if the plan has elements."""
         if 0 in plan.stored_shape:
             return np.empty(plan.shape, dtype=self.dtype)

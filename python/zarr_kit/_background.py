@@ -1,6 +1,5 @@
 """Calls that run on threads while an event loop continues."""
 
-import asyncio
 from collections.abc import Callable
 
 from zarr_kit import _engine
@@ -12,6 +11,9 @@ async def in_background[T](work: Callable[[_engine.Progress], T]) -> T:
     After a cancellation, the task ends when the chunks that were started are complete, so that no thread still uses the
     memory of the caller.
     """
+    # Only imported if it is used, because it loads many modules.
+    import asyncio
+
     progress = _engine.Progress()
     running = asyncio.get_running_loop().run_in_executor(None, work, progress)
     try:

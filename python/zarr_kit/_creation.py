@@ -66,7 +66,7 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     description: dict[str, Any] = {
         "shape": _lengths(arguments["shape"] if data is None else data.shape),
         "data_type": data_type,
-        "codecs": _codec_list(arguments, format=format),
+        "codecs": _array_codecs(arguments, format=format),
         "order": arguments.get("order"),
         "attributes": dict(arguments.get("attributes") or {}),
         "dimension_names": None if names is None else list(names),
@@ -80,18 +80,18 @@ def array_description(arguments: NewArray, data: NDArray[Any] | None, *, format:
     return json.dumps(description, default=_plain), fill
 
 
-def _codec_list(arguments: NewArray, *, format: str) -> list[tuple[str, Any]] | None:
+def _array_codecs(arguments: NewArray, *, format: str) -> list[tuple[str, Any]] | None:
     """Return the codecs of a new array; None for the defaults of the engine."""
     filters = arguments.get("filters", "auto")
     serializer = arguments.get("serializer", "auto")
     compressors = arguments.get("compressors", "auto")
     if _is_auto(filters) and _is_auto(serializer) and _is_auto(compressors):
         return None
-    codecs = [] if _is_auto(filters) else _codecs(filters)
+    codecs = [] if _is_auto(filters) else codec_list(filters)
     if not _is_auto(serializer) and serializer is not None:
         codecs.append(_codec(serializer))
     if not _is_auto(compressors):
-        return codecs + _codecs(compressors)
+        return codecs + codec_list(compressors)
     # The default compression also applies to arrays with a filter or a serializer.
     return [*codecs, ("gzip", {"level": 5}) if format == "v3-draft" else ("zstd", {"level": 0, "checksum": False})]
 
@@ -100,7 +100,8 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _codecs(codecs: CodecsLike) -> list[tuple[str, Any]]:
+def codec_list(codecs: CodecsLike) -> list[tuple[str, Any]]:
+    """Return the identifiers and configurations of codecs."""
     if codecs is None:
         return []
     if isinstance(codecs, (list, tuple)):

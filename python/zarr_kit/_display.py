@@ -1,6 +1,7 @@
 """The display of nodes: summaries, trees and HTML."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import islice
 from typing import Any
@@ -11,9 +12,10 @@ from zarr_kit.errors import ZarrError
 
 # The maximum number of nodes in a displayed tree.
 _MOST_NODES = 500
-# The maximum number of lines in the picture of a chunk grid, per dimension.
-_MOST_LINES = 32
+# The length of the longer side of the picture of a chunk grid, in pixels.
 _PICTURE_SIZE = 120
+# The minimum distance of lines in the picture, in pixels.
+_LEAST_DISTANCE = 3
 
 
 class Info:
@@ -48,8 +50,9 @@ def array_info(array: Array) -> Info:
             "Chunk shape": array.chunks,
             "Chunks": array.nchunks,
             "Dimension names": array.dimension_names,
-            "Codecs": ", ".join(name for name, _ in array.codecs) or "none",
+            "Codecs": _codecs(array.codecs),
             "Size in memory": _size(array.nbytes),
+            "Chunk in memory": _size(math.prod(array.chunks) * array.dtype.itemsize),
             "Read-only": array.read_only,
             "Location": array.location,
         }
@@ -79,7 +82,9 @@ def tree(group: Group) -> str:
 
 def array_html(array: Array) -> str:
     """Return an array as HTML for notebooks."""
-    return f"<div><b>zarr_kit.Array</b>{_table(array_info(array).asdict())}{_picture(array)}</div>"
+    table = _table(array_info(array).asdict())
+    columns = f'<div style="display:flex;flex-wrap:wrap;gap:2em;align-items:center">{table}{_picture(array)}</div>'
+    return f"<div><b>zarr_kit.Array</b>{columns}</div>"
 
 
 def group_html(group: Group) -> str:
@@ -134,28 +139,68 @@ def _table(rows: dict[str, str]) -> str:
     return f"<table>{cells}</table>"
 
 
+def _codecs(codecs: Iterable[tuple[str, Any]]) -> str:
+    """Return the names of codecs, and in parentheses those inside of a codec."""
+    names = []
+    for name, configuration in codecs:
+        inner = configuration.get("codecs") if isinstance(configuration, Mapping) else None
+        if isinstance(inner, list):
+            entries = [entry if isinstance(entry, Mapping) else {"name": entry} for entry in inner]
+            inside = [(str(entry.get("name", "?")), entry.get("configuration")) for entry in entries]
+            name = f"{name} ({_codecs(inside)})"
+        names.append(name)
+    return ", ".join(names) or "none"
+
+
 def _picture(array: Array) -> str:
-    """Return a picture of the chunk grid along the last two dimensions."""
+    """Return a picture of the chunk grid along the last two dimensions, with the number of chunks per dimension."""
     lengths = (1, 1, *array.shape)[-2:]
-    chunks = (1, 1, *array.chunks)[-2:]
     if 0 in lengths:
         return ""
     scale = _PICTURE_SIZE / max(lengths)
-    height, width = (max(4, round(length * scale)) for length in lengths)
-    lines = [f"M{x:.1f} 0V{height}" for x in _edges(lengths[1], chunks[1], width)]
-    lines += [f"M0 {y:.1f}H{width}" for y in _edges(lengths[0], chunks[0], height)]
-    return (
+    height, width = (max(8, round(length * scale)) for length in lengths)
+    outer = _path(array, (height, width), inner=False)
+    inner = _path(array, (height, width), inner=True)
+    picture = (
         f'<svg width="{width + 2}" height="{height + 2}" viewBox="-1 -1 {width + 2} {height + 2}" '
         f'role="img" aria-label="chunk grid"><rect width="{width}" height="{height}" fill="#8ecae6" '
-        f'stroke="#023047"/><path d="{"".join(lines)}" stroke="#023047" stroke-width="0.5"/></svg>'
+        f'stroke="#023047"/><path d="{inner}" stroke="#023047" stroke-width="0.3"/>'
+        f'<path d="{outer}" stroke="#023047"/></svg>'
     )
+    kind = "chunk" if array.shards is None else "shard"
+    counts = " × ".join(map(str, array._engine.grid_shape)) or "1"
+    plural = "" if math.prod(array._engine.grid_shape) == 1 else "s"
+    return f'<div style="text-align:center">{picture}<br>{counts} {kind}{plural}</div>'
 
 
-def _edges(length: int, chunk: int, pixels: int) -> list[float]:
-    """Return the starts of chunks in pixels; an empty list if there would be too many lines."""
-    if chunk < 1 or length > chunk * _MOST_LINES:
+def _path(array: Array, size: tuple[int, int], *, inner: bool) -> str:
+    """Return the lines between chunks or shards, or if `inner` is true, those between the inner chunks of shards."""
+    lines = []
+    for side, pixels in enumerate(size):
+        dimension = array.ndim - 2 + side
+        if dimension < 0:
+            continue
+        length = array.shape[dimension]
+        edges = _inner_edges(array, dimension) if inner else _edges(array, dimension, pixels)
+        for edge in [] if len(edges) * _LEAST_DISTANCE > pixels else edges:
+            at = f"{edge * pixels / length:.1f}"
+            lines.append(f"M0 {at}H{size[1]}" if side == 0 else f"M{at} 0V{size[0]}")
+    return "".join(lines)
+
+
+def _edges(array: Array, dimension: int, pixels: int) -> Sequence[int]:
+    """Return the first elements of chunks or shards along a dimension; none if there are more than pixels."""
+    count = array._engine.grid_shape[dimension]
+    if count > pixels:
         return []
-    return [edge * pixels / length for edge in range(chunk, length, chunk)]
+    indices = ([0] * dimension + [number] + [0] * (array.ndim - dimension - 1) for number in range(1, count))
+    return [array._engine.chunk_ranges(index)[dimension][0] for index in indices]
+
+
+def _inner_edges(array: Array, dimension: int) -> Sequence[int]:
+    if array.shards is None:
+        return []
+    return range(array.chunks[dimension], array.shape[dimension], array.chunks[dimension])
 
 
 def _size(size: int) -> str:

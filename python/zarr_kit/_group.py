@@ -180,6 +180,12 @@ class Group:
     def __reduce__(self) -> tuple[Callable[[Hierarchy, str], "Group"], tuple[Hierarchy, str]]:
         return Group._open, (self._hierarchy, self._path)
 
+    def __copy__(self) -> "Group":
+        return Group._open(self._hierarchy, self._path)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Group":
+        return self.__copy__()
+
     def __dask_tokenize__(self) -> tuple[object, ...]:
         return "zarr_kit.Group", self._hierarchy.token, self._path
 

@@ -82,6 +82,18 @@ class PluginError(ZarrError, RuntimeError):
     """A loaded plugin failed."""
 
 
+class CopyError(ZarrError, ValueError):
+    """A hierarchy cannot be copied as requested, or copying it failed."""
+
+
+class CancelledError(ZarrError, RuntimeError):
+    """The call was cancelled."""
+
+
+class InternalError(ZarrError, RuntimeError):
+    """This package has a bug."""
+
+
 class ForkedError(ZarrError, RuntimeError):
     """The node was opened before the process was forked."""
 

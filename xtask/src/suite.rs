@@ -252,11 +252,17 @@ fn python_step(run: &mut Run<'_>) -> Result<Outcome, String> {
             return Ok(outcome);
         }
     }
-    let installed = finish(&mut package.install()?)?;
-    if installed != Outcome::Passed {
-        return Ok(installed);
+    let mut program = run.cargo(&["build", "--quiet", "--workspace", "--all-features", "--bin", "zarrctl"]);
+    program.args(WITH_CPLUSPLUS);
+    for mut command in [package.install()?, program] {
+        let outcome = finish(&mut command)?;
+        if outcome != Outcome::Passed {
+            return Ok(outcome);
+        }
     }
-    run.counts.watch(&mut package.tests(), &mut io::stdout())
+    let mut tests = package.tests();
+    tests.env("ZARRCTL_FOLDER", run.target.join("debug"));
+    run.counts.watch(&mut tests, &mut io::stdout())
 }
 
 /// Builds with fewer features: the library without any plugin, and with those that need no C compiler; codecs without

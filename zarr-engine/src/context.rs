@@ -312,6 +312,13 @@ impl Context {
         Self { buffer_pool: Arc::new(BufferPool::new(size)), ..self }
     }
 
+    /// Replaces the plugins. The result shares everything else with `self`, such as locks and the memory budget. Arrays that are
+    /// already open do not change.
+    #[must_use]
+    pub fn with_registry(self, registry: Registry) -> Self {
+        Self { registry: Arc::new(registry), ..self }
+    }
+
     /// Returns the plugin registry.
     #[must_use]
     pub fn registry(&self) -> &Registry {
@@ -336,8 +343,9 @@ impl Context {
         }
     }
 
-    /// Counts the chunks of operations, if that was asked for.
-    pub(crate) fn progress(&self) -> Option<&Progress> {
+    /// Returns the counters of [`Context::with_progress`], if there are any.
+    #[must_use]
+    pub fn progress(&self) -> Option<&Progress> {
         self.progress.as_ref()
     }
 

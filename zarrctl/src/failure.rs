@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::io;
-use std::process::ExitCode;
 
 use zarr_kit::spec::printable;
 
@@ -29,6 +28,9 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The exit status of wrong usage.
+    pub(crate) const USAGE: u8 = 2;
+
     /// Returns an error in the data or the request.
     pub(crate) fn fault(what: impl Into<String>) -> Self {
         Self::Fault(what.into().into())
@@ -40,10 +42,10 @@ impl Failure {
     }
 
     /// Returns the exit status.
-    pub(crate) fn status(&self) -> ExitCode {
+    pub(crate) fn status(&self) -> u8 {
         match self {
-            Self::Usage(_) => ExitCode::from(2),
-            _ => ExitCode::FAILURE,
+            Self::Usage(_) => Self::USAGE,
+            _ => 1,
         }
     }
 

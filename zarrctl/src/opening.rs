@@ -86,33 +86,43 @@ pub(crate) fn context() -> Result<Context, Failure> {
 
 /// Creates a context with the options of `reading`.
 pub(crate) fn reading_context(reading: &Reading) -> Result<Context, Failure> {
-    let mut context = context()?.with_mode(reading.mode());
+    Ok(with_options(context()?, reading))
+}
+
+/// Adds the options of `reading` to a context.
+fn with_options(context: Context, reading: &Reading) -> Context {
+    let mut context = context.with_mode(reading.mode());
     if reading.use_fallback {
         context = context.with_fallback(FallbackPolicy::Warn);
     }
     if reading.undefined_as_zero {
         context = context.with_undefined_fill(UndefinedFill::Zeros);
     }
-    Ok(context)
+    context
 }
 
 /// Opens a hierarchy, with its consolidated metadata if it has any.
 pub(crate) fn open(location: &str, reading: &Reading) -> Result<Opened, Failure> {
-    open_with(location, reading, true, |store| store)
+    open_through(location, reading, |store| store)
 }
 
 /// Opens a hierarchy as [`open`] does, in a store that wraps the described one.
-pub(crate) fn open_through<S: Store + 'static>(
+pub(crate) fn open_through(
     location: &str,
     reading: &Reading,
-    around: impl FnOnce(Arc<dyn Store>) -> Arc<S>,
+    around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
 ) -> Result<Opened, Failure> {
-    open_with(location, reading, true, |store| around(store))
+    let context = reading_context(reading)?;
+    check_scheme(location, context.registry())?;
+    let store = around(open_store(context.registry(), location)?);
+    open_in(store, &context, reading, true)
 }
 
-/// Opens a hierarchy without consolidated metadata, which may be outdated.
-pub(crate) fn open_documents(location: &str, reading: &Reading) -> Result<Opened, Failure> {
-    open_with(location, reading, false, |store| store)
+/// Opens a hierarchy without consolidated metadata, which may be outdated, in `context` with the options of `reading`.
+pub(crate) fn open_documents(location: &str, reading: &Reading, context: Context) -> Result<Opened, Failure> {
+    let context = with_options(context, reading);
+    check_scheme(location, context.registry())?;
+    open_in(open_store(context.registry(), location)?, &context, reading, false)
 }
 
 /// Warns if the consolidated metadata of `array` differ from its own document.
@@ -206,18 +216,6 @@ fn with_paths(words: &str, paths: &[&NodePath]) -> Option<String> {
 pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
     open_in(open_to_write(location, &context)?, &context, reading, false)
-}
-
-fn open_with(
-    location: &str,
-    reading: &Reading,
-    consolidated: bool,
-    around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
-) -> Result<Opened, Failure> {
-    let context = reading_context(reading)?;
-    check_scheme(location, context.registry())?;
-    let store = around(open_store(context.registry(), location)?);
-    open_in(store, &context, reading, consolidated)
 }
 
 fn open_in(

@@ -3,6 +3,7 @@
 //! Names, identifiers and messages come from stores, plugins and servers. Verbs escape them, and [`Printer`]
 //! is the last filter: no control characters except newlines and tabs reach a terminal.
 
+use std::cell::RefCell;
 use std::io::{self, StdoutLock, Write};
 
 use clap::CommandFactory;
@@ -27,14 +28,48 @@ pub(crate) fn stdout() -> Printer<StdoutLock<'static>> {
     Printer::new(io::stdout().lock())
 }
 
+thread_local! {
+    /// The notes of this thread, if the caller of the library receives them. Then the thread writes nothing to standard error.
+    static COLLECTED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` on this thread, and returns its notes instead of writing them to standard error.
+pub(crate) fn collecting<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    let before = COLLECTED.replace(Some(Vec::new()));
+    let result = work();
+    (result, COLLECTED.replace(before).unwrap_or_default())
+}
+
+/// Returns whether the caller of the library receives the notes of this thread.
+pub(crate) fn is_collecting() -> bool {
+    COLLECTED.with_borrow(Option::is_some)
+}
+
+/// Returns whether `note` was collected.
+fn is_collected(note: &str) -> bool {
+    COLLECTED.with_borrow_mut(|notes| match notes {
+        Some(notes) => {
+            notes.push(note.to_owned());
+            true
+        }
+        None => false,
+    })
+}
+
 /// Writes a line to standard error, with newlines escaped. Errors are ignored, because they could not be
 /// reported either.
 pub(crate) fn note(line: &str) {
-    let _unread = writeln!(io::stderr(), "{}", printable(line));
+    let line = printable(line).to_string();
+    if !is_collected(&line) {
+        let _unread = writeln!(io::stderr(), "{line}");
+    }
 }
 
 /// Writes several lines, which the caller has made printable, to standard error.
 pub(crate) fn note_lines(text: &str) {
+    if is_collected(text) {
+        return;
+    }
     let _unread = writeln!(Printer::new(io::stderr()), "{text}");
 }
 

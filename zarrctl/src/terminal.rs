@@ -11,7 +11,7 @@ use indicatif::style::TemplateError;
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use zarr_kit::spec::printable;
 
-use crate::printer::note;
+use crate::printer::{self, note};
 
 /// Progress bars appear after this time.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -75,6 +75,8 @@ pub(crate) struct Progress {
 #[derive(Debug, Clone)]
 struct Followed {
     chunks: zarr_kit::Progress,
+    /// The chunks that were done before the operation.
+    before: u64,
     /// The position of the bar before the operation.
     start: u64,
     /// The progress that one chunk adds.
@@ -83,7 +85,7 @@ struct Followed {
 
 impl Followed {
     fn position(&self) -> u64 {
-        self.start.saturating_add(self.chunks.done().saturating_mul(self.share))
+        self.start.saturating_add((self.chunks.done() - self.before).saturating_mul(self.share))
     }
 }
 
@@ -110,7 +112,7 @@ impl Progress {
             bar.set_style(style);
         }
         let followed = Arc::default();
-        let (done, watcher) = match io::stderr().is_terminal() {
+        let (done, watcher) = match io::stderr().is_terminal() && !printer::is_collecting() {
             true => watch(&bar, &followed),
             false => (None, None),
         };
@@ -131,7 +133,8 @@ impl Progress {
         share: u64,
         operation: impl FnOnce() -> R,
     ) -> R {
-        let followed = Followed { chunks: chunks.clone(), start: self.bar.position(), share };
+        let start = self.bar.position();
+        let followed = Followed { chunks: chunks.clone(), before: chunks.done(), start, share };
         *locked(&self.followed) = Some(followed.clone());
         let result = operation();
         *locked(&self.followed) = None;
@@ -318,7 +321,7 @@ mod tests {
         let chunks = zarr_kit::Progress::new();
         assert_eq!(progress.follow(&chunks, 5, || 7), 7);
         assert_eq!(progress.bar.position(), 10);
-        let followed = Followed { chunks, start: 10, share: u64::MAX };
+        let followed = Followed { chunks, before: 0, start: 10, share: u64::MAX };
         assert_eq!(followed.position(), 10);
     }
 

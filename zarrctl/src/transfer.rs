@@ -101,7 +101,8 @@ pub(crate) fn have_one_form(from: &Array, to: &Array) -> bool {
 
 fn copy_encoded(from: &Array, to: &Array, stored: &[Vec<u64>], progress: &Progress) -> Result<(), Failure> {
     let share = slabs::size(from) / (stored.len() as u64).max(1);
-    let copied = zarr_kit::Progress::new();
+    let context = to.hierarchy().context();
+    let copied = context.progress().cloned().unwrap_or_default();
     let to = to.with_progress(&copied);
     Ok(progress.follow(&copied, share, || to.copy_encoded_chunks(from, stored))?)
 }

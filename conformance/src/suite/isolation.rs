@@ -40,6 +40,9 @@ const RULE: &str = "codec-allocation";
 /// The name of the codec that a process is started for.
 const VARIABLE: &str = "ZARR_CONFORMANCE_HOSTILE_INPUT_FOR";
 
+/// The program that starts processes, if it is a script and not the executable of this process.
+const PROGRAM: &str = "ZARR_CONFORMANCE_PROGRAM";
+
 /// The address space in addition to allocated memory, in bytes: for memory that allocators request in advance, and
 /// for code that is loaded at its first use.
 const ROOM: u64 = 64 << 20;
@@ -63,14 +66,16 @@ pub struct Again {
 }
 
 impl Again {
-    /// Returns this program with other arguments, which must make it call [`Again::serve`].
+    /// Returns this program with other arguments, which must make it call [`Again::serve`]. A program that another
+    /// executable interprets sets its path in the variable `ZARR_CONFORMANCE_PROGRAM`.
     ///
     /// # Errors
     ///
     /// If the system does not report the path of this program.
     pub fn with(arguments: &[&str]) -> io::Result<Self> {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        Ok(Self { program: env::current_exe()?, arguments })
+        let script = env::var_os(PROGRAM).map(PathBuf::from);
+        Ok(Self { program: script.map_or_else(env::current_exe, Ok)?, arguments })
     }
 
     /// Returns the command that starts the program with those arguments.

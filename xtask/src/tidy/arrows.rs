@@ -44,7 +44,7 @@ fn allowed(member: &Member) -> Option<Allowed> {
             "conformance/library",
         ]),
         "zarrctl" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),
-        "python" => Allowed::Only(&["zarr-kit"], &[]),
+        "python" => Allowed::Only(&["zarr-kit", "zarrctl"], &[]),
         "benches/instructions" => Allowed::Only(&["zarr-kit"], &[]),
         "benches/peers" => Allowed::Only(&["zarr-kit", "zarr-loopback"], &[]),
         "fuzz" => Allowed::Only(&["zarr-kit", "zarr-conformance"], &[]),

@@ -161,7 +161,7 @@ pub(crate) enum LoadedVerb {
     /// The same version with different contents is refused.
     #[command(after_long_help = examples::PLUGINS_INSTALL)]
     Install {
-        /// Folder with a manifest and its library, or the manifest
+        /// Folder or zip archive with a manifest and its library, or the manifest
         from: PathBuf,
     },
     /// Remove a plugin from your plugin folder, and its SHA-256 from your plugins.lock.

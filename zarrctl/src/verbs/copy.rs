@@ -48,9 +48,24 @@ impl Planned {
     }
 }
 
+/// Runs the verb.
 pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
-    let source = open_documents(&arguments.source, &arguments.reading)?;
-    let context = writing_context(&arguments.reading)?;
+    let chunks = zarr_kit::Progress::new();
+    let watch = || interrupt::watch(Left::values(left_text(&arguments.destination)));
+    run_with(arguments, &opening::context()?, &chunks, watch)
+}
+
+/// Copies in clones of `context`. The chunks are counted in `chunks`, which can also cancel the copy. `before_writing` is called
+/// when the copy will succeed unless a store or a codec fails.
+pub(crate) fn run_with(
+    arguments: &Copy,
+    context: &Context,
+    chunks: &zarr_kit::Progress,
+    before_writing: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let context = context.clone().with_progress(chunks);
+    let source = open_documents(&arguments.source, &arguments.reading, context.clone())?;
+    let context = writing_context(&arguments.reading, context);
     refuse_itself(&source, &*opening::open_to_write(&arguments.destination, &context)?)?;
     let existing = existing(&arguments.destination, &context)?;
     let there = existing.as_ref().map(|hierarchy| hierarchy.format());
@@ -88,18 +103,29 @@ pub(crate) fn run(arguments: &Copy) -> Result<(), Failure> {
     if arguments.plan {
         return print_plans(&planned, &context, format, entry_point.as_ref(), arguments);
     }
-    interrupt::watch(Left::values(left_text(&arguments.destination)))?;
+    before_writing()?;
     let destination = match existing {
         Some(existing) => opening::opened(existing),
         None => begin(&arguments.destination, &context, format, entry_point.as_ref())?,
     };
+    let from = &**source.store();
+    write(&planned, &destination, arguments, || others.copy(from, &**destination.store()))
+}
+
+/// Writes the nodes, and other files with `copy_others`. Documents of arrays are written last.
+fn write(
+    planned: &[Planned],
+    destination: &Hierarchy,
+    arguments: &Copy,
+    copy_others: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut arrays = Vec::new();
-    let written = write_chunks(&planned, &destination, arguments, &mut arrays);
+    let written = write_chunks(planned, destination, arguments, &mut arrays);
     written.map_err(|failure| with_left_chunks(failure, &arrays, &arguments.destination))?;
     // `clean` removes chunks without arrays only next to groups or in a folder without other files, so groups
     // come first.
-    write_groups(&planned, &destination)?;
-    others.copy(&**source.store(), &**destination.store())?;
+    write_groups(planned, destination)?;
+    copy_others()?;
     destination.publish_arrays(&arrays)?;
     if arguments.consolidate {
         destination.consolidate("/")?;
@@ -128,16 +154,16 @@ fn with_left_chunks(failure: Failure, arrays: &[Array], destination: &str) -> Fa
 
 /// Creates the context for writing. Documents are always written strictly; the mode only affects names that
 /// other programs wrote.
-fn writing_context(reading: &Reading) -> Result<Context, Failure> {
-    let context = opening::context()?.with_mode(match reading.mode() {
+fn writing_context(reading: &Reading, context: Context) -> Context {
+    let context = context.with_mode(match reading.mode() {
         Mode::Strict => Mode::Strict,
         _ => Mode::default(),
     });
     // The context must accept unknown types, because such arrays may be copied unchanged.
-    Ok(match reading.use_fallback {
+    match reading.use_fallback {
         true => context.with_fallback(FallbackPolicy::Allow).with_fallback_writing(),
         false => context,
-    })
+    }
 }
 
 /// Prints what a copy would lose.

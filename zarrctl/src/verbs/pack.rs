@@ -11,7 +11,7 @@ use crate::arguments::Pack;
 use crate::durable;
 use crate::failure::Failure;
 use crate::interrupt::{self, Left, Temporary};
-use crate::opening::open_documents;
+use crate::opening::{self, open_documents};
 use crate::terminal::{Progress, size};
 use crate::verbs::copy::folder;
 
@@ -19,7 +19,7 @@ use crate::verbs::copy::folder;
 const TEMPORARY: &str = ".zarr-tmp-";
 
 pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
-    let source = open_documents(&arguments.source, &arguments.reading)?;
+    let source = open_documents(&arguments.source, &arguments.reading, opening::context()?)?;
     let root = source.path(&arguments.path)?;
     let comment = comment(&source.node(&arguments.path)?);
     if source.format() == Format::V3Draft && !root.is_root() {

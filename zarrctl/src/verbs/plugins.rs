@@ -1,6 +1,8 @@
 //! `plugins`: lists registered plugins, by extension point, and installed libraries.
 
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod archive;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod dirs;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod install;

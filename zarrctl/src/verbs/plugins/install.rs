@@ -9,7 +9,7 @@ use zarr_kit::loaded::{
     Checked, Loader, Lock, LockFiles, Manifest, Needs, Policy, Refusal, Search, platform,
 };
 
-use super::built_in;
+use super::{archive, built_in};
 use crate::failure::Failure;
 use crate::loaded::provided;
 use crate::terminal::warn;
@@ -48,8 +48,19 @@ pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<
 }
 
 pub(super) fn install(from: &Path, to: &mut dyn Write) -> Result<(), Failure> {
-    let path = manifest_in(from)?;
-    let loader = Loader::new(&Search::nowhere().given(&path), Policy::Any, Lock::default());
+    if archive::is_archive(from) {
+        let folder = archive::unpacked(from)?;
+        // The message must not name the temporary folder.
+        let path = manifest_in(folder.path()).map_err(|_| {
+            Failure::fault(format!("{}: expected an archive with one manifest", from.display()))
+        })?;
+        return install_manifest(&path, to);
+    }
+    install_manifest(&manifest_in(from)?, to)
+}
+
+fn install_manifest(path: &Path, to: &mut dyn Write) -> Result<(), Failure> {
+    let loader = Loader::new(&Search::nowhere().given(path), Policy::Any, Lock::default());
     let [candidate] = loader.candidates() else {
         return Err(Failure::fault(format!("{}: no such file", path.display())));
     };
@@ -256,6 +267,6 @@ fn print(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Re
 }
 
 /// Adds the path to an error.
-fn named(path: &Path, error: io::Error) -> Failure {
+pub(super) fn named(path: &Path, error: io::Error) -> Failure {
     Failure::Io(error).while_at(&path.display().to_string())
 }

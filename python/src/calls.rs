@@ -1,0 +1,82 @@
+//! Calls of the engine, without the global interpreter lock.
+//!
+//! A panic of the engine is a bug. It becomes an `InternalError`, because Python programs cannot catch the exception that
+//! PyO3 raises with `except Exception`. Only this module releases the lock.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use zarr_kit::Progress;
+
+use crate::failure::raise;
+
+/// The interval between two checks for signals, and between two reports of progress.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// The stack of the threads of long calls, in bytes: that of a main thread.
+const STACK: usize = 8 << 20;
+
+/// Runs `work` without the global interpreter lock.
+pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    // State that other calls see is behind locks, which ignore a panic.
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| internal_error(&*panic))
+}
+
+/// Runs `work` on another thread. Meanwhile, this thread handles signals and calls `report` with the number of chunks that
+/// are done and planned.
+///
+/// An exception of a signal handler or of `report` cancels `progress`, and is raised when `work` has ended.
+pub(crate) fn watched<T: Send>(
+    py: Python<'_>,
+    progress: &Progress,
+    report: Option<&Py<PyAny>>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let watch = || Python::attach(|py| py.check_signals().and_then(|()| call(py, report, progress)));
+    let result = py.detach(|| {
+        thread::scope(|scope| {
+            let (ended, wait) = sync_channel::<()>(0);
+            let work = move || {
+                let result = work();
+                drop(ended);
+                result
+            };
+            let thread = thread::Builder::new().name("zarr-kit-call".to_owned()).stack_size(STACK);
+            let thread = thread
+                .spawn_scoped(scope, work)
+                .map_err(|error| raise("OutOfMemoryError", &format!("starting a thread: {error}")))?;
+            let mut watched = Ok(());
+            while wait.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                if watched.is_ok() {
+                    watched = watch().inspect_err(|_| progress.cancel());
+                }
+            }
+            let result = thread.join().map_err(|panic| internal_error(&*panic));
+            watched.and(result)
+        })
+    })?;
+    call(py, report, progress)?;
+    Ok(result)
+}
+
+/// Returns whether this thread handles the signals of the process.
+pub(crate) fn handles_signals(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    threading.call_method0("get_ident")?.eq(main)
+}
+
+fn call(py: Python<'_>, report: Option<&Py<PyAny>>, progress: &Progress) -> PyResult<()> {
+    let Some(report) = report else { return Ok(()) };
+    report.call1(py, (progress.done(), progress.planned())).map(drop)
+}
+
+fn internal_error(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message");
+    raise("InternalError", &format!("{text}; this is a bug in zarr_kit: please report it"))
+}

@@ -1,0 +1,212 @@
+//! Single codecs, for the pipelines of zarr-python and for numcodecs, which call codecs one by one.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use zarr_kit::spec::codec::{Checksum, Codec, CodecError};
+use zarr_kit::spec::data_type::DataTypeDocument;
+use zarr_kit::spec::host::pipeline::intermediate_limit;
+use zarr_kit::spec::host::registry::ExtensionPoint;
+use zarr_kit::spec::{ArrayRepresentation, Creation, Output, Reading, Registry, Representation, Size, Value};
+use zarr_kit::{CATALOGUE, Format, Limits, Mode};
+
+use crate::calls::detached;
+use crate::context::{ContextOptions, context};
+use crate::creation::format_named;
+use crate::elements::Source;
+use crate::failure::raise;
+use crate::json;
+
+/// A codec that was created without knowledge of an array.
+#[pyclass(frozen, name = "Codec", module = "zarr_kit._engine")]
+#[derive(Debug)]
+pub(crate) struct CodecHandle {
+    codec: Codec,
+    name: String,
+    /// The maximum size of a result whose size is not declared.
+    memory: u64,
+}
+
+/// Data types and numbers of dimensions that a codec is tried with, because its kind is known only after it was created.
+const TRIED: [(&str, usize); 11] = [
+    ("uint8", 1),
+    ("uint8", 2),
+    ("uint8", 3),
+    ("uint8", 4),
+    ("uint8", 5),
+    ("uint8", 0),
+    ("float32", 1),
+    ("int32", 1),
+    ("float64", 1),
+    ("bool", 1),
+    ("string", 1),
+];
+
+#[pymethods]
+impl CodecHandle {
+    /// Creates the codec `name` of `format` with a configuration, which is a JSON text.
+    #[staticmethod]
+    fn open(name: &str, configuration: &str, format: &str) -> PyResult<Self> {
+        let configuration = json::value(configuration)?;
+        let options = ContextOptions { is_strict: false, stores_empty_chunks: false, threads: Some(1) };
+        let context = context(options)?;
+        let reading = Reading::new(Mode::Lenient);
+        let creation = Creation {
+            format: format_named(format)?,
+            identifier: name,
+            configuration: &configuration,
+            type_name: None,
+            registry: context.registry(),
+            reading: &reading,
+        };
+        let codec = created(&creation, context.registry()).map_err(|error| failed(name, &error))?;
+        Ok(Self { codec, name: name.to_owned(), memory: Limits::default().memory })
+    }
+
+    /// Returns `array-to-array`, `array-to-bytes` or `bytes-to-bytes`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.codec {
+            Codec::Permutation(_) | Codec::ArrayToArray(_) => "array-to-array",
+            Codec::Checksum(_) | Codec::BytesToBytes(_) => "bytes-to-bytes",
+            _ => "array-to-bytes",
+        }
+    }
+
+    /// Encodes bytes.
+    fn encode<'py>(&self, py: Python<'py>, decoded: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let decoded = Source::new(decoded)?;
+        self.run(py, None, |output| match &self.codec {
+            Codec::BytesToBytes(codec) => codec.encode(decoded.bytes(), output),
+            Codec::Checksum(checksum) => add_checksum(&**checksum, decoded.bytes(), output),
+            _ => Err(not_for_bytes()),
+        })
+    }
+
+    /// Decodes bytes. `declared` is the size of the chunk in the metadata document, if it is known; the result may be
+    /// larger only by a limited amount.
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        encoded: &Bound<'py, PyAny>,
+        declared: Option<u64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let encoded = Source::new(encoded)?;
+        self.run(py, declared, |output| match &self.codec {
+            Codec::BytesToBytes(codec) => codec.decode(encoded.bytes(), output),
+            Codec::Checksum(checksum) => remove_checksum(&**checksum, encoded.bytes(), output),
+            _ => Err(not_for_bytes()),
+        })
+    }
+}
+
+impl CodecHandle {
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        declared: Option<u64>,
+        work: impl Sync + Fn(&mut Output<'static>) -> Result<(), CodecError>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let limit = declared.map_or(self.memory, intermediate_limit).min(self.memory);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let bytes = detached(py, || {
+            let mut output = Output::at_most(limit);
+            work(&mut output).map(|()| output.into_written())
+        })?;
+        bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| failed(&self.name, &error))
+    }
+}
+
+/// Returns the names of the codecs of this build in documents of `format`, without those that are URIs.
+#[pyfunction]
+pub(crate) fn codec_names(format: &str) -> PyResult<Vec<&'static str>> {
+    let format = format_named(format)?;
+    let registry = Registry::linked().map_err(|error| raise("PluginError", &error.to_string()))?;
+    let reading = Reading::new(Mode::Lenient);
+    let entries = CATALOGUE.iter().filter(|entry| entry.point == ExtensionPoint::Codec);
+    let names =
+        entries.flat_map(|entry| entry.identifiers.iter().copied()).filter(|name| !name.contains(':'));
+    Ok(names.filter(|name| registry.codecs().find(format, name, &reading).is_ok()).collect())
+}
+
+/// Creates the codec for bytes, or for the first of several arrays that it supports. The error is that of an array, because
+/// most codecs that refuse bytes convert elements.
+fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecError> {
+    if let Ok(codec) = registry.codec(creation, &Representation::Bytes(Size::Unknown)) {
+        return Ok(codec);
+    }
+    let mut refusal = None;
+    for (name, dimensions) in TRIED {
+        let Some(array) = small_array(registry, name, dimensions) else { continue };
+        match registry.codec(creation, &array) {
+            Ok(codec) => return Ok(codec),
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    Err(refusal.unwrap_or_else(|| CodecError::Unsupported("this build does not have data types".to_owned())))
+}
+
+/// Returns an array with one element of a data type.
+fn small_array(registry: &Registry, name: &str, dimensions: usize) -> Option<Representation> {
+    let document = DataTypeDocument {
+        identifier: name.to_owned(),
+        json: name.into(),
+        configuration: Value::Null,
+        type_name: None,
+        fallback: Vec::new(),
+    };
+    let created = registry.data_type(Format::V3, &document, &Reading::new(Mode::Lenient)).ok()?;
+    let (data_type, byte_order) = created;
+    let fill_value = data_type.default_fill_value();
+    Some(Representation::Array(ArrayRepresentation {
+        shape: vec![1; dimensions],
+        data_type,
+        fill_value,
+        byte_order,
+    }))
+}
+
+fn add_checksum(checksum: &dyn Checksum, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    let mut sum = vec![0; checksum.size()];
+    checksum.checksum(decoded, &mut sum)?;
+    let parts = if checksum.at_start() { [&sum, decoded] } else { [decoded, &sum] };
+    parts.into_iter().try_for_each(|part| Ok(encoded.put(part)?))
+}
+
+fn remove_checksum(
+    checksum: &dyn Checksum,
+    encoded: &[u8],
+    decoded: &mut Output<'_>,
+) -> Result<(), CodecError> {
+    let size = checksum.size();
+    let Some(rest) = encoded.len().checked_sub(size) else {
+        return Err(CodecError::corrupt(format!("{} bytes are shorter than the checksum", encoded.len())));
+    };
+    let (bytes, stored) = if checksum.at_start() {
+        (&encoded[size..], &encoded[..size])
+    } else {
+        (&encoded[..rest], &encoded[rest..])
+    };
+    let mut sum = vec![0; size];
+    checksum.checksum(bytes, &mut sum)?;
+    if sum != stored {
+        return Err(CodecError::corrupt("the checksum does not match the bytes"));
+    }
+    Ok(decoded.put(bytes)?)
+}
+
+fn not_for_bytes() -> CodecError {
+    CodecError::Unsupported("it converts elements, not bytes".to_owned())
+}
+
+fn failed(name: &str, error: &CodecError) -> PyErr {
+    let class = match error {
+        CodecError::InvalidConfiguration(_) => "InvalidInputError",
+        CodecError::Unsupported(_) | CodecError::Inner(_) => "NotUnderstoodError",
+        CodecError::Encode(_) => "ElementsError",
+        CodecError::Corrupt(_) | CodecError::TooLarge(_) => "DamagedError",
+        CodecError::OutOfMemory { .. } => "OutOfMemoryError",
+        CodecError::Plugin { .. } => "PluginError",
+        _ => "ZarrError",
+    };
+    raise(class, &format!("codec `{name}`: {error}"))
+}

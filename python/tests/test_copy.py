@@ -1,0 +1,79 @@
+"""Copies of hierarchies."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zarr_kit
+from zarr_kit import errors
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> zarr_kit.Group:
+    group = zarr_kit.create_group(tmp_path / "source", attributes={"title": "x"})
+    data = np.arange(24).reshape(4, 6)
+    group.create_array("t", data=data, chunks=(2, 3), dimension_names=["y", "x"], attributes={"units": "K"})
+    group.create_array("below/u", data=data.astype("f4"), chunks=(2, 3), dimension_names=["y", "x"])
+    return group
+
+
+def test_a_copy_converts_format_chunks_and_codecs(source: zarr_kit.Group, tmp_path: Path) -> None:
+    reports: list[tuple[int, int]] = []
+    with pytest.warns(zarr_kit.ZarrWarning, match="the copy loses some metadata:\n  /below/u, /t: `dimension_names`"):
+        zarr_kit.copy(
+            source,
+            tmp_path / "b",
+            zarr_format=2,
+            chunks={"x": 2, "/below": (4, 6)},
+            codecs={"/t": [{"id": "zlib", "level": 1}]},
+            progress=lambda done, planned: reports.append((done, planned)),
+        )
+    copied = zarr_kit.open_group(tmp_path / "b", mode="r")
+    assert (copied.format, copied.attrs["title"]) == ("v2", "x")
+    t = copied["t"]
+    assert isinstance(t, zarr_kit.Array)
+    assert (t.chunks, t.attrs["units"], t.codecs[-1][0]) == ((2, 2), "K", "zlib")
+    assert np.array_equal(t[...], np.arange(24).reshape(4, 6))
+    u = copied["below/u"]
+    assert isinstance(u, zarr_kit.Array)
+    assert u.chunks == (4, 6)
+    assert reports[-1][0] > 0
+
+
+def test_a_copy_may_be_a_part(source: zarr_kit.Group, tmp_path: Path) -> None:
+    zarr_kit.copy(tmp_path / "source", tmp_path / "b", include="u", consolidate=True)
+    copied = zarr_kit.open_group(tmp_path / "b", mode="r")
+    assert copied.is_consolidated
+    assert list(copied) == ["below"]
+    zarr_kit.copy(source["t"], tmp_path / "c", shards=(4, 6))
+    t = zarr_kit.open_array(tmp_path / "c", mode="r", path="t")
+    assert (t.shards, t.chunks) == ((4, 6), (2, 3))
+    zarr_kit.copy(tmp_path / "c", tmp_path / "d", shards=None)
+    assert zarr_kit.open_array(tmp_path / "d", mode="r", path="t").shards is None
+
+
+def test_refusals_are_errors(tmp_path: Path) -> None:
+    zarr_kit.create_array(tmp_path / "a", data=np.arange(4, dtype="u2"), dimension_names=["x"])
+    with pytest.raises(errors.CopyError, match="same folder"):
+        zarr_kit.copy(tmp_path / "a", tmp_path / "a")
+    with pytest.raises(errors.CopyError, match="contains a zero"):
+        zarr_kit.copy(tmp_path / "a", tmp_path / "b", chunks={"x": 0})
+    with pytest.raises(errors.InvalidInputError, match="--chunks"):
+        zarr_kit.copy(tmp_path / "a", tmp_path / "b", chunks={"x": -7})
+    with pytest.raises(errors.CopyError, match="missing"):
+        zarr_kit.copy(tmp_path / "missing", tmp_path / "b")
+    with pytest.raises(errors.CopyError, match="pattern `none`"):
+        zarr_kit.copy(tmp_path / "a", tmp_path / "b", exclude=["none"])
+    with pytest.raises(errors.InvalidInputError, match="memory"):
+        zarr_kit.copy(tmp_path / "a", "memory:")
+    with pytest.raises(TypeError, match="speed"):
+        zarr_kit.copy(tmp_path / "a", tmp_path / "b", speed=1)  # type: ignore[call-arg]
+    assert not (tmp_path / "b").exists()
+
+
+def test_nothing_is_printed(source: zarr_kit.Group, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    zarr_kit.copy(source, tmp_path / "b")
+    with pytest.raises(errors.CopyError):
+        zarr_kit.copy(tmp_path / "b", tmp_path / "b")
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,235 @@
+"""Codecs and data types of the engine and of plugins in zarr-python's own pipelines, and in numcodecs."""
+
+# numcodecs has no annotations.
+# mypy: allow-untyped-calls
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numcodecs
+import numpy as np
+import pytest
+import zarr
+import zarr.core.dtype
+import zarr.registry
+
+import zarr_kit
+import zarr_kit_plugins._names as names
+from zarr_kit import _engine
+
+ROOT = Path(__file__).parents[2]
+PIPELINES = [
+    "zarr.core.codec_pipeline.BatchedCodecPipeline",
+    "zarr.core.codec_pipeline.FusedCodecPipeline",
+    "zarr_kit.CodecPipeline",
+]
+BYTES = ["imagecodecs_lzw", "imagecodecs_snappy", "imagecodecs_brotli", "imagecodecs_lzf", "imagecodecs_lz4h5"]
+CODECS: dict[str, dict[str, Any]] = {
+    **{name: {"compressors": [{"name": name}]} for name in BYTES},
+    "two": {"compressors": [{"name": BYTES[0]}, {"name": "gzip", "configuration": {"level": 1}}]},
+    "zfp": {"serializer": {"name": "zfp", "configuration": {"mode": "reversible"}}, "compressors": None},
+    "bitround": {"filters": [{"name": "bitround", "configuration": {"keepbits": 22}}]},
+    "delta": {"filters": [{"name": "imagecodecs_delta", "configuration": {}}], "dtype": "i4"},
+    "reshape": {"filters": [{"name": "reshape", "configuration": {"shape": [[0, 1]]}}]},
+    "packbits": {"serializer": {"name": "packbits"}, "compressors": None, "dtype": "bool"},
+    "in shards": {"shards": (10, 6), "compressors": [{"name": BYTES[1]}]},
+}
+
+
+def opened(store: Any, pipeline: str) -> Any:
+    with zarr.config.set({"codec_pipeline.path": pipeline}):
+        return zarr.open_array(store, mode="r+")
+
+
+def check_in_all_pipelines(array: Any, data: Any) -> None:
+    """Write with each pipeline, and read with each of them."""
+    for writer in PIPELINES:
+        opened(array.store, writer)[...] = data
+        for reader in PIPELINES:
+            read = np.asarray(opened(array.store, reader)[...])
+            assert read.dtype == data.dtype
+            np.testing.assert_array_equal(read, data)
+
+
+@pytest.mark.parametrize("codecs", CODECS)
+def test_codecs_of_the_engine_work_in_all_pipelines(codecs: str) -> None:
+    options = {"dtype": "f4", **CODECS[codecs]}
+    array = zarr.create_array({}, shape=(10, 6), chunks=(5, 3), **options)
+    check_in_all_pipelines(array, np.arange(60).reshape(10, 6).astype(options["dtype"]))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float6_e2m3fn", "int4", "uint2"])
+def test_data_types_of_the_engine_work_in_all_pipelines(name: str) -> None:
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    array: Any = zarr.create_array({}, shape=(8,), chunks=(3,), dtype=name, fill_value=1)
+    assert array[...].tolist() == [dtype.type(1)] * 8
+    check_in_all_pipelines(array, np.array([0, 1, 1, 0, 1, 0, 1, 0]).astype(dtype))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_big_endian_numbers_that_numpy_lacks_are_refused() -> None:
+    serializer: Any = {"name": "bytes", "configuration": {"endian": "big"}}
+    array: Any = zarr.create_array({}, shape=(2,), dtype="bfloat16", serializer=serializer, compressors=None)
+    ours = opened(array.store, PIPELINES[2])
+    ours[...] = np.array([1, 2], dtype=ml_dtypes.bfloat16)
+    assert ours[...].tolist() == [1, 2]
+    for pipeline in PIPELINES[:2]:
+        with pytest.raises(zarr_kit.ZarrError, match="big-endian.*zarr_kit.CodecPipeline"):
+            opened(array.store, pipeline)[...]
+
+
+def test_the_table_has_the_names_of_the_engine() -> None:
+    assert set(names.CODECS_V3) == set(_engine.codec_names("v3"))
+    assert set(names.CODECS_V2) == set(_engine.codec_names("v2"))
+    assert all(_engine.DataType.open(json.dumps(name)).description["size"] for name in names.DATA_TYPES)
+
+
+def test_names_of_other_packages_are_not_replaced() -> None:
+    ours = ("zarr_kit", "zarr_kit_plugins")
+    for name, registry in zarr.registry._codec_registries.items():
+        assert not (len(registry) > 1 and any(key.startswith(ours) for key in registry)), name
+    assert type(numcodecs.get_codec({"id": "zlib"})) is numcodecs.Zlib
+    assert zarr.registry.get_codec_class("zstd") is zarr.codecs.ZstdCodec
+
+
+def test_no_data_type_of_numpy_has_a_second_match() -> None:
+    contents = zarr.core.dtype.data_type_registry.contents.values()
+    ours = [data_type for data_type in contents if data_type.__module__.startswith("zarr_kit")]
+    assert len(ours) == len(names.DATA_TYPES) + 1
+    dtypes = [*np.typecodes["All"].replace("O", ""), "T", "V3", "S2", "U2", "M8[s]", "i4,f8", ml_dtypes.bfloat16]
+    for dtype in dtypes:
+        for data_type in ours:
+            with pytest.raises(zarr.errors.DataTypeValidationError):
+                data_type.from_native_dtype(np.dtype(dtype))
+
+
+@pytest.mark.parametrize("name", ["imagecodecs_lzw", "imagecodecs_snappy"])
+def test_codecs_of_v2_convert_bytes(name: str) -> None:
+    codec = numcodecs.get_codec({"id": name})
+    data = np.arange(50, dtype="u1")
+    encoded = codec.encode(data)
+    assert bytes(codec.decode(encoded)) == data.tobytes()
+    out = np.empty(50, dtype="u1")
+    codec.decode(encoded, out=out)
+    np.testing.assert_array_equal(out, data)
+    assert pickle.loads(pickle.dumps(codec)).get_config() == codec.get_config() == {"id": name}
+    array = zarr.create_array({}, shape=(50,), chunks=(20,), dtype="u1", zarr_format=2, compressors=codec)
+    check_in_all_pipelines(array, data)
+
+
+def test_a_codec_of_v2_for_elements_names_another_way() -> None:
+    codec = numcodecs.get_codec({"id": "zfpy", "mode": 4, "tolerance": 0.1})
+    with pytest.raises(zarr_kit.ZarrError, match=r"zfpy.*elements"):
+        codec.encode(np.zeros(4))
+
+
+def test_a_damaged_chunk_is_an_error() -> None:
+    codec: Any = zarr.registry.get_codec_class("imagecodecs_snappy").from_dict({"name": "imagecodecs_snappy"})
+    array: Any = zarr.create_array({}, shape=(4,), dtype="u1", compressors=[codec])
+    array[...] = 1
+    buffer = zarr.core.buffer.default_buffer_prototype().buffer
+    array.store._store_dict["c/0"] = buffer.from_bytes(b"\xff" * 9)
+    with pytest.raises(zarr_kit.ZarrError, match="imagecodecs_snappy"):
+        array[...]
+
+
+def test_registration_is_quick_and_loads_no_library(tmp_path: Path) -> None:
+    program = """
+import sys, time
+import zarr, zarr.core.dtype
+zarr.core.dtype.data_type_registry._lazy_load()
+assert "zarr_kit_plugins" in sys.modules and "zarr_kit" not in sys.modules
+for module in [name for name in sys.modules if name.startswith("zarr_kit_plugins")]:
+    del sys.modules[module]
+start = time.perf_counter()
+import zarr_kit_plugins
+print(time.perf_counter() - start)
+assert "zarr_kit" not in sys.modules
+"""
+    seconds = [float(run([sys.executable, "-c", program], tmp_path).stdout) for _ in range(5)]
+    assert min(seconds) < 0.02
+
+
+def test_registration_never_raises(tmp_path: Path) -> None:
+    folder = tmp_path / "zarr/plugins"
+    folder.mkdir(parents=True)
+    for number, text in enumerate(
+        ["", "[", "provides = 5", "provides = [{}]", 'provides = [{kind = "codec", name = 3}]']
+    ):
+        (folder / f"{number}.toml").write_text(text)
+    (folder / "folder.toml").mkdir()
+    program = "import zarr, zarr.core.dtype; zarr.core.dtype.data_type_registry._lazy_load(); import zarr_kit_plugins"
+    ended = run([sys.executable, "-W", "error", "-c", program], tmp_path, XDG_DATA_HOME=str(tmp_path))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    broken = f"import numcodecs.registry; del numcodecs.registry.register_codec; {program}"
+    ended = run([sys.executable, "-c", broken], tmp_path)
+    assert ended.returncode == 0 and "are not registered with zarr-python" in ended.stderr
+
+
+@pytest.fixture
+def zarrctl() -> Path:
+    """Return the program with the verbs for plugins."""
+    folder = Path(os.environ.get("ZARRCTL_FOLDER", Path(sys.executable).parent))
+    program = folder / "zarrctl"
+    assert program.exists(), f"{program} does not exist; `cargo xtask python` builds it"
+    return program
+
+
+def test_a_plugin_is_installed_and_used_by_an_unchanged_program(tmp_path: Path, zarrctl: Path) -> None:
+    write_archive(zarrctl, tmp_path)
+    document = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [3],
+        "data_type": "uint8",
+        "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3]}},
+        "chunk_key_encoding": {"name": "default"},
+        "codecs": [{"name": "bytes"}, {"name": "example.xor", "configuration": {"key": 255}}],
+    }
+    (tmp_path / "x.zarr/c").mkdir(parents=True)
+    (tmp_path / "x.zarr/zarr.json").write_text(json.dumps(document))
+    (tmp_path / "x.zarr/c/0").write_bytes(bytes([254, 253, 252]))
+    program = [sys.executable, "-c", "import zarr; print(zarr.open('x.zarr')[:])"]
+    assert "example.xor" in run(program, tmp_path).stderr
+
+    assert run([zarrctl, "plugins", "install", "xor.zip"], tmp_path).returncode == 0
+    ended = run(program, tmp_path)
+    assert ended.returncode != 0 and "`zarrctl plugins trust xor-c`" in ended.stderr
+
+    assert run([zarrctl, "plugins", "trust", "xor-c"], tmp_path).returncode == 0
+    for environment in [{}, {"ZARR_CODEC_PIPELINE__PATH": "zarr_kit.CodecPipeline"}]:
+        ended = run(program, tmp_path, **environment)
+        assert (ended.stdout, ended.stderr) == ("[1 2 3]\n", "")
+    written = "import zarr; a = zarr.open('x.zarr', mode='r+'); a[1] = 9; print(a[:])"
+    assert run([sys.executable, "-c", written], tmp_path).stdout == "[1 9 3]\n"
+    assert (tmp_path / "x.zarr/c/0").read_bytes() == bytes([254, 246, 252])
+
+
+def write_archive(zarrctl: Path, folder: Path) -> None:
+    """Write `xor.zip` with the codec `example.xor`, which is written in C."""
+    plugin = ROOT / "zarr-plugin"
+    source = folder / "library.c"
+    source.write_text('#include "tests/plugins/xor.c"\n')
+    options = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", f"-I{plugin}/include", f"-I{plugin}"]
+    assert run(["cc", *options, "-o", "libxor.so", source], folder).returncode == 0
+    packed = run([zarrctl, "plugins", "pack", "libxor.so"], folder)
+    assert packed.returncode == 0, packed.stderr
+    with zipfile.ZipFile(folder / "xor.zip", "w") as archive:
+        for path in (folder / "dist").iterdir():
+            archive.write(path, f"dist/{path.name}")
+
+
+def run(command: list[Any], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with `folder` as the home of the user."""
+    removed = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ZARR_"))}
+    environment = {**removed, "HOME": str(folder), **environment}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -1,0 +1,114 @@
+"""Copies of hierarchies, with the code of ``zarrctl copy``."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict, Unpack
+
+from zarr_kit import _engine
+from zarr_kit._array import Array, Report
+from zarr_kit._creation import CodecsLike, codec_list
+from zarr_kit._group import Group
+from zarr_kit._hierarchy import ZarrFormat, format_name, thread_count
+from zarr_kit._location import Location, is_in_memory, store_location
+from zarr_kit.errors import InvalidInputError
+
+# Lengths per dimension, or by dimension name, or either of them by path.
+type LengthsLike = Iterable[int] | Mapping[str, Any]
+
+
+class CopyOptions(TypedDict, total=False):
+    """The options of :func:`copy`."""
+
+    path: str | Iterable[str]
+    zarr_format: ZarrFormat | None
+    chunks: LengthsLike
+    shards: LengthsLike | None
+    codecs: CodecsLike | Mapping[str, CodecsLike]
+    include: str | Iterable[str]
+    exclude: str | Iterable[str]
+    lossy: bool
+    consolidate: bool
+    source_storage_options: Mapping[str, Any] | None
+    storage_options: Mapping[str, Any] | None
+    threads: int | None
+    progress: Report | None
+
+
+def copy(source: Location | Array | Group, destination: Location, **options: Unpack[CopyOptions]) -> None:
+    """Copy a hierarchy or a part of it, and convert its format, chunks or codecs, as ``zarrctl copy`` does.
+
+    `source` is a location, an array or a group. The paths in the destination are those in the source.
+
+    - `path`: copy only these nodes and the nodes below them.
+    - `zarr_format`: the format of the copy. The default is that of the destination, or else that of the source.
+    - `chunks`, `shards`: lengths, such as ``(10, 90)``, ``{"time": 10}`` by dimension name, or ``{"/t2m": (10, 90)}`` by
+      path. -1 is the whole dimension. ``shards=None`` removes shards.
+    - `codecs`: the codecs of all arrays, or of those at and below paths: ``{"/t2m": "zstd"}``.
+    - `include`, `exclude`: patterns of paths, such as ``"**/t2m"``.
+    - `lossy`: allow changes to elements.
+    - `consolidate`: consolidate the metadata of the copy.
+    - `source_storage_options`, `storage_options`: options of the source and of the destination.
+    - `progress` is called with the number of chunks that are done and planned. Chunks are planned array by array.
+
+    Metadata is written last. If Ctrl-C or an exception of `progress` ends the call, copied chunks remain in the destination
+    without metadata. The same copy replaces them, and ``zarrctl clean`` removes them.
+    """
+    for name in options:
+        if name not in CopyOptions.__annotations__:
+            raise TypeError(f"copy() has no argument {name!r}")
+    paths = list(_texts(options.get("path", ())))
+    if isinstance(source, (Array, Group)):
+        from_location = source.location
+        paths = paths or [source.path]
+    else:
+        from_location = store_location(source, options.get("source_storage_options"))
+    to_location = store_location(destination, options.get("storage_options"))
+    for location in (from_location, to_location):
+        if is_in_memory(location):
+            raise InvalidInputError("a store in memory cannot be copied: write to a folder instead")
+    flags = [name for name in ("lossy", "consolidate") if options.get(name, False)]
+    arguments = [*(f"--{name}" for name in flags), *_repeated("path", paths), *_conversions(options)]
+    arguments += _repeated("include", _texts(options.get("include", ())))
+    arguments += _repeated("exclude", _texts(options.get("exclude", ())))
+    threads = thread_count(options.get("threads"))
+    _engine.copy([*arguments, "--", from_location, to_location], threads, _engine.Progress(options.get("progress")))
+
+
+def _conversions(options: CopyOptions) -> list[str]:
+    arguments: list[str] = []
+    format = format_name(options.get("zarr_format"))
+    if format is not None:
+        arguments.append(f"--format={format}")
+    arguments += _repeated("chunks", _lengths(options.get("chunks", {})))
+    shards = options.get("shards", {})
+    arguments += ["--shards=none"] if shards is None else _repeated("shards", _lengths(shards))
+    codecs = options.get("codecs", {})
+    by_path = codecs if isinstance(codecs, Mapping) and all(map(_is_path, codecs)) else {"": codecs}
+    for path, chain in by_path.items():
+        for name, configuration in codec_list(chain):
+            text = name if configuration is None else f"{name}:{json.dumps(configuration)}"
+            arguments.append(f"--codec={path}={text}" if path else f"--codec={text}")
+    return arguments
+
+
+def _lengths(lengths: LengthsLike) -> list[str]:
+    """Return lengths in the form of the command line."""
+    if not isinstance(lengths, Mapping):
+        return [",".join(str(int(length)) for length in lengths)]
+    by_path = {path: below for path, below in lengths.items() if _is_path(path)}
+    texts = [f"{path}={text}" for path, below in by_path.items() for text in _lengths(below)]
+    by_name = [f"{name}={int(length)}" for name, length in lengths.items() if name not in by_path]
+    return [*texts, ",".join(by_name)] if by_name else texts
+
+
+def _is_path(name: str) -> bool:
+    return name.startswith("/")
+
+
+def _texts(texts: str | Iterable[str]) -> Iterable[str]:
+    return [os.fspath(texts)] if isinstance(texts, (str, os.PathLike)) else texts
+
+
+def _repeated(name: str, texts: Iterable[str]) -> list[str]:
+    return [f"--{name}={text}" for text in texts]

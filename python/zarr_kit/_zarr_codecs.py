@@ -1,0 +1,156 @@
+"""Codecs of the engine as codecs of zarr-python, for its own pipelines."""
+
+import asyncio
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
+from zarr.codecs import BytesCodec
+from zarr.core.array_spec import ArraySpec
+from zarr.core.buffer import Buffer, NDBuffer
+from zarr.core.dtype import parse_dtype
+
+from zarr_kit import _engine
+from zarr_kit._dtypes import element_type
+from zarr_kit._pipeline_chunks import bytes_of
+from zarr_kit._pipeline_coders import ChunkCoder, chunk_coder
+from zarr_kit.errors import ElementsError
+
+
+def codec_from_json(name: str, data: Any) -> "_EngineCodec":
+    """Return the codec that a document of v3 describes."""
+    configuration = data.get("configuration") if isinstance(data, Mapping) else None
+    text = json.dumps(configuration)
+    codec: _EngineCodec = _CLASSES[_opened(name, text, "v3").kind](name, text)
+    return codec
+
+
+def codec_of_v2(name: str, configuration: Mapping[str, Any]) -> _engine.Codec:
+    """Return the codec of the engine for a codec of v2."""
+    return _opened(name, json.dumps(configuration), "v2")
+
+
+@functools.lru_cache(maxsize=256)
+def _opened(name: str, configuration: str, format: str) -> _engine.Codec:
+    return _engine.Codec.open(name, configuration, format)
+
+
+@dataclass(frozen=True)
+class _EngineCodec:
+    """A codec and its configuration, which is a JSON text."""
+
+    codec_name: str
+    configuration: str
+
+    def to_dict(self) -> dict[str, Any]:
+        configuration = json.loads(self.configuration)
+        return {"name": self.codec_name} | ({} if configuration is None else {"configuration": configuration})
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        codec = codec_from_json(data["name"], data)
+        assert isinstance(codec, cls)
+        return codec
+
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
+        raise NotImplementedError
+
+    async def _decode_single(self, chunk_data: Any, chunk_spec: ArraySpec) -> Any:
+        return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
+
+    async def _encode_single(self, chunk_data: Any, chunk_spec: ArraySpec) -> Any:
+        return await asyncio.to_thread(self._encode_sync, chunk_data, chunk_spec)
+
+    def _decode_sync(self, chunk_data: Any, chunk_spec: ArraySpec) -> Any:
+        raise NotImplementedError
+
+    def _encode_sync(self, chunk_data: Any, chunk_spec: ArraySpec) -> Any:
+        raise NotImplementedError
+
+
+class EngineBytesBytesCodec(_EngineCodec, BytesBytesCodec):
+    """A codec from bytes to bytes."""
+
+    def _decode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        dtype = chunk_spec.dtype.to_native_dtype()
+        # Elements of a variable size do not declare the size of the chunk.
+        declared = None if dtype.kind in "OT" else int(np.prod(chunk_spec.shape, dtype=object)) * dtype.itemsize
+        return chunk_spec.prototype.buffer.from_bytes(self._codec().decode(bytes_of(chunk_data), declared))
+
+    def _encode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        return chunk_spec.prototype.buffer.from_bytes(self._codec().encode(bytes_of(chunk_data)))
+
+    def _codec(self) -> _engine.Codec:
+        return _opened(self.codec_name, self.configuration, "v3")
+
+
+class EngineArrayBytesCodec(_EngineCodec, ArrayBytesCodec):
+    """A codec from an array to bytes."""
+
+    def _decode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
+        return _decoded(_coder((self,), chunk_spec), bytes_of(chunk_data), chunk_spec)
+
+    def _encode_sync(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:
+        encoded = _encoded(_coder((self,), chunk_spec), chunk_data)
+        return chunk_spec.prototype.buffer.from_bytes(encoded)
+
+
+class EngineArrayArrayCodec(_EngineCodec, ArrayArrayCodec):
+    """A codec from an array to an array."""
+
+    def resolve_metadata(self, chunk_spec: ArraySpec) -> ArraySpec:
+        encoded = self._coder(chunk_spec).engine.first_encoded()
+        if encoded is None:
+            raise ElementsError(f"codec {self.codec_name} does not produce an array")
+        description, shape, fill = encoded
+        elements = element_type(description)
+        dtype: Any = parse_dtype(elements.dtype, zarr_format=3)
+        return replace(chunk_spec, shape=tuple(shape), dtype=dtype, fill_value=elements.from_bytes(fill))
+
+    def _decode_sync(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> NDBuffer:
+        elements = np.ascontiguousarray(chunk_data.as_numpy_array())
+        little = elements.astype(elements.dtype.newbyteorder("<"), copy=False)
+        return _decoded(self._coder(chunk_spec), little.reshape(-1).view("u1"), chunk_spec)
+
+    def _encode_sync(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> NDBuffer:
+        encoded = _encoded(self._coder(chunk_spec), chunk_data)
+        spec = self.resolve_metadata(chunk_spec)
+        dtype = spec.dtype.to_native_dtype()
+        elements = np.frombuffer(encoded, dtype.newbyteorder("<")).astype(dtype).reshape(spec.shape)
+        return spec.prototype.nd_buffer.from_ndarray_like(elements)
+
+    def _coder(self, chunk_spec: ArraySpec) -> ChunkCoder:
+        return _coder((self, BytesCodec(endian="little")), chunk_spec)
+
+
+_CLASSES: dict[str, type[Any]] = {
+    "array-to-array": EngineArrayArrayCodec,
+    "array-to-bytes": EngineArrayBytesCodec,
+    "bytes-to-bytes": EngineBytesBytesCodec,
+}
+
+
+def _coder(codecs: tuple[Any, ...], spec: ArraySpec) -> ChunkCoder:
+    # zarr-python has already decided that the chunk is stored.
+    return chunk_coder(codecs, replace(spec, config=replace(spec.config, write_empty_chunks=True)))
+
+
+def _decoded(coder: ChunkCoder, value: Any, spec: ArraySpec) -> NDBuffer:
+    (result,) = coder.engine.decode([value])
+    if isinstance(result, Exception):
+        raise result
+    chunk = coder.array(result, spec.shape).astype(spec.dtype.to_native_dtype(), copy=False)
+    return spec.prototype.nd_buffer.from_ndarray_like(chunk)
+
+
+def _encoded(coder: ChunkCoder, chunk: NDBuffer) -> bytes:
+    (result,) = coder.engine.encode([coder.buffer(chunk.as_numpy_array())])
+    if isinstance(result, Exception):
+        raise result
+    if result is None:
+        raise ElementsError("the chunk was not encoded")
+    return result

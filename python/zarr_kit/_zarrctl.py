@@ -1,0 +1,15 @@
+"""The script ``zarrctl``: the program of the same name, in the extension module."""
+
+import os
+import signal
+import sys
+
+from zarr_kit import _engine
+
+
+def main() -> int:
+    """Run the command line of this process, and return the exit status."""
+    # As in the program: the signal ends the process, and verbs that write complete their current writes.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ["ZARR_CONFORMANCE_PROGRAM"] = os.path.abspath(sys.argv[0])
+    return _engine.run_zarrctl(["zarrctl", *sys.argv[1:]])

@@ -1,0 +1,63 @@
+"""Classes that zarr-python and numcodecs find by name. They import the engine when a codec is created or used."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numcodecs.abc
+
+
+def codec_for_zarr(name: str) -> Any:
+    """Return the class for a codec of zarr-python. Its instances have the class of their kind of codec."""
+
+    def from_dict(data: Any) -> Any:
+        from zarr_kit._zarr_codecs import codec_from_json
+
+        return codec_from_json(name, data)
+
+    return type(f"EngineCodec_{name}", (), {"from_dict": staticmethod(from_dict), "__module__": __name__})
+
+
+def codec_for_numcodecs(name: str) -> Any:
+    """Return the class for a codec of numcodecs."""
+    return type(f"EngineCodec_{name}", (EngineCodec,), {"codec_id": name, "__module__": __name__})
+
+
+class EngineCodec(numcodecs.abc.Codec):  # type: ignore[misc]
+    """A codec of v2 that converts bytes to bytes. Others need the data type and the shape of the chunk."""
+
+    def __init__(self, **configuration: Any) -> None:
+        self.configuration = configuration
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> "EngineCodec":
+        return cls(**{name: value for name, value in config.items() if name != "id"})
+
+    def get_config(self) -> dict[str, Any]:
+        return {"id": self.codec_id, **self.configuration}
+
+    def encode(self, buf: Any) -> Any:
+        return self._engine().encode(_bytes(buf))
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        from numcodecs.compat import ndarray_copy
+
+        return ndarray_copy(self._engine().decode(_bytes(buf), None), out)
+
+    def _engine(self) -> Any:
+        from zarr_kit._zarr_codecs import codec_of_v2
+
+        return codec_of_v2(self.codec_id, self.configuration)
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self.codec_id, self.configuration)
+
+
+def _unpickled(name: str, configuration: dict[str, Any]) -> EngineCodec:
+    codec: EngineCodec = codec_for_numcodecs(name)(**configuration)
+    return codec
+
+
+def _bytes(buf: Any) -> Any:
+    from numcodecs.compat import ensure_contiguous_ndarray
+
+    return ensure_contiguous_ndarray(buf).view("u1")

@@ -1,0 +1,68 @@
+//! Verbs as functions, for programs that link this library.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use clap::{Args, Command, FromArgMatches};
+use zarr_kit::{Context, Progress};
+
+use crate::arguments;
+use crate::failure::Failure;
+use crate::printer::collecting;
+use crate::verbs;
+
+/// Why a call failed. The message is the one that the program prints.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The arguments are wrong.
+    Usage(String),
+    /// The data, a store or a plugin is the reason, or `progress` was cancelled.
+    Failed(String),
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::Failed(message) => formatter.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for CallError {}
+
+/// Copies a hierarchy with the arguments of the verb `copy`, which follow its name on the command line.
+///
+/// Stores are opened in clones of `context`. `progress` counts the chunks that are read and written, and cancels the copy. Then
+/// copied chunks remain in the destination, without metadata: the same copy replaces them, and the verb `clean` removes them.
+///
+/// Appends the warnings that the program would print to `warnings`.
+///
+/// # Errors
+///
+/// The failures of the verb.
+pub fn copy(
+    arguments: Vec<OsString>,
+    context: &Context,
+    progress: &Progress,
+    warnings: &mut Vec<String>,
+) -> Result<(), CallError> {
+    let command = arguments::Copy::augment_args(Command::new("copy").no_binary_name(true));
+    let parsed = command.try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|matches| arguments::Copy::from_arg_matches(&matches));
+    let arguments = parsed.map_err(|error| CallError::Usage(usage(&error)))?;
+    let (copied, notes) = collecting(|| verbs::copy::run_with(&arguments, context, progress, || Ok(())));
+    warnings.extend(notes.iter().map(|note| note.strip_prefix("warning: ").unwrap_or(note).to_owned()));
+    copied.map_err(|failure| {
+        let is_usage = matches!(failure, Failure::Usage(_));
+        let message = failure.message().unwrap_or_else(|| "the output was closed".to_owned());
+        if is_usage { CallError::Usage(message) } else { CallError::Failed(message) }
+    })
+}
+
+/// Returns the first line of a message of the parser, without its heading.
+fn usage(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}

@@ -1,0 +1,120 @@
+//! The command line of the Zarr framework, as a library. The program `zarrctl`, and the script of the same name that the
+//! Python package installs, call [`run`]. The Python package also calls [`copy`].
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod arguments;
+mod blocks;
+mod builds;
+mod calls;
+mod chosen;
+mod chunking;
+mod demo;
+mod describe;
+mod durable;
+mod failure;
+mod forms;
+mod hints;
+mod intermediate;
+mod interrupt;
+mod leftovers;
+#[cfg(all(feature = "dynamic", target_os = "linux"))]
+mod loaded;
+mod losses;
+mod lossless;
+mod opening;
+mod others;
+mod preview;
+mod printer;
+mod rechunk;
+mod salvage;
+mod similar;
+mod slabs;
+mod taken;
+mod target;
+#[path = "../templates/templates.rs"]
+mod templates;
+mod terminal;
+mod transfer;
+mod values;
+mod verbs;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::{CommandFactory, Parser};
+
+use zarr_kit::json::printable::printable_bytes;
+
+use arguments::{Arguments, Verb};
+use failure::Failure;
+
+pub use calls::{CallError, copy};
+
+/// Runs the program with the arguments of a command line, of which the first is its name. Returns the exit status.
+///
+/// The caller passes the status to the system soon, because the options of this call stay set for the process, and
+/// signals end the process after a verb that writes.
+pub fn run(arguments: Vec<OsString>) -> u8 {
+    let status = match parsed(arguments) {
+        Ok(arguments) => run_parsed(arguments),
+        Err(error) => {
+            // Help is printed in this way, too, and its reader may close the pipe.
+            let _unread = error.print();
+            u8::try_from(error.exit_code()).unwrap_or(Failure::USAGE)
+        }
+    };
+    // Only the exit of a Rust program writes the rest. Verbs that handle errors have flushed.
+    let _unread = io::stdout().flush();
+    status
+}
+
+fn run_parsed(arguments: Arguments) -> u8 {
+    let set = opening::set_memory(arguments.memory).and_then(|()| durable::set(arguments.durable));
+    let Err(failure) = set.and_then(|()| run_verb(arguments.verb)) else { return 0 };
+    let Some(message) = failure.message() else { return 0 };
+    printer::print_error(&message);
+    failure.status()
+}
+
+/// Parses the command line. Errors quote the arguments in printable form.
+fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    Arguments::try_parse_from(&given).map_err(|error| {
+        let shown = given.iter().map(|argument| printable_bytes(argument.as_encoded_bytes()).to_string());
+        match Arguments::try_parse_from(shown) {
+            Err(shown) if shown.kind() == error.kind() => shown,
+            _ => clap::Error::raw(error.kind(), printable_bytes(error.to_string().as_bytes())),
+        }
+    })
+}
+
+fn run_verb(verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Demo { folder } => demo::run(folder),
+        Verb::Tree(arguments) => verbs::tree::run(&arguments),
+        Verb::Info(arguments) => verbs::info::run(&arguments),
+        Verb::Get(arguments) => verbs::get::run(&arguments),
+        Verb::Bench(arguments) => verbs::bench::run(&arguments),
+        Verb::Create(arguments) => verbs::create::run(*arguments),
+        Verb::Put(arguments) => verbs::put::run(&arguments),
+        Verb::Copy(arguments) => verbs::copy::run(&arguments),
+        Verb::Pack(arguments) => verbs::pack::run(&arguments),
+        Verb::Erase(arguments) => verbs::change::erase(&arguments),
+        Verb::Resize(arguments) => verbs::change::resize(&arguments),
+        Verb::Attrs(arguments) => verbs::change::attributes(&arguments),
+        Verb::Clean(arguments) => verbs::clean::run(&arguments),
+        Verb::Consolidate(arguments) => verbs::change::consolidate(&arguments),
+        Verb::Plugins(arguments) => verbs::plugins::run(&arguments),
+        #[cfg(feature = "conformance")]
+        Verb::Conformance(verb) => verbs::conformance::run(&verb),
+        #[cfg(not(feature = "conformance"))]
+        Verb::Conformance(_) => Err(Failure::not_in_build("`conformance`")),
+        Verb::Completions { shell } => completions(shell),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "zarrctl", &mut script);
+    Ok(io::stdout().write_all(&script)?)
+}
