@@ -68,3 +68,34 @@ impl Versions {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(versions: Versions, text: &str) -> Option<UpdateVersion> {
+        match versions.mode(&Condition::Unchanged(Version::new(text)))? {
+            PutMode::Update(version) => Some(version),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_version_becomes_the_condition_that_the_service_compares() {
+        let tag = update(Versions::Tags, "\"ab\"").unwrap();
+        assert_eq!((tag.e_tag.as_deref(), tag.version), (Some("\"ab\""), None));
+        let generation = update(Versions::Generations, "17").unwrap();
+        assert_eq!((generation.e_tag, generation.version.as_deref()), (None, Some("17")));
+        assert!(matches!(Versions::Tags.mode(&Condition::Missing), Some(PutMode::Create)));
+        // The version of another store is not a generation.
+        let foreign = update(Versions::Generations, "\"ab\"").unwrap().version.unwrap();
+        assert_eq!(foreign, i64::MAX.to_string());
+    }
+
+    #[test]
+    fn weak_tags_and_times_are_not_conditions() {
+        for text in ["W/\"ab\"", "time 1700000000000 10"] {
+            assert!(update(Versions::Tags, text).is_none(), "{text}");
+        }
+    }
+}

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use zarr_conformance::stores::check_rules;
-use zarr_loopback::{BUCKET, Fault, Options, Request, Server as S3};
+use zarr_loopback::{Fault, Options, Request, Server as S3};
 use zarr_spec::store::{Backoff, Condition, ConditionalWrite, GetOptions, Store, StoreError, get_value};
 use zarr_spec::{ByteRange, Output};
 
@@ -31,31 +30,6 @@ fn read(store: &dyn Store, name: &str) -> Option<(Vec<u8>, Condition)> {
     let got = store.get(&key(name), GetOptions::for_update(ByteRange::Full), &mut output).unwrap()?;
     let condition = Condition::of(got.version.as_ref()).unwrap();
     Some((got.into_bytes(output).to_vec(), condition))
-}
-
-/// Google Cloud Storage compares generations instead of ETags.
-#[test]
-fn the_rules_for_conditions_hold_with_generations() {
-    let server = S3::start(Options::in_memory().logged()).unwrap();
-    let count = AtomicUsize::new(0);
-    let make = || {
-        let url = format!("gs://{BUCKET}/{}", count.fetch_add(1, Ordering::Relaxed));
-        let url = url.as_str();
-        let endpoint = server.endpoint();
-        described(&zarr_spec::json!({"type": "gs", "url": url, "endpoint": endpoint, "anonymous": true}))
-            .unwrap()
-    };
-    let rules = [
-        "store-create-if-missing",
-        "store-replace-if-unchanged",
-        "store-versions",
-        "store-create-race",
-        "store-update-race",
-    ];
-    assert_eq!(check_rules(&make, &rules), Ok(()));
-    let writes = server.take_log();
-    assert!(writes.iter().any(|one| one.header("x-goog-if-generation-match").is_some()));
-    assert!(writes.iter().all(|one| one.method == "GET" || one.header("if-match").is_none()));
 }
 
 #[test]
