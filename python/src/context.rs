@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::process;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::PyResult;
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::sync::MutexExt;
+use pyo3::{PyResult, Python};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use zarr_kit::{Context, Mode, Registry};
 
@@ -39,7 +40,7 @@ pub(crate) struct ContextOptions {
 /// A forked process gets a new context, because the threads of its parent do not exist there. The caller holds the global interpreter
 /// lock, so no process is forked while the mutex is locked.
 pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = shared();
     let shared = Shared::of_this_process(&mut shared)?;
     let context = match options.threads {
         Some(1) => shared.context.clone().with_one_thread(),
@@ -49,9 +50,15 @@ pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     Ok(context.with_mode(if options.is_strict { Mode::Strict } else { Mode::Lenient }))
 }
 
+/// Locks the shared context. While this thread waits, it does not hold the global interpreter lock, which the thread that creates
+/// the context may need for a warning.
+fn shared() -> MutexGuard<'static, Option<Shared>> {
+    Python::attach(|py| SHARED.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+}
+
 /// Changes the plugins of the nodes that are opened later.
 pub(crate) fn change_registry(change: impl FnOnce(&mut Registry) -> PyResult<()>) -> PyResult<()> {
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = shared();
     let shared = Shared::of_this_process(&mut shared)?;
     let mut registry = shared.context.registry().clone();
     change(&mut registry)?;
@@ -62,7 +69,7 @@ pub(crate) fn change_registry(change: impl FnOnce(&mut Registry) -> PyResult<()>
 /// Returns the threads of the contexts with this number of threads; `None` stands for the number that the system
 /// recommends.
 pub(crate) fn thread_pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = shared();
     match &mut *shared {
         Some(shared) if shared.process == process::id() => shared.pool(threads.unwrap_or(0)),
         _ => Err(PyRuntimeError::new_err("this process does not have a context")),

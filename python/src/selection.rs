@@ -8,8 +8,8 @@ use zarr_kit::{Array, DimensionSelection, Selection};
 
 /// Calls with fewer selected bytes, chunks and decoded bytes than these limits take at most some tens of milliseconds. Another
 /// thread, which is started for longer calls, would take a noticeable part of that.
-const MANY_SELECTED: u64 = 1 << 20;
-const MANY_CHUNKS: u64 = 64;
+const MANY_SELECTED: u64 = 8 << 20;
+const MANY_CHUNKS: u64 = 256;
 const MANY_DECODED: u64 = 64 << 20;
 
 /// The assumed size of an element of variable size.

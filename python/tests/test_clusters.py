@@ -8,13 +8,17 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dask.array as da
 import numpy as np
 import pytest
+import xarray as xr
 from distributed import Client, LocalCluster
+from moto.server import ThreadedMotoServer
 from numpy.typing import NDArray
 
 import zarr_kit
@@ -58,9 +62,66 @@ def test_a_worker_that_is_killed_while_it_writes_loses_nothing(tmp_path: Path) -
     np.testing.assert_array_equal(zarr_kit.open_array(tmp_path / "a.zarr", mode="r")[...], data)
 
 
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Return the URL of a bucket in a server of S3 on this machine, whose credentials are in the environment."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    variables = {
+        "AWS_ACCESS_KEY_ID": "known",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ALLOW_HTTP": "true",
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    # The buckets of all servers in a process are the same.
+    name = f"shared-{port}"
+    with urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}/{name}", method="PUT")):
+        pass
+    yield f"s3://{name}"
+    server.stop()
+
+
+@pytest.mark.parametrize("shards", [None, (40, 40)])
+def test_workers_share_a_bucket_while_one_of_them_is_killed(tmp_path: Path, bucket: str, shards: Any) -> None:
+    data = np.arange(160 * 40, dtype=np.float64).reshape(160, 40)
+    array = da.from_array(data, chunks=(40, 40)).map_blocks(killed_once, tmp_path / "writer", meta=data[:0])
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        before = set(client.run(os.getpid).values())
+        zarr_kit.dask.to_zarr(array, f"{bucket}/a.zarr", chunks=(20, 20), shards=shards, threads=1)
+        stored: Any = zarr_kit.dask.from_zarr(f"{bucket}/a.zarr", threads=1)
+        read = stored.map_blocks(killed_once, tmp_path / "reader", meta=data[:0]).compute()
+        killed = {int((tmp_path / name).read_text()) for name in ("writer", "reader")}
+        client.wait_for_workers(2, timeout=60)
+        after = set(client.run(os.getpid).values())
+    assert killed & before and len(killed) == 2 and not killed & after and len(after) == 2
+    np.testing.assert_array_equal(read, data)
+    np.testing.assert_array_equal(zarr_kit.open_array(f"{bucket}/a.zarr", mode="r")[...], data)
+
+
+@pytest.mark.filterwarnings("ignore:Consolidated metadata is currently not part in the Zarr format 3")
+def test_workers_read_data_sets_of_a_bucket(bucket: str) -> None:
+    data = np.arange(60.0).reshape(6, 10)
+    dataset = xr.Dataset({"t": (("y", "x"), data)})
+    group = zarr_kit.create_group(f"{bucket}/d.zarr")
+    group.create_array("t", data=data, chunks=(2, 5), dimension_names=["y", "x"])
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        opened = xr.open_dataset(f"{bucket}/d.zarr", engine="zarr-kit", chunks={}, threads=1)
+        xr.testing.assert_equal(opened.mean("x").compute(), dataset.mean("x"))
+
+
 def killed_once(block: NDArray[Any], marker: Path) -> NDArray[Any]:
-    """Return the block. The first process that has the block in the middle is killed."""
-    if block[0, 0] == 4000 and not marker.exists():
+    """Return the block. The first process that has a block in the middle is killed."""
+    if block.size and 3000 < block[0, 0] < 4100 and not marker.exists():
         marker.write_text(str(os.getpid()))
         os.kill(os.getpid(), signal.SIGKILL)
     return block

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,37 @@ def test_an_unsupported_array_uses_zarr_python_if_not_strict(tmp_path: Path) -> 
             array[...] = 5
         # There is one warning: another one would be an error.
         assert array[...].tolist() == [5, 5, 5, 5]
+
+
+@pytest.mark.parametrize("kind", ["memory", "local"])
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_the_setting_holds_for_inner_chunks(tmp_path: Path, is_strict: bool, kind: str) -> None:
+    inner: list[Any] = [UnknownCodec(), zarr.codecs.BytesCodec()]
+    serializer = zarr.codecs.ShardingCodec(chunk_shape=(2,), codecs=inner)
+    with zarr.config.set({"codec_pipeline.strict": is_strict}):
+        array = create_array(
+            store_of(kind, tmp_path), shape=(8,), dtype="u1", chunks=(4,), serializer=serializer, compressors=None
+        )
+        if is_strict:
+            uses: list[Callable[[], Any]] = [lambda: array[1], lambda: array.__setitem__(..., 5)]
+            for use in uses:
+                with pytest.raises(zarr_kit.ZarrError, match="test.unknown"):
+                    use()
+        else:
+            with pytest.warns(zarr_kit.ZarrWarning, match="test.unknown"):
+                array[...] = 5
+            with warnings.catch_warnings(record=True) as issued:
+                warnings.simplefilter("always")
+                assert array[1:3].tolist() == [5, 5]
+            assert len(issued) <= 1
+
+
+@pytest.mark.parametrize(("text", "is_strict"), [("False", False), ("false", False), ("true", True)])
+def test_the_environment_sets_strict(tmp_path: Path, text: str, is_strict: bool) -> None:
+    code = "import zarr, zarr_kit; print(zarr_kit.CodecPipeline.from_codecs([zarr.codecs.BytesCodec()])._strict)"
+    environment = {**os.environ, "ZARR_CODEC_PIPELINE__STRICT": text}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert ended.stdout == f"{is_strict}\n", ended.stderr
 
 
 @pytest.mark.parametrize("kind", ["memory", "local"])

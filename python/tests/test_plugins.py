@@ -174,13 +174,24 @@ def test_registration_never_raises(tmp_path: Path) -> None:
     assert ended.returncode == 0 and "are not registered with zarr-python" in ended.stderr
 
 
+def test_registration_can_be_turned_off(tmp_path: Path) -> None:
+    program = """
+import zarr, zarr.core.dtype
+contents = zarr.core.dtype.data_type_registry.contents
+before = list(contents)
+zarr.core.dtype.data_type_registry._lazy_load()
+assert list(contents) == before
+import zarr_kit_plugins, zarr.registry
+assert not zarr.registry._codec_registries.get("imagecodecs_lzw")
+"""
+    ended = run([sys.executable, "-c", program], tmp_path, ZARR_KIT_REGISTRATION="off")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.fixture
 def zarrctl() -> Path:
-    """Return the program with the verbs for plugins."""
-    folder = Path(os.environ.get("ZARRCTL_FOLDER", Path(sys.executable).parent))
-    program = folder / "zarrctl"
-    assert program.exists(), f"{program} does not exist; `cargo xtask python` builds it"
-    return program
+    """Return the script of the package."""
+    return Path(sys.executable).with_name("zarrctl")
 
 
 def test_a_plugin_is_installed_and_used_by_an_unchanged_program(tmp_path: Path, zarrctl: Path) -> None:

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+import zarr.registry
 from xarray_comparison import assert_same, write
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, TransposeCodec
 
 import zarr_kit
+from zarr_kit._xarray_encoding import _codecs
 
 # The writers of the samples warn about what the specification of v3 does not have.
 _WARNINGS = [
@@ -120,14 +122,26 @@ def test_codecs_of_v3_are_in_the_encoding(tmp_path: Path, arguments: dict[str, A
     assert_same(tmp_path, consolidated=False)
 
 
-def test_codecs_that_zarr_python_lacks_are_not_in_the_encoding(tmp_path: Path) -> None:
+def test_codecs_of_the_engine_are_in_the_encoding(tmp_path: Path) -> None:
     data = np.array([True, False, True])
     group = zarr_kit.create_group(tmp_path / "first")
     group.create_array("flags", data=data, dimension_names=["x"], serializer={"name": "packbits"})
     opened = xr.open_dataset(tmp_path / "first", engine="zarr-kit")
-    assert not {"filters", "serializer", "compressors"} & opened["flags"].encoding.keys()
+    assert opened["flags"].encoding["serializer"].to_dict()["name"] == "packbits"
     opened.to_zarr(tmp_path / "second")
+    assert zarr_kit.open_array(tmp_path / "second", path="flags", mode="r").codecs[0][0] == "packbits"
     np.testing.assert_array_equal(xr.open_dataset(tmp_path / "second", engine="zarr")["flags"].values, data)
+
+
+def test_codecs_that_no_package_of_python_has_are_not_in_the_encoding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = zarr_kit.create_group(tmp_path)
+    group.create_array("flags", data=np.array([True]), dimension_names=["x"], serializer={"name": "packbits"})
+    _codecs.cache_clear()
+    monkeypatch.delitem(zarr.registry._codec_registries, "packbits")
+    opened = xr.open_dataset(tmp_path, engine="zarr-kit")
+    assert not {"filters", "serializer", "compressors"} & opened["flags"].encoding.keys()
 
 
 def test_chunks_of_different_lengths_are_the_same(tmp_path: Path) -> None:

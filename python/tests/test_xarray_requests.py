@@ -51,7 +51,7 @@ def requests_of_opening(server: Server, engine: str) -> int:
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_consolidated_metadata_needs_no_requests_per_variable(server: Server, zarr_format: Any) -> None:
-    variables = {f"v{number}": ("x", np.arange(4)) for number in range(50)}
+    variables = {f"v{number}": ("x", np.arange(4)) for number in range(500)}
     xr.Dataset(variables).to_zarr(server.folder / "d", zarr_format=zarr_format, consolidated=True)
     ours = requests_of_opening(server, "zarr-kit")
     assert 1 <= ours <= requests_of_opening(server, "zarr")

@@ -21,6 +21,14 @@ def run(*arguments: object) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, capture_output=True, timeout=60, check=False)
 
 
+# Starts the script with the signal enabled, for tests that run in the background.
+START = [
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(2, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+]
+
+
 def many_chunks(folder: Path) -> Path:
     zarr_kit.create_array(folder, data=np.arange(1, 6001, dtype="u2"), chunks=(1,), compressors=None)
     return folder
@@ -68,7 +76,7 @@ def test_an_interrupted_copy_completes_its_writes_and_says_what_it_leaves(tmp_pa
     source = many_chunks(tmp_path / "source")
     target = tmp_path / "target"
     # Another shape of chunks, so that the copy reads and writes region by region.
-    command = [SCRIPT, "copy", str(source), str(target), "--chunks", "2"]
+    command = [*START, SCRIPT, "copy", str(source), str(target), "--chunks", "2"]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         while not (target / "c").exists():
@@ -83,7 +91,7 @@ def test_an_interrupted_copy_completes_its_writes_and_says_what_it_leaves(tmp_pa
 
 def test_the_signal_ends_a_verb_that_only_reads(tmp_path: Path) -> None:
     zarr_kit.create_array(tmp_path, data=np.arange(300_000))
-    command = [SCRIPT, "get", str(tmp_path), "/", "--format", "csv"]
+    command = [*START, SCRIPT, "get", str(tmp_path), "/", "--format", "csv"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         # It waits for the pipe, which is full.

@@ -34,7 +34,7 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
     @classmethod
     def from_codecs(cls, codecs: Iterable[Codec]) -> Self:
-        return cls(FusedCodecPipeline.from_codecs(codecs), bool(zarr.config.get("codec_pipeline.strict", True)))
+        return cls(FusedCodecPipeline.from_codecs(codecs), _is_strict())
 
     def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
         return type(self)(self._fallback.evolve_from_array_spec(array_spec), self._strict)
@@ -173,6 +173,12 @@ class CodecPipeline(zarr.abc.codec.CodecPipeline):
 
 # zarr-python finds the class by this name, and `import zarr_kit` does not import zarr-python.
 CodecPipeline.__module__ = "zarr_kit"
+
+
+def _is_strict() -> bool:
+    value = zarr.config.get("codec_pipeline.strict", True)
+    # The environment variable may have a value that is not a literal of Python.
+    return value.lower() not in {"false", "0", "no", "off"} if isinstance(value, str) else bool(value)
 
 
 def _decoded(coder: ChunkCoder, value: Buffer, spec: ArraySpec) -> NDBuffer:

@@ -1,5 +1,7 @@
 """The encoding of a variable: chunks, and codecs as the objects that xarray's writer accepts."""
 
+import functools
+import json
 from collections.abc import Hashable, Sequence
 from importlib import import_module
 from typing import Any
@@ -17,7 +19,7 @@ def array_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, An
     lengths otherwise. Codecs are objects of zarr-python and numcodecs. They are omitted for the v3 draft, and if these
     packages are not installed or lack one of the codecs. xarray's writer then uses its default codecs.
     """
-    codecs = array.codecs
+    codecs = tuple(array._engine.codecs)
     is_sharded = len(codecs) == 1 and codecs[0][0] == _SHARDING
     lengths = array.chunks if is_sharded else stored_lengths(array)
     chunks = {
@@ -26,19 +28,22 @@ def array_encoding(array: Array, dimensions: Sequence[Hashable]) -> dict[str, An
         "shards": array.shards if is_sharded else None,
     }
     try:
-        return chunks | _codecs(array, is_sharded=is_sharded)
+        # The objects do not change, so that many variables can have the same ones.
+        return chunks | _codecs(codecs, array.format, array._engine.has_compressor)
     except (ImportError, KeyError, TypeError, ValueError):
         # Unknown codecs and configurations raise these errors, too.
         return chunks
 
 
-def _codecs(array: Array, *, is_sharded: bool) -> dict[str, Any]:
-    codecs = array.codecs
-    if array.format == "v2":
-        return _v2_codecs(codecs, has_compressor=array._engine.has_compressor)
-    if array.format != "v3":
+@functools.lru_cache(maxsize=256)
+def _codecs(texts: tuple[tuple[str, str], ...], format: str, has_compressor: bool) -> dict[str, Any]:
+    """Return the codecs for identifiers and configurations, which are JSON texts."""
+    codecs = [(name, json.loads(configuration) or {}) for name, configuration in texts]
+    if format == "v2":
+        return _v2_codecs(codecs, has_compressor=has_compressor)
+    if format != "v3":
         return {}
-    if is_sharded:
+    if len(codecs) == 1 and codecs[0][0] == _SHARDING:
         codecs = [(codec["name"], codec.get("configuration")) for codec in codecs[0][1]["codecs"]]
     return _v3_codecs(codecs)
 
@@ -55,6 +60,8 @@ def _v3_codecs(codecs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     from zarr.abc.codec import ArrayBytesCodec
     from zarr.registry import get_codec_class
 
+    # Registers the codecs of the engine.
+    import_module("zarr_kit_plugins")
     objects = []
     for name, configuration in codecs:
         document: dict[str, Any] = {"name": name}

@@ -13,7 +13,6 @@ from xarray.core import indexing
 
 from zarr_kit._array import Array
 from zarr_kit._group import Group
-from zarr_kit._hierarchy import Hierarchy
 from zarr_kit._xarray_array import LazyArray
 from zarr_kit._xarray_encoding import array_encoding
 from zarr_kit.errors import ZarrError
@@ -43,21 +42,20 @@ class GroupStore(AbstractDataStore):
 
     def get_variables(self) -> dict[str, Variable]:
         """Return a variable for each array. Elements are not read."""
-        paths = {path.rpartition("/")[2]: path for path, kind in self._group._children() if kind != "group"}
-        opened = _open_arrays(
-            self._group._hierarchy, [path for name, path in paths.items() if name not in self._dropped]
-        )
+        opened = self._opened_without(self._dropped) if self._dropped else [array for _, array in self._group.arrays()]
         return {array.basename: _variable(array, fill_is_missing=self._fill_is_missing) for array in opened}
 
     def get_attrs(self) -> dict[str, Any]:
         """Return the attributes of the group, without those that netCDF uses internally."""
         return _without_netcdf(self._group.attrs.asdict())
 
-
-def _open_arrays(hierarchy: Hierarchy, paths: list[str]) -> list[Array]:
-    # Without consolidated metadata, opening an array takes one or two requests.
-    with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="zarr-kit-open") as executor:
-        return list(executor.map(partial(Array._open, hierarchy), paths))
+    def _opened_without(self, dropped: frozenset[str]) -> list[Array]:
+        """Open arrays one by one. A dropped array may be one that cannot be opened."""
+        paths = [path for path, kind in self._group._children() if kind != "group"]
+        opening = partial(Array._open, self._group._hierarchy)
+        # Without consolidated metadata, opening an array takes one or two requests.
+        with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="zarr-kit-open") as executor:
+            return list(executor.map(opening, [path for path in paths if path.rpartition("/")[2] not in dropped]))
 
 
 def _variable(array: Array, *, fill_is_missing: bool) -> Variable:

@@ -18,8 +18,10 @@ class ZarrError(Exception):
         return str(self.args[0]) if self.args else ""
 
 
-class NodeNotFoundError(ZarrError, KeyError, FileNotFoundError):
+class NodeNotFoundError(ZarrError, FileNotFoundError, KeyError):
     """The hierarchy or node does not exist."""
+
+    # `OSError` precedes `KeyError`: only its `__new__` can create the class, and tblib calls the first one.
 
 
 class NodeExistsError(ZarrError, FileExistsError):

@@ -19,6 +19,10 @@ class EngineDataType(ZDType[Any, Any], HasItemSize):
     dtype_cls: ClassVar[Any] = np.dtypes.VoidDType
     _zarr_v3_name: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        if self.document is None:
+            object.__setattr__(self, "document", self._zarr_v3_name)
+
     @classmethod
     def named(cls, name: str) -> "type[EngineDataType]":
         """Return the class for a name."""

@@ -13,15 +13,15 @@ from zarr_kit_plugins._lazy import codec_for_numcodecs, codec_for_zarr
 from zarr_kit_plugins._names import CODECS_V2, CODECS_V3, DATA_TYPES
 
 
-def register() -> type[EngineDataType]:
-    """Register each name that no other package provides. Return a data type that the caller registers."""
+def register() -> None:
+    """Register each name that no other package provides."""
     plugins = list(installed())
     codecs = [plugin for plugin in plugins if plugin.kind == "codec"]
     data_types = [plugin for plugin in plugins if plugin.kind == "data_type"]
     _register_codecs_of_zarr([*CODECS_V3, *(name for codec in codecs for name in codec.v3)])
     _register_codecs_of_numcodecs([*CODECS_V2, *(name for codec in codecs for name in codec.v2)])
     _register_data_types([*DATA_TYPES, *(name for data_type in data_types for name in data_type.v3)])
-    return JsonDataType
+    data_type_registry.register(JsonDataType._zarr_v3_name, JsonDataType)
 
 
 def _register_codecs_of_zarr(names: Iterable[str]) -> None:

@@ -50,7 +50,7 @@ enum Command {
     /// `zarrctl plugins new` starts a plugin in a separate repository.
     New(new::Options),
     /// Build the wheel of the Python package and run its tests
-    Python,
+    Python(python::Options),
     /// Read the examples of the format suite with this engine and its peers; write docs/conformance.md
     Scores,
     /// Compare the public interface of zarr-spec, zarr-plugin and other crates with the newest release
@@ -97,7 +97,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Fuzz(options) => fuzz::run(&workspace, &options),
         Command::Instructions(options) => instructions::run(&workspace, &options),
         Command::New(options) => new::run(&workspace, &options),
-        Command::Python => suite::run(&workspace, &suite::Options::only("python")),
+        Command::Python(options) if options.wheel => Ok(python::build_wheel(&workspace)?),
+        Command::Python(_) => suite::run(&workspace, &suite::Options::only("python")),
         Command::Scores => scores::run(&workspace),
         Command::Semver => semver::run(&workspace),
     }

@@ -2,12 +2,24 @@
 //!
 //! The wheel has the same profile as all other tests, so that shared dependencies are compiled only once.
 
+mod wheel;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::bench::environment;
 use crate::workspace::Workspace;
+
+pub(crate) use wheel::run as build_wheel;
+
+/// The options of `cargo xtask python`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Build the wheel of a release instead, for all Linux systems with glibc 2.28 or newer, and check it
+    #[arg(long)]
+    pub(crate) wheel: bool,
+}
 
 /// The folder of the package in the workspace.
 const FOLDER: &str = "python";
@@ -47,10 +59,11 @@ impl Package {
         Ok(command)
     }
 
-    /// Returns the command that installs the wheel and replaces an older one.
+    /// Returns the command that installs the wheel and replaces an older one. A wheel that is too large is an error.
     pub(crate) fn install(&self) -> Result<Command, String> {
         let mut entries = fs::read_dir(&self.wheels).map_err(|error| self.broken(&error))?;
         let wheel = entries.next().and_then(Result::ok).ok_or("maturin built no wheel")?;
+        wheel::check_size(&wheel.path())?;
         let mut command = self.module("pip");
         command.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]);
         command.arg(wheel.path());

@@ -1,0 +1,107 @@
+//! `cargo xtask python --wheel`: builds the wheel of a release and checks it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::FOLDER;
+use crate::bench::environment;
+use crate::workspace::Workspace;
+
+/// The oldest Linux that the wheel is for: that of glibc 2.28.
+const PLATFORM: &str = "manylinux_2_28";
+
+/// The maximum size of the wheel, in bytes.
+const LARGEST: u64 = 30 << 20;
+
+/// What has to work in an environment that has only the wheel and its dependencies.
+const PROGRAM: &str = "import zarr_kit\n\
+    array = zarr_kit.create_array('memory:', data=[[1, 2], [3, 4]])\n\
+    assert array[1].tolist() == [3, 4]\n";
+
+/// Builds the wheel with zig, whose linker and C library select the oldest glibc, and checks it with auditwheel.
+///
+/// # Errors
+///
+/// The command that failed, or the check.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+    let target = workspace.root.join("target");
+    let root = workspace.root.join(FOLDER);
+    let tools = environment(&target.join("wheel"), &root.join("tests/wheel-requirements.txt"))?;
+    let wheels = target.join("wheel/built");
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels).map_err(|error| broken(&wheels, &error))?;
+    }
+    let mut build = module(&tools, &root, "maturin");
+    // The module `ziglang` of this environment is the linker.
+    build.env("CARGO_ZIGBUILD_PYTHON_PATH", &tools);
+    build.args(["build", "--release", "--locked", "--zig", "--compatibility", PLATFORM, "--out"]);
+    finish(build.arg(&wheels).arg("--interpreter").arg(&tools))?;
+    let wheel = only_file(&wheels)?;
+    check_name(&wheel)?;
+    check_size(&wheel)?;
+    finish(module(&tools, &root, "auditwheel").arg("show").arg(&wheel))?;
+    check_use(&tools, &wheel, &target.join("wheel/used"))?;
+    println!("{}", wheel.display());
+    Ok(())
+}
+
+/// Installs the wheel into a new environment, and uses the package and the script.
+fn check_use(tools: &Path, wheel: &Path, environment: &Path) -> Result<(), String> {
+    finish(Command::new(tools).args(["-m", "venv", "--clear"]).arg(environment))?;
+    let programs = environment.join("bin");
+    let interpreter = programs.join("python");
+    finish(module(&interpreter, environment, "pip").args(["install", "--quiet"]).arg(wheel))?;
+    finish(Command::new(interpreter).args(["-c", PROGRAM]))?;
+    finish(Command::new(programs.join("zarrctl")).args(["plugins", "show", "zstd"]).stdout(Stdio::null()))
+}
+
+/// Checks the size of a wheel, which is compressed.
+pub(super) fn check_size(wheel: &Path) -> Result<(), String> {
+    let size = fs::metadata(wheel).map_err(|error| broken(wheel, &error))?.len();
+    println!("{}: {size} bytes (at most {LARGEST})", wheel.display());
+    if size <= LARGEST { Ok(()) } else { Err(format!("the wheel has {size} bytes, more than {LARGEST}")) }
+}
+
+/// Checks that the name of the file has the platform and the stable interface of Python.
+fn check_name(wheel: &Path) -> Result<(), String> {
+    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+    match name.contains(PLATFORM) && name.contains("-abi3-") {
+        true => Ok(()),
+        false => Err(format!("the wheel is `{name}`; expected `abi3` and `{PLATFORM}` in its name")),
+    }
+}
+
+fn only_file(folder: &Path) -> Result<PathBuf, String> {
+    let mut entries = fs::read_dir(folder).map_err(|error| broken(folder, &error))?;
+    let entry = entries.next().and_then(Result::ok).ok_or("maturin built no wheel")?;
+    Ok(entry.path())
+}
+
+fn module(interpreter: &Path, folder: &Path, name: &str) -> Command {
+    let mut command = Command::new(interpreter);
+    command.args(["-m", name]).current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+fn finish(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
+}
+
+fn broken(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wheel_for_one_version_or_a_newer_system_is_refused() {
+        let check = |name: &str| check_name(Path::new(name));
+        check("zarr_kit-0.1.0-cp312-abi3-manylinux_2_28_x86_64.whl").unwrap();
+        check("zarr_kit-0.1.0-cp313-cp313-manylinux_2_28_x86_64.whl").unwrap_err();
+        check("zarr_kit-0.1.0-cp312-abi3-linux_x86_64.whl").unwrap_err();
+    }
+}
