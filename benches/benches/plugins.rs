@@ -68,14 +68,7 @@ fn loaded() -> Registry {
 fn zstd(registry: &Registry) -> Arc<dyn BytesToBytesCodec> {
     let reading = Reading::new(Mode::Strict);
     let configuration = json!({"level": 3, "checksum": false});
-    let creation = Creation {
-        format: Format::V3,
-        identifier: "zstd",
-        configuration: &configuration,
-        type_name: None,
-        registry,
-        reading: &reading,
-    };
+    let creation = Creation::new("zstd", &configuration, Format::V3, registry, &reading);
     let plugin = registry.codecs().find(Format::V3, "zstd", &reading).unwrap();
     match (plugin.create)(&creation, &Representation::Bytes(Size::Unknown)).unwrap() {
         Codec::BytesToBytes(codec) => codec,

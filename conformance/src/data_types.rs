@@ -86,7 +86,7 @@ impl Subject {
     /// If `text` is not JSON.
     pub fn fill_and_warnings(&self, text: &str) -> Result<(Vec<u8>, Vec<String>), DataTypeError> {
         let reading = Reading::new(self.mode);
-        let context = FillContext { format: self.format, reading: &reading, byte_order: &self.order };
+        let context = FillContext::new(self.format, &reading).with_byte_order(&self.order);
         let fill = self.data_type.fill_value(&value(text), &context)?;
         Ok((fill.bytes().to_vec(), reading.take_warnings()))
     }

@@ -33,12 +33,7 @@ use types::Number;
 /// Returns an array of `shape` whose elements are `number`, with fill value zero.
 #[must_use]
 pub fn array(shape: &[u64], number: Number) -> ArrayRepresentation {
-    ArrayRepresentation {
-        shape: shape.to_vec(),
-        fill_value: FillValue::zero(number.size()),
-        data_type: std::sync::Arc::new(number),
-        byte_order: ByteOrder::Little,
-    }
+    ArrayRepresentation::new(shape.to_vec(), std::sync::Arc::new(number), FillValue::zero(number.size()))
 }
 
 /// Returns a registry with the numbers of [`types`] under their names in v2 (`i4`), the draft and v3 (`int32`).
@@ -80,14 +75,7 @@ pub fn creation<R>(
     };
     let registry = registry();
     let reading = Reading::new(mode);
-    with(&Creation {
-        format,
-        identifier,
-        configuration: &configuration,
-        type_name: None,
-        registry: &registry,
-        reading: &reading,
-    })
+    with(&Creation::new(identifier, &configuration, format, &registry, &reading))
 }
 
 /// Returns elements of variable size in their layout in memory: the offsets, starting with 0, followed by the bytes

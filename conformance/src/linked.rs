@@ -100,7 +100,7 @@ pub fn stored(
         })
         .collect();
     let reading = Reading::new(Mode::Lenient);
-    let creation = ChainCreation { format, registry: &registry, reading: &reading };
+    let creation = ChainCreation::new(format, &registry, &reading);
     let chain = CodecChain::create(&creation, None, &documents, array).map_err(|error| error.to_string())?;
     let pipeline = chain.resolve(array).map_err(|error| error.to_string())?;
     assert!(pipeline.steps.is_empty(), "these codecs compute something");

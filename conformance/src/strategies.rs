@@ -35,9 +35,7 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use zarr_spec::{
-    ArrayRepresentation, ArraySubset, ByteOrder, DataType, FillValue, Format, Key, Mode, NodePath,
-};
+use zarr_spec::{ArrayRepresentation, ArraySubset, DataType, FillValue, Format, Key, Mode, NodePath};
 
 use crate::items;
 use crate::suite::payloads;
@@ -101,11 +99,8 @@ pub fn arb_representation_of(data_type: &Arc<dyn DataType>) -> BoxedStrategy<Arr
     let fill_value = arb_fill_value(data_type);
     let data_type = Arc::clone(data_type);
     (arb_shape(4, 10), fill_value)
-        .prop_map(move |(shape, fill_value)| ArrayRepresentation {
-            shape,
-            data_type: Arc::clone(&data_type),
-            fill_value,
-            byte_order: ByteOrder::Little,
+        .prop_map(move |(shape, fill_value)| {
+            ArrayRepresentation::new(shape, Arc::clone(&data_type), fill_value)
         })
         .boxed()
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use zarr_spec::Registry;
 use zarr_spec::host::registry::ExtensionPoint;
-use zarr_spec::plugin::{Kind, Plugin};
+use zarr_spec::plugin::{Plugin, PluginKind};
 
 pub(crate) mod allocations;
 mod attempt;
@@ -129,7 +129,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    fn of<K: Kind + ?Sized>(plugin: &Plugin<K>) -> Self {
+    fn of<K: PluginKind + ?Sized>(plugin: &Plugin<K>) -> Self {
         let origin = plugin.origin;
         Self {
             point: K::POINT,

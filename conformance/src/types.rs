@@ -68,7 +68,7 @@ macro_rules! numbers {
 
         /// All numbers, with their names in the three formats.
         pub(crate) const PLUGINS: &[DataTypePlugin] = &[$(DataTypePlugin::new(
-            Identifiers { uri: None, name: Some($name), id: Some($id), aliases: &[] },
+            Identifiers::name($name).with_id($id),
             &|creation| create(creation, $constant),
         ),)*];
 
@@ -167,19 +167,12 @@ impl DataType for Number {
     }
 
     fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        let (identifier, json) = match (format, order) {
-            (Format::V2, ByteOrder::Big) => (id_of(*self), format!(">{}", id_of(*self))),
-            (Format::V2, _) => (id_of(*self), format!("<{}", id_of(*self))),
-            _ => (self.name, self.name.to_owned()),
-        };
-        let json = Value::String(json);
-        Ok(DataTypeDocument {
-            identifier: identifier.to_owned(),
-            configuration: if format == Format::V2 { json.clone() } else { Value::Null },
-            json,
-            type_name: None,
-            fallback: Vec::new(),
-        })
+        if format != Format::V2 {
+            return Ok(DataTypeDocument::named(self.name));
+        }
+        let sign = if *order == ByteOrder::Big { '>' } else { '<' };
+        let id = id_of(*self);
+        Ok(DataTypeDocument::in_v2(id, Value::from(format!("{sign}{id}"))))
     }
 
     /// Reads a number, `NaN`, an infinity, or the bytes of an element in memory as hexadecimal digits.

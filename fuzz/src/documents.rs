@@ -201,11 +201,7 @@ fn data_type(array: &ArrayMetadata, mode: Mode) {
     if is_large || (array.fill_value.is_null() && array.format != Format::V3) {
         return;
     }
-    let context = zarr_kit::spec::data_type::FillContext {
-        format: array.format,
-        reading: &reading,
-        byte_order: &order,
-    };
+    let context = zarr_kit::spec::data_type::FillContext::new(array.format, &reading).with_byte_order(&order);
     if let Ok(fill) = data_type.fill_value(&array.fill_value, &context) {
         let mut text = String::new();
         assert!(data_type.print(fill.bytes(), &mut text).is_ok(), "{} is not printed", array.fill_value);

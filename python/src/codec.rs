@@ -6,7 +6,7 @@ use zarr_kit::spec::codec::{Checksum, Codec, CodecError};
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::host::pipeline::intermediate_limit;
 use zarr_kit::spec::host::registry::ExtensionPoint;
-use zarr_kit::spec::{ArrayRepresentation, Creation, Output, Reading, Registry, Representation, Size, Value};
+use zarr_kit::spec::{ArrayRepresentation, Creation, Output, Reading, Registry, Representation, Size};
 use zarr_kit::{CATALOGUE, Format, Limits, Mode};
 
 use crate::calls::detached;
@@ -50,14 +50,8 @@ impl CodecHandle {
         let options = ContextOptions { is_strict: false, stores_empty_chunks: false, threads: Some(1) };
         let context = context(options)?;
         let reading = Reading::new(Mode::Lenient);
-        let creation = Creation {
-            format: format_named(format)?,
-            identifier: name,
-            configuration: &configuration,
-            type_name: None,
-            registry: context.registry(),
-            reading: &reading,
-        };
+        let creation =
+            Creation::new(name, &configuration, format_named(format)?, context.registry(), &reading);
         let codec = created(&creation, context.registry()).map_err(|error| failed(name, &error))?;
         Ok(Self { codec, name: name.to_owned(), memory: Limits::default().memory })
     }
@@ -147,22 +141,13 @@ fn created(creation: &Creation<'_>, registry: &Registry) -> Result<Codec, CodecE
 
 /// Returns an array with one element of a data type.
 fn small_array(registry: &Registry, name: &str, dimensions: usize) -> Option<Representation> {
-    let document = DataTypeDocument {
-        identifier: name.to_owned(),
-        json: name.into(),
-        configuration: Value::Null,
-        type_name: None,
-        fallback: Vec::new(),
-    };
+    let document = DataTypeDocument::named(name);
     let created = registry.data_type(Format::V3, &document, &Reading::new(Mode::Lenient)).ok()?;
     let (data_type, byte_order) = created;
     let fill_value = data_type.default_fill_value();
-    Some(Representation::Array(ArrayRepresentation {
-        shape: vec![1; dimensions],
-        data_type,
-        fill_value,
-        byte_order,
-    }))
+    Some(Representation::Array(
+        ArrayRepresentation::new(vec![1; dimensions], data_type, fill_value).with_byte_order(byte_order),
+    ))
 }
 
 fn add_checksum(checksum: &dyn Checksum, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {

@@ -31,13 +31,9 @@ impl DataTypeHandle {
         let Some(identifier) = json.as_str().or_else(|| member("name")?.as_str()) else {
             return Err(raise("InvalidInputError", &format!("data type {json}: expected a name")));
         };
-        let document = DataTypeDocument {
-            identifier: identifier.to_owned(),
-            configuration: member("configuration").cloned().unwrap_or(Value::Null),
-            type_name: None,
-            fallback: Vec::new(),
-            json: json.clone(),
-        };
+        let mut document = DataTypeDocument::named(identifier);
+        document.configuration = member("configuration").cloned().unwrap_or(Value::Null);
+        document.json = json.clone();
         let options = ContextOptions { is_strict: false, stores_empty_chunks: false, threads: Some(1) };
         let created =
             context(options)?.registry().data_type(Format::V3, &document, &Reading::new(Mode::Lenient));
@@ -60,7 +56,7 @@ impl DataTypeHandle {
     /// Returns the bytes of the element that the member `fill_value`, a JSON text, represents.
     fn fill_value<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
         let reading = Reading::new(Mode::Lenient);
-        let context = FillContext { format: Format::V3, reading: &reading, byte_order: &self.byte_order };
+        let context = FillContext::new(Format::V3, &reading).with_byte_order(&self.byte_order);
         let fill = self.data_type.fill_value(&json::value(text)?, &context);
         fill.map(|fill| PyBytes::new(py, fill.bytes())).map_err(|error| failed(&error))
     }

@@ -27,7 +27,7 @@ fn register(registry: &mut Registry, name: String, open: Py<PyAny>) -> PyResult<
     let name: &'static str = name.leak();
     let alias: &'static str = format!("numcodecs.{name}").leak();
     let aliases: &'static [&'static str] = vec![alias].leak();
-    let identifiers = Identifiers { uri: None, name: Some(name), id: Some(name), aliases };
+    let identifiers = Identifiers::name(name).with_id(name).with_aliases(aliases);
     let create = move |creation: &Creation<'_>, decoded: &Representation| {
         let configuration = match creation.configuration {
             Value::Null => "{}".to_owned(),

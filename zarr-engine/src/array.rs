@@ -240,7 +240,8 @@ impl Array {
     }
 
     fn store_attributes(&mut self, attributes: Object) -> Result<(), Error> {
-        let metadata = ArrayMetadata { attributes: attributes.clone(), ..self.stored.metadata.clone() };
+        let mut metadata = self.stored.metadata.clone();
+        metadata.attributes = attributes.clone();
         let updated = self.with_metadata(metadata)?;
         self.hierarchy.write_attributes(&self.stored.path, attributes)?;
         *self = updated;

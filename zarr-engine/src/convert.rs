@@ -17,11 +17,11 @@ use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::{Extension, ExtensionDocument, ExtensionPlace};
 use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Object,
-    Reading, Registry, Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, FillValue, Format, Mode, Reading,
+    Registry, Value,
 };
 
-use crate::creation::{creation, stored_order};
+use crate::byte_order::stored_order;
 use crate::error::Error;
 
 pub use losses::{ConversionLoss, conversion_losses};
@@ -33,7 +33,7 @@ pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;
 pub(crate) use problems::with_each_once;
 pub(crate) use recipe::{
-    BYTES, Recipe, SourceCodec, Step, Translated, after, reversal, rewritten_codecs, steps_of,
+    BYTES, Recipe, RecipeStep, SourceCodec, Translated, after, reversal, rewritten_codecs, steps_of,
     translate_codec, translate_recipe, untranslatable_steps,
 };
 pub(crate) use sharding::{little_endian, sharding};
@@ -66,22 +66,19 @@ pub fn convert_metadata(
     let names = conversion.dimension_names()?;
     let mut attributes = source.attributes.clone();
     let names = place_dimension_names(target, registry, source.shape.len(), names, &mut attributes);
-    Ok(ArrayMetadata {
-        format: target,
-        shape: source.shape.clone(),
-        data_type: data_type_document(&**data_type, target, &translated.byte_order)?,
-        chunk_grid: conversion.converted_grid(&chunks)?,
-        chunk_key_encoding: key_encoding(target, conversion.separator().as_deref()),
-        fill_value: conversion.converted_fill_value(&chunks)?,
-        memory_layout: chunks.translated.memory_layout,
-        codecs: chunks.translated.codecs,
-        has_compressor: chunks.translated.has_compressor,
-        storage_transformers: chunks.storage_transformers,
-        attributes,
-        dimension_names: names.member,
-        extensions: names.extension.into_iter().collect(),
-        ignored: Object::new(),
-    })
+    let document = data_type_document(&**data_type, target, &translated.byte_order)?;
+    let grid = conversion.converted_grid(&chunks)?;
+    let key_encoding = key_encoding(target, conversion.separator().as_deref());
+    let mut metadata = ArrayMetadata::new(target, source.shape.clone(), document, grid, key_encoding);
+    metadata.fill_value = conversion.converted_fill_value(&chunks)?;
+    metadata.memory_layout = chunks.translated.memory_layout;
+    metadata.codecs = chunks.translated.codecs;
+    metadata.has_compressor = chunks.translated.has_compressor;
+    metadata.storage_transformers = chunks.storage_transformers;
+    metadata.attributes = attributes;
+    metadata.dimension_names = names.member;
+    metadata.extensions.extend(names.extension);
+    Ok(metadata)
 }
 
 /// The chunks of an array in another format.
@@ -186,7 +183,7 @@ impl Conversion<'_> {
         let created = self.registry.data_type(source.format, &source.data_type, self.reading);
         let (data_type, byte_order) = created.map_err(|error| invalid("data_type", error))?;
         let fill_value = self.fill_value(&*data_type, &byte_order)?;
-        Ok(ArrayRepresentation { shape: self.largest_chunk()?, data_type, fill_value, byte_order })
+        Ok(ArrayRepresentation::new(self.largest_chunk()?, data_type, fill_value).with_byte_order(byte_order))
     }
 
     fn fill_value(&self, data_type: &dyn DataType, declared: &ByteOrder) -> Result<FillValue, Error> {
@@ -194,7 +191,7 @@ impl Conversion<'_> {
             return Ok(data_type.default_fill_value());
         }
         let byte_order = &stored_order(&self.source.codecs, declared);
-        let context = FillContext { format: self.source.format, reading: self.reading, byte_order };
+        let context = FillContext::new(self.source.format, self.reading).with_byte_order(byte_order);
         Ok(data_type.fill_value(&self.source.fill_value, &context)?)
     }
 
@@ -213,8 +210,7 @@ impl Conversion<'_> {
         // A memory layout does not affect the values of elements. Layouts that are not permutations of dimensions are
         // dropped, and the copy uses C order.
         let layout = layout.filter(|layout| matches!(layout, Codec::Permutation(_)));
-        let creation =
-            ChainCreation { format: source.format, registry: self.registry, reading: self.reading };
+        let creation = ChainCreation::new(source.format, self.registry, self.reading);
         CodecChain::create(&creation, layout, &source.codecs, chunk).map_err(|error| invalid("codecs", error))
     }
 
@@ -294,6 +290,6 @@ impl Conversion<'_> {
     }
 
     fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
-        creation(self.source.format, document, self.registry, self.reading)
+        Creation::of(document, self.source.format, self.registry, self.reading)
     }
 }

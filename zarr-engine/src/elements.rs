@@ -39,7 +39,8 @@ enum Bytes {
 
 impl ElementArray {
     pub(crate) fn fixed(
-        (shape, count): (Vec<u64>, usize),
+        shape: Vec<u64>,
+        count: usize,
         data_type: Arc<dyn DataType>,
         memory: Memory,
         threads: Threads,
@@ -48,7 +49,8 @@ impl ElementArray {
     }
 
     pub(crate) fn variable(
-        (shape, count): (Vec<u64>, usize),
+        shape: Vec<u64>,
+        count: usize,
         data_type: Arc<dyn DataType>,
         bytes: Vec<u8>,
         threads: Threads,

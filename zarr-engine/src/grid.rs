@@ -26,32 +26,32 @@ pub(crate) struct Grid {
     even: Option<Vec<Even>>,
 }
 
-/// One dimension that is divided into cells of equal length.
+/// One dimension that is divided into chunks of equal length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Even {
-    /// The number of elements of a cell.
+    /// The number of elements of a chunk.
     length: u64,
     /// The number of elements of the array along the dimension.
     whole: u64,
-    /// The number of elements of the first cell that lie before the array.
+    /// The number of elements of the first chunk that lie before the array.
     before: u64,
 }
 
-/// A cell along one dimension.
+/// A chunk along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cell {
-    /// The index of the cell.
+pub(crate) struct AxisChunk {
+    /// The index of the chunk.
     pub(crate) number: u64,
-    /// The elements of the cell.
+    /// The elements of the chunk.
     pub(crate) extent: Extent,
 }
 
-/// The elements of one cell along one dimension.
+/// The elements of one chunk along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// The first element of the cell that lies in the array.
+    /// The first element of the chunk that lies in the array.
     pub(crate) start: u64,
-    /// The element after the last one. The last cell may reach past the array.
+    /// The element after the last one. The last chunk may reach past the array.
     pub(crate) end: u64,
     /// The number of elements that lie before the array.
     pub(crate) before: u64,
@@ -61,7 +61,7 @@ impl Extent {
     /// A placeholder without elements.
     pub(crate) const EMPTY: Self = Self { start: 0, end: 0, before: 0 };
 
-    /// Returns the number of elements of the cell, including those before the array.
+    /// Returns the number of elements of the chunk, including those before the array.
     pub(crate) fn length(&self) -> u64 {
         (self.end - self.start).saturating_add(self.before)
     }
@@ -71,37 +71,37 @@ impl Extent {
         self.end.min(whole).saturating_sub(self.start)
     }
 
-    /// Returns the element that positions in the cell are relative to. If the cell starts before the array, it is
+    /// Returns the element that positions in the chunk are relative to. If the chunk starts before the array, it is
     /// negative and wraps around, so use only wrapping arithmetic.
     pub(crate) fn origin(&self) -> u64 {
         self.start.wrapping_sub(self.before)
     }
 
-    /// Returns whether the cell contains this element of the array.
+    /// Returns whether the chunk contains this element of the array.
     pub(crate) fn contains(&self, element: u64) -> bool {
         (self.start..self.end).contains(&element)
     }
 }
 
 impl Even {
-    /// Returns cells of `length` elements that start at the first of `whole` elements.
+    /// Returns chunks of `length` elements that start at the first of `whole` elements.
     pub(crate) fn new(length: u64, whole: u64) -> Self {
         Self { length, whole, before: 0 }
     }
 
-    /// Returns the number of elements of a cell.
+    /// Returns the number of elements of a chunk.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Returns the cell that contains `element`.
-    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
-        let number = self.cell_of(element)?;
-        Ok(Cell { number, extent: self.extent(number)? })
+    /// Returns the chunk that contains `element`.
+    pub(crate) fn chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
+        let number = self.chunk_of(element)?;
+        Ok(AxisChunk { number, extent: self.extent(number)? })
     }
 
-    /// Returns the index of the cell that contains `element`.
-    pub(crate) fn cell_of(&self, element: u64) -> Result<u64, GridError> {
+    /// Returns the index of the chunk that contains `element`.
+    pub(crate) fn chunk_of(&self, element: u64) -> Result<u64, GridError> {
         if element >= self.whole || self.length == 0 {
             return Err(GridError::OutOfBounds(format!("element {element} of {}", self.whole)));
         }
@@ -109,19 +109,19 @@ impl Even {
         Ok((element + self.before) / self.length)
     }
 
-    /// Returns the elements of the cell at index `cell`.
-    pub(crate) fn extent(&self, cell: u64) -> Result<Extent, GridError> {
-        let start = cell.checked_mul(self.length);
+    /// Returns the elements of the chunk at index `chunk`.
+    pub(crate) fn extent(&self, chunk: u64) -> Result<Extent, GridError> {
+        let start = chunk.checked_mul(self.length);
         let end = start.and_then(|start| start.checked_add(self.length));
         let (Some(start), Some(end)) = (start, end) else {
             let Self { length, .. } = self;
-            return Err(GridError::OutOfBounds(format!("chunk {cell} of {length} elements ends past 2^64")));
+            return Err(GridError::OutOfBounds(format!("chunk {chunk} of {length} elements ends past 2^64")));
         };
-        let before = if cell == 0 { self.before } else { 0 };
+        let before = if chunk == 0 { self.before } else { 0 };
         Ok(Extent { start: start.saturating_sub(self.before), end: end - self.before, before })
     }
 
-    /// Returns the number of cells; `None` if it overflows or if a whole cell lies before the array.
+    /// Returns the number of chunks; `None` if it overflows or if a whole chunk lies before the array.
     fn count(&self) -> Option<u64> {
         match self.whole {
             0 => Some(0),
@@ -131,26 +131,26 @@ impl Even {
     }
 }
 
-/// The division of one dimension into cells.
+/// The division of one dimension into chunks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Axis<'a> {
-    /// Cells of equal length: most chunk grids, and all inner chunks.
+    /// Chunks of equal length: most chunk grids, and all inner chunks.
     Even(Even),
     /// Chunks of different lengths.
     Uneven(UnevenAxis<'a>),
 }
 
 impl Axis<'_> {
-    /// Returns the division of `whole` elements into cells of `length` elements.
+    /// Returns the division of `whole` elements into chunks of `length` elements.
     pub(crate) fn even(length: u64, whole: u64) -> Self {
         Self::Even(Even::new(length, whole))
     }
 
-    /// Returns the cell that contains `element`.
-    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
+    /// Returns the chunk that contains `element`.
+    pub(crate) fn chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
         match self {
-            Self::Even(even) => even.cell_with(element),
-            Self::Uneven(axis) => axis.cell_with(element),
+            Self::Even(even) => even.chunk_with(element),
+            Self::Uneven(axis) => axis.chunk_with(element),
         }
     }
 }
@@ -234,7 +234,7 @@ impl Grid {
         match &self.even {
             // For a chunk that does not exist, the grid returns the error message.
             Some(even) if chunk < self.grid_shape[dimension] => even[dimension].extent(chunk),
-            _ => Ok(UnevenAxis { grid: self, dimension }.cell(chunk)?.extent),
+            _ => Ok(UnevenAxis { grid: self, dimension }.chunk(chunk)?.extent),
         }
     }
 
@@ -298,29 +298,29 @@ pub(crate) struct UnevenAxis<'a> {
 
 impl UnevenAxis<'_> {
     /// Asks the grid for the chunk that contains `element`.
-    pub(crate) fn cell_with(&self, element: u64) -> Result<Cell, GridError> {
-        let cell = self.cell(self.grid.chunk_of(self.dimension, element)?)?;
-        let Cell { number, extent: Extent { start, end, .. } } = cell;
+    pub(crate) fn chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
+        let chunk = self.chunk(self.grid.chunk_of(self.dimension, element)?)?;
+        let AxisChunk { number, extent: Extent { start, end, .. } } = chunk;
         if (start..end).contains(&element) {
-            return Ok(cell);
+            return Ok(chunk);
         }
         let what = format_args!("element {element} is said to be in chunk {number}, which is {start}..{end}");
         Err(self.contradiction(what))
     }
 
-    /// Asks the grid for the chunk after `cell`, and checks that it starts where `cell` ends.
-    pub(crate) fn cell_after(&self, cell: Cell) -> Result<Cell, GridError> {
-        let number = cell.number.saturating_add(1);
+    /// Asks the grid for the chunk after `chunk`, and checks that it starts where `chunk` ends.
+    pub(crate) fn chunk_after(&self, chunk: AxisChunk) -> Result<AxisChunk, GridError> {
+        let number = chunk.number.saturating_add(1);
         if number >= self.grid.grid_shape[self.dimension] {
-            let what = format_args!("its last chunk ends at element {}", cell.extent.end);
+            let what = format_args!("its last chunk ends at element {}", chunk.extent.end);
             return Err(self.contradiction(what));
         }
-        let next = self.cell(number)?;
-        if next.extent.start == cell.extent.end { Ok(next) } else { Err(self.not_neighbours(cell, next)) }
+        let next = self.chunk(number)?;
+        if next.extent.start == chunk.extent.end { Ok(next) } else { Err(self.not_neighbours(chunk, next)) }
     }
 
     /// Asks the grid for one chunk.
-    fn cell(&self, number: u64) -> Result<Cell, GridError> {
+    fn chunk(&self, number: u64) -> Result<AxisChunk, GridError> {
         let grid = self.grid;
         let dimension = self.dimension;
         let Range { start, end } = grid.chunk_range(dimension, number)?;
@@ -335,11 +335,11 @@ impl UnevenAxis<'_> {
             );
             return Err(self.contradiction(what));
         }
-        Ok(Cell { number, extent: Extent { start, end, before } })
+        Ok(AxisChunk { number, extent: Extent { start, end, before } })
     }
 
     /// Returns the error for two chunks that overlap or have a gap between them.
-    pub(crate) fn not_neighbours(&self, a: Cell, b: Cell) -> GridError {
+    pub(crate) fn not_neighbours(&self, a: AxisChunk, b: AxisChunk) -> GridError {
         self.contradiction(format_args!(
             "chunk {} is {}..{} and chunk {} is {}..{}; chunks must follow one another without gap and overlap",
             a.number, a.extent.start, a.extent.end, b.number, b.extent.start, b.extent.end

@@ -49,7 +49,7 @@ use access::Access;
 use detect::{Opened, OpenedRoot};
 use last::Last;
 use resolved_cache::ResolvedCache;
-use rules::{FormatRules, Found, FoundArray, array_of, not_a_group};
+use rules::{FormatRules, FoundArray, FoundNode, array_of, not_a_group};
 
 pub use erase::Erasure;
 pub use kind::{Kind, NodeEntry};
@@ -163,7 +163,7 @@ impl Hierarchy {
         let access = &hierarchy.inner.access;
         let path = NodePath::root();
         let found = match document {
-            Some(document) => Found::explicit(v3::parse(access, &path, &document)?),
+            Some(document) => FoundNode::explicit(v3::parse(access, &path, &document)?),
             None => hierarchy.found(&path)?,
         };
         let arrays = hierarchy.inner.rules.arrays_listed(access, listing)?;
@@ -301,7 +301,7 @@ impl Hierarchy {
         self.group_of(path, found)
     }
 
-    fn group_of(&self, path: NodePath, found: Found) -> Result<Group, Error> {
+    fn group_of(&self, path: NodePath, found: FoundNode) -> Result<Group, Error> {
         match found.metadata {
             NodeMetadata::Group(metadata) => Ok(Group::new(self.clone(), path, metadata, found.is_implicit)),
             NodeMetadata::Array(_) => Err(not_a_group(&path)),
@@ -402,11 +402,11 @@ impl Hierarchy {
         &self.inner.resolved
     }
 
-    fn found(&self, path: &NodePath) -> Result<Found, Error> {
+    fn found(&self, path: &NodePath) -> Result<FoundNode, Error> {
         self.stored_or_copied(path)?.ok_or_else(|| Error::NoNode(path.clone()))
     }
 
-    fn stored_or_copied(&self, path: &NodePath) -> Result<Option<Found>, Error> {
+    fn stored_or_copied(&self, path: &NodePath) -> Result<Option<FoundNode>, Error> {
         path.check(self.format())?;
         self.inner.rules.read(&self.inner.access, path)
     }

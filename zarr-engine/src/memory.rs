@@ -47,7 +47,7 @@ impl Error for OutOfMemory {}
 
 /// The source and alignment of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Allocation {
     /// Aligned to huge pages, and mapped if possible.
     Mapped,
     /// Aligned to cache lines.
@@ -62,7 +62,7 @@ pub struct Memory {
     size: usize,
     /// The number of allocated bytes. It exceeds `size` if a larger piece was reused.
     capacity: usize,
-    place: Place,
+    place: Allocation,
     /// The pool to which the memory returns when it is dropped; `None` to free it.
     home: Option<Arc<BufferPool>>,
 }
@@ -79,7 +79,7 @@ impl Memory {
     ///
     /// [`OutOfMemory`] if the system does not have enough memory, or if `size` exceeds the maximum size of a slice.
     pub fn zeroed(size: usize) -> Result<Self, OutOfMemory> {
-        Self::at(if size >= HUGE_PAGE { Place::Mapped } else { Place::Aligned }, size)
+        Self::at(if size >= HUGE_PAGE { Allocation::Mapped } else { Allocation::Aligned }, size)
     }
 
     /// Like [`Self::zeroed`], with all pages populated.
@@ -91,16 +91,16 @@ impl Memory {
 
     /// Like [`Self::populated`], without alignment.
     fn packed(size: usize) -> Result<Self, OutOfMemory> {
-        let mut memory = Self::at(Place::Anywhere, size)?;
+        let mut memory = Self::at(Allocation::Anywhere, size)?;
         fresh::populate(&mut memory);
         Ok(memory)
     }
 
-    fn at(place: Place, size: usize) -> Result<Self, OutOfMemory> {
+    fn at(place: Allocation, size: usize) -> Result<Self, OutOfMemory> {
         let start = match place {
-            Place::Mapped => mapped::allocate(size),
-            Place::Aligned => heap::allocate(size, heap::LINE),
-            Place::Anywhere => heap::allocate(size, 1),
+            Allocation::Mapped => mapped::allocate(size),
+            Allocation::Aligned => heap::allocate(size, heap::LINE),
+            Allocation::Anywhere => heap::allocate(size, 1),
         };
         Ok(Self { start: start.ok_or(OutOfMemory { size })?, size, capacity: size, place, home: None })
     }
@@ -129,9 +129,9 @@ impl Drop for Memory {
         // SAFETY: `at` got it there, with this size, and nothing borrows it any more.
         unsafe {
             match place {
-                Place::Mapped => mapped::free(start, capacity),
-                Place::Aligned => heap::free(start, capacity, heap::LINE),
-                Place::Anywhere => heap::free(start, capacity, 1),
+                Allocation::Mapped => mapped::free(start, capacity),
+                Allocation::Aligned => heap::free(start, capacity, heap::LINE),
+                Allocation::Anywhere => heap::free(start, capacity, 1),
             }
         }
     }

@@ -5,6 +5,7 @@ mod reorder;
 mod shard;
 mod shard_index;
 mod shard_writer;
+mod step_error;
 mod whole_shard;
 
 use std::ops::Range;
@@ -19,6 +20,8 @@ use reorder::reorder;
 pub(crate) use shard::{ENTRY, inner_axes, inner_count, inner_index, is_fill, part};
 pub(crate) use shard_index::ShardIndex;
 pub(crate) use shard_writer::ShardWriter;
+pub(crate) use step_error::StepError;
+use step_error::StepFault;
 
 /// Size limits in bytes: for the decoded size of a chunk of unknown size, and for encoded values.
 #[derive(Debug, Clone, Copy)]
@@ -37,65 +40,15 @@ pub(crate) struct Stages {
     unknown: u64,
 }
 
-/// An error, and the name of the codec that failed.
-#[derive(Debug)]
-pub(crate) struct StepError {
-    pub(crate) codec: Option<String>,
-    pub(crate) source: CodecError,
-}
-
-impl StepError {
-    /// Returns an error of the chunk that no codec caused.
-    pub(crate) fn chunk(what: impl Into<String>) -> Self {
-        Self { codec: None, source: CodecError::corrupt(what.into()) }
-    }
-
-    /// Converts this error to an error of the enclosing codec. `wrapped` creates it from a text with `place` and the
-    /// name of the failed codec. Errors of size and memory, and faults of plugins, are not converted, because they do
-    /// not mean that the chunk is corrupt.
-    pub(crate) fn within(self, place: &str, wrapped: impl FnOnce(String) -> CodecError) -> CodecError {
-        let Some(codec) = self.codec else { return self.source };
-        match self.source {
-            source @ (CodecError::TooLarge(_) | CodecError::OutOfMemory { .. }) => source,
-            CodecError::Plugin { plugin, message } => {
-                CodecError::Plugin { plugin, message: format!("codec `{codec}`: {message}") }
-            }
-            source => wrapped(format!("{place}codec `{codec}`: {source}")),
-        }
-    }
-
-    fn at(step: &Step, source: CodecError) -> Self {
-        Self { codec: Some(step.name.clone()), source }
-    }
-
-    /// Like [`StepError::at`], for a step that decodes.
-    fn decoding(step: &Step, source: CodecError) -> Self {
-        let too_large = step.intermediate_too_large(&source);
-        Self::at(step, too_large.map_or(source, CodecError::corrupt))
-    }
-
-    /// Like [`StepError::at`], for a step that encodes; `next` is the following step.
-    fn encoding(step: &Step, next: Option<&Step>, source: CodecError) -> Self {
-        let too_large = next.and_then(|next| next.intermediate_too_large(&source));
-        Self::at(step, too_large.map_or(source, CodecError::encode))
-    }
-}
-
-impl From<CodecError> for StepError {
-    fn from(source: CodecError) -> Self {
-        Self { codec: None, source }
-    }
-}
-
 /// The location of the bytes between two steps.
 #[derive(Debug, Clone)]
-struct Place {
+struct BytesLocation {
     /// One of the two buffers, or `None` for the encoded value itself.
     buffer: Option<usize>,
     range: Range<usize>,
 }
 
-impl Place {
+impl BytesLocation {
     fn bytes<'b>(&self, encoded: &'b [u8], buffers: &'b [Buffer; 2]) -> &'b [u8] {
         match self.buffer {
             None => &encoded[self.range.clone()],
@@ -106,7 +59,7 @@ impl Place {
 
 /// The location of decoded or encoded bytes. Pass it to [`Stages::bytes`] to get the bytes.
 #[derive(Debug, Clone)]
-pub(crate) struct Decoded(Place);
+pub(crate) struct Decoded(BytesLocation);
 
 impl Stages {
     /// Returns the result of [`decode`], which was called with `encoded`.
@@ -134,11 +87,11 @@ impl Stages {
     fn decode_between(
         &mut self,
         step: &Step,
-        place: &Place,
+        place: &BytesLocation,
         encoded: &[u8],
         range: Option<Range<usize>>,
         bounds: Bounds,
-    ) -> Result<Place, CodecError> {
+    ) -> Result<BytesLocation, StepFault> {
         let limit = limit(step, bounds)?;
         let target = place.buffer.map_or(0, |buffer| 1 - buffer);
         let Self { buffers: [first, second], inner, .. } = self;
@@ -149,14 +102,16 @@ impl Stages {
         };
         let mut output = target_buffer.output(limit);
         let decoded = match (&step.work, range) {
-            (Work::BytesToBytes(codec), Some(range)) => codec.decode_range(source, range, &mut output),
+            (Work::BytesToBytes(codec), Some(range)) => {
+                codec.decode_range(source, range, &mut output).map_err(StepFault::from)
+            }
             _ => decode_step(step, source, &mut output, inner, bounds),
         };
-        decoded.map_err(|error| why(&output, error))?;
+        decoded.map_err(|fault| StepFault { source: why(&output, fault.source), ..fault })?;
         let size = output.written().len();
         match step.decoded_size {
-            Size::Exact(expected) if expected != size as u64 => Err(short(size, limit)),
-            _ => Ok(Place { buffer: Some(target), range: 0..size }),
+            Size::Exact(expected) if expected != size as u64 => Err(short(size, limit).into()),
+            _ => Ok(BytesLocation { buffer: Some(target), range: 0..size }),
         }
     }
 
@@ -249,7 +204,7 @@ fn run(
     mut goal: Goal<'_>,
     bounds: Bounds,
 ) -> Result<Option<Decoded>, StepError> {
-    let mut place = Place { buffer: None, range: 0..encoded.len() };
+    let mut place = BytesLocation { buffer: None, range: 0..encoded.len() };
     for (number, step) in pipeline.steps.iter().enumerate().rev() {
         if let Work::Checksum(checksum) = &step.work {
             let verified = verify(&**checksum, place.bytes(encoded, &stages.buffers));
@@ -299,13 +254,13 @@ fn decode_exactly(
     destination: &mut [u8],
     inner: &mut Option<Box<Stages>>,
     bounds: Bounds,
-) -> Result<(), CodecError> {
+) -> Result<(), StepFault> {
     let size = destination.len();
     let mut output = Output::to(destination);
     decode_step(step, source, &mut output, inner, bounds)?;
     match output.remaining() {
         0 => Ok(()),
-        rest => Err(short(size - rest, size)),
+        rest => Err(short(size - rest, size).into()),
     }
 }
 
@@ -324,8 +279,8 @@ fn decode_step(
     decoded: &mut Output<'_>,
     inner: &mut Option<Box<Stages>>,
     bounds: Bounds,
-) -> Result<(), CodecError> {
-    match &step.work {
+) -> Result<(), StepFault> {
+    let done = match &step.work {
         Work::ArrayToArray(codec, array) => codec.decode(array, encoded, decoded),
         Work::ArrayToBytes(codec, array) => codec.decode(array, encoded, decoded),
         Work::Composite(codec, array) => {
@@ -335,10 +290,17 @@ fn decode_step(
         Work::BytesToBytes(codec) => codec.decode(encoded, decoded),
         Work::Reorder(array, layout) => reorder(array, layout, encoded, decoded, true),
         Work::Shard(pipeline) => {
-            whole_shard::decode_whole(pipeline, encoded, decoded, inner.get_or_insert_default(), bounds)
+            return whole_shard::decode_whole(
+                pipeline,
+                encoded,
+                decoded,
+                inner.get_or_insert_default(),
+                bounds,
+            );
         }
         Work::Checksum(_) => Ok(()),
-    }
+    };
+    Ok(done?)
 }
 
 /// Verifies a checksum. Returns the range of the bytes without it.
@@ -377,7 +339,7 @@ pub(crate) fn encode(
     stages: &mut Stages,
     bounds: Bounds,
 ) -> Result<Decoded, StepError> {
-    encode_from(&pipeline.steps, Place { buffer: Some(0), range: 0..size }, stages, bounds)
+    encode_from(&pipeline.steps, BytesLocation { buffer: Some(0), range: 0..size }, stages, bounds)
 }
 
 /// Returns the size limit for the output of a step, in bytes: not more than `next` accepts when decoding.
@@ -389,7 +351,7 @@ fn encoded_limit(next: Option<&Step>, bounds: Bounds) -> usize {
 /// Runs `steps` in order, on the bytes at `place` in a buffer.
 fn encode_from(
     steps: &[Step],
-    mut place: Place,
+    mut place: BytesLocation,
     stages: &mut Stages,
     bounds: Bounds,
 ) -> Result<Decoded, StepError> {
@@ -410,8 +372,9 @@ fn encode_from(
         let source = source_buffer.bytes(place.range.end);
         let mut output = target_buffer.output(encoded_limit(next, bounds));
         encode_step(step, source, &mut output, inner, bounds)
-            .map_err(|source| StepError::encoding(step, next, why(&output, source)))?;
-        place = Place { buffer: Some(target), range: 0..output.written().len() };
+            .map_err(|fault| StepFault { source: why(&output, fault.source), ..fault })
+            .map_err(|fault| StepError::encoding(step, next, fault))?;
+        place = BytesLocation { buffer: Some(target), range: 0..output.written().len() };
     }
     Ok(Decoded(place))
 }
@@ -435,8 +398,8 @@ fn encode_step(
     encoded: &mut Output<'_>,
     inner: &mut Option<Box<Stages>>,
     bounds: Bounds,
-) -> Result<(), CodecError> {
-    match &step.work {
+) -> Result<(), StepFault> {
+    let done = match &step.work {
         Work::ArrayToArray(codec, array) => codec.encode(array, decoded, encoded),
         Work::ArrayToBytes(codec, array) => codec.encode(array, decoded, encoded),
         Work::Composite(codec, array) => {
@@ -454,9 +417,10 @@ fn encode_step(
         }
         Work::Shard(pipeline) => {
             let stages = inner.get_or_insert_default();
-            whole_shard::encode_whole(pipeline, decoded, encoded, stages, bounds)
+            return whole_shard::encode_whole(pipeline, decoded, encoded, stages, bounds);
         }
-    }
+    };
+    Ok(done?)
 }
 
 /// Runs the codec chains inside of a codec, in the buffers of the level below.
@@ -477,7 +441,7 @@ impl RunChain for Chains<'_> {
         let mut start = self.stages.buffers[0].output(decoded.len());
         reorder(array, &pipeline.layout, decoded, &mut start, false)?;
         let inner = encode(&pipeline, decoded.len(), self.stages, self.bounds);
-        let inner = inner.map_err(|error| error.within("", CodecError::encode))?;
+        let inner = inner.map_err(|error| error.within(CodecError::encode))?;
         Ok(encoded.put(self.stages.bytes(&inner, &[]))?)
     }
 
@@ -490,7 +454,7 @@ impl RunChain for Chains<'_> {
     ) -> Result<(), CodecError> {
         let pipeline = chain.resolve(array)?;
         let inner = decode(&pipeline, encoded, self.stages, None, self.bounds);
-        let inner = inner.map_err(|error| error.within("", CodecError::corrupt))?;
+        let inner = inner.map_err(|error| error.within(CodecError::corrupt))?;
         let inner = inner.ok_or_else(|| CodecError::corrupt("nothing was decoded"))?;
         reorder(array, &pipeline.layout, self.stages.bytes(&inner, encoded), decoded, true)
     }

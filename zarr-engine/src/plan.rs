@@ -1,7 +1,7 @@
-//! Planning: which cells a region touches, and where the elements of each cell go.
+//! Planning: which chunks a region touches, and where the elements of each chunk go.
 //!
-//! A cell is a chunk of the array or an inner chunk of a shard. Planning does no I/O. If arithmetic suffices, it does
-//! not store a list of cells: the `i`-th cell is computed on demand.
+//! A chunk of a plan is a chunk of the array or an inner chunk of a shard. Planning does no I/O. If arithmetic suffices, it does
+//! not store a list of chunks: the `i`-th chunk is computed on demand.
 
 mod dimension;
 mod lookup;
@@ -17,27 +17,27 @@ pub(crate) use dimension::Run;
 use dimension::{DimensionPlan, Runs};
 use points::{Points, PointsPlan};
 
-/// The cells of one region.
+/// The chunks of one region.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
-    cells: Cells<'a>,
+    chunks: PlanChunks<'a>,
     len: usize,
 }
 
 #[derive(Debug)]
-enum Cells<'a> {
+enum PlanChunks<'a> {
     /// All combinations of the runs along each dimension.
     Box(Vec<DimensionPlan>),
     /// Single elements.
     Points(Box<PointsPlan<'a>>),
 }
 
-/// A cell and the elements of it that are selected.
+/// A chunk and the elements of it that are selected.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece<'p> {
-    cell: PerDimension<u64>,
+    chunk: PerDimension<u64>,
     elements: PieceElements<'p>,
-    cells: &'p Cells<'p>,
+    chunks: &'p PlanChunks<'p>,
     number: usize,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     ///
-    /// If a run is not inside of the array, or the number of cells does not fit into a `usize`.
+    /// If a run is not inside of the array, or the number of chunks does not fit into a `usize`.
     pub(crate) fn new<R: AsRef<[Run]>>(
         axes: impl IntoIterator<Item = (Axis<'a>, R)>,
     ) -> Result<Self, GridError> {
@@ -62,7 +62,7 @@ impl<'a> Plan<'a> {
         let len =
             dimensions.iter().try_fold(1usize, |product, dimension| product.checked_mul(dimension.len()));
         let len = len.filter(|_| dimensions.len() <= MAX_RANK).ok_or_else(too_many)?;
-        Ok(Self { cells: Cells::Box(dimensions), len })
+        Ok(Self { chunks: PlanChunks::Box(dimensions), len })
     }
 
     /// Plans single elements, given the coordinates of each element in turn. There must be at least one axis. In the
@@ -78,32 +78,32 @@ impl<'a> Plan<'a> {
         Ok(PointsPlan::of_list(axes, coordinates)?.into())
     }
 
-    /// Returns the number of cells.
+    /// Returns the number of chunks.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns cell number `number`, in C order.
+    /// Returns chunk number `number`, in C order.
     pub(crate) fn piece(&self, number: usize) -> Result<Piece<'_>, GridError> {
-        let rank = self.cells.rank();
-        let mut cell = PerDimension::new(rank, 0);
-        let elements = match &self.cells {
-            Cells::Box(dimensions) => {
+        let rank = self.chunks.rank();
+        let mut chunk = PerDimension::new(rank, 0);
+        let elements = match &self.chunks {
+            PlanChunks::Box(dimensions) => {
                 let mut elements = PerDimension::new(rank, Runs::One(Run::ONE));
                 let mut rest = number;
                 for (place, dimension) in dimensions.iter().enumerate().rev() {
-                    (cell[place], elements[place]) = dimension.piece(rest % dimension.len())?;
+                    (chunk[place], elements[place]) = dimension.piece(rest % dimension.len())?;
                     rest /= dimension.len();
                 }
                 PieceElements::Box(elements)
             }
-            Cells::Points(points) => PieceElements::Points(points.piece(number, &mut cell)?),
+            PlanChunks::Points(points) => PieceElements::Points(points.piece(number, &mut chunk)?),
         };
-        Ok(Piece { cell, elements, cells: &self.cells, number })
+        Ok(Piece { chunk, elements, chunks: &self.chunks, number })
     }
 }
 
-impl Cells<'_> {
+impl PlanChunks<'_> {
     fn rank(&self) -> usize {
         match self {
             Self::Box(dimensions) => dimensions.len(),
@@ -114,7 +114,7 @@ impl Cells<'_> {
 
 impl<'a> From<PointsPlan<'a>> for Plan<'a> {
     fn from(points: PointsPlan<'a>) -> Self {
-        Self { len: points.len(), cells: Cells::Points(Box::new(points)) }
+        Self { len: points.len(), chunks: PlanChunks::Points(Box::new(points)) }
     }
 }
 
@@ -123,29 +123,29 @@ fn too_many() -> GridError {
 }
 
 impl<'p> Piece<'p> {
-    /// Returns the index of the cell per dimension.
-    pub(crate) fn cell(&self) -> &[u64] {
-        &self.cell
+    /// Returns the index of the chunk per dimension.
+    pub(crate) fn chunk(&self) -> &[u64] {
+        &self.chunk
     }
 
-    /// Returns all elements of the cell, per dimension, as the grid returned them when the plan was made.
+    /// Returns all elements of the chunk, per dimension, as the grid returned them when the plan was made.
     ///
     /// # Errors
     ///
     /// Same as [`Plan::piece`].
     pub(crate) fn extents(&self) -> Result<PerDimension<Extent>, GridError> {
-        let mut extents = PerDimension::new(self.cell.len(), Extent::EMPTY);
-        match self.cells {
-            Cells::Box(dimensions) => {
+        let mut extents = PerDimension::new(self.chunk.len(), Extent::EMPTY);
+        match self.chunks {
+            PlanChunks::Box(dimensions) => {
                 let mut rest = self.number;
                 for (extent, dimension) in extents.iter_mut().zip(dimensions).rev() {
-                    *extent = dimension.cell(rest % dimension.len())?.extent;
+                    *extent = dimension.chunk(rest % dimension.len())?.extent;
                     rest /= dimension.len();
                 }
             }
-            Cells::Points(points) => {
+            PlanChunks::Points(points) => {
                 for (dimension, extent) in extents.iter_mut().enumerate() {
-                    *extent = points.cell(self.number, dimension)?.extent;
+                    *extent = points.chunk(self.number, dimension)?.extent;
                 }
             }
         }
@@ -174,7 +174,7 @@ impl<'p> Piece<'p> {
 
     /// Returns the strided box of the selected elements; `None` if there are several.
     pub(crate) fn only(&self) -> Option<StridedBox> {
-        let mut only = StridedBox::new(self.cell.len());
+        let mut only = StridedBox::new(self.chunk.len());
         let is_only = match &self.elements {
             PieceElements::Points(points) => {
                 let mut points = points.clone();
@@ -191,7 +191,7 @@ impl<'p> Piece<'p> {
         is_only.then_some(only)
     }
 
-    /// Calls `work` with every combination of runs. Each is one strided box of the cell.
+    /// Calls `work` with every combination of runs. Each is one strided box of the chunk.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl<'p> Piece<'p> {
     ) -> Result<(), E> {
         // One box is reused: it has a fixed capacity for many dimensions, and moving it takes longer than copying an
         // element.
-        let mut strided_box = StridedBox::new(self.cell.len());
+        let mut strided_box = StridedBox::new(self.chunk.len());
         match &self.elements {
             PieceElements::Points(points) => {
                 let mut points = points.clone();
@@ -221,7 +221,7 @@ impl<'p> Piece<'p> {
         Ok(())
     }
 
-    /// Returns whether every element of a cell of `shape` is selected, in order.
+    /// Returns whether every element of a chunk of `shape` is selected, in order.
     pub(crate) fn covers(&self, mut shape: impl Iterator<Item = u64>) -> bool {
         let is_whole = |run: &Run, length| {
             run.start == 0 && run.count as u64 == length && (length == 1 || run.step == 1)
@@ -237,7 +237,7 @@ impl<'p> Piece<'p> {
     }
 }
 
-/// One run per dimension: a strided box of a cell.
+/// One run per dimension: a strided box of a chunk.
 #[derive(Debug, Clone)]
 pub(crate) struct StridedBox {
     runs: PerDimension<Run>,
@@ -386,13 +386,13 @@ mod tests {
     }
 
     #[test]
-    fn an_array_without_dimensions_has_one_cell() {
+    fn an_array_without_dimensions_has_one_chunk() {
         let plan = Plan::new::<&[Run]>([]).unwrap();
         assert_eq!(plan.len(), 1);
         assert!(plan.piece(0).unwrap().covers(std::iter::empty()));
     }
 
-    /// A cell, and the starts, counts and output positions of its runs.
+    /// A chunk, and the starts, counts and output positions of its runs.
     type CellPoints = (Vec<u64>, Vec<(u64, usize, usize)>);
 
     fn points(plan: &Plan<'_>) -> Vec<CellPoints> {
@@ -402,7 +402,7 @@ mod tests {
                 let run = *strided_box.runs().last().unwrap();
                 (run.start, run.count, run.out)
             };
-            (piece.cell().to_vec(), combinations(&piece).into_iter().map(last).collect())
+            (piece.chunk().to_vec(), combinations(&piece).into_iter().map(last).collect())
         };
         (0..plan.len()).map(piece).collect()
     }
@@ -426,7 +426,7 @@ mod tests {
         let coordinates = [4, 11, 7, 6, 5, 7];
         let plan = Plan::of_points(axes, &coordinates).unwrap();
         let piece = plan.piece(0).unwrap();
-        assert_eq!((plan.len(), piece.cell()), (1, &[1, 1][..]));
+        assert_eq!((plan.len(), piece.chunk()), (1, &[1, 1][..]));
         let inner = [Axis::even(3, 6), Axis::even(2, 4)];
         let inner = piece.divided(&[1, 0], inner).unwrap();
         let wanted =
@@ -438,7 +438,7 @@ mod tests {
     fn a_point_covers_a_cell_of_one_element() {
         let plan = Plan::of_points(vec![Axis::even(1, 3)], &[2, 0, 0]).unwrap();
         let covers = |number| plan.piece(number).unwrap().covers([1].into_iter());
-        // An element of the first cell is selected twice, so the cell does not count as covered.
+        // An element of the first chunk is selected twice, so the chunk does not count as covered.
         assert_eq!((plan.len(), covers(0), covers(1)), (2, false, true));
     }
 }

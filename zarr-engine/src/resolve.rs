@@ -11,7 +11,7 @@ use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin};
 use zarr_spec::host::chain::{ChainCreation, ChainProblem};
 use zarr_spec::host::registry::{ExtensionPoint, Table, Unknown};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
-use zarr_spec::plugin::{Kind, Plugin};
+use zarr_spec::plugin::{Plugin, PluginKind};
 use zarr_spec::store::Store;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};
 use zarr_spec::{
@@ -19,8 +19,8 @@ use zarr_spec::{
     Reading, Value, printable,
 };
 
+use crate::byte_order::stored_order;
 use crate::context::{Context, FallbackPolicy};
-use crate::creation::{creation, stored_order};
 use crate::error::Problem;
 use crate::grid::Grid;
 
@@ -82,12 +82,11 @@ pub(crate) fn resolve(
     let fill = data_type.as_ref().and_then(|created| resolving.fill_value(created));
     let layout = resolving.memory_layout(data_type.as_ref());
     let chunk = match (&data_type, &grid, &fill) {
-        (Some(created), Some(grid), Some((fill_value, _))) => Some(ArrayRepresentation {
-            shape: grid.largest_chunk(),
-            data_type: Arc::clone(&created.data_type),
-            fill_value: fill_value.clone(),
-            byte_order: created.byte_order.clone(),
-        }),
+        (Some(created), Some(grid), Some((fill_value, _))) => {
+            let data_type = Arc::clone(&created.data_type);
+            let chunk = ArrayRepresentation::new(grid.largest_chunk(), data_type, fill_value.clone());
+            Some(chunk.with_byte_order(created.byte_order.clone()))
+        }
         _ => None,
     };
     let chain = match &chunk {
@@ -222,11 +221,8 @@ impl<'a> Resolving<'a> {
         if json.is_null() && self.metadata.format != Format::V3 {
             return Some((created.data_type.default_fill_value(), true));
         }
-        let context = FillContext {
-            format: self.metadata.format,
-            reading: self.reading,
-            byte_order: &stored_order(&self.metadata.codecs, &created.byte_order),
-        };
+        let order = stored_order(&self.metadata.codecs, &created.byte_order);
+        let context = FillContext::new(self.metadata.format, self.reading).with_byte_order(&order);
         match created.data_type.fill_value(json, &context) {
             Ok(fill_value) => Some((fill_value, false)),
             // The fill value belongs to the unknown type (D3-DTX-11).
@@ -318,7 +314,7 @@ impl<'a> Resolving<'a> {
     ) -> (Option<Arc<Grid>>, Option<ArrayRepresentation>, Option<CodecChain>) {
         let grid = self.grid_of_shards(grid, &sharding.chunks_per_shard);
         let Some(grid) = self.note("storage_transformers[0]", grid) else { return (None, None, None) };
-        let shard = ArrayRepresentation { shape: grid.largest_chunk(), ..chunk.clone() };
+        let shard = chunk.clone().with_shape(grid.largest_chunk());
         let shard_codec = Shard::new(chunk.shape.clone(), inner_codecs, sharding.index_codecs);
         let codec = Codec::Shard(Arc::new(shard_codec));
         let chain = self.chain_of(Some(codec), &[], &shard);
@@ -343,8 +339,7 @@ impl<'a> Resolving<'a> {
             self.reading,
         );
         let plugin = found.map_err(|unknown| unknown.to_string())?;
-        let creation =
-            Creation { configuration: &document.configuration, ..self.creation(&self.metadata.chunk_grid) };
+        let creation = self.creation(&self.metadata.chunk_grid).with_configuration(&document.configuration);
         let grid = (plugin.create)(&creation, &self.metadata.shape).map_err(|error| error.to_string())?;
         if grid.chunk_shape() != Some(&shape) {
             return Err("the chunk grid does not define its chunk shape in `chunk_shape`".to_owned());
@@ -391,11 +386,7 @@ impl<'a> Resolving<'a> {
             self.problems.push(Problem::new("chunk_grid", reason));
             return None;
         }
-        let creation = ChainCreation {
-            format: self.metadata.format,
-            registry: &*self.context.registry,
-            reading: self.reading,
-        };
+        let creation = ChainCreation::new(self.metadata.format, &*self.context.registry, self.reading);
         let chain = match CodecChain::create(&creation, first, codecs, chunk) {
             Ok(chain) => chain,
             Err(error) => {
@@ -443,13 +434,13 @@ impl<'a> Resolving<'a> {
         format!("filters[{position}]")
     }
 
-    fn may_skip<K: Kind + ?Sized>(&self, table: &Table<K>, document: &ExtensionDocument) -> bool {
+    fn may_skip<K: PluginKind + ?Sized>(&self, table: &Table<K>, document: &ExtensionDocument) -> bool {
         let skippable = !document.must_understand
             && (K::POINT == ExtensionPoint::GenericExtension || self.metadata.format == Format::V3);
         skippable && table.find(self.metadata.format, &document.identifier, self.reading).is_err()
     }
 
-    fn find<'t, K: Kind + ?Sized>(
+    fn find<'t, K: PluginKind + ?Sized>(
         &mut self,
         table: &'t Table<K>,
         document: &ExtensionDocument,
@@ -471,7 +462,7 @@ impl<'a> Resolving<'a> {
     }
 
     fn creation(&self, document: &'a ExtensionDocument) -> Creation<'a> {
-        creation(self.metadata.format, document, &self.context.registry, self.reading)
+        Creation::of(document, self.metadata.format, &*self.context.registry, self.reading)
     }
 }
 

@@ -15,13 +15,13 @@ pub(crate) struct Slabs {
     /// The size of all elements in bytes.
     size: usize,
     /// The dimensions with more than one element, from the slowest varying to the fastest.
-    dimensions: [Along; MAX_RANK],
+    dimensions: [ChunkSide; MAX_RANK],
     rank: usize,
 }
 
 /// One dimension of a stored chunk.
 #[derive(Clone, Copy)]
-struct Along {
+struct ChunkSide {
     dimension: usize,
     count: usize,
     /// The distance between neighbours in bytes.
@@ -40,13 +40,13 @@ impl Slabs {
             whole,
             element,
             size: element,
-            dimensions: [Along { dimension: 0, count: 1, stride: element }; MAX_RANK],
+            dimensions: [ChunkSide { dimension: 0, count: 1, stride: element }; MAX_RANK],
             rank: 0,
         };
         for (dimension, (run, stride)) in slabs.whole.runs().iter().zip(strides).enumerate() {
             if run.count > 1 {
                 let stride = stride.checked_mul(element)?;
-                slabs.dimensions[slabs.rank] = Along { dimension, count: run.count, stride };
+                slabs.dimensions[slabs.rank] = ChunkSide { dimension, count: run.count, stride };
                 slabs.rank += 1;
             }
         }
@@ -92,7 +92,7 @@ impl Slabs {
         let mut at = run.start;
         while at < run.end {
             // Take the largest box that fits: whole rows of the slowest dimension of which at least one fits.
-            let fits = |along: &Along| at.is_multiple_of(along.stride) && along.stride <= run.end - at;
+            let fits = |along: &ChunkSide| at.is_multiple_of(along.stride) && along.stride <= run.end - at;
             let rows = dimensions.iter().position(fits).unwrap_or(self.rank);
             let mut size = self.element;
             for (place, along) in dimensions.iter().enumerate() {

@@ -188,7 +188,8 @@ impl StoredArray {
     /// Adds the chunk to the error of a codec.
     pub(crate) fn chunk_error(&self, chunk: &[u64], error: impl Into<StepError>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
-        let StepError { codec, source } = error.into();
-        ChunkError { path: self.path.clone(), index: chunk.to_vec(), key, inner: None, codec, source }.into()
+        let StepError { codec, inner, source } = error.into();
+        let inner = inner.map(Into::into);
+        ChunkError { path: self.path.clone(), index: chunk.to_vec(), key, inner, codec, source }.into()
     }
 }

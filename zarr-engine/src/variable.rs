@@ -133,7 +133,7 @@ impl<'a> Variable<'a> {
     }
 }
 
-/// Calls `visit` for each run of elements of a strided box, with its position in the cell, its position in the result,
+/// Calls `visit` for each run of elements of a strided box, with its position in the chunk, its position in the result,
 /// and its length, all in elements.
 pub(crate) fn each_run(
     strided_box: &StridedBox,

@@ -101,7 +101,7 @@ impl<'w> Write<'w> {
             let is_last = has_shards && left.fetch_sub(1, Ordering::Relaxed) <= threads;
             let encode_on = if is_last { EncodeOn::ContextThreads } else { EncodeOn::OneThread };
             self.with_elements(number, |elements| {
-                let pipeline = array.pipeline_of(elements.piece.cell(), elements.piece)?;
+                let pipeline = array.pipeline_of(elements.piece.chunk(), elements.piece)?;
                 array.with_encoding(array.job(elements, &pipeline)?, encode_on, |job| match job.is_whole {
                     true => array.write_whole(job),
                     false => array.write_part(job),

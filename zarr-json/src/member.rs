@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::parse::{Fault, ParseOptions, Parser, Place, read};
+use super::parse::{Fault, ParseOptions, Parser, ValuePath, read};
 use super::{ParseError, Value};
 
 /// A member of a document.
@@ -31,7 +31,7 @@ pub fn parse_member(bytes: &[u8], options: &ParseOptions, name: &str) -> Result<
             if found != name {
                 return skip(parser, names, 1);
             }
-            value = Some(parser.value(Place::Member(&Place::Document, name), 1)?);
+            value = Some(parser.value(ValuePath::Member(&ValuePath::Document, name), 1)?);
             Ok(())
         })
     })?;
@@ -47,7 +47,7 @@ fn skip<'t>(parser: &mut Parser<'t>, names: &mut Names<'t>, depth: usize) -> Res
         Some(b'[') => parser.elements(depth + 1, |parser| skip(parser, names, depth + 1)),
         Some(b'"') => parser.string().map(drop),
         Some(b'0'..=b'9') => parser.number_text().map(drop),
-        _ => parser.value(Place::Document, depth).map(drop),
+        _ => parser.value(ValuePath::Document, depth).map(drop),
     }
 }
 

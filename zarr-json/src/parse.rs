@@ -89,7 +89,7 @@ impl fmt::Display for Remark {
 ///
 /// [`ParseError`] for invalid JSON, lone surrogates, and exceeded limits.
 pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Parsed, ParseError> {
-    let (value, remarks) = read(bytes, options, |parser| parser.value(Place::Document, 0))?;
+    let (value, remarks) = read(bytes, options, |parser| parser.value(ValuePath::Document, 0))?;
     Ok(Parsed { value, remarks })
 }
 
@@ -155,22 +155,22 @@ pub(super) struct Parser<'t> {
 
 /// The place of a value. It is a linked list on the stack, so that only remarks need to build a path.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'p> {
+pub(super) enum ValuePath<'p> {
     Document,
-    Element(&'p Place<'p>, usize),
-    Member(&'p Place<'p>, &'p str),
+    Element(&'p ValuePath<'p>, usize),
+    Member(&'p ValuePath<'p>, &'p str),
 }
 
-impl Place<'_> {
+impl ValuePath<'_> {
     /// Returns the JSON pointer.
     fn path(&self) -> String {
         let mut place = self;
         let mut path = String::new();
         loop {
             (place, path) = match place {
-                Place::Document => return path,
-                Place::Element(parent, position) => (*parent, inside(&position.to_string(), &path)),
-                Place::Member(parent, name) => (*parent, inside(name, &path)),
+                ValuePath::Document => return path,
+                ValuePath::Element(parent, position) => (*parent, inside(&position.to_string(), &path)),
+                ValuePath::Member(parent, name) => (*parent, inside(name, &path)),
             };
         }
     }
@@ -192,7 +192,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses the value at the next character, which is inside `depth` arrays and objects.
-    pub(super) fn value(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+    pub(super) fn value(&mut self, place: ValuePath<'_>, depth: usize) -> Result<Value, Fault> {
         match self.next() {
             Some(b'{') => self.object(place, depth + 1),
             Some(b'[') => self.array(place, depth + 1),
@@ -214,10 +214,10 @@ impl<'t> Parser<'t> {
         count(&mut self.memory).map_err(|error| self.fault(ParseErrorKind::TooMuchMemory(error)))
     }
 
-    fn object(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+    fn object(&mut self, place: ValuePath<'_>, depth: usize) -> Result<Value, Fault> {
         let mut object = Object::new();
         self.members(depth, |parser, name| {
-            let member = Place::Member(&place, &name);
+            let member = ValuePath::Member(&place, &name);
             let value = parser.value(member, depth)?;
             if let Some(first) = object.get_mut(&name) {
                 *first = value;
@@ -230,10 +230,10 @@ impl<'t> Parser<'t> {
         self.counted(|memory| memory.object(object))
     }
 
-    fn array(&mut self, place: Place<'_>, depth: usize) -> Result<Value, Fault> {
+    fn array(&mut self, place: ValuePath<'_>, depth: usize) -> Result<Value, Fault> {
         let mut elements = Vec::new();
         self.elements(depth, |parser| {
-            let element = parser.value(Place::Element(&place, elements.len()), depth)?;
+            let element = parser.value(ValuePath::Element(&place, elements.len()), depth)?;
             parser.counted(|memory| memory.push(&mut elements, element))
         })?;
         self.counted(|memory| memory.array(elements))
@@ -311,7 +311,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses a literal, a bare token or a number.
-    fn word(&mut self, place: Place<'_>) -> Result<Value, Fault> {
+    fn word(&mut self, place: ValuePath<'_>) -> Result<Value, Fault> {
         for (literal, value) in
             [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
         {
@@ -327,7 +327,7 @@ impl<'t> Parser<'t> {
         self.number()
     }
 
-    fn bare(&mut self, token: &'static str, place: Place<'_>) -> Result<Value, Fault> {
+    fn bare(&mut self, token: &'static str, place: ValuePath<'_>) -> Result<Value, Fault> {
         if !self.bare_non_finite {
             return Err(self.fault(ParseErrorKind::BareNonFinite { token }));
         }

@@ -17,22 +17,38 @@
 
 #[cfg(feature = "codec-adler32")]
 pub use zarr_codec_adler32::Adler32;
+#[cfg(feature = "codec-astype")]
+pub use zarr_codec_astype::AsType;
 #[cfg(feature = "codec-base64")]
 pub use zarr_codec_base64::Base64;
+#[cfg(feature = "codec-bitround")]
+pub use zarr_codec_bitround::BitRound;
 #[cfg(feature = "codec-blosc")]
 pub use zarr_codec_blosc::{Blosc, Compressor as BloscCompressor, Shuffle as BloscShuffle};
+#[cfg(feature = "codec-brotli")]
+pub use zarr_codec_brotli::{Brotli, BrotliMode};
 #[cfg(feature = "codec-bz2")]
 pub use zarr_codec_bz2::Bz2;
 #[cfg(feature = "codec-crc32")]
 pub use zarr_codec_crc32::Crc32;
 #[cfg(feature = "codec-crc32c")]
 pub use zarr_codec_crc32c::Crc32c;
+#[cfg(feature = "codec-delta")]
+pub use zarr_codec_delta::Delta;
+#[cfg(feature = "codec-fixedscaleoffset")]
+pub use zarr_codec_fixedscaleoffset::{FixedScaleOffset, Parameter};
 #[cfg(feature = "codec-fletcher32")]
 pub use zarr_codec_fletcher32::Fletcher32;
+#[cfg(feature = "codec-floatpred")]
+pub use zarr_codec_floatpred::Floatpred;
 #[cfg(feature = "codec-gzip")]
 pub use zarr_codec_gzip::Gzip;
+#[cfg(feature = "codec-imagecodecs-delta")]
+pub use zarr_codec_imagecodecs_delta::ImagecodecsDelta;
 #[cfg(feature = "codec-lz4")]
 pub use zarr_codec_lz4::Lz4;
+#[cfg(feature = "codec-quantize")]
+pub use zarr_codec_quantize::Quantize;
 #[cfg(feature = "codec-shuffle")]
 pub use zarr_codec_shuffle::Shuffle;
 #[cfg(feature = "codec-vlen-bytes")]

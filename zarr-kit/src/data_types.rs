@@ -4,6 +4,8 @@
 pub use zarr_dtype_bfloat16::BFloat16;
 #[cfg(feature = "dtype-bytes")]
 pub use zarr_dtype_bytes::VariableBytes;
+#[cfg(feature = "dtype-core")]
+pub use zarr_dtype_core::{CoreType, Raw};
 #[cfg(feature = "dtype-datetime")]
 pub use zarr_dtype_datetime::Time;
 #[cfg(feature = "dtype-fixed-length")]

@@ -6,7 +6,7 @@
 use zarr_json::{Object, Value};
 
 use super::members::{
-    Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
+    MemberPath, Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
     tolerate_for_compatibility, wrong,
 };
 use super::v2::hidden_filters;
@@ -41,26 +41,12 @@ pub fn parse_array(
         let reason = "is null; elements that were never written are undefined";
         tolerate(reading, DocumentError::member("fill_value", reason))?;
     }
-    let extensions = match members.optional("extensions") {
-        Some(value) => generic_extensions(value, reading)?,
-        // The writer of generation A omits it in every mode, which means that it is empty (DX-A-12).
-        None if generation == Generation::A => Vec::new(),
-        None => {
-            tolerate(reading, DocumentError::member("extensions", "is missing"))?;
-            Vec::new()
-        }
-    };
+    let extensions = array_extensions(&mut members, generation, reading)?;
     let mut attributes = node_attributes(&mut members, reading)?;
     let codecs = match generation {
         Generation::A => {
             check_dimension_separator(&mut members, &separator)?;
-            let codecs = older_codecs(&mut attributes, members.optional("compressor"))?;
-            if let (Some("|O"), Some(codec)) =
-                (data_type.type_name.as_ref().and_then(Value::as_str), codecs.first())
-            {
-                data_type = data_type.with_object_codec(&codec.identifier);
-            }
-            codecs
+            older_codecs(&mut attributes, members.optional("compressor"))?
         }
         Generation::B => {
             let codecs = members.optional("codecs").map(|value| codecs("codecs", value));
@@ -70,6 +56,7 @@ pub fn parse_array(
     let mut storage_transformers =
         members.optional("storage_transformers").map(transformers).transpose()?.unwrap_or_default();
     if generation == Generation::A {
+        data_type = with_object_codec(data_type, &codecs);
         storage_transformers
             .iter_mut()
             .for_each(|transformer| pad_chunks_per_shard(transformer, shape.len()));
@@ -92,6 +79,31 @@ pub fn parse_array(
         extensions,
         ignored: Object::new(),
     })
+}
+
+/// Returns the generic extensions of an array.
+fn array_extensions(
+    members: &mut Members<'_, '_>,
+    generation: Generation,
+    reading: &Reading,
+) -> Result<Vec<ExtensionDocument>, DocumentError> {
+    if let Some(value) = members.optional("extensions") {
+        return generic_extensions(value, reading);
+    }
+    // The writer of generation A omits them in every mode, which means that there are none (DX-A-12).
+    if generation == Generation::B {
+        tolerate(reading, DocumentError::member("extensions", "is missing"))?;
+    }
+    Ok(Vec::new())
+}
+
+/// Returns the data type of objects with their codec, which generation A stores as the first filter.
+fn with_object_codec(data_type: DataTypeDocument, codecs: &[ExtensionDocument]) -> DataTypeDocument {
+    let is_object = data_type.type_name.as_ref().and_then(Value::as_str) == Some("|O");
+    match codecs.first().filter(|_| is_object) {
+        Some(codec) => data_type.with_object_codec(&codec.identifier),
+        None => data_type,
+    }
 }
 
 /// Reads the document of a group, which has the same form in both generations.
@@ -276,7 +288,7 @@ fn memory_layout_value(layout: Option<&ExtensionDocument>) -> Result<Value, Docu
 
 /// Reads an extension with a `type`: a grid, a layout or a storage transformer.
 fn typed_extension<'p>(
-    place: impl Into<Place<'p>>,
+    place: impl Into<MemberPath<'p>>,
     value: &Value,
 ) -> Result<ExtensionDocument, DocumentError> {
     let mut members = Members::of_member(place, value)?;
@@ -306,7 +318,7 @@ fn typed_extension_value(extension: &ExtensionDocument) -> Result<Value, Documen
 
 fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
     const MEMBER: &str = "storage_transformers";
-    let transformer = |(position, value)| typed_extension(Place::Element(MEMBER, position), value);
+    let transformer = |(position, value)| typed_extension(MemberPath::Element(MEMBER, position), value);
     elements(MEMBER, value)?.iter().enumerate().map(transformer).collect()
 }
 
@@ -316,12 +328,16 @@ fn transformers(value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> 
 ///
 /// If the value is not a list, or an entry does not consist of a URI and an optional configuration.
 pub fn codecs(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    let codec = |(position, value)| codec(Place::Element(path, position), "type", value);
+    let codec = |(position, value)| codec(MemberPath::Element(path, position), "type", value);
     elements(path, value)?.iter().enumerate().map(codec).collect()
 }
 
 /// Reads a codec, whose URI is the member `name`: `type`, or `codec` in generation A.
-fn codec(place: Place<'_>, name: &'static str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
+fn codec(
+    place: MemberPath<'_>,
+    name: &'static str,
+    value: &Value,
+) -> Result<ExtensionDocument, DocumentError> {
     let mut members = Members::of_member(place, value)?;
     let uri = members.uri(name)?;
     let codec = ExtensionDocument::new(uri, members.configuration()?);
@@ -354,7 +370,7 @@ fn older_codecs(
     };
     match compressor {
         None | Some(Value::Null) => {}
-        Some(compressor) => codecs.push(codec(Place::Member("compressor"), "codec", compressor)?),
+        Some(compressor) => codecs.push(codec(MemberPath::Member("compressor"), "codec", compressor)?),
     }
     Ok(codecs)
 }
@@ -402,7 +418,7 @@ pub(super) fn generic_extensions(
 ) -> Result<Vec<ExtensionDocument>, DocumentError> {
     const MEMBER: &str = "extensions";
     let extension = |(position, value)| {
-        let mut members = Members::of_member(Place::Element(MEMBER, position), value)?;
+        let mut members = Members::of_member(MemberPath::Element(MEMBER, position), value)?;
         let uri = members.uri("extension")?;
         let must_understand = members.required("must_understand")?;
         let configuration = members.optional("configuration").cloned().unwrap_or(Value::Null);

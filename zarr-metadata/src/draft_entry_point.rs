@@ -31,6 +31,7 @@ pub enum Generation {
 
 /// The entry point of a hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EntryPoint {
     /// The text in the document, so that rewriting preserves it.
     pub zarr_format: String,
@@ -61,6 +62,18 @@ impl EntryPoint {
             extensions: Vec::new(),
             ignored: Object::new(),
         }
+    }
+
+    /// Replaces the encoding of the documents of arrays and groups, and the suffix of their keys.
+    #[must_use]
+    pub fn with_metadata_encoding(self, metadata_encoding: ExtensionDocument, key_suffix: String) -> Self {
+        Self { metadata_encoding, key_suffix, ..self }
+    }
+
+    /// Replaces the generic extensions of the whole hierarchy.
+    #[must_use]
+    pub fn with_extensions(self, extensions: Vec<ExtensionDocument>) -> Self {
+        Self { extensions, ..self }
     }
 
     /// Returns the entry point that zarr-python 2 implies when it does not write one. Only compatibility mode
@@ -212,12 +225,8 @@ fn metadata_encoding(value: &Value) -> Result<(ExtensionDocument, String), Docum
             let reason = format!("is \"{name}\"; expected \"json\" or an extension");
             return Err(members.error("type", reason));
         }
-        Some(_) => ExtensionDocument {
-            identifier: members.uri("extension")?.to_owned(),
-            configuration: members.configuration()?,
-            type_name: Some(name.into()),
-            must_understand: true,
-        },
+        Some(_) => ExtensionDocument::new(members.uri("extension")?.to_owned(), members.configuration()?)
+            .with_type_name(Value::from(name)),
     };
     members.refuse_unknown()?;
     Ok((encoding, suffix.to_owned()))

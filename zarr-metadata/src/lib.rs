@@ -27,6 +27,7 @@ pub use zarr_spec::metadata_encoding::{
 
 /// The metadata of an array in any format. Identifiers are those of the format.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArrayMetadata {
     /// The format of the identifiers.
     pub format: Format,
@@ -58,8 +59,38 @@ pub struct ArrayMetadata {
     pub ignored: Object,
 }
 
+impl ArrayMetadata {
+    /// Creates an array without a fill value, codecs, attributes and optional members.
+    #[must_use]
+    pub fn new(
+        format: Format,
+        shape: Vec<u64>,
+        data_type: DataTypeDocument,
+        chunk_grid: ExtensionDocument,
+        chunk_key_encoding: ExtensionDocument,
+    ) -> Self {
+        Self {
+            format,
+            shape,
+            data_type,
+            chunk_grid,
+            chunk_key_encoding,
+            memory_layout: None,
+            fill_value: Value::Null,
+            codecs: Vec::new(),
+            has_compressor: false,
+            storage_transformers: Vec::new(),
+            attributes: Object::new(),
+            dimension_names: None,
+            extensions: Vec::new(),
+            ignored: Object::new(),
+        }
+    }
+}
+
 /// The metadata of a group in any format.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GroupMetadata {
     /// The format.
     pub format: Format,

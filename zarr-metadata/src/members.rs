@@ -16,13 +16,13 @@ const USUAL_MEMBERS: usize = 12;
 /// The members of an object, and the names of those that the reader knows.
 pub(super) struct Members<'a, 'p> {
     object: &'a Object,
-    place: Place<'p>,
+    place: MemberPath<'p>,
     known: Vec<&'static str>,
 }
 
 /// A position in a document. Its path is formatted only when it is printed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place<'p> {
+pub(super) enum MemberPath<'p> {
     /// The document itself.
     Document,
     /// A member with this path.
@@ -31,7 +31,7 @@ pub(super) enum Place<'p> {
     Element(&'p str, usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for MemberPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Document => Ok(()),
@@ -41,7 +41,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-impl<'p> From<&'p str> for Place<'p> {
+impl<'p> From<&'p str> for MemberPath<'p> {
     fn from(path: &'p str) -> Self {
         Self::Member(path)
     }
@@ -53,11 +53,14 @@ impl<'a, 'p> Members<'a, 'p> {
         let Some(object) = document.as_object() else {
             return Err(DocumentError::document(format!("is {}, not an object", document.kind_name())));
         };
-        Ok(Self { object, place: Place::Document, known: Vec::with_capacity(USUAL_MEMBERS) })
+        Ok(Self { object, place: MemberPath::Document, known: Vec::with_capacity(USUAL_MEMBERS) })
     }
 
     /// Creates the members of an object at `place` in a document.
-    pub(super) fn of_member(place: impl Into<Place<'p>>, value: &'a Value) -> Result<Self, DocumentError> {
+    pub(super) fn of_member(
+        place: impl Into<MemberPath<'p>>,
+        value: &'a Value,
+    ) -> Result<Self, DocumentError> {
         let place = place.into();
         let Some(object) = value.as_object() else {
             return Err(wrong(&place.to_string(), value, "an object"));
@@ -116,7 +119,7 @@ impl<'a, 'p> Members<'a, 'p> {
     /// Returns the path of a member of this object.
     pub(super) fn path(&self, name: &str) -> String {
         match self.place {
-            Place::Document => name.to_owned(),
+            MemberPath::Document => name.to_owned(),
             place => format!("{place}.{name}"),
         }
     }
@@ -215,7 +218,7 @@ pub(super) fn shape(path: &str, value: &Value) -> Result<Vec<u64>, DocumentError
 
 fn length(path: &str, dimension: usize, value: &Value) -> Result<u64, DocumentError> {
     const LIMIT: u64 = i64::MAX.unsigned_abs();
-    let path = || Place::Element(path, dimension).to_string();
+    let path = || MemberPath::Element(path, dimension).to_string();
     match (value.as_u64(), value) {
         (Some(length), _) if length <= LIMIT => Ok(length),
         (_, Value::Number(number)) if number.is_integer() && !number.text().starts_with('-') => {

@@ -13,6 +13,7 @@ use zarr_spec::key::Key;
 
 /// The documents in a `.zmetadata`, which are copies from the time of consolidation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Consolidated {
     /// The documents `.zarray`, `.zgroup` and `.zattrs` by their keys, relative to the `.zmetadata`.
     pub documents: BTreeMap<Key, Value>,

@@ -6,7 +6,8 @@ use zarr_json::{Object, Value};
 
 use super::identify::{Identified, identify};
 use super::members::{
-    Members, Place, attributes, chunk_shape, dimension_names, elements, shape, tolerate, wrong, zarr_format,
+    MemberPath, Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate, wrong,
+    zarr_format,
 };
 use super::write::{add_ignored, check_format, members};
 use super::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata};
@@ -284,7 +285,7 @@ fn consolidated_nodes(value: &Value, reading: &Reading) -> Result<Object, Docume
 
 /// Reads an extension definition: a name, or an object with a name and an optional configuration.
 fn extension<'p>(
-    place: impl Into<Place<'p>>,
+    place: impl Into<MemberPath<'p>>,
     value: &Value,
     reading: &Reading,
 ) -> Result<ExtensionDocument, DocumentError> {
@@ -294,14 +295,17 @@ fn extension<'p>(
     Ok(extension)
 }
 
-fn tolerate_unknown(place: Place<'_>, unknown: &[&str], reading: &Reading) -> Result<(), DocumentError> {
+fn tolerate_unknown(place: MemberPath<'_>, unknown: &[&str], reading: &Reading) -> Result<(), DocumentError> {
     let Some(name) = unknown.first() else { return Ok(()) };
     let reason = "unknown member; expected one of name, configuration, must_understand";
     tolerate(reading, DocumentError::member(format!("{place}.{name}"), reason))
 }
 
 /// Reads an extension definition and the names of the other members of the object.
-fn named<'a>(place: Place<'_>, value: &'a Value) -> Result<(ExtensionDocument, Vec<&'a str>), DocumentError> {
+fn named<'a>(
+    place: MemberPath<'_>,
+    value: &'a Value,
+) -> Result<(ExtensionDocument, Vec<&'a str>), DocumentError> {
     let non_empty = |name: &str| match name {
         "" => Err(DocumentError::member(place.to_string(), "the name is empty")),
         name => Ok(name.to_owned()),
@@ -335,14 +339,14 @@ pub fn extensions(
     value: &Value,
     reading: &Reading,
 ) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    let extension = |(position, value)| extension(Place::Element(path, position), value, reading);
+    let extension = |(position, value)| extension(MemberPath::Element(path, position), value, reading);
     elements(path, value)?.iter().enumerate().map(extension).collect()
 }
 
 /// Like [`extension`]; zarr-python also reads a `separator` next to the name (V3-GRID-11).
 fn chunk_key_encoding(value: &Value, reading: &Reading) -> Result<ExtensionDocument, DocumentError> {
     const MEMBER: &str = "chunk_key_encoding";
-    let (mut encoding, unknown) = named(Place::Member(MEMBER), value)?;
+    let (mut encoding, unknown) = named(MemberPath::Member(MEMBER), value)?;
     let beside = value.as_object().and_then(|object| object.get("separator"));
     if let (Some(separator), ["separator"], Value::Null) =
         (beside, unknown.as_slice(), &encoding.configuration)
@@ -352,7 +356,7 @@ fn chunk_key_encoding(value: &Value, reading: &Reading) -> Result<ExtensionDocum
         encoding.configuration = members([("separator", separator.clone())]);
         return Ok(encoding);
     }
-    tolerate_unknown(Place::Member(MEMBER), &unknown, reading)?;
+    tolerate_unknown(MemberPath::Member(MEMBER), &unknown, reading)?;
     Ok(encoding)
 }
 

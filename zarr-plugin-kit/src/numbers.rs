@@ -93,6 +93,27 @@ impl Number {
         }
     }
 
+    /// Returns the typestring of NumPy, in little endian.
+    #[must_use]
+    pub fn typestring(self) -> &'static str {
+        match self {
+            Self::Bool => "|b1",
+            Self::I8 => "|i1",
+            Self::I16 => "<i2",
+            Self::I32 => "<i4",
+            Self::I64 => "<i8",
+            Self::U8 => "|u1",
+            Self::U16 => "<u2",
+            Self::U32 => "<u4",
+            Self::U64 => "<u8",
+            Self::F16 => "<f2",
+            Self::F32 => "<f4",
+            Self::F64 => "<f8",
+            Self::C64 => "<c8",
+            Self::C128 => "<c16",
+        }
+    }
+
     /// Returns whether it is a signed or unsigned integer. A boolean is not.
     #[must_use]
     pub fn is_integer(self) -> bool {

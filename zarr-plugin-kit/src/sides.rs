@@ -26,6 +26,7 @@ pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecErro
 ///
 /// The functions write all elements of a chunk, from the first slice to the second.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Sides<N = Number> {
     /// The decoded side.
     pub decoded: N,
@@ -35,6 +36,14 @@ pub struct Sides<N = Number> {
     pub encoded_type: Arc<dyn DataType>,
     /// The byte order of the encoded side, if the configuration declares it, as in v2.
     pub encoded_order: Option<ByteOrder>,
+}
+
+impl<N> Sides<N> {
+    /// Creates both sides. The encoded side has the byte order of the decoded one.
+    #[must_use]
+    pub const fn new(decoded: N, encoded: N, encoded_type: Arc<dyn DataType>) -> Self {
+        Self { decoded, encoded, encoded_type, encoded_order: None }
+    }
 }
 
 impl<N: Operand> Sides<N> {
@@ -55,12 +64,12 @@ impl<N: Operand> Sides<N> {
         }
         let mut encoded_fill_value = vec![0; self.encoded.size()];
         encode(fill_value, &mut encoded_fill_value)?;
-        Ok(ArrayRepresentation {
-            shape: decoded.shape.clone(),
-            data_type: Arc::clone(&self.encoded_type),
-            fill_value: FillValue::new(encoded_fill_value),
-            byte_order: self.encoded_order.clone().unwrap_or_else(|| decoded.byte_order.clone()),
-        })
+        Ok(ArrayRepresentation::new(
+            decoded.shape.clone(),
+            Arc::clone(&self.encoded_type),
+            FillValue::new(encoded_fill_value),
+        )
+        .with_byte_order(self.encoded_order.clone().unwrap_or_else(|| decoded.byte_order.clone())))
     }
 
     /// Encodes a chunk.

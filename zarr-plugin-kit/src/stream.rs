@@ -8,13 +8,22 @@ const STEP: usize = 1 << 16;
 
 /// The progress of a stream, as libraries count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+#[non_exhaustive]
+pub struct StreamProgress {
     /// The number of bytes that the library has read.
     pub read: u64,
     /// The number of bytes that it has written.
     pub written: u64,
     /// Whether the stream has ended.
     pub is_end: bool,
+}
+
+impl StreamProgress {
+    /// Creates the progress from the total counts.
+    #[must_use]
+    pub const fn new(read: u64, written: u64, is_end: bool) -> Self {
+        Self { read, written, is_end }
+    }
 }
 
 /// Appends the stream that `step` writes for `decoded`. The arguments of `step` are the remaining input and
@@ -26,7 +35,7 @@ pub struct Progress {
 pub fn encode(
     decoded: &[u8],
     encoded: &mut Output<'_>,
-    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Progress, CodecError>,
+    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<StreamProgress, CodecError>,
 ) -> Result<(), CodecError> {
     let mut read = 0;
     let mut written = 0;
@@ -51,7 +60,7 @@ pub fn encode(
 pub fn decode<'e>(
     encoded: &'e [u8],
     decoded: &mut Output<'_>,
-    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Progress, CodecError>,
+    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<StreamProgress, CodecError>,
 ) -> Result<&'e [u8], CodecError> {
     let mut read = 0;
     let mut written = 0;

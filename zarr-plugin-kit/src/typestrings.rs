@@ -66,7 +66,8 @@ pub fn have_orders(creation: &Creation<'_>) -> bool {
 pub fn check_same(
     creation: &Creation<'_>,
     member: &str,
-    (dtype, order): (&dyn DataType, &ByteOrder),
+    dtype: &dyn DataType,
+    order: &ByteOrder,
     array: &ArrayRepresentation,
 ) -> Result<(), CodecError> {
     let name = dtype.name();

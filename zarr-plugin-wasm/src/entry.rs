@@ -109,12 +109,11 @@ impl Texts<'_> {
             );
         }
         let some = |text: &'static str| (!text.is_empty()).then_some(text);
-        let identifiers = Identifiers {
-            uri: some(self.text::<Item>(item, "uri")?),
-            name: some(self.text::<Item>(item, "name")?),
-            id: some(self.text::<Item>(item, "id")?),
-            aliases: aliases.leak(),
-        };
+        let mut identifiers = Identifiers::default();
+        identifiers.uri = some(self.text::<Item>(item, "uri")?);
+        identifiers.name = some(self.text::<Item>(item, "name")?);
+        identifiers.id = some(self.text::<Item>(item, "id")?);
+        identifiers.aliases = aliases.leak();
         let summary = self.text::<Item>(item, "summary")?;
         let examples = examples(self.text::<Item>(item, "examples_json")?)?;
         let schemas = self.text::<Item>(item, "configuration_schema_json")?;

@@ -75,9 +75,5 @@ pub const FUEL_OF_A_CALL: u8 = 64;
 pub const MAX_MODULE: usize = 16 << 20;
 
 zarr_spec::inventory::submit! {
-    zarr_plugin::host::Runtime {
-        platform: "wasm32",
-        recognises: |library| library.starts_with(b"\0asm"),
-        open: library::open,
-    }
+    zarr_plugin::host::Runtime::new("wasm32", |library| library.starts_with(b"\0asm"), library::open)
 }

@@ -94,26 +94,20 @@ pub(crate) fn open(library: &[u8]) -> Result<Opened, Refusal> {
     let codec = |(number, identifiers, about)| {
         let recipe = Recipe { module: module.clone(), item: number, origin: origin.clone() };
         let translated = recipe.clone();
-        CodecPlugin {
-            identifiers,
-            create: Box::leak(Box::new(move |creation: &Creation<'_>, decoded: &Representation| {
-                codec::create(&recipe, creation, decoded)
-            })),
-            translate: Some(Box::leak(Box::new(
-                move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
-                    codec::translate(&translated, creation, decoded, format)
-                },
-            ))),
-            about,
-            origin: Origin::new(found.name, found.version),
-        }
+        let create = move |creation: &Creation<'_>, decoded: &Representation| {
+            codec::create(&recipe, creation, decoded)
+        };
+        let translate = move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
+            codec::translate(&translated, creation, decoded, format)
+        };
+        CodecPlugin::new(identifiers, Box::leak(Box::new(create)))
+            .translated_by(Box::leak(Box::new(translate)))
+            .with_about(about)
+            .from(Origin::new(found.name, found.version))
     };
-    Ok(Opened {
-        abi: found.abi,
-        name: found.name,
-        version: found.version,
-        license: found.license,
-        build: found.build,
-        codecs: found.codecs.into_iter().map(codec).collect(),
-    })
+    let codecs = found.codecs.into_iter().map(codec).collect();
+    let mut opened = Opened::new(found.abi, found.name, found.version, codecs);
+    opened.license = found.license;
+    opened.build = found.build;
+    Ok(opened)
 }

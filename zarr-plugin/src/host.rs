@@ -42,4 +42,4 @@ pub use self::manifest::{Abi, Conformance, LibraryFile, Manifest, Provides, plat
 pub use self::needs::{Needed, Needs};
 pub use self::refusal::{PassedOver, Refusal};
 pub use self::runtime::{Opened, Runtime};
-pub use self::search::{Place, Search, Source};
+pub use self::search::{Search, SearchPlace, Source};

@@ -22,7 +22,7 @@ use crate::format::{Format, Invalid};
 use crate::host::chain::{ChainError, CodecChain};
 use crate::host::registry::{ExtensionPoint, Unknown};
 use crate::output::{LimitExceeded, Output};
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 use crate::representation::{ArrayRepresentation, ByteOrder, Representation, Size};
 
 pub use entry::CodecEntry;
@@ -404,7 +404,7 @@ impl Shard {
 /// [`CodecChain::created_for`] describes the only exception.
 pub type CodecPlugin = Plugin<Codec>;
 
-impl Kind for Codec {
+impl PluginKind for Codec {
     type Create = dyn Fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::Codec;

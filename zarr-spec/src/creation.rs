@@ -57,6 +57,7 @@ pub trait Resolve: Debug + Send + Sync {
 
 /// The entry of a metadata document from which a plugin is created.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Creation<'a> {
     /// The format of the document.
     pub format: Format,
@@ -72,7 +73,61 @@ pub struct Creation<'a> {
     pub reading: &'a Reading,
 }
 
-impl Creation<'_> {
+impl<'a> Creation<'a> {
+    /// Creates an entry without `type`.
+    #[must_use]
+    pub const fn new(
+        identifier: &'a str,
+        configuration: &'a Value,
+        format: Format,
+        registry: &'a dyn Resolve,
+        reading: &'a Reading,
+    ) -> Self {
+        Self { format, identifier, configuration, type_name: None, registry, reading }
+    }
+
+    /// Creates the entry `document` of a document of `format`.
+    #[must_use]
+    pub fn of(
+        document: &'a ExtensionDocument,
+        format: Format,
+        registry: &'a dyn Resolve,
+        reading: &'a Reading,
+    ) -> Self {
+        let entry = Self::new(&document.identifier, &document.configuration, format, registry, reading);
+        entry.with_type_name(document.type_name.as_ref())
+    }
+
+    /// Returns the entry `document` in the configuration of this entry.
+    #[must_use]
+    pub fn inner(&self, document: &'a ExtensionDocument) -> Self {
+        Self::of(document, self.format, self.registry, self.reading)
+    }
+
+    /// Replaces the identifier.
+    #[must_use]
+    pub const fn with_identifier(self, identifier: &'a str) -> Self {
+        Self { identifier, ..self }
+    }
+
+    /// Replaces the configuration.
+    #[must_use]
+    pub const fn with_configuration(self, configuration: &'a Value) -> Self {
+        Self { configuration, ..self }
+    }
+
+    /// Replaces the `type` of an extension of the draft.
+    #[must_use]
+    pub const fn with_type_name(self, type_name: Option<&'a Value>) -> Self {
+        Self { type_name, ..self }
+    }
+
+    /// Replaces what creates the inner plugins.
+    #[must_use]
+    pub const fn with_registry(self, registry: &'a dyn Resolve) -> Self {
+        Self { registry, ..self }
+    }
+
     /// Parses the configuration as `T`, a struct with the members that the plugin knows. A missing
     /// configuration counts as `{}`.
     ///

@@ -205,6 +205,7 @@ impl Field {
 
 /// The context in which a fill value is read.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct FillContext<'a> {
     /// The format of the document.
     pub format: Format,
@@ -214,8 +215,23 @@ pub struct FillContext<'a> {
     pub byte_order: &'a ByteOrder,
 }
 
+impl<'a> FillContext<'a> {
+    /// Creates a context with little-endian stored elements.
+    #[must_use]
+    pub const fn new(format: Format, reading: &'a Reading) -> Self {
+        Self { format, reading, byte_order: &ByteOrder::Little }
+    }
+
+    /// Replaces the byte order of stored elements.
+    #[must_use]
+    pub const fn with_byte_order(self, byte_order: &'a ByteOrder) -> Self {
+        Self { byte_order, ..self }
+    }
+}
+
 /// A data type in a metadata document.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DataTypeDocument {
     /// The identifier for the registry. Final v3: the name. Draft: the core identifier, or the URI of the
     /// extension. v2: kind and size of a typestring without its byte order (`i4`, `M8`; `S`, `U` and `V`
@@ -237,7 +253,7 @@ pub type Created = (Arc<dyn DataType>, ByteOrder);
 /// A data type that a program knows.
 pub type DataTypePlugin = Plugin<dyn DataType>;
 
-impl plugin::Kind for dyn DataType {
+impl plugin::PluginKind for dyn DataType {
     type Create = dyn Fn(&Creation<'_>) -> Result<Created, DataTypeError> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::DataType;

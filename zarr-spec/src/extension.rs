@@ -8,10 +8,11 @@ use zarr_json::Value;
 use crate::creation::Creation;
 use crate::format::Invalid;
 use crate::host::registry::ExtensionPoint;
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 
 /// One entry of a metadata document that names an extension: a codec, a grid, a transformer and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExtensionDocument {
     /// The URI in the draft, the name in final v3, the id in v2.
     pub identifier: String,
@@ -27,6 +28,24 @@ impl ExtensionDocument {
     /// Creates an entry without `type` that must be understood. Null means that there is no configuration.
     pub fn new(identifier: impl Into<String>, configuration: Value) -> Self {
         Self { identifier: identifier.into(), configuration, type_name: None, must_understand: true }
+    }
+
+    /// Replaces the configuration.
+    #[must_use]
+    pub fn with_configuration(self, configuration: Value) -> Self {
+        Self { configuration, ..self }
+    }
+
+    /// Replaces the `type` of an extension of the draft.
+    #[must_use]
+    pub fn with_type_name(self, type_name: impl Into<Option<Value>>) -> Self {
+        Self { type_name: type_name.into(), ..self }
+    }
+
+    /// Replaces whether a reader that does not know the extension must refuse the document.
+    #[must_use]
+    pub fn with_must_understand(self, must_understand: bool) -> Self {
+        Self { must_understand, ..self }
     }
 }
 
@@ -59,7 +78,7 @@ pub enum ExtensionPlace<'a> {
 /// A generic extension that a program knows. It is applied for any value of `must_understand`.
 pub type ExtensionPlugin = Plugin<dyn Extension>;
 
-impl Kind for dyn Extension {
+impl PluginKind for dyn Extension {
     type Create =
         dyn Fn(&Creation<'_>, ExtensionPlace<'_>) -> Result<Arc<dyn Extension>, Invalid> + Send + Sync;
 

@@ -9,7 +9,7 @@ use zarr_json::{Value, printable};
 use crate::creation::Creation;
 use crate::format::Invalid;
 use crate::host::registry::ExtensionPoint;
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 use crate::subset::ArraySubset;
 
 /// Why a chunk grid could not be used.
@@ -152,7 +152,7 @@ pub fn chunk_of_key(grid: &dyn ChunkGrid, key_indices: &[u64]) -> Result<Option<
 /// A chunk grid that a program knows. It is created for the shape of an array, in elements per dimension.
 pub type ChunkGridPlugin = Plugin<dyn ChunkGrid>;
 
-impl Kind for dyn ChunkGrid {
+impl PluginKind for dyn ChunkGrid {
     type Create = dyn Fn(&Creation<'_>, &[u64]) -> Result<Arc<dyn ChunkGrid>, GridError> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::ChunkGrid;

@@ -7,7 +7,7 @@ use crate::BoxError;
 use crate::creation::Creation;
 use crate::format::Invalid;
 use crate::host::registry::ExtensionPoint;
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 
 /// Converts chunk indices to the last part of a key, and back.
 ///
@@ -61,7 +61,7 @@ pub fn decode_indices(text: &str, separator: char, rank: usize) -> Option<Vec<u6
 /// The draft's chunk identifiers and the keys of v2 are looked up in the same way.
 pub type ChunkKeyEncodingPlugin = Plugin<dyn ChunkKeyEncoding>;
 
-impl Kind for dyn ChunkKeyEncoding {
+impl PluginKind for dyn ChunkKeyEncoding {
     type Create = dyn Fn(&Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::ChunkKeyEncoding;

@@ -3,7 +3,7 @@
 use crate::codec::{Codec, CodecError};
 use crate::creation::Creation;
 use crate::host::registry::ExtensionPoint;
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 
 /// The plugin kind of chunk memory layouts. A layout itself is a codec: a [`Codec::Permutation`], or a
 /// [`Codec::ArrayToArray`] that moves elements.
@@ -13,7 +13,7 @@ pub enum MemoryLayout {}
 /// A chunk memory layout that a program knows. It is created for a number of dimensions.
 pub type MemoryLayoutPlugin = Plugin<MemoryLayout>;
 
-impl Kind for MemoryLayout {
+impl PluginKind for MemoryLayout {
     type Create = dyn Fn(&Creation<'_>, usize) -> Result<Codec, CodecError> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::MemoryLayout;

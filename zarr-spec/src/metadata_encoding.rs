@@ -11,7 +11,7 @@ use crate::BoxError;
 use crate::creation::Creation;
 use crate::format::{Invalid, Reading};
 use crate::host::registry::ExtensionPoint;
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 
 pub use text::{DocumentError, DocumentKind, parse_json, parse_json_member};
 
@@ -48,7 +48,7 @@ pub trait MetadataEncoding: Debug + Send + Sync {
 /// A metadata encoding that a program knows.
 pub type MetadataEncodingPlugin = Plugin<dyn MetadataEncoding>;
 
-impl Kind for dyn MetadataEncoding {
+impl PluginKind for dyn MetadataEncoding {
     type Create = dyn Fn(&Creation<'_>) -> Result<Arc<dyn MetadataEncoding>, Invalid> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::MetadataEncoding;

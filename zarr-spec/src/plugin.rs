@@ -13,7 +13,8 @@ use crate::host::registry::ExtensionPoint;
 use crate::representation::Representation;
 
 /// The names of a plugin, per format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Identifiers {
     /// The URI in the v3 draft, which ends in `/MAJOR.MINOR`.
     pub uri: Option<&'static str>,
@@ -31,6 +32,36 @@ impl Identifiers {
     #[must_use]
     pub const fn name(name: &'static str) -> Self {
         Self { uri: None, name: Some(name), id: None, aliases: &[] }
+    }
+
+    /// Creates identifiers with only an id in v2.
+    #[must_use]
+    pub const fn id(id: &'static str) -> Self {
+        Self { uri: None, name: None, id: Some(id), aliases: &[] }
+    }
+
+    /// Creates identifiers with only a URI in the v3 draft.
+    #[must_use]
+    pub const fn uri(uri: &'static str) -> Self {
+        Self { uri: Some(uri), name: None, id: None, aliases: &[] }
+    }
+
+    /// Adds an id in v2.
+    #[must_use]
+    pub const fn with_id(self, id: &'static str) -> Self {
+        Self { id: Some(id), ..self }
+    }
+
+    /// Adds a URI in the v3 draft, which ends in `/MAJOR.MINOR`.
+    #[must_use]
+    pub const fn with_uri(self, uri: &'static str) -> Self {
+        Self { uri: Some(uri), ..self }
+    }
+
+    /// Adds names and URIs that v3 and the draft read, but never write.
+    #[must_use]
+    pub const fn with_aliases(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
     }
 
     /// Returns a name for messages: the first that exists of the names in v3, v2 and the draft.
@@ -79,7 +110,7 @@ impl fmt::Display for Origin {
 }
 
 /// A kind of plugin, named after the result of its constructor.
-pub trait Kind: 'static {
+pub trait PluginKind: 'static {
     /// The type of the constructor, a `dyn Fn`.
     type Create: ?Sized + Send + Sync + 'static;
 
@@ -94,7 +125,8 @@ pub type TranslateCodec =
 /// A plugin that a program knows.
 ///
 /// Each kind has an alias, such as [`CodecPlugin`](crate::CodecPlugin).
-pub struct Plugin<K: Kind + ?Sized> {
+#[non_exhaustive]
+pub struct Plugin<K: PluginKind + ?Sized> {
     /// The identifiers.
     pub identifiers: Identifiers,
     /// Creates an instance from an entry of a document.
@@ -107,7 +139,7 @@ pub struct Plugin<K: Kind + ?Sized> {
     pub origin: Origin,
 }
 
-impl<K: Kind + ?Sized> Plugin<K> {
+impl<K: PluginKind + ?Sized> Plugin<K> {
     /// Creates a plugin with these identifiers.
     #[must_use]
     pub const fn new(identifiers: Identifiers, create: &'static K::Create) -> Self {
@@ -118,6 +150,12 @@ impl<K: Kind + ?Sized> Plugin<K> {
     #[must_use]
     pub const fn about(self, summary: &'static str, examples: &'static [Example]) -> Self {
         Self { about: self.about.described(summary, examples), ..self }
+    }
+
+    /// Replaces the description.
+    #[must_use]
+    pub const fn with_about(self, about: About) -> Self {
+        Self { about, ..self }
     }
 
     /// Adds the struct into which [`Creation::parse`] parses configurations. Their schema is derived from it.
@@ -165,15 +203,15 @@ impl Plugin<Codec> {
     }
 }
 
-impl<K: Kind + ?Sized> Clone for Plugin<K> {
+impl<K: PluginKind + ?Sized> Clone for Plugin<K> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<K: Kind + ?Sized> Copy for Plugin<K> {}
+impl<K: PluginKind + ?Sized> Copy for Plugin<K> {}
 
-impl<K: Kind + ?Sized> fmt::Debug for Plugin<K> {
+impl<K: PluginKind + ?Sized> fmt::Debug for Plugin<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Plugin");
         debug.field("point", &K::POINT).field("identifiers", &self.identifiers);

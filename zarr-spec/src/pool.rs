@@ -12,11 +12,11 @@ const PLACES: usize = 8;
 ///
 /// Threads usually receive the context that they used before, so that threads do not share memory: passing a
 /// lock between processors takes longer than the remaining work for a small chunk.
-pub struct Pool<T>(OnceLock<Box<[Place<T>; PLACES]>>);
+pub struct Pool<T>(OnceLock<Box<[Slot<T>; PLACES]>>);
 
 /// The contexts that threads returned to one slot, on a separate cache line.
 #[repr(align(64))]
-struct Place<T>(Mutex<Vec<T>>);
+struct Slot<T>(Mutex<Vec<T>>);
 
 impl<T> Pool<T> {
     /// Creates an empty pool.
@@ -29,17 +29,17 @@ impl<T> Pool<T> {
     ///
     /// If `run` panics, the context is dropped.
     pub fn with<R>(&self, create: impl FnOnce() -> T, run: impl FnOnce(&mut T) -> R) -> R {
-        let places = self.0.get_or_init(|| Box::new([const { Place(Mutex::new(Vec::new())) }; PLACES]));
+        let places = self.0.get_or_init(|| Box::new([const { Slot(Mutex::new(Vec::new())) }; PLACES]));
         let own = &places[place_of_thread()];
         let kept = own.lock().pop();
-        let mut context = kept.or_else(|| places.iter().find_map(Place::take)).unwrap_or_else(create);
+        let mut context = kept.or_else(|| places.iter().find_map(Slot::take)).unwrap_or_else(create);
         let result = run(&mut context);
         own.lock().push(context);
         result
     }
 }
 
-impl<T> Place<T> {
+impl<T> Slot<T> {
     fn lock(&self) -> MutexGuard<'_, Vec<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

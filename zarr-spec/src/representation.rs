@@ -90,6 +90,7 @@ impl FillValue {
 
 /// The properties of an array in a codec chain, without its elements.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ArrayRepresentation {
     /// Elements per dimension.
     pub shape: Vec<u64>,
@@ -102,6 +103,36 @@ pub struct ArrayRepresentation {
 }
 
 impl ArrayRepresentation {
+    /// Creates the properties of an array of this shape. The default binary representation is little endian.
+    #[must_use]
+    pub fn new(shape: Vec<u64>, data_type: Arc<dyn DataType>, fill_value: FillValue) -> Self {
+        Self { shape, data_type, fill_value, byte_order: ByteOrder::Little }
+    }
+
+    /// Replaces the shape.
+    #[must_use]
+    pub fn with_shape(self, shape: Vec<u64>) -> Self {
+        Self { shape, ..self }
+    }
+
+    /// Replaces the data type.
+    #[must_use]
+    pub fn with_data_type(self, data_type: Arc<dyn DataType>) -> Self {
+        Self { data_type, ..self }
+    }
+
+    /// Replaces the fill value.
+    #[must_use]
+    pub fn with_fill_value(self, fill_value: FillValue) -> Self {
+        Self { fill_value, ..self }
+    }
+
+    /// Replaces the byte order of the default binary representation.
+    #[must_use]
+    pub fn with_byte_order(self, byte_order: ByteOrder) -> Self {
+        Self { byte_order, ..self }
+    }
+
     /// Returns the number of elements; `None` if this machine cannot address them.
     #[must_use]
     pub fn element_count(&self) -> Option<usize> {

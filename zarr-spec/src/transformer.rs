@@ -8,7 +8,7 @@ use crate::format::Invalid;
 use crate::host::chain::CodecChain;
 use crate::host::registry::ExtensionPoint;
 use crate::key::Prefix;
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 use crate::store::Store;
 
 /// The effect of a storage transformer on the chunks of one array.
@@ -52,7 +52,7 @@ pub trait WrappingTransformer: Debug + Send + Sync {
 /// A storage transformer that a program knows. It is created for the shape of an array, in elements per dimension.
 pub type StorageTransformerPlugin = Plugin<StorageTransformer>;
 
-impl Kind for StorageTransformer {
+impl PluginKind for StorageTransformer {
     type Create = dyn Fn(&Creation<'_>, &[u64]) -> Result<StorageTransformer, Invalid> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::StorageTransformer;

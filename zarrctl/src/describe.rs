@@ -7,7 +7,7 @@ use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::format;
 use zarr_kit::spec::grid::ChunkGrid;
 use zarr_kit::spec::host::registry::Table;
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::{ByteOrder, CodecChain, Value};
 use zarr_kit::{Array, Format, Hierarchy, Mode, Registry};
 
@@ -136,7 +136,7 @@ impl Describer<'_> {
         }
     }
 
-    fn part<K: Kind + ?Sized>(
+    fn part<K: PluginKind + ?Sized>(
         &self,
         member: &'static str,
         table: &Table<K>,

@@ -44,14 +44,7 @@ pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Ar
     let registry = hierarchy.context().registry();
     let document = &metadata.chunk_grid;
     let plugin = registry.chunk_grids().find(metadata.format, &document.identifier, &reading).ok()?;
-    let creation = Creation {
-        format: metadata.format,
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading: &reading,
-    };
+    let creation = Creation::of(document, metadata.format, registry, &reading);
     let grid = (plugin.create)(&creation, &metadata.shape).ok()?;
     (grid.grid_shape().len() == metadata.shape.len()).then_some(grid)
 }
@@ -102,14 +95,7 @@ pub(crate) fn key_encoding(
     let document = &metadata.chunk_key_encoding;
     let found = registry.chunk_key_encodings().find(metadata.format, &document.identifier, &reading);
     let plugin = found.map_err(|unknown| unknown.to_string())?;
-    let creation = Creation {
-        format: metadata.format,
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading: &reading,
-    };
+    let creation = Creation::of(document, metadata.format, registry, &reading);
     (plugin.create)(&creation).map_err(|error| chain(&error))
 }
 

@@ -69,17 +69,7 @@ pub(crate) fn metadata(
     let mut metadata = match converted {
         Ok(metadata) => metadata,
         Err(failure) => {
-            let problems = if is_as_before {
-                conversion_problems(&source, format, registry)
-            } else {
-                // If the array cannot be described, the failure is the only reason.
-                problems_of_rebuilt(array, &source, format, asked).unwrap_or_default()
-            };
-            refused.extend(reasons(array, &failure, &problems));
-            if !is_as_before {
-                let without = ArrayMetadata { extensions: Vec::new(), ..source.clone() };
-                refused.extend(must_be_understood(&source, &conversion_losses(&source, &without, registry)));
-            }
+            refused.extend(reasons_of(array, &source, format, asked, &failure));
             return Err(Failure::fault(refused.join("; ")));
         }
     };
@@ -93,6 +83,27 @@ pub(crate) fn metadata(
     losses.extend(more.into_iter().filter(|loss| !is_asked_for(loss)));
     losses.extend(keep_missing_elements(&source, &mut metadata, registry, || stores_every_chunk(array))?);
     Ok((metadata, losses))
+}
+
+/// Returns the reasons why `source`, the metadata of `array`, cannot be converted as asked.
+fn reasons_of(
+    array: &Array,
+    source: &ArrayMetadata,
+    format: Format,
+    asked: &Asked,
+    failure: &Failure,
+) -> Vec<String> {
+    let registry = array.hierarchy().context().registry();
+    if asked.chunking.is_as_before() {
+        return reasons(array, failure, &conversion_problems(source, format, registry));
+    }
+    // If the array cannot be described, the failure is the only reason.
+    let problems = problems_of_rebuilt(array, source, format, asked).unwrap_or_default();
+    let mut without = source.clone();
+    without.extensions.clear();
+    let mut reasons = reasons(array, failure, &problems);
+    reasons.extend(must_be_understood(source, &conversion_losses(source, &without, registry)));
+    reasons
 }
 
 /// Returns the reasons why an array cannot be converted: its problems, or the failure if there are none.
@@ -326,13 +337,7 @@ fn translated(
     format: Format,
 ) -> Result<ExtensionDocument, CodecError> {
     let registry = array.hierarchy().context().registry();
-    let creation = Creation {
-        format: array.metadata().format,
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading: &Reading::new(Mode::Lenient),
-    };
+    let reading = Reading::new(Mode::Lenient);
+    let creation = Creation::of(document, array.metadata().format, registry, &reading);
     registry.translated_codec(&creation, decoded, format)
 }

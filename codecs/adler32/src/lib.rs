@@ -17,12 +17,9 @@ use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, 
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/adler32/1.0"),
-            name: Some("numcodecs.adler32"),
-            id: Some("adler32"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.adler32")
+            .with_id("adler32")
+            .with_uri("https://zarr-kit.example/spec/codecs/adler32/1.0"),
         &create,
     )
     .translated_by(&all_members::<Adler32Configuration>)

@@ -14,20 +14,17 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{Number, cast_each};
 use zarr_plugin_kit::{Sides, array, typestrings};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation,
+    Loss, Object, Output, Representation, json,
 };
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/astype/1.0"),
-            name: Some("numcodecs.astype"),
-            id: Some("astype"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.astype")
+            .with_id("astype")
+            .with_uri("https://zarr-kit.example/spec/codecs/astype/1.0"),
         &create,
     )
     .translated_by(&translate)
@@ -76,12 +73,21 @@ impl AsType {
     pub fn new(decode_dtype: &dyn DataType, encode_dtype: Arc<dyn DataType>) -> Result<Self, CodecError> {
         let decoded = number(decode_dtype)?;
         let encoded = number(&*encode_dtype)?;
-        Ok(Self(Sides { decoded, encoded, encoded_type: encode_dtype, encoded_order: None }))
+        Ok(Self(Sides::new(decoded, encoded, encode_dtype)))
     }
 
     fn to_encoded(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
         cast_each((self.0.decoded, decoded), (self.0.encoded, encoded));
         Ok(())
+    }
+}
+
+impl From<AsType> for CodecEntry {
+    fn from(codec: AsType) -> Self {
+        Self::new(
+            "astype",
+            json!({"encode_dtype": codec.0.encoded.typestring(), "decode_dtype": codec.0.decoded.typestring()}),
+        )
     }
 }
 
@@ -132,7 +138,7 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<AsType,
     let configuration: AsTypeConfiguration = creation.parse()?;
     number(&*array.data_type)?;
     let (decoded, order) = typestrings::data_type(creation, "decode_dtype", &configuration.decode_dtype)?;
-    typestrings::check_same(creation, "decode_dtype", (&*decoded, &order), array)?;
+    typestrings::check_same(creation, "decode_dtype", &*decoded, &order, array)?;
     let (encoded, encoded_order) =
         typestrings::data_type(creation, "encode_dtype", &configuration.encode_dtype)?;
     let mut codec = AsType::new(&*array.data_type, encoded)?;

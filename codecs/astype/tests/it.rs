@@ -11,9 +11,7 @@ use zarr_conformance::types::{
     UINT8, UINT16, UINT32, UINT64,
 };
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
-};
+use zarr_spec::{ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size};
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/astype/1.0";
 
@@ -113,10 +111,7 @@ fn elements_are_cast_like_in_numcodecs() {
         let encoded = native(encoded, to);
         let again = native(again, from);
         let (number, order) = Number::of_typestring(from);
-        let chunk = ArrayRepresentation {
-            byte_order: order,
-            ..array(&[(decoded.len() / number.size()) as u64], number)
-        };
+        let chunk = array(&[(decoded.len() / number.size()) as u64], number).with_byte_order(order);
         let side = Representation::Array(chunk.clone());
         let created = create(Format::V2, "astype", &configuration(to, from), Mode::Strict, &side).unwrap();
         assert!(created.warnings.is_empty());
@@ -153,8 +148,7 @@ fn numbers_that_both_types_can_represent_survive() {
 
 #[test]
 fn the_fill_value_is_cast() {
-    let chunk =
-        ArrayRepresentation { fill_value: FillValue::new((-7i32).to_ne_bytes()), ..array(&[2, 3], INT32) };
+    let chunk = array(&[2, 3], INT32).with_fill_value(FillValue::new((-7i32).to_ne_bytes()));
     let after = AsType::new(&INT32, Arc::new(FLOAT64)).unwrap().encoded(&chunk).unwrap();
     assert_eq!(after.fill_value.bytes(), (-7f64).to_ne_bytes());
     assert_eq!((after.shape, after.data_type.name().as_ref()), (vec![2, 3], "float64"));
@@ -199,7 +193,7 @@ fn chunks_of_another_size_are_refused() {
 
 #[test]
 fn configurations_are_translated_to_typestrings() {
-    let chunk = ArrayRepresentation { byte_order: ByteOrder::Big, ..array(&[2], INT32) };
+    let chunk = array(&[2], INT32).with_byte_order(ByteOrder::Big);
     let big = Representation::Array(chunk);
     let both = configuration(">f4", ">i4");
     for to in Format::ALL {

@@ -20,12 +20,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/base64/1.0"),
-            name: Some("numcodecs.base64"),
-            id: Some("base64"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.base64")
+            .with_id("base64")
+            .with_uri("https://zarr-kit.example/spec/codecs/base64/1.0"),
         &create,
     )
     .translated_by(&all_members::<NoConfiguration>)

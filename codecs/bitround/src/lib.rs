@@ -23,23 +23,21 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{AnyNumber, Complex, Number, Operand as _, each};
 use zarr_plugin_kit::{Sides, array, with_any_number};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation,
+    Loss, Object, Output, Representation, json,
 };
 
 use round::Round;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/bitround/1.0"),
-            // zarr-python knows only this name, not the registered one.
-            name: Some("numcodecs.bitround"),
-            id: Some("bitround"),
-            aliases: &["bitround", "https://codec.zarrs.dev/array_to_array/bitround"],
-        },
+        // zarr-python knows only this name, not the registered one.
+        Identifiers::name("numcodecs.bitround")
+            .with_id("bitround")
+            .with_uri("https://zarr-kit.example/spec/codecs/bitround/1.0")
+            .with_aliases(&["bitround", "https://codec.zarrs.dev/array_to_array/bitround"]),
         &create,
     )
     .translated_by(&translate)
@@ -102,7 +100,7 @@ impl BitRound {
         }
         let decoded = number;
         let encoded = number;
-        Ok(Self { keepbits, sides: Sides { decoded, encoded, encoded_type: data_type, encoded_order: None } })
+        Ok(Self { keepbits, sides: Sides::new(decoded, encoded, data_type) })
     }
 
     fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
@@ -132,6 +130,12 @@ fn mantissa(number: AnyNumber) -> Option<u32> {
         AnyNumber::Number(Number::F32 | Number::C64) => Some(23),
         AnyNumber::Number(Number::F64 | Number::C128) => Some(52),
         _ => None,
+    }
+}
+
+impl From<BitRound> for CodecEntry {
+    fn from(codec: BitRound) -> Self {
+        Self::new("bitround", json!({"keepbits": codec.keepbits}))
     }
 }
 

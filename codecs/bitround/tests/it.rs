@@ -210,11 +210,9 @@ fn both_parts_of_complex_numbers_are_rounded() {
 
 #[test]
 fn the_fill_value_is_rounded_and_nothing_else_changes() {
-    let chunk = zarr_spec::ArrayRepresentation {
-        fill_value: FillValue::new(1.2f64.to_ne_bytes()),
-        byte_order: zarr_spec::ByteOrder::Big,
-        ..array(&[3, 2], FLOAT64)
-    };
+    let chunk = array(&[3, 2], FLOAT64)
+        .with_fill_value(FillValue::new(1.2f64.to_ne_bytes()))
+        .with_byte_order(zarr_spec::ByteOrder::Big);
     let after = BitRound::new(3, Arc::new(FLOAT64)).unwrap().encoded(&chunk).unwrap();
     assert_eq!(after.fill_value.bytes(), 1.25f64.to_ne_bytes());
     assert_eq!((after.shape, after.byte_order), (chunk.shape, chunk.byte_order));

@@ -31,12 +31,7 @@ pub use elements::BitshuffleElements;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("numcodecs.imagecodecs_bitshuffle"),
-            id: Some("imagecodecs_bitshuffle"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.imagecodecs_bitshuffle").with_id("imagecodecs_bitshuffle"),
         &create,
     )
     .translated_by(&all_members::<BitshuffleConfiguration>)

@@ -39,16 +39,14 @@ use inner::Decompressors;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://purl.org/zarr/spec/codecs/blosc/1.0"),
-            name: Some("blosc"),
-            id: Some("blosc"),
-            aliases: &[
+        Identifiers::name("blosc")
+            .with_id("blosc")
+            .with_uri("https://purl.org/zarr/spec/codecs/blosc/1.0")
+            .with_aliases(&[
                 "numcodecs.blosc",
                 "https://purl.org/zarr/spec/codec/blosc/1.0",
                 "https://purl.org/zarr/spec/codec/blosc",
-            ],
-        },
+            ]),
         &create,
     )
     .translated_by(&translate)

@@ -14,17 +14,16 @@ mod stream;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, json,
+};
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("imagecodecs_brotli"),
-            id: Some("imagecodecs_brotli"),
-            aliases: &["numcodecs.imagecodecs_brotli"],
-        },
+        Identifiers::name("imagecodecs_brotli")
+            .with_id("imagecodecs_brotli")
+            .with_aliases(&["numcodecs.imagecodecs_brotli"]),
         &create,
     )
     .configuration::<BrotliConfiguration>()
@@ -53,6 +52,16 @@ pub enum BrotliMode {
     Font,
 }
 
+impl BrotliMode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Generic => "GENERIC",
+            Self::Text => "TEXT",
+            Self::Font => "FONT",
+        }
+    }
+}
+
 /// Compresses each chunk to one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Brotli {
@@ -75,6 +84,15 @@ impl Brotli {
             return Err(CodecError::configuration(format!("`lgwin` is {window}; expected 10 to 24")));
         }
         Ok(Self { level, window, mode })
+    }
+}
+
+impl From<Brotli> for CodecEntry {
+    fn from(codec: Brotli) -> Self {
+        Self::new(
+            "imagecodecs_brotli",
+            json!({"level": codec.level, "mode": codec.mode.name(), "lgwin": codec.window}),
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use brotli::enc::StandardAlloc;
 use brotli::enc::backward_references::BrotliEncoderMode;
 use brotli::enc::encode::BrotliEncoderInitParams;
 use brotli::{BrotliCompress, BrotliDecompressStream, BrotliResult, BrotliState};
-use zarr_plugin_kit::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::{CodecError, Output};
 
 use crate::{Brotli, BrotliMode};
@@ -52,7 +52,7 @@ pub(crate) fn decode(encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), Cod
         written += room_end as u64;
         match result {
             BrotliResult::ResultFailure => Err(CodecError::corrupt("the bytes are not a Brotli stream")),
-            status => Ok(Progress { read, written, is_end: matches!(status, BrotliResult::ResultSuccess) }),
+            status => Ok(StreamProgress::new(read, written, matches!(status, BrotliResult::ResultSuccess))),
         }
     })?;
     if !rest.is_empty() {

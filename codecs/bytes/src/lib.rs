@@ -17,12 +17,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://purl.org/zarr/spec/codecs/endian/1.0"),
-            name: Some("bytes"),
-            id: None,
-            aliases: &["endian"],
-        },
+        Identifiers::name("bytes")
+            .with_uri("https://purl.org/zarr/spec/codecs/endian/1.0")
+            .with_aliases(&["endian"]),
         &create,
     )
     .translated_by(&translate)

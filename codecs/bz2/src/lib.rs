@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bzip2::bufread::BzEncoder;
 use bzip2::{Compression, Decompress, Status};
 use serde::{Deserialize, Serialize};
-use zarr_plugin_kit::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, json,
@@ -24,15 +24,13 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/bz2/1.0"),
-            name: Some("numcodecs.bz2"),
-            id: Some("bz2"),
-            aliases: &[
+        Identifiers::name("numcodecs.bz2")
+            .with_id("bz2")
+            .with_uri("https://zarr-kit.example/spec/codecs/bz2/1.0")
+            .with_aliases(&[
                 "https://purl.org/zarr/spec/codec/bz2/1.0",
                 "https://codec.zarrs.dev/bytes_to_bytes/bz2",
-            ],
-        },
+            ]),
         &create,
     )
     .translated_by(&all_members::<Bz2Configuration>)
@@ -138,7 +136,7 @@ fn inflate<'e>(level: u8, content: &'e [u8], decoded: &mut Output<'_>) -> Result
     stream::decode(content, decoded, |encoded, room| {
         let status = library.decompress(encoded, room).map_err(CodecError::corrupt)?;
         let read = library.total_in() - before;
-        Ok(Progress { read, written: library.total_out(), is_end: status == Status::StreamEnd })
+        Ok(StreamProgress::new(read, library.total_out(), status == Status::StreamEnd))
     })
 }
 

@@ -31,8 +31,8 @@ use zarr_plugin_kit::{Sides, array, with_any_number};
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Object, Output, Representation, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,
+    Identifiers, Loss, Object, Output, Representation, Value,
 };
 
 pub use rules::{OutOfRange, Rounding};
@@ -40,12 +40,7 @@ use rules::{Rules, Scalar, Target as _};
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/cast-value/1.0"),
-            name: Some("cast_value"),
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::name("cast_value").with_uri("https://zarr-kit.example/spec/codecs/cast-value/1.0"),
         &create,
     )
     .translated_by(&translate)
@@ -127,7 +122,7 @@ impl CastValue {
         Ok(Self {
             encode: rules(encoded.name(), to),
             decode: rules(decoded.name(), from),
-            sides: Sides { decoded: from, encoded: to, encoded_type: encoded, encoded_order: None },
+            sides: Sides::new(from, to, encoded),
         })
     }
 
@@ -289,8 +284,7 @@ fn elements(
     from: &dyn DataType,
     to: &dyn DataType,
 ) -> Result<Vec<(FillValue, FillValue)>, CodecError> {
-    let context =
-        FillContext { format: Format::V3, reading: creation.reading, byte_order: &ByteOrder::Little };
+    let context = FillContext::new(Format::V3, creation.reading);
     let element = |data_type: &dyn DataType, json: &Value| {
         let infinity = Value::from("Infinity");
         let json = if json.as_str() == Some("+Infinity") { &infinity } else { json };

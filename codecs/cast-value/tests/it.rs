@@ -280,10 +280,8 @@ fn the_first_matching_rule_applies() {
 /// Tests EX-CODEC-08.
 #[test]
 fn the_fill_value_is_cast_and_must_survive_the_round_trip() {
-    let chunk = |fill_value: f64| ArrayRepresentation {
-        fill_value: FillValue::new(fill_value.to_ne_bytes()),
-        ..array(&[4], FLOAT64)
-    };
+    let chunk =
+        |fill_value: f64| array(&[4], FLOAT64).with_fill_value(FillValue::new(fill_value.to_ne_bytes()));
     let encoded = |fill_value, rest: &str| {
         let codec = created(&format!(r#"{{"data_type":"uint8"{rest}}}"#), &chunk(fill_value)).unwrap();
         let Codec::ArrayToArray(codec) = codec else { panic!("array to array") };

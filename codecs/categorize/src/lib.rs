@@ -31,12 +31,9 @@ use text::Text;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/categorize/1.0"),
-            name: Some("numcodecs.categorize"),
-            id: Some("categorize"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.categorize")
+            .with_id("categorize")
+            .with_uri("https://zarr-kit.example/spec/codecs/categorize/1.0"),
         &create,
     )
     .translated_by(&translate)
@@ -122,12 +119,12 @@ impl ArrayToArrayCodec for Categorize {
         let position = self.position(Text::of(decoded)?.read(decoded.fill_value.bytes()).as_deref());
         let mut fill_value = vec![0; self.number.size()];
         cast_each((Number::U64, &position.to_ne_bytes()), (self.number, &mut fill_value));
-        Ok(ArrayRepresentation {
-            shape: decoded.shape.clone(),
-            data_type: Arc::clone(&self.encoded_type),
-            fill_value: FillValue::new(fill_value),
-            byte_order: self.encoded_order.clone().unwrap_or_else(|| decoded.byte_order.clone()),
-        })
+        Ok(ArrayRepresentation::new(
+            decoded.shape.clone(),
+            Arc::clone(&self.encoded_type),
+            FillValue::new(fill_value),
+        )
+        .with_byte_order(self.encoded_order.clone().unwrap_or_else(|| decoded.byte_order.clone())))
     }
 
     fn encode(

@@ -10,9 +10,7 @@ use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{FLOAT32, INT8, TEXT, TEXT3, UINT8, VARIABLE_BYTES};
 use zarr_conformance::{array, hex, items};
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Representation, Size,
-};
+use zarr_spec::{ByteOrder, Codec, CodecError, FillValue, Format, Mode, Representation, Size};
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/categorize/1.0";
 const NAMES: [(Format, &str); 3] =
@@ -45,7 +43,7 @@ fn labels_become_positions_and_other_text_becomes_empty() {
         let side = encoded_side(&codec, &chunk);
         assert_eq!((&*side.data_type.name(), side.fill_value.bytes()), ("uint8", &[0][..]));
     }
-    let filled = ArrayRepresentation { fill_value: FillValue::new(*b"male"), ..chunk };
+    let filled = chunk.with_fill_value(FillValue::new(*b"male"));
     assert_eq!(encoded_side(&codec(LABELS), &filled).fill_value.bytes(), [2]);
 }
 

@@ -85,12 +85,7 @@ fn inner(
     document: &ExtensionDocument,
     decoded: &Representation,
 ) -> Result<Inner, CodecError> {
-    let creation = Creation {
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: None,
-        ..*creation
-    };
+    let creation = creation.inner(document);
     match creation.registry.codec(&creation, decoded)? {
         Codec::BytesToBytes(codec) => Ok(Inner::Computed(codec)),
         Codec::Checksum(checksum) => Ok(Inner::Checksum(checksum)),

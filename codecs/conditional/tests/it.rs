@@ -97,14 +97,7 @@ fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
     let configuration = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
-    let creation = Creation {
-        format: Format::V3,
-        identifier: name,
-        configuration: &configuration,
-        type_name: None,
-        registry: &registry,
-        reading: &reading,
-    };
+    let creation = Creation::new(name, &configuration, Format::V3, &registry, &reading);
     (plugin.create)(&creation, decoded)
 }
 

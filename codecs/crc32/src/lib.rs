@@ -17,12 +17,9 @@ use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, 
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/crc32/1.0"),
-            name: Some("numcodecs.crc32"),
-            id: Some("crc32"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.crc32")
+            .with_id("crc32")
+            .with_uri("https://zarr-kit.example/spec/codecs/crc32/1.0"),
         &create,
     )
     .translated_by(&all_members::<Crc32Configuration>)

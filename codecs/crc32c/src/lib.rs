@@ -20,12 +20,10 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/crc32c/1.0"),
-            name: Some("crc32c"),
-            id: Some("crc32c"),
-            aliases: &["numcodecs.crc32c"],
-        },
+        Identifiers::name("crc32c")
+            .with_id("crc32c")
+            .with_uri("https://zarr-kit.example/spec/codecs/crc32c/1.0")
+            .with_aliases(&["numcodecs.crc32c"]),
         &create,
     )
     .translated_by(&translate)

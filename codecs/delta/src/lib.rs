@@ -15,20 +15,17 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{Number, is_time};
 use zarr_plugin_kit::{Sides, array, typestrings};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format,
-    Identifiers, Loss, Object, Output, Representation, Value,
+    Identifiers, Loss, Object, Output, Representation, Value, json,
 };
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/delta/1.0"),
-            name: Some("numcodecs.delta"),
-            id: Some("delta"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.delta")
+            .with_id("delta")
+            .with_uri("https://zarr-kit.example/spec/codecs/delta/1.0"),
         &create,
     )
     .translated_by(&translate)
@@ -76,7 +73,7 @@ impl Delta {
                 "differences of `{from}` cannot be stored as `{to}`"
             )));
         }
-        Ok(Self(Sides { decoded, encoded, encoded_type: astype, encoded_order: None }))
+        Ok(Self(Sides::new(decoded, encoded, astype)))
     }
 
     fn differences(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
@@ -87,6 +84,15 @@ impl Delta {
     fn sums(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
         arithmetic::decode(self.0.decoded, self.0.encoded, encoded, decoded);
         Ok(())
+    }
+}
+
+impl From<Delta> for CodecEntry {
+    fn from(codec: Delta) -> Self {
+        Self::new(
+            "delta",
+            json!({"dtype": codec.0.decoded.typestring(), "astype": codec.0.encoded.typestring()}),
+        )
     }
 }
 
@@ -155,7 +161,7 @@ fn check_type(
     order: &ByteOrder,
 ) -> Result<(), CodecError> {
     number(&*array.data_type)?;
-    typestrings::check_same(creation, "dtype", (dtype, order), array)?;
+    typestrings::check_same(creation, "dtype", dtype, order, array)?;
     let name = dtype.name();
     let array_name = array.data_type.name();
     // Times may be declared as the integers that they count, the only form that numcodecs can decode.

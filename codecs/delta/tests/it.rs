@@ -35,7 +35,7 @@ fn configuration(dtype: &str, astype: &str) -> String {
 }
 
 fn chunk(count: usize, number: Number, byte_order: ByteOrder) -> ArrayRepresentation {
-    ArrayRepresentation { byte_order, ..array(&[count as u64], number) }
+    array(&[count as u64], number).with_byte_order(byte_order)
 }
 
 fn v2(dtype: &str, astype: &str, chunk: &ArrayRepresentation) -> Codec {
@@ -249,10 +249,7 @@ fn complex_differences_are_by_part() {
 
 #[test]
 fn the_encoded_side_has_the_other_type_and_order_and_the_cast_fill_value() {
-    let big = ArrayRepresentation {
-        fill_value: FillValue::new((-7i32).to_ne_bytes()),
-        ..chunk(3, INT32, ByteOrder::Big)
-    };
+    let big = chunk(3, INT32, ByteOrder::Big).with_fill_value(FillValue::new((-7i32).to_ne_bytes()));
     let after = encoded_side(&v2(">i4", "<i2", &big), &big);
     assert_eq!((after.data_type.name().as_ref(), &after.byte_order), ("int16", &ByteOrder::Little));
     assert_eq!(after.fill_value.bytes(), (-7i16).to_ne_bytes());

@@ -18,22 +18,20 @@ use serde::Deserialize;
 use zarr_plugin_kit::numbers::Number;
 use zarr_plugin_kit::{Sides, array, typestrings};
 use zarr_spec::Number as JsonNumber;
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, Value,
+    Loss, Object, Output, Representation, Value, json,
 };
 
 use scaling::Scaling;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/fixedscaleoffset/1.0"),
-            name: Some("numcodecs.fixedscaleoffset"),
-            id: Some("fixedscaleoffset"),
-            aliases: &["https://codec.zarrs.dev/array_to_array/fixedscaleoffset"],
-        },
+        Identifiers::name("numcodecs.fixedscaleoffset")
+            .with_id("fixedscaleoffset")
+            .with_uri("https://zarr-kit.example/spec/codecs/fixedscaleoffset/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/array_to_array/fixedscaleoffset"]),
         &create,
     )
     .translated_by(&translate)
@@ -92,6 +90,15 @@ impl Parameter {
     }
 }
 
+impl From<Parameter> for Value {
+    fn from(parameter: Parameter) -> Self {
+        match parameter {
+            Parameter::Whole(value) => value.into(),
+            Parameter::Real(value) => value.into(),
+        }
+    }
+}
+
 impl FixedScaleOffset {
     /// Encodes elements of `dtype` as elements of `astype`.
     ///
@@ -113,8 +120,17 @@ impl FixedScaleOffset {
         }
         let decoded = number(dtype)?;
         let encoded = number(&*astype)?;
-        let sides = Sides { decoded, encoded, encoded_type: astype, encoded_order: None };
+        let sides = Sides::new(decoded, encoded, astype);
         Ok(Self { sides, scaling: Scaling { decoded, encoded, offset, scale } })
+    }
+}
+
+impl From<FixedScaleOffset> for CodecEntry {
+    fn from(codec: FixedScaleOffset) -> Self {
+        Self::new(
+            "fixedscaleoffset",
+            json!({"offset": Value::from(codec.scaling.offset), "scale": Value::from(codec.scaling.scale), "dtype": codec.sides.decoded.typestring(), "astype": codec.sides.encoded.typestring()}),
+        )
     }
 }
 
@@ -167,7 +183,7 @@ fn build(
 ) -> Result<FixedScaleOffset, CodecError> {
     let (dtype, order) = typestrings::data_type(creation, "dtype", &configuration.dtype)?;
     number(&*array.data_type)?;
-    typestrings::check_same(creation, "dtype", (&*dtype, &order), array)?;
+    typestrings::check_same(creation, "dtype", &*dtype, &order, array)?;
     let (astype, encoded_order) = match &configuration.astype {
         Some(text) => typestrings::data_type(creation, "astype", text)?,
         None => (dtype, order),

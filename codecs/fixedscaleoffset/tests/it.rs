@@ -33,7 +33,7 @@ fn configuration(offset: &str, scale: &str, dtype: &str, astype: &str) -> String
 }
 
 fn chunk(count: usize, number: Number, byte_order: ByteOrder) -> ArrayRepresentation {
-    ArrayRepresentation { byte_order, ..array(&[count as u64], number) }
+    array(&[count as u64], number).with_byte_order(byte_order)
 }
 
 fn new(dtype: Number, astype: Number, offset: Parameter, scale: Parameter) -> Codec {
@@ -272,10 +272,7 @@ fn every_pair_of_types_preserves_small_integers() {
 
 #[test]
 fn the_encoded_side_has_the_other_type_and_order_and_the_encoded_fill_value() {
-    let big = ArrayRepresentation {
-        fill_value: FillValue::new(1001.0f64.to_ne_bytes()),
-        ..chunk(3, FLOAT64, ByteOrder::Big)
-    };
+    let big = chunk(3, FLOAT64, ByteOrder::Big).with_fill_value(FillValue::new(1001.0f64.to_ne_bytes()));
     let side = Representation::Array(big.clone());
     let after = |format, astype| {
         let configuration = configuration("1000", "10", ">f8", astype);
@@ -287,7 +284,7 @@ fn the_encoded_side_has_the_other_type_and_order_and_the_encoded_fill_value() {
     assert_eq!(small.shape, [3]);
     assert_eq!(after(Format::V2, "").byte_order, ByteOrder::Big);
     assert_eq!(after(Format::V3, "<i2").byte_order, ByteOrder::Big);
-    let without = ArrayRepresentation { fill_value: FillValue::new([0; 3]), ..big };
+    let without = big.with_fill_value(FillValue::new([0; 3]));
     let codec = FixedScaleOffset::new(&FLOAT64, Arc::new(INT16), Parameter::Whole(0), Parameter::Whole(1));
     assert!(matches!(codec.unwrap().encoded(&without), Err(CodecError::Unsupported(_))));
 }

@@ -19,12 +19,10 @@ use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, 
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/fletcher32/1.0"),
-            name: Some("numcodecs.fletcher32"),
-            id: Some("fletcher32"),
-            aliases: &["https://codec.zarrs.dev/bytes_to_bytes/fletcher32"],
-        },
+        Identifiers::name("numcodecs.fletcher32")
+            .with_id("fletcher32")
+            .with_uri("https://zarr-kit.example/spec/codecs/fletcher32/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/bytes_to_bytes/fletcher32"]),
         &create,
     )
     .translated_by(&all_members::<NoConfiguration>)

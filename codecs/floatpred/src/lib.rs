@@ -20,10 +20,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::Number;
 use zarr_plugin_kit::{array, typestrings};
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
-    Output, Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
+    Object, Output, Representation, Size, Value, json,
 };
 
 use rows::Rows;
@@ -32,12 +32,7 @@ const NAME: &str = "imagecodecs_floatpred";
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some(NAME),
-            id: Some(NAME),
-            aliases: &["numcodecs.imagecodecs_floatpred"],
-        },
+        Identifiers::name(NAME).with_id(NAME).with_aliases(&["numcodecs.imagecodecs_floatpred"]),
         &create,
     )
     .translated_by(&translate)
@@ -66,12 +61,16 @@ pub struct Floatpred {
 }
 
 impl Floatpred {
-    /// Creates the codec for rows of `axis` and bytes at a `distance`.
+    /// Creates the codec for elements of `data_type`, rows of `axis` and bytes at a `distance`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] for numbers that are not floats, and for another distance than 1, 2 or 4.
-    pub fn new(number: Number, axis: i64, distance: u64) -> Result<Self, CodecError> {
+    /// [`CodecError::Unsupported`] for elements that are not floats, and for another distance than 1, 2 or 4.
+    pub fn new(data_type: &dyn DataType, axis: i64, distance: u64) -> Result<Self, CodecError> {
+        let name = data_type.name();
+        let number = Number::of(data_type).ok_or_else(|| {
+            CodecError::Unsupported(format!("elements of data type `{name}` are not floats"))
+        })?;
         if !number.is_float() {
             return Err(CodecError::Unsupported("elements are not floats".to_owned()));
         }
@@ -89,6 +88,15 @@ impl Floatpred {
             )));
         }
         Rows::new(&array.shape, self.axis, self.distance, self.number.size())
+    }
+}
+
+impl From<Floatpred> for CodecEntry {
+    fn from(codec: Floatpred) -> Self {
+        Self::new(
+            "imagecodecs_floatpred",
+            json!({"dtype": codec.number.typestring(), "axis": codec.axis, "dist": codec.distance}),
+        )
     }
 }
 
@@ -151,10 +159,7 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<Floatpr
     if creation.format != Format::V3 || creation.identifier != NAME {
         check_repeated(creation, array, &configuration)?;
     }
-    let name = array.data_type.name();
-    let number = Number::of(&*array.data_type)
-        .ok_or_else(|| CodecError::Unsupported(format!("elements of data type `{name}` are not floats")))?;
-    let codec = Floatpred::new(number, configuration.axis, configuration.dist)?;
+    let codec = Floatpred::new(&*array.data_type, configuration.axis, configuration.dist)?;
     codec.rows(array)?;
     Ok(codec)
 }
@@ -175,7 +180,7 @@ fn check_repeated(
     }
     let dtype = configuration.dtype.as_ref().ok_or_else(|| missing("dtype"))?;
     let (dtype, order) = typestrings::data_type(creation, "dtype", dtype)?;
-    typestrings::check_same(creation, "dtype", (&*dtype, &order), array)
+    typestrings::check_same(creation, "dtype", &*dtype, &order, array)
 }
 
 /// Writes all members of the other format.

@@ -5,7 +5,6 @@ use zarr_conformance::codecs::{check_damaged, check_lossless, decode, encode};
 use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, Number, TEXT};
 use zarr_conformance::{array, hex};
-use zarr_plugin_kit::numbers::Number as Kind;
 use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{Codec, CodecError, Format, Mode, Representation, Size};
 
@@ -123,7 +122,7 @@ fn what_imagecodecs_refuses_is_refused() {
         let result = created(Format::V3, NAME, &format!(r#"{{"axis": {axis}}}"#), (shape, FLOAT32));
         assert!(matches!(result, Err(CodecError::InvalidConfiguration(_))), "{axis} {shape:?}: {result:?}");
     }
-    let codec = Floatpred::new(Kind::F32, -1, 1).unwrap();
+    let codec = Floatpred::new(&FLOAT32, -1, 1).unwrap();
     assert_eq!(codec.encoded_size(&array(&[4], FLOAT32)).unwrap(), Size::Exact(16));
     assert!(matches!(codec.encoded_size(&array(&[4], FLOAT64)), Err(CodecError::Unsupported(_))));
     assert!(matches!(codec.encoded_size(&array(&[u64::MAX, 2], FLOAT32)), Err(CodecError::Unsupported(_))));

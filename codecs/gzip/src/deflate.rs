@@ -2,7 +2,7 @@
 //! pieces.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use zarr_plugin_kit::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::{CodecError, Output};
 
 #[cfg(feature = "libdeflate")]
@@ -46,7 +46,7 @@ impl Encoder {
                 compress.compress(decoded, room, FlushCompress::Finish).map_err(CodecError::encode)?;
             let read = compress.total_in();
             let written = compress.total_out();
-            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+            Ok(StreamProgress::new(read, written, status == Status::StreamEnd))
         })
     }
 }
@@ -91,7 +91,7 @@ impl Decoder {
                 decompress.decompress(encoded, room, FlushDecompress::None).map_err(CodecError::corrupt)?;
             let read = decompress.total_in();
             let written = decompress.total_out();
-            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+            Ok(StreamProgress::new(read, written, status == Status::StreamEnd))
         })
     }
 }

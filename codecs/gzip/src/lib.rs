@@ -33,16 +33,14 @@ use deflate::{Decoder, Encoder};
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://purl.org/zarr/spec/codecs/gzip/1.0"),
-            name: Some("gzip"),
-            id: Some("gzip"),
-            aliases: &[
+        Identifiers::name("gzip")
+            .with_id("gzip")
+            .with_uri("https://purl.org/zarr/spec/codecs/gzip/1.0")
+            .with_aliases(&[
                 "https://purl.org/zarr/spec/codec/gzip/1.0",
                 "https://purl.org/zarr/spec/codec/gzip",
                 "numcodecs.gzip",
-            ],
-        },
+            ]),
         &create,
     )
     .translated_by(&translate)

@@ -20,10 +20,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::Number;
 use zarr_plugin_kit::{array, typestrings};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
-    Output, Representation, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
+    Object, Output, Representation, Value, json,
 };
 
 use differences::Runs;
@@ -32,12 +32,7 @@ const NAME: &str = "imagecodecs_delta";
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some(NAME),
-            id: Some(NAME),
-            aliases: &["numcodecs.imagecodecs_delta"],
-        },
+        Identifiers::name(NAME).with_id(NAME).with_aliases(&["numcodecs.imagecodecs_delta"]),
         &create,
     )
     .translated_by(&translate)
@@ -65,12 +60,16 @@ pub struct ImagecodecsDelta {
 }
 
 impl ImagecodecsDelta {
-    /// Creates the codec for numbers and a dimension, which is counted from the end if it is negative.
+    /// Creates the codec for elements of `data_type` and a dimension, which is counted from the end if it is negative.
     ///
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] for booleans and complex numbers.
-    pub fn new(number: Number, axis: i64) -> Result<Self, CodecError> {
+    pub fn new(data_type: &dyn DataType, axis: i64) -> Result<Self, CodecError> {
+        let name = data_type.name();
+        let number = Number::of(data_type).ok_or_else(|| {
+            CodecError::Unsupported(format!("elements of data type `{name}` are not numbers"))
+        })?;
         if !number.is_integer() && !number.is_float() {
             return Err(CodecError::Unsupported("elements are neither integers nor floats".to_owned()));
         }
@@ -86,6 +85,12 @@ impl ImagecodecsDelta {
             )));
         }
         Runs::new(&array.shape, self.axis, self.number.size())
+    }
+}
+
+impl From<ImagecodecsDelta> for CodecEntry {
+    fn from(codec: ImagecodecsDelta) -> Self {
+        Self::new("imagecodecs_delta", json!({"dtype": codec.number.typestring(), "axis": codec.axis}))
     }
 }
 
@@ -154,10 +159,7 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<Imageco
     if configuration.dist != 1 {
         return Err(CodecError::Unsupported(format!("`dist` is {}; expected 1", configuration.dist)));
     }
-    let name = array.data_type.name();
-    let number = Number::of(&*array.data_type)
-        .ok_or_else(|| CodecError::Unsupported(format!("elements of data type `{name}` are not numbers")))?;
-    let delta = ImagecodecsDelta::new(number, configuration.axis)?;
+    let delta = ImagecodecsDelta::new(&*array.data_type, configuration.axis)?;
     delta.runs(array)?;
     Ok(delta)
 }
@@ -177,7 +179,7 @@ fn check_repeated(
     match &configuration.dtype {
         Some(text) => {
             let (dtype, order) = typestrings::data_type(creation, "dtype", text)?;
-            typestrings::check_same(creation, "dtype", (&*dtype, &order), array)
+            typestrings::check_same(creation, "dtype", &*dtype, &order, array)
         }
         None if is_of_v3(creation) || array.data_type.elements().size() == Some(1) => Ok(()),
         None => Err(CodecError::configuration("`dtype` is missing; expected the data type of the chunk")),

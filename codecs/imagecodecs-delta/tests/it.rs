@@ -7,7 +7,6 @@ use zarr_conformance::types::{
     BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, Number, TEXT, UINT8, UINT64,
 };
 use zarr_conformance::{array, hex};
-use zarr_plugin_kit::numbers::Number as Kind;
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{Codec, CodecError, Format, Mode, Representation};
 
@@ -116,7 +115,7 @@ fn what_imagecodecs_refuses_is_refused() {
         let result = created(Format::V3, NAME, &format!(r#"{{"axis": {axis}}}"#), (shape, INT16));
         assert!(matches!(result, Err(CodecError::InvalidConfiguration(_))), "{axis}: {result:?}");
     }
-    let codec = ImagecodecsDelta::new(Kind::I16, 0).unwrap();
+    let codec = ImagecodecsDelta::new(&INT16, 0).unwrap();
     assert!(matches!(codec.encoded(&array(&[4], UINT8)), Err(CodecError::Unsupported(_))));
     assert!(matches!(codec.encoded(&array(&[u64::MAX, 2], INT16)), Err(CodecError::Unsupported(_))));
     let codec = created(Format::V3, NAME, "", (&[4], INT16)).unwrap();

@@ -21,12 +21,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/jenkins-lookup3/1.0"),
-            name: Some("numcodecs.jenkins_lookup3"),
-            id: Some("jenkins_lookup3"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.jenkins_lookup3")
+            .with_id("jenkins_lookup3")
+            .with_uri("https://zarr-kit.example/spec/codecs/jenkins-lookup3/1.0"),
         &create,
     )
     .translated_by(&translate)

@@ -28,12 +28,9 @@ use write::Writer;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/json2/1.0"),
-            name: Some("numcodecs.json2"),
-            id: Some("json2"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.json2")
+            .with_id("json2")
+            .with_uri("https://zarr-kit.example/spec/codecs/json2/1.0"),
         &create,
     )
     .translated_by(&translate)

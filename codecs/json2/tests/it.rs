@@ -10,7 +10,7 @@ use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{INT32, JSON, TEXT};
 use zarr_spec::codec::ArrayToBytesCodec;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
+    ArrayRepresentation, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
 };
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/json2/1.0";
@@ -18,12 +18,7 @@ const NAMES: [(Format, &str); 3] =
     [(Format::V2, "json2"), (Format::V3, "numcodecs.json2"), (Format::V3Draft, URI)];
 
 fn chunk(shape: &[u64]) -> ArrayRepresentation {
-    ArrayRepresentation {
-        shape: shape.to_vec(),
-        data_type: Arc::new(JSON),
-        fill_value: FillValue::new(*b"null"),
-        byte_order: ByteOrder::Little,
-    }
+    ArrayRepresentation::new(shape.to_vec(), Arc::new(JSON), FillValue::new(*b"null"))
 }
 
 /// Returns the decoded form: offsets, followed by the texts.

@@ -24,12 +24,10 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/lz4/1.0"),
-            name: Some("numcodecs.lz4"),
-            id: Some("lz4"),
-            aliases: &["https://purl.org/zarr/spec/codec/lz4/1.0"],
-        },
+        Identifiers::name("numcodecs.lz4")
+            .with_id("lz4")
+            .with_uri("https://zarr-kit.example/spec/codecs/lz4/1.0")
+            .with_aliases(&["https://purl.org/zarr/spec/codec/lz4/1.0"]),
         &create,
     )
     .translated_by(&all_members::<Lz4Configuration>)

@@ -24,12 +24,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("imagecodecs_lz4h5"),
-            id: Some("imagecodecs_lz4h5"),
-            aliases: &["numcodecs.imagecodecs_lz4h5"],
-        },
+        Identifiers::name("imagecodecs_lz4h5")
+            .with_id("imagecodecs_lz4h5")
+            .with_aliases(&["numcodecs.imagecodecs_lz4h5"]),
         &create,
     )
     .configuration::<Lz4h5Configuration>()

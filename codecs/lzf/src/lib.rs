@@ -21,12 +21,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("imagecodecs_lzf"),
-            id: Some("imagecodecs_lzf"),
-            aliases: &["numcodecs.imagecodecs_lzf"],
-        },
+        Identifiers::name("imagecodecs_lzf")
+            .with_id("imagecodecs_lzf")
+            .with_aliases(&["numcodecs.imagecodecs_lzf"]),
         &create,
     )
     .translated_by(&all_members::<LzfConfiguration>)

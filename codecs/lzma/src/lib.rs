@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
 use serde::{Deserialize, Serialize};
-use zarr_plugin_kit::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
@@ -34,12 +34,10 @@ pub use filter::Filter;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/lzma/1.0"),
-            name: Some("numcodecs.lzma"),
-            id: Some("lzma"),
-            aliases: &["https://purl.org/zarr/spec/codec/lzma/1.0"],
-        },
+        Identifiers::name("numcodecs.lzma")
+            .with_id("lzma")
+            .with_uri("https://zarr-kit.example/spec/codecs/lzma/1.0")
+            .with_aliases(&["https://purl.org/zarr/spec/codec/lzma/1.0"]),
         &create,
     )
     .translated_by(&translate)
@@ -244,11 +242,11 @@ fn decode_error(error: Error) -> CodecError {
     }
 }
 
-fn progress(library: &mut Stream, bytes: &[u8], room: &mut [u8]) -> Result<Progress, Error> {
+fn progress(library: &mut Stream, bytes: &[u8], room: &mut [u8]) -> Result<StreamProgress, Error> {
     let status = library.process(bytes, room, Action::Finish)?;
     let read = library.total_in();
     let written = library.total_out();
-    Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+    Ok(StreamProgress::new(read, written, status == Status::StreamEnd))
 }
 
 fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {

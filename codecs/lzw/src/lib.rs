@@ -13,18 +13,15 @@ use std::sync::Arc;
 
 use weezl::{BitOrder, BufferResult, LzwStatus, decode::Decoder, encode::Encoder};
 use zarr_plugin_kit::NoConfiguration;
-use zarr_plugin_kit::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("imagecodecs_lzw"),
-            id: Some("imagecodecs_lzw"),
-            aliases: &["numcodecs.imagecodecs_lzw"],
-        },
+        Identifiers::name("imagecodecs_lzw")
+            .with_id("imagecodecs_lzw")
+            .with_aliases(&["numcodecs.imagecodecs_lzw"]),
         &create,
     )
     .configuration::<NoConfiguration>()
@@ -55,14 +52,10 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, result: &BufferResult) -> Progress {
+    fn add(&mut self, result: &BufferResult) -> StreamProgress {
         self.read += result.consumed_in as u64;
         self.written += result.consumed_out as u64;
-        Progress {
-            read: self.read,
-            written: self.written,
-            is_end: matches!(result.status, Ok(LzwStatus::Done)),
-        }
+        StreamProgress::new(self.read, self.written, matches!(result.status, Ok(LzwStatus::Done)))
     }
 }
 

@@ -28,12 +28,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/msgpack2/1.0"),
-            name: Some("numcodecs.msgpack2"),
-            id: Some("msgpack2"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.msgpack2")
+            .with_id("msgpack2")
+            .with_uri("https://zarr-kit.example/spec/codecs/msgpack2/1.0"),
         &create,
     )
     .translated_by(&all_members::<Msgpack2Configuration>)

@@ -66,9 +66,8 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     header_of(array)?;
     let documents = v3::extensions("codecs", &codecs, creation.reading)
         .map_err(|error| CodecError::configuration(error.to_string()))?;
-    let &Creation { format, registry, reading, .. } = creation;
-    let codecs = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
-        .map_err(Box::new)?;
+    let codecs =
+        CodecChain::create(&ChainCreation::of(creation), None, &documents, array).map_err(Box::new)?;
     check(codecs.links(), array)?;
     Ok(Codec::Composite(Arc::new(N5Default { codecs })))
 }
@@ -141,7 +140,7 @@ impl N5Default {
         let (sizes, rest) = rest.split_at_checked(4 * rank).ok_or_else(cut_off)?;
         let (sizes, _) = sizes.as_chunks::<4>();
         let shape: Vec<u64> = sizes.iter().map(|size| u32::from_be_bytes(*size).into()).collect();
-        let block = ArrayRepresentation { shape, ..array.clone() };
+        let block = array.clone().with_shape(shape);
         let largest = array.element_count().and_then(|count| count.checked_mul(MAX_SIZE_RATIO));
         let fits = block.element_count().zip(largest).is_some_and(|(count, largest)| count <= largest);
         if !fits {

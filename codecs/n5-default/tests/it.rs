@@ -37,7 +37,7 @@ const CODECS: &str = r#"{"codecs": [{"name": "transpose", "configuration": {"ord
     {"name": "bytes", "configuration": {"endian": "big"}}]}"#;
 
 fn chunk() -> ArrayRepresentation {
-    ArrayRepresentation { fill_value: FillValue::new(7u16.to_ne_bytes()), ..array(&[2, 3], types::UINT16) }
+    array(&[2, 3], types::UINT16).with_fill_value(FillValue::new(7u16.to_ne_bytes()))
 }
 
 fn n5(configuration: &str, array: &ArrayRepresentation) -> Result<Codec, CodecError> {
@@ -50,14 +50,7 @@ fn created(name: &str, configuration: &str, decoded: &Representation) -> Result<
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3, name, &reading).unwrap();
     let configuration = zarr_json::parse(configuration.as_bytes(), &ParseOptions::default()).unwrap().value;
-    let creation = Creation {
-        format: Format::V3,
-        identifier: name,
-        configuration: &configuration,
-        type_name: None,
-        registry: &registry,
-        reading: &reading,
-    };
+    let creation = Creation::new(name, &configuration, Format::V3, &registry, &reading);
     (plugin.create)(&creation, decoded)
 }
 

@@ -69,14 +69,13 @@ fn chain(
     documents: &Value,
     array: &ArrayRepresentation,
 ) -> Result<CodecChain, CodecError> {
-    let &Creation { format, registry, reading, .. } = creation;
-    let documents = match format {
+    let documents = match creation.format {
         Format::V3Draft => draft::codecs(member, documents),
-        Format::V3 | Format::V2 => v3::extensions(member, documents, reading),
+        Format::V3 | Format::V2 => v3::extensions(member, documents, creation.reading),
     };
     let documents = documents.map_err(|error| CodecError::configuration(error.to_string()))?;
-    let chain = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
-        .map_err(Box::new)?;
+    let chain =
+        CodecChain::create(&ChainCreation::of(creation), None, &documents, array).map_err(Box::new)?;
     if chain.links().iter().any(|link| link.document.is_none()) {
         return Err(CodecError::configuration(format!(
             "`{member}` does not contain an array-to-bytes codec"
@@ -88,12 +87,7 @@ fn chain(
 fn translated(creation: &Creation<'_>, chain: &CodecChain, to: Format) -> Result<Value, CodecError> {
     let entry = |(position, link): (usize, &Link)| {
         let Some(document) = &link.document else { return Ok(None) };
-        let inner = Creation {
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: None,
-            ..*creation
-        };
+        let inner = creation.inner(document);
         let written = creation.registry.translated_codec(&inner, chain.created_for(position), to)?;
         let mut members = Object::new();
         members.insert(if to == Format::V3Draft { "type" } else { "name" }, written.identifier);

@@ -23,18 +23,13 @@ use std::sync::Arc;
 use zarr_plugin_kit::items::Items;
 use zarr_spec::codec::{CompositeCodec, RunChain};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, CodecChain, CodecError, CodecPlugin, DataType, Elements, Example,
-    FillValue, Identifiers, Mode, Output, Size,
+    ArrayRepresentation, CodecChain, CodecError, CodecPlugin, DataType, Elements, Example, FillValue,
+    Identifiers, Mode, Output, Size,
 };
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/optional/1.0"),
-            name: Some("zarrs.optional"),
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::name("zarrs.optional").with_uri("https://zarr-kit.example/spec/codecs/optional/1.0"),
         &configuration::create,
     )
     .translated_by(&configuration::translate)
@@ -174,23 +169,14 @@ fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
 
 /// Returns the array of booleans that `mask_codecs` encode.
 fn mask_array(array: &ArrayRepresentation, mask_type: &Arc<dyn DataType>) -> ArrayRepresentation {
-    ArrayRepresentation {
-        shape: array.shape.clone(),
-        data_type: Arc::clone(mask_type),
-        fill_value: FillValue::zero(1),
-        byte_order: ByteOrder::Little,
-    }
+    ArrayRepresentation::new(array.shape.clone(), Arc::clone(mask_type), FillValue::zero(1))
 }
 
 /// Returns the array of `count` elements that `data_codecs` encode.
 fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresentation, CodecError> {
     let data_type = inner(array)?;
-    Ok(ArrayRepresentation {
-        shape: vec![count as u64],
-        data_type: Arc::clone(data_type),
-        fill_value: data_type.default_fill_value(),
-        byte_order: array.byte_order.clone(),
-    })
+    Ok(ArrayRepresentation::new(vec![count as u64], Arc::clone(data_type), data_type.default_fill_value())
+        .with_byte_order(array.byte_order.clone()))
 }
 
 /// Returns the mask, the present elements in their memory layout, and their number.

@@ -120,7 +120,7 @@ fn registry() -> Registry {
     for plugin in Registry::linked().unwrap().codecs().iter() {
         registry.register(*plugin).unwrap();
     }
-    let named = |name, uri| Identifiers { uri: Some(uri), name: Some(name), id: None, aliases: &[] };
+    let named = |name, uri| Identifiers::name(name).with_uri(uri);
     registry
         .register(CodecPlugin::new(named("bytes", "e:bytes/1.0"), &|_: &Creation<'_>, _: &Representation| {
             Ok(Codec::Binary(ByteOrder::Little))
@@ -151,7 +151,7 @@ fn optional_type(number: Number) -> Arc<dyn DataType> {
 
 fn chunk(shape: &[u64], data_type: Arc<dyn DataType>) -> ArrayRepresentation {
     let fill_value = data_type.default_fill_value();
-    ArrayRepresentation { shape: shape.to_vec(), data_type, fill_value, byte_order: ByteOrder::Little }
+    ArrayRepresentation::new(shape.to_vec(), data_type, fill_value)
 }
 
 fn created(configuration: &str, chunk: &ArrayRepresentation) -> Result<Codec, CodecError> {
@@ -176,7 +176,7 @@ fn in_mode(
 ) -> Result<Codec, CodecError> {
     let registry = registry();
     creation(format, identifier, configuration, mode, |creation| {
-        let creation = Creation { registry: &registry, ..*creation };
+        let creation = creation.with_registry(&registry);
         let plugin = registry.codecs().find(format, identifier, creation.reading).unwrap();
         (plugin.create)(&creation, &Representation::Array(chunk.clone()))
     })
@@ -337,7 +337,7 @@ fn both_lists_must_contain_an_array_to_bytes_codec() {
     let bytes = creation(Format::V3, "zarrs.optional", "", Mode::Strict, |creation| {
         let plugin = *Registry::linked().unwrap().codecs().iter().next().unwrap();
         let configuration = zarr_json::parse(with(PLAIN, PLAIN).as_bytes(), &Default::default()).unwrap();
-        let creation = Creation { configuration: &configuration.value, ..*creation };
+        let creation = creation.with_configuration(&configuration.value);
         (plugin.create)(&creation, &Representation::Bytes(Size::Exact(2))).unwrap_err()
     });
     assert!(matches!(bytes, CodecError::Unsupported(_)), "{bytes}");
@@ -352,7 +352,7 @@ fn both_lists_are_translated_to_each_format() {
     for (from, identifier, text) in [(Format::V3, "zarrs.optional", v3), (Format::V3Draft, URI, draft)] {
         for (to, expected) in [(Format::V3, v3), (Format::V3Draft, draft)] {
             creation(from, identifier, text, Mode::Strict, |creation| {
-                let creation = Creation { registry: &registry, ..*creation };
+                let creation = creation.with_registry(&registry);
                 let plugin = registry.codecs().find(from, identifier, creation.reading).unwrap();
                 let members = plugin.translate(&creation, &optional, to).unwrap();
                 assert_eq!(Value::Object(members).to_string(), expected);
@@ -363,7 +363,7 @@ fn both_lists_are_translated_to_each_format() {
         in_format(Format::V3Draft, URI, v3, &chunk(&[2], optional_type(BOOL))).unwrap_err().to_string();
     assert!(error.contains("mask_codecs[0]"), "{error}");
     creation(Format::V3, "zarrs.optional", &with(PLAIN, BIG), Mode::Strict, |creation| {
-        let creation = Creation { registry: &registry, ..*creation };
+        let creation = creation.with_registry(&registry);
         let plugin = registry.codecs().find(Format::V3, "zarrs.optional", creation.reading).unwrap();
         let error = plugin.translate(&creation, &optional, Format::V3Draft).unwrap_err().to_string();
         assert!(error.contains("no identifier for codec `big`"), "{error}");

@@ -16,12 +16,9 @@ use crate::padding;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"),
-            name: Some("numcodecs.packbits"),
-            id: Some("packbits"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.packbits")
+            .with_id("packbits")
+            .with_uri("https://zarr-kit.example/spec/codecs/numcodecs.packbits/1.0"),
         &create,
     )
     .configuration::<PackBooleansConfiguration>()
@@ -72,12 +69,12 @@ fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
 impl ArrayToArrayCodec for PackBooleans {
     /// Returns an array of bytes. Its fill value is 0, since a byte does not represent a single element.
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
-        Ok(ArrayRepresentation {
-            shape: vec![1 + count(decoded)?.div_ceil(8) as u64],
-            data_type: Arc::clone(&self.bytes),
-            fill_value: FillValue::zero(1),
-            byte_order: decoded.byte_order.clone(),
-        })
+        Ok(ArrayRepresentation::new(
+            vec![1 + count(decoded)?.div_ceil(8) as u64],
+            Arc::clone(&self.bytes),
+            FillValue::zero(1),
+        )
+        .with_byte_order(decoded.byte_order.clone()))
     }
 
     fn encode(

@@ -33,12 +33,7 @@ pub use booleans::PackBooleans;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/packbits/1.0"),
-            name: Some("packbits"),
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::name("packbits").with_uri("https://zarr-kit.example/spec/codecs/packbits/1.0"),
         &create,
     )
     .configuration::<PackBitsConfiguration>()

@@ -29,12 +29,10 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/pcodec/1.0"),
-            name: Some("numcodecs.pcodec"),
-            id: Some("pcodec"),
-            aliases: &["https://codec.zarrs.dev/array_to_bytes/pcodec"],
-        },
+        Identifiers::name("numcodecs.pcodec")
+            .with_id("pcodec")
+            .with_uri("https://zarr-kit.example/spec/codecs/pcodec/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/array_to_bytes/pcodec"]),
         &create,
     )
     .translated_by(&translate)

@@ -32,12 +32,9 @@ use image::Image;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("imagecodecs_png"),
-            id: Some("imagecodecs_png"),
-            aliases: &["numcodecs.imagecodecs_png"],
-        },
+        Identifiers::name("imagecodecs_png")
+            .with_id("imagecodecs_png")
+            .with_aliases(&["numcodecs.imagecodecs_png"]),
         &create,
     )
     .configuration::<PngConfiguration>()

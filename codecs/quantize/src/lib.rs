@@ -13,20 +13,17 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{Number, cast_each, each, f16};
 use zarr_plugin_kit::{Cast, Sides, array, typestrings, with_number};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, Value,
+    Loss, Object, Output, Representation, Value, json,
 };
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/quantize/1.0"),
-            name: Some("numcodecs.quantize"),
-            id: Some("quantize"),
-            aliases: &[],
-        },
+        Identifiers::name("numcodecs.quantize")
+            .with_id("quantize")
+            .with_uri("https://zarr-kit.example/spec/codecs/quantize/1.0"),
         &create,
     )
     .translated_by(&translate)
@@ -61,6 +58,7 @@ const EXAMPLES: &[Example] = &[
 /// Rounds the elements of each chunk to decimal digits.
 #[derive(Debug, Clone)]
 pub struct Quantize {
+    digits: i32,
     scale: f64,
     sides: Sides,
 }
@@ -88,7 +86,7 @@ impl Quantize {
                 "`digits` is {digits}, which is too large for `{name}`"
             )));
         }
-        Ok(Self { scale, sides: Sides { decoded, encoded, encoded_type: astype, encoded_order: None } })
+        Ok(Self { digits, scale, sides: Sides::new(decoded, encoded, astype) })
     }
 
     fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
@@ -128,6 +126,15 @@ impl Nearest for f32 {
 impl Nearest for f64 {
     fn nearest(self) -> Self {
         self.round_ties_even()
+    }
+}
+
+impl From<Quantize> for CodecEntry {
+    fn from(codec: Quantize) -> Self {
+        Self::new(
+            "quantize",
+            json!({"digits": codec.digits, "dtype": codec.sides.decoded.typestring(), "astype": codec.sides.encoded.typestring()}),
+        )
     }
 }
 
@@ -186,7 +193,7 @@ fn build(
 ) -> Result<Quantize, CodecError> {
     float(&*array.data_type)?;
     let (dtype, order) = typestrings::data_type(creation, "dtype", &configuration.dtype)?;
-    typestrings::check_same(creation, "dtype", (&*dtype, &order), array)?;
+    typestrings::check_same(creation, "dtype", &*dtype, &order, array)?;
     let (astype, encoded_order) = match &configuration.astype {
         Some(text) => typestrings::data_type(creation, "astype", text)?,
         None => (dtype, order),

@@ -8,9 +8,7 @@ use zarr_conformance::linked::{create, translate};
 use zarr_conformance::types::{BOOL, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT32, Number, TEXT};
 use zarr_conformance::{array, native};
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
-};
+use zarr_spec::{ByteOrder, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size};
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/quantize/1.0";
 
@@ -113,7 +111,7 @@ fn elements_are_rounded_like_in_numcodecs() {
         let (from, order) = Number::of_typestring(dtype);
         let (to, encoded_order) =
             if astype.is_empty() { (from, order.clone()) } else { Number::of_typestring(astype) };
-        let chunk = ArrayRepresentation { byte_order: order.clone(), ..array(&[8], from) };
+        let chunk = array(&[8], from).with_byte_order(order.clone());
         let side = Representation::Array(chunk.clone());
         let text = configuration(digits, dtype, astype);
         let created = create(Format::V2, "quantize", &text, Mode::Strict, &side).unwrap();
@@ -165,8 +163,7 @@ fn digits_that_the_type_cannot_scale_by_are_refused() {
 
 #[test]
 fn the_fill_value_is_rounded_and_cast() {
-    let chunk =
-        ArrayRepresentation { fill_value: FillValue::new(1.234f64.to_ne_bytes()), ..array(&[2, 3], FLOAT64) };
+    let chunk = array(&[2, 3], FLOAT64).with_fill_value(FillValue::new(1.234f64.to_ne_bytes()));
     let after = Quantize::new(1, &FLOAT64, Arc::new(FLOAT32)).unwrap().encoded(&chunk).unwrap();
     assert_eq!(after.fill_value.bytes(), 1.25f32.to_ne_bytes());
     assert_eq!((after.shape, after.data_type.name().as_ref()), (vec![2, 3], "float32"));
@@ -210,7 +207,7 @@ fn chunks_of_another_size_are_refused() {
 
 #[test]
 fn configurations_are_translated_to_typestrings() {
-    let chunk = ArrayRepresentation { byte_order: ByteOrder::Big, ..array(&[2], FLOAT64) };
+    let chunk = array(&[2], FLOAT64).with_byte_order(ByteOrder::Big);
     let big = Representation::Array(chunk);
     let both = configuration("2", ">f8", "<f4");
     for (to, wanted) in [

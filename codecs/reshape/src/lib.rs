@@ -160,7 +160,7 @@ fn product(sizes: &[u64]) -> Option<u64> {
 
 impl ArrayToArrayCodec for Reshape {
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
-        Ok(ArrayRepresentation { shape: self.shape_of(&decoded.shape)?, ..decoded.clone() })
+        Ok(decoded.clone().with_shape(self.shape_of(&decoded.shape)?))
     }
 
     fn encode(

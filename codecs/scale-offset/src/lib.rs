@@ -20,20 +20,15 @@ use zarr_plugin_kit::{Cast, Sides, array, with_any_number};
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Output, Representation, Value,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,
+    Identifiers, Loss, Output, Representation, Value,
 };
 
 use arithmetic::Arithmetic;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/scale-offset/1.0"),
-            name: Some("scale_offset"),
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::name("scale_offset").with_uri("https://zarr-kit.example/spec/codecs/scale-offset/1.0"),
         &create,
     )
     .configuration::<ScaleOffsetConfiguration>()
@@ -114,7 +109,7 @@ impl ScaleOffset {
         }
         let decoded = number;
         let encoded = number;
-        let sides = Sides { decoded, encoded, encoded_type: data_type, encoded_order: None };
+        let sides = Sides::new(decoded, encoded, data_type);
         Ok(Self { sides, offset, scale })
     }
 
@@ -203,8 +198,7 @@ struct ScaleOffsetConfiguration {
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let data_type = &array(decoded)?.data_type;
     let configuration: ScaleOffsetConfiguration = creation.parse()?;
-    let context =
-        FillContext { format: Format::V3, reading: creation.reading, byte_order: &ByteOrder::Little };
+    let context = FillContext::new(Format::V3, creation.reading);
     let element = |name: &str, json: &Option<Value>| {
         let element = json.as_ref().map(|json| data_type.fill_value(json, &context)).transpose();
         element.map_err(|error| CodecError::configuration(format!("`{name}`: {error}")))

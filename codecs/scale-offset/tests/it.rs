@@ -14,9 +14,7 @@ use zarr_conformance::types::{
 };
 use zarr_plugin_kit::numbers::{Element, bf16, f16};
 use zarr_spec::codec::ArrayToArrayCodec;
-use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size,
-};
+use zarr_spec::{Codec, CodecError, FillValue, Format, Mode, Output, Representation, Size};
 
 const URI: &str = "https://zarr-kit.example/spec/codecs/scale-offset/1.0";
 
@@ -77,7 +75,7 @@ fn the_fill_value_is_also_encoded() {
         let Codec::ArrayToArray(codec) = created(configuration, number).unwrap() else {
             panic!("array to array")
         };
-        codec.encoded(&ArrayRepresentation { fill_value, ..array(&[2], number) })
+        codec.encoded(&array(&[2], number).with_fill_value(fill_value))
     };
     let configuration = r#"{"offset":-10,"scale":0.1}"#;
     let zero = after(FillValue::new(0f64.to_ne_bytes()), configuration, FLOAT64).unwrap();

@@ -15,8 +15,8 @@ use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::{ChainCreation, Link, inner_grid_shape};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example,
-    FillValue, Format, Identifiers, Object, Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example, FillValue,
+    Format, Identifiers, Object, Representation, Size, Value,
 };
 
 zarr_spec::register!(
@@ -102,13 +102,12 @@ fn translated_document(
     document: &ExtensionDocument,
     decoded: &Representation,
 ) -> Result<Value, CodecError> {
-    let ExtensionDocument { identifier, configuration, type_name, .. } = document;
+    let ExtensionDocument { identifier, configuration, .. } = document;
     let mut name = identifier.clone();
     let mut configuration = configuration.clone();
     // A codec that only the host of this library knows is not translated.
     if creation.registry.unknown_codec(creation.format, identifier).is_none() {
-        let type_name = type_name.as_ref();
-        let inner = Creation { identifier, configuration: &document.configuration, type_name, ..*creation };
+        let inner = creation.inner(document);
         let translated = creation.registry.translated_codec(&inner, decoded, creation.format)?;
         (name, configuration) = (translated.identifier, translated.configuration);
     }
@@ -132,7 +131,7 @@ fn shard(
     };
     let inner_shape = configuration.chunk_shape.clone();
     let index = index_array(creation, inner_grid_shape(&shard.shape, &inner_shape)?)?;
-    let inner = ArrayRepresentation { shape: inner_shape.clone(), ..shard.clone() };
+    let inner = shard.clone().with_shape(inner_shape.clone());
     let inner_codecs = chain(creation, "codecs", &configuration.codecs, &inner)?;
     let index_codecs = index_chain(creation, &configuration.index_codecs, &index)?;
     let index_at_start = configuration.index_location == IndexLocation::Start;
@@ -152,7 +151,7 @@ fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> Result<ArrayRep
     }
     let shape = grid_shape.into_iter().chain([2]).collect();
     let fill_value = FillValue::new([0xff; 8]);
-    Ok(ArrayRepresentation { shape, data_type, fill_value, byte_order: ByteOrder::Little })
+    Ok(ArrayRepresentation::new(shape, data_type, fill_value))
 }
 
 /// Creates the chain of the index. Readers must know the size of the index before they read it, so the size
@@ -187,9 +186,8 @@ fn chain(
 ) -> Result<CodecChain, CodecError> {
     let documents = v3::extensions(member, documents, creation.reading)
         .map_err(|error| CodecError::configuration(error.to_string()))?;
-    let &Creation { format, registry, reading, .. } = creation;
-    let chain = CodecChain::create(&ChainCreation { format, registry, reading }, None, &documents, array)
-        .map_err(Box::new)?;
+    let chain =
+        CodecChain::create(&ChainCreation::of(creation), None, &documents, array).map_err(Box::new)?;
     if chain.links().iter().any(|link| link.document.is_none()) {
         return Err(CodecError::configuration(format!(
             "`{member}` does not contain an array-to-bytes codec"

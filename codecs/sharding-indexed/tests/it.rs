@@ -74,7 +74,7 @@ fn create_in(
     mode: Mode,
 ) -> Result<Arc<Shard>, CodecError> {
     creation(Format::V3, "sharding_indexed", configuration, mode, |creation| {
-        let creation = Creation { registry, ..*creation };
+        let creation = creation.with_registry(registry);
         let plugin = registry.codecs().find(creation.format, creation.identifier, creation.reading).unwrap();
         let decoded = Representation::Array(array(shard_shape, types::UINT16));
         match (plugin.create)(&creation, &decoded)? {
@@ -108,8 +108,7 @@ fn resolved(shard: &Arc<Shard>, shard_shape: &[u64]) -> Arc<ShardPipeline> {
         zarr_json::parse(with("[32,32]", BYTES, INDEX).as_bytes(), &Default::default()).unwrap().value,
     );
     let reading = zarr_spec::Reading::new(Mode::Strict);
-    let creation =
-        zarr_spec::host::chain::ChainCreation { format: Format::V3, registry: &registry, reading: &reading };
+    let creation = zarr_spec::host::chain::ChainCreation::new(Format::V3, &registry, &reading);
     let array = array(shard_shape, types::UINT16);
     let chain = zarr_spec::CodecChain::create(&creation, None, &[document], &array).unwrap();
     assert_eq!(chain.shard().unwrap().inner_shape, shard.inner_shape);
@@ -254,7 +253,7 @@ fn missing_data_types_and_arrays_are_an_error() {
 
     let registry = registry();
     creation(Format::V3, "sharding_indexed", &with("[2]", BYTES, INDEX), Mode::Lenient, |creation| {
-        let creation = Creation { registry: &registry, ..*creation };
+        let creation = creation.with_registry(&registry);
         let plugin = registry.codecs().find(Format::V3, "sharding_indexed", creation.reading).unwrap();
         let error = (plugin.create)(&creation, &Representation::Bytes(Size::Exact(8))).unwrap_err();
         assert!(matches!(error, CodecError::Unsupported(_)), "{error}");

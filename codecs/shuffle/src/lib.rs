@@ -22,12 +22,10 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/shuffle/1.0"),
-            name: Some("numcodecs.shuffle"),
-            id: Some("shuffle"),
-            aliases: &["https://codec.zarrs.dev/bytes_to_bytes/shuffle"],
-        },
+        Identifiers::name("numcodecs.shuffle")
+            .with_id("shuffle")
+            .with_uri("https://zarr-kit.example/spec/codecs/shuffle/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/bytes_to_bytes/shuffle"]),
         &create,
     )
     .translated_by(&translate)

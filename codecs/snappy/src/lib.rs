@@ -23,12 +23,9 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("imagecodecs_snappy"),
-            id: Some("imagecodecs_snappy"),
-            aliases: &["numcodecs.imagecodecs_snappy"],
-        },
+        Identifiers::name("imagecodecs_snappy")
+            .with_id("imagecodecs_snappy")
+            .with_aliases(&["numcodecs.imagecodecs_snappy"]),
         &create,
     )
     .configuration::<SnappyConfiguration>()

@@ -15,12 +15,7 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://purl.org/zarr/spec/codecs/transpose/1.0"),
-            name: Some("transpose"),
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::name("transpose").with_uri("https://purl.org/zarr/spec/codecs/transpose/1.0"),
         &create,
     )
     .translated_by(&translate)

@@ -18,12 +18,10 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/vlen-bytes/1.0"),
-            name: Some("vlen-bytes"),
-            id: Some("vlen-bytes"),
-            aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_bytes"],
-        },
+        Identifiers::name("vlen-bytes")
+            .with_id("vlen-bytes")
+            .with_uri("https://zarr-kit.example/spec/codecs/vlen-bytes/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/array_to_bytes/vlen_bytes"]),
         &create,
     )
     .configuration::<NoConfiguration>()

@@ -18,12 +18,10 @@ use zarr_spec::{
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/vlen-utf8/1.0"),
-            name: Some("vlen-utf8"),
-            id: Some("vlen-utf8"),
-            aliases: &["https://codec.zarrs.dev/array_to_bytes/vlen_utf8"],
-        },
+        Identifiers::name("vlen-utf8")
+            .with_id("vlen-utf8")
+            .with_uri("https://zarr-kit.example/spec/codecs/vlen-utf8/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/array_to_bytes/vlen_utf8"]),
         &create,
     )
     .configuration::<NoConfiguration>()

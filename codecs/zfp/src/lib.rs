@@ -33,12 +33,9 @@ pub use parameters::ZfpMode;
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/zfp/1.0"),
-            name: Some("zfp"),
-            id: None,
-            aliases: &["https://codec.zarrs.dev/array_to_bytes/zfp"],
-        },
+        Identifiers::name("zfp")
+            .with_uri("https://zarr-kit.example/spec/codecs/zfp/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/array_to_bytes/zfp"]),
         &create_zfp,
     )
     .configuration::<ZfpConfiguration>()
@@ -71,12 +68,10 @@ const ZFP_EXAMPLES: &[Example] = &[
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/zfpy/1.0"),
-            name: Some("numcodecs.zfpy"),
-            id: Some("zfpy"),
-            aliases: &["https://codec.zarrs.dev/array_to_bytes/zfpy"],
-        },
+        Identifiers::name("numcodecs.zfpy")
+            .with_id("zfpy")
+            .with_uri("https://zarr-kit.example/spec/codecs/zfpy/1.0")
+            .with_aliases(&["https://codec.zarrs.dev/array_to_bytes/zfpy"]),
         &create_zfpy,
     )
     .translated_by(&translate_zfpy)

@@ -29,15 +29,13 @@ use stream::{Decoder, Encoder};
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/codecs/zlib/1.0"),
-            name: Some("numcodecs.zlib"),
-            id: Some("zlib"),
-            aliases: &[
+        Identifiers::name("numcodecs.zlib")
+            .with_id("zlib")
+            .with_uri("https://zarr-kit.example/spec/codecs/zlib/1.0")
+            .with_aliases(&[
                 "https://purl.org/zarr/spec/codec/zlib/1.0",
                 "https://codec.zarrs.dev/bytes_to_bytes/zlib",
-            ],
-        },
+            ]),
         &create,
     )
     .translated_by(&all_members::<ZlibConfiguration>)

@@ -4,7 +4,7 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 #[cfg(feature = "libdeflate")]
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
-use zarr_plugin_kit::stream::{self, Progress};
+use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::{CodecError, Output};
 
 /// Scratch memory for compressing at one level.
@@ -47,7 +47,7 @@ impl Encoder {
                 compress.compress(decoded, room, FlushCompress::Finish).map_err(CodecError::encode)?;
             let read = compress.total_in();
             let written = compress.total_out();
-            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+            Ok(StreamProgress::new(read, written, status == Status::StreamEnd))
         })
     }
 }
@@ -86,7 +86,7 @@ impl Decoder {
                 decompress.decompress(encoded, room, FlushDecompress::None).map_err(CodecError::corrupt)?;
             let read = decompress.total_in();
             let written = decompress.total_out();
-            Ok(Progress { read, written, is_end: status == Status::StreamEnd })
+            Ok(StreamProgress::new(read, written, status == Status::StreamEnd))
         })?;
         Ok(())
     }

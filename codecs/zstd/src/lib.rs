@@ -28,12 +28,10 @@ const OWN_URI: &str = "https://zarr-kit.example/spec/codecs/zstd/1.0";
 
 zarr_spec::register!(
     CodecPlugin::new(
-        Identifiers {
-            uri: Some(OWN_URI),
-            name: Some("zstd"),
-            id: Some("zstd"),
-            aliases: &["numcodecs.zstd", "https://purl.org/zarr/spec/codec/zstd/1.0"],
-        },
+        Identifiers::name("zstd")
+            .with_id("zstd")
+            .with_uri(OWN_URI)
+            .with_aliases(&["numcodecs.zstd", "https://purl.org/zarr/spec/codec/zstd/1.0"]),
         &create,
     )
     .translated_by(&translate)

@@ -11,7 +11,7 @@ use zarr_conformance::suite::{Level, Report, Suite, suites_of};
 use zarr_kit::loaded::Loader;
 use zarr_kit::spec::Key;
 use zarr_kit::spec::host::registry::Table;
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::store::get_value;
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json, open_store};
 
@@ -82,7 +82,7 @@ fn the_documentation_of_plugins_crosses_the_boundary() {
 }
 
 /// Returns the summary and the number of examples of each plugin.
-fn said<K: Kind + ?Sized>(table: &Table<K>) -> BTreeMap<String, (&'static str, usize)> {
+fn said<K: PluginKind + ?Sized>(table: &Table<K>) -> BTreeMap<String, (&'static str, usize)> {
     let plugins = table.iter().map(|plugin| {
         let identifiers = plugin.identifiers;
         let about = plugin.about;

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use zarr_kit::loaded::{Loader, Lock, Policy, Search, platform, sha256};
 use zarr_kit::spec::host::registry::Table;
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::store::{Store, get_value};
 use zarr_kit::spec::{Format, Identifiers, Key, Mode, Reading};
 use zarr_kit::{Context, Hierarchy, Registry, Selection, open_store};
@@ -257,7 +257,7 @@ fn of_the_workspace(library: &str, crates: &[(&str, &str, &str)]) -> TempDir {
 }
 
 /// Appends the entries of a manifest for the plugins of `packages` in `table`.
-fn of<K: Kind + ?Sized>(table: &Table<K>, kind: &str, packages: &[String], manifest: &mut String) {
+fn of<K: PluginKind + ?Sized>(table: &Table<K>, kind: &str, packages: &[String], manifest: &mut String) {
     let mut wanted: Vec<_> =
         table.iter().filter(|plugin| packages.iter().any(|it| it == plugin.origin.package)).collect();
     wanted.sort_by_key(|plugin| plugin.identifiers.name);

@@ -15,12 +15,7 @@ zarr_plugin::export_plugins!();
 
 zarr_kit::spec::register!(
     StorageTransformerPlugin::new(
-        Identifiers {
-            uri: Some("https://example.org/storage-transformers/complement/1.0"),
-            name: None,
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::uri("https://example.org/storage-transformers/complement/1.0"),
         &create,
     )
     .about("Stores the complement of every byte of a chunk.", EXAMPLES)

@@ -307,7 +307,7 @@ fn moved(trial: &GridOnTrial, cases: &mut Cases) {
             let later: Option<Vec<u64>> =
                 shape.iter().map(|length| length.checked_add_signed(-start)).collect();
             let Some(later) = later else { continue };
-            let document = ExtensionDocument { configuration, ..document.clone() };
+            let document = document.clone().with_configuration(configuration);
             let result = trial
                 .create(example, &document, &later, &reading)
                 .map_err(text)

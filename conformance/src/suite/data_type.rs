@@ -202,12 +202,8 @@ impl Use {
     /// Returns single elements: unusual ones and the default fill value.
     fn elements(&self) -> Vec<Vec<u8>> {
         let fill_value = self.data_type.default_fill_value();
-        let array = ArrayRepresentation {
-            shape: vec![12],
-            data_type: Arc::clone(&self.data_type),
-            fill_value: fill_value.clone(),
-            byte_order: self.order.clone(),
-        };
+        let array = ArrayRepresentation::new(vec![12], Arc::clone(&self.data_type), fill_value.clone())
+            .with_byte_order(self.order.clone());
         let mut elements = vec![fill_value.bytes().to_vec()];
         for sample in samples(&array) {
             match self.data_type.elements().size() {
@@ -246,7 +242,7 @@ impl Use {
             return Ok(Some(self.data_type.default_fill_value().bytes().to_vec()));
         }
         let reading = Reading::new(Mode::Strict);
-        let context = FillContext { format, reading: &reading, byte_order: &self.order };
+        let context = FillContext::new(format, &reading).with_byte_order(&self.order);
         let read = self.data_type.fill_value(&parsed, &context);
         read.map(|fill| Some(fill.bytes().to_vec()))
             .map_err(|error| format!("it is written as {written}, which cannot be read: {error}"))
@@ -470,7 +466,7 @@ fn foreign(trial: &TypeOnTrial, cases: &mut Cases) {
             }
         }
         let reading = Reading::new(Mode::Lenient);
-        let context = FillContext { format: used.format, reading: &reading, byte_order: &used.order };
+        let context = FillContext::new(used.format, &reading).with_byte_order(&used.order);
         for json in FOREIGN.iter().flat_map(|text| value(text)) {
             if used.format != Format::V3 && json.is_null() {
                 continue;

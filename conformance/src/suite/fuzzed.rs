@@ -7,7 +7,7 @@ use zarr_spec::grid::ChunkGrid;
 use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::layout::MemoryLayout;
 use zarr_spec::metadata_encoding::MetadataEncoding;
-use zarr_spec::plugin::{Kind, Plugin};
+use zarr_spec::plugin::{Plugin, PluginKind};
 use zarr_spec::{Codec, Example, Key, Mode, Reading, Registry, Value};
 
 use super::tried::{Tried, shape_of, value, with_stand_ins};
@@ -96,7 +96,7 @@ fn extensions(registry: &Arc<Registry>, package: Option<&str>, targets: &mut Vec
 }
 
 /// Checks whether the plugin is from `package`.
-pub(super) fn is_of<K: Kind + ?Sized>(plugin: Plugin<K>, package: Option<&str>) -> bool {
+pub(super) fn is_of<K: PluginKind + ?Sized>(plugin: Plugin<K>, package: Option<&str>) -> bool {
     package.is_none_or(|package| plugin.origin.package == package)
 }
 
@@ -113,11 +113,11 @@ pub(super) fn document(text: &[u8]) -> Option<Value> {
 }
 
 /// Returns the main identifier of the plugin, for any format.
-pub(super) fn name_of<K: Kind + ?Sized>(plugin: &Plugin<K>) -> &'static str {
+pub(super) fn name_of<K: PluginKind + ?Sized>(plugin: &Plugin<K>) -> &'static str {
     plugin.identifiers.any()
 }
 
-fn all<'p, K: Kind + ?Sized>(
+fn all<'p, K: PluginKind + ?Sized>(
     plugins: impl Iterator<Item = &'p Plugin<K>>,
     registry: &Arc<Registry>,
     package: Option<&str>,
@@ -132,7 +132,7 @@ fn own(example: &Example) -> String {
 }
 
 /// Adds targets that replace the document of each example with the JSON of the input.
-pub(super) fn configurations<K: Kind + ?Sized>(
+pub(super) fn configurations<K: PluginKind + ?Sized>(
     plugin: &Arc<Tried<K>>,
     targets: &mut Vec<Target>,
     seed: impl Fn(&Example) -> String,
@@ -154,7 +154,7 @@ pub(super) fn configurations<K: Kind + ?Sized>(
     }
 }
 
-fn label<K: Kind + ?Sized>(what: &str, plugin: &Plugin<K>, example: &Example) -> String {
+fn label<K: PluginKind + ?Sized>(what: &str, plugin: &Plugin<K>, example: &Example) -> String {
     format!("{what} {} `{}`: {} in {}", K::POINT, name_of(plugin), example.document, example.format)
 }
 

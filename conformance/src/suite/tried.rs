@@ -6,7 +6,7 @@ use zarr_metadata::parse_entry;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::registry::DuplicateIdentifier;
-use zarr_spec::plugin::{Kind, Plugin};
+use zarr_spec::plugin::{Plugin, PluginKind};
 use zarr_spec::{
     About, ArrayRepresentation, Creation, DataType, Example, Format, Identifiers, Mode, Reading, Registry,
     Value,
@@ -54,7 +54,7 @@ pub(super) trait OnTrial: Send + Sync + Sized + 'static {
 }
 
 /// A kind of plugin that documents name.
-pub(super) trait Makes: Kind {
+pub(super) trait Makes: PluginKind {
     /// Creates an object; see [`OnTrial::make`].
     fn make(
         tried: &Tried<Self>,
@@ -66,7 +66,7 @@ pub(super) trait Makes: Kind {
 }
 
 /// A plugin that documents name.
-pub(super) struct Tried<K: Kind + ?Sized> {
+pub(super) struct Tried<K: PluginKind + ?Sized> {
     pub(super) plugin: Plugin<K>,
     pub(super) registry: Arc<Registry>,
 }
@@ -146,7 +146,7 @@ impl<K: Makes + ?Sized> OnTrial for Tried<K> {
     }
 }
 
-impl<K: Kind + ?Sized> Tried<K> {
+impl<K: PluginKind + ?Sized> Tried<K> {
     pub(super) fn examples(&self) -> &'static [Example] {
         self.plugin.about.examples
     }
@@ -196,14 +196,7 @@ impl<K: Kind + ?Sized> Tried<K> {
         reading: &'a Reading,
     ) -> Creation<'a> {
         record(|| format!("creating `{}` in {format} from {}", document.identifier, document.configuration));
-        Creation {
-            format,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry: &*self.registry,
-            reading,
-        }
+        Creation::of(document, format, &*self.registry, reading)
     }
 
     /// Returns the arrays for an example, with all its data types and shapes. Data types that are not linked are
@@ -212,7 +205,7 @@ impl<K: Kind + ?Sized> Tried<K> {
         let one = [example.shape];
         let shapes = if example.shape.is_empty() { &ANY_SHAPES[..] } else { &one };
         let of_type = |array: ArrayRepresentation| {
-            shapes.iter().map(move |shape| ArrayRepresentation { shape: shape.to_vec(), ..array.clone() })
+            shapes.iter().map(move |shape| array.clone().with_shape(shape.to_vec()))
         };
         self.elements(example, cases).into_iter().flat_map(of_type).collect()
     }
@@ -239,6 +232,6 @@ impl<K: Kind + ?Sized> Tried<K> {
         let (data_type, byte_order): (Arc<dyn DataType>, _) =
             self.registry.data_type(Format::V3, &document, &reading).map_err(text)?;
         let fill_value = data_type.default_fill_value();
-        Ok(ArrayRepresentation { shape: shape.to_vec(), data_type, fill_value, byte_order })
+        Ok(ArrayRepresentation::new(shape.to_vec(), data_type, fill_value).with_byte_order(byte_order))
     }
 }

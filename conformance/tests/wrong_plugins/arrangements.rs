@@ -9,8 +9,7 @@ use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_index};
 use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{
-    ArrayRepresentation, BoxError, Codec, CodecError, Creation, Example, Identifiers, Invalid, Object,
-    Output, Value,
+    ArrayRepresentation, BoxError, Codec, CodecError, Creation, Example, Invalid, Object, Output, Value,
 };
 
 use crate::{Wrong, each_breaks_its_rules, example, examples, leaked, named};
@@ -72,7 +71,7 @@ fn chunk_key_encodings_with_one_fault_break_the_matching_rule() {
 fn memory_layouts_with_one_fault_break_the_matching_rule() {
     each_breaks_its_rules(LAYOUTS, |registry, name| {
         let uri = leaked(format!("https://example.com/{name}/1.0"));
-        let identifiers = Identifiers { uri: Some(uri), ..named(name) };
+        let identifiers = named(name).with_uri(uri);
         let plugin = MemoryLayoutPlugin::new(identifiers, &create_layout);
         let example = Example::draft(leaked(format!("{{\"extension\": \"{uri}\", \"type\": \"{name}\"}}")));
         registry.register(plugin.about("Does one thing wrong.", examples([example]))).unwrap();

@@ -122,9 +122,10 @@ fn register() -> impl Fn(&mut Registry, &'static str) {
             }
             _ => example,
         };
-        let id = (name == "has-no-example-of-v2").then_some(name);
-        let uri = (name == "has-no-version").then_some("https://example.com/has-no-version");
-        let plugin = CodecPlugin::new(zarr_spec::Identifiers { id, uri, ..named(name) }, &create);
+        let mut identifiers = named(name);
+        identifiers.id = (name == "has-no-example-of-v2").then_some(name);
+        identifiers.uri = (name == "has-no-version").then_some("https://example.com/has-no-version");
+        let plugin = CodecPlugin::new(identifiers, &create);
         let plugin = if name == "translates-otherwise" { plugin.translated_by(&one_more) } else { plugin };
         let plugin = match name {
             "says-another-kind" => plugin.configuration::<AnotherKind>(),
@@ -132,7 +133,8 @@ fn register() -> impl Fn(&mut Registry, &'static str) {
             "takes-any-member" => plugin,
             _ => plugin.configuration::<Configuration>(),
         };
-        let in_draft = uri.map(|uri| zarr_spec::Example::draft(leaked(format!("{{\"type\": \"{uri}\"}}"))));
+        let in_draft =
+            identifiers.uri.map(|uri| zarr_spec::Example::draft(leaked(format!("{{\"type\": \"{uri}\"}}"))));
         let examples: Vec<_> = [example].into_iter().chain(in_draft).collect();
         registry.register(plugin.about(summary, examples.leak())).unwrap();
     }
@@ -311,8 +313,7 @@ struct Around(CodecChain);
 
 impl Around {
     fn new(creation: &Creation<'_>, decoded: &Representation) -> Result<Self, CodecError> {
-        let from =
-            ChainCreation { format: Format::V2, registry: creation.registry, reading: creation.reading };
+        let from = ChainCreation::new(Format::V2, creation.registry, creation.reading);
         let chain = CodecChain::create(&from, None, &[], array(decoded)?);
         Ok(Self(chain.map_err(|error| CodecError::Unsupported(error.to_string()))?))
     }

@@ -66,8 +66,9 @@ impl DataType for Float {
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
         let name = if self.is("is-written-as-another") { "int32" } else { &self.0 };
         if self.is("has-a-shorter-fallback") && format == Format::V3Draft {
-            let fallback = vec![DataTypeDocument::named("int32")];
-            return Ok(DataTypeDocument { fallback, ..DataTypeDocument::named(name) });
+            let mut document = DataTypeDocument::named(name);
+            document.fallback = vec![DataTypeDocument::named("int32")];
+            return Ok(document);
         }
         if format != Format::V3 {
             return Err(DataTypeError::NotInFormat { name: self.0.clone(), format, hint: String::new() });

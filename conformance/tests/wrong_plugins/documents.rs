@@ -29,7 +29,7 @@ const EXTENSIONS: &[Wrong] = &[
 /// Returns a URI of the draft that contains the name, and the identifiers.
 fn identifiers(name: &'static str) -> (&'static str, Identifiers) {
     let uri = leaked(format!("https://example.com/{name}/1.0"));
-    (uri, Identifiers { uri: Some(uri), ..named(name) })
+    (uri, named(name).with_uri(uri))
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn storage_transformers_with_one_fault_break_the_matching_rule() {
             if creation.identifier == "makes-empty-shards" {
                 let registry = creation.registry;
                 let reading = creation.reading;
-                let chain = ChainCreation { format: creation.format, registry, reading };
+                let chain = ChainCreation::new(creation.format, registry, reading);
                 let codecs = [ExtensionDocument::new("bytes", Value::Null)];
                 let index = array(&[1, 2], UINT64);
                 let index_codecs = CodecChain::create(&chain, None, &codecs, &index)

@@ -32,7 +32,7 @@ const NAME: &str = "bfloat16";
 const NAN: u16 = 0x7fc0;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some(NAME), id: None, aliases: &[] }, &create)
+    DataTypePlugin::new(Identifiers::name(NAME).with_uri(URI), &create)
         .about("Floats of 16 bits with the exponent range of 32-bit floats (brain floats).", EXAMPLES)
 );
 
@@ -172,17 +172,7 @@ impl DataType for BFloat16 {
             }),
             Format::V3Draft => {
                 let type_name = Value::from(if *order == ByteOrder::Big { ">bfloat16" } else { NAME });
-                let members = [
-                    ("extension", Value::from(URI)),
-                    ("type", type_name.clone()),
-                    ("fallback", ["r16"].into_iter().collect()),
-                ];
-                Ok(DataTypeDocument {
-                    json: members.into_iter().collect(),
-                    type_name: Some(type_name),
-                    fallback: vec![DataTypeDocument::named("r16")],
-                    ..DataTypeDocument::named(URI)
-                })
+                Ok(DataTypeDocument::in_draft(URI, type_name, Some("r16")))
             }
         }
     }

@@ -59,7 +59,7 @@ macro_rules! core_types {
 
         $(zarr_spec::register!(
             DataTypePlugin::new(
-                Identifiers { uri: None, name: Some($name), id: Some($id), aliases: $aliases },
+                Identifiers::name($name).with_id($id).with_aliases($aliases),
                 &create,
             )
             .about($summary, const { &[
@@ -212,11 +212,8 @@ impl DataType for CoreType {
             ByteOrder::Big => '>',
             _ => '<',
         };
-        let json = Value::from(format!("{sign}{id}"));
         Ok(match format {
-            Format::V2 => {
-                DataTypeDocument { json: json.clone(), configuration: json, ..DataTypeDocument::named(id) }
-            }
+            Format::V2 => DataTypeDocument::in_v2(id, Value::from(format!("{sign}{id}"))),
             _ => DataTypeDocument::named(name),
         })
     }

@@ -116,11 +116,8 @@ impl DataType for Raw {
 
     /// Returns the name: `r16`, in v2 `|V2`.
     fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        let json = Value::from(format!("|V{}", self.size));
         Ok(match format {
-            Format::V2 => {
-                DataTypeDocument { json: json.clone(), configuration: json, ..DataTypeDocument::named("V") }
-            }
+            Format::V2 => DataTypeDocument::in_v2("V", Value::from(format!("|V{}", self.size))),
             _ => DataTypeDocument::named(&self.name()),
         })
     }

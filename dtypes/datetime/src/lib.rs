@@ -29,16 +29,12 @@ const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/datetime/1.0
 
 zarr_spec::register!(
     DataTypePlugin::new(
-        Identifiers {
-            uri: Some(URI),
-            name: Some("numpy.datetime64"),
-            id: Some("M8"),
-            // Older URIs of the extension, which also has spans of time: `type` of the draft distinguishes them.
-            aliases: &[
-                "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0",
-                "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html",
-            ],
-        },
+        // The aliases are older URIs of the extension, which also has spans of time: `type` of the draft
+        // distinguishes them.
+        Identifiers::name("numpy.datetime64").with_id("M8").with_uri(URI).with_aliases(&[
+            "https://purl.org/zarr/spec/extensions/datetime-dtypes/1.0",
+            "https://zarr-specs.readthedocs.io/en/latest/extensions/data-types/datetime/v1.0.html",
+        ]),
         &create,
     )
     .configuration_in::<TimeConfiguration>(Format::V3)
@@ -60,12 +56,9 @@ const POINT_EXAMPLES: &[Example] = &[
     ),
 ];
 zarr_spec::register!(
-    DataTypePlugin::new(
-        Identifiers { uri: None, name: Some("numpy.timedelta64"), id: Some("m8"), aliases: &[] },
-        &create,
-    )
-    .configuration_in::<TimeConfiguration>(Format::V3)
-    .about("Spans of time as 64-bit counts of a unit, like in NumPy.", SPAN_EXAMPLES)
+    DataTypePlugin::new(Identifiers::name("numpy.timedelta64").with_id("m8"), &create,)
+        .configuration_in::<TimeConfiguration>(Format::V3)
+        .about("Spans of time as 64-bit counts of a unit, like in NumPy.", SPAN_EXAMPLES)
 );
 
 const SPAN_EXAMPLES: &[Example] = &[
@@ -232,37 +225,19 @@ impl DataType for Time {
         }
         Ok(match format {
             Format::V2 => {
-                let json = Value::from(self.typestring(order));
                 let id = if self.is_point { "M8" } else { "m8" };
-                DataTypeDocument { json: json.clone(), configuration: json, ..DataTypeDocument::named(id) }
+                DataTypeDocument::in_v2(id, Value::from(self.typestring(order)))
             }
             Format::V3Draft if self.scale != 1 => {
                 return Err(self.not_in(format, "the format requires a scale factor of 1"));
             }
             Format::V3Draft => {
                 let type_name = Value::from(self.typestring(order));
-                let fallback: Value = ["int64"].into_iter().collect();
-                let members =
-                    [("extension", Value::from(URI)), ("type", type_name.clone()), ("fallback", fallback)];
-                DataTypeDocument {
-                    json: members.into_iter().collect(),
-                    type_name: Some(type_name),
-                    fallback: vec![DataTypeDocument::named("int64")],
-                    ..DataTypeDocument::named(URI)
-                }
+                DataTypeDocument::in_draft(URI, type_name, Some("int64"))
             }
             Format::V3 => {
-                let configuration: Value =
-                    [("unit", Value::from(self.unit)), ("scale_factor", Value::from(self.scale))]
-                        .into_iter()
-                        .collect();
-                let members =
-                    [("name", Value::from(self.identifier())), ("configuration", configuration.clone())];
-                DataTypeDocument {
-                    json: members.into_iter().collect(),
-                    configuration,
-                    ..DataTypeDocument::named(self.identifier())
-                }
+                let members = [("unit", Value::from(self.unit)), ("scale_factor", Value::from(self.scale))];
+                DataTypeDocument::configured(self.identifier(), members.into_iter().collect())
             }
         })
     }

@@ -28,12 +28,10 @@ const URI: &str = "https://purl.org/zarr/spec/extensions/data-types/string/1.0";
 
 zarr_spec::register!(
     DataTypePlugin::new(
-        Identifiers {
-            uri: Some(URI),
-            name: Some("null_terminated_bytes"),
-            id: Some("S"),
-            aliases: &["TODO: bytestring array protocol URL"],
-        },
+        Identifiers::name("null_terminated_bytes")
+            .with_id("S")
+            .with_uri(URI)
+            .with_aliases(&["TODO: bytestring array protocol URL"]),
         &create,
     )
     .configuration_in::<LengthConfiguration>(Format::V3)
@@ -54,12 +52,9 @@ const BYTES_EXAMPLES: &[Example] = &[
 ];
 zarr_spec::register!(
     DataTypePlugin::new(
-        Identifiers {
-            uri: None,
-            name: Some("fixed_length_utf32"),
-            id: Some("U"),
-            aliases: &["TODO: unicode array protocol URL"],
-        },
+        Identifiers::name("fixed_length_utf32")
+            .with_id("U")
+            .with_aliases(&["TODO: unicode array protocol URL"]),
         &create,
     )
     .configuration_in::<LengthConfiguration>(Format::V3)
@@ -72,12 +67,9 @@ const TEXT_EXAMPLES: &[Example] = &[
     Example::v2(r#"">U3""#),
 ];
 zarr_spec::register!(
-    DataTypePlugin::new(
-        Identifiers { uri: None, name: Some("raw_bytes"), id: Some("V"), aliases: &[] },
-        &create
-    )
-    .configuration_in::<LengthConfiguration>(Format::V3)
-    .about("Uninterpreted bytes of fixed length.", RAW_EXAMPLES)
+    DataTypePlugin::new(Identifiers::name("raw_bytes").with_id("V"), &create)
+        .configuration_in::<LengthConfiguration>(Format::V3)
+        .about("Uninterpreted bytes of fixed length.", RAW_EXAMPLES)
 );
 
 const RAW_EXAMPLES: &[Example] =
@@ -148,24 +140,12 @@ impl FixedLength {
         }
         let typestring = self.typestring(order);
         let type_name = Value::from(typestring.trim_start_matches('|'));
-        let fallback: Value = [raw.as_str()].into_iter().collect();
-        let members = [("extension", Value::from(URI)), ("type", type_name.clone()), ("fallback", fallback)];
-        DataTypeDocument {
-            json: members.into_iter().collect(),
-            type_name: Some(type_name),
-            fallback: vec![DataTypeDocument::named(&raw)],
-            ..DataTypeDocument::named(URI)
-        }
+        DataTypeDocument::in_draft(URI, type_name, Some(&raw))
     }
 
     fn v3_document(self) -> DataTypeDocument {
-        let configuration: Value = [("length_bytes", self.size)].into_iter().collect();
-        let members = [("name", Value::from(self.identifier())), ("configuration", configuration.clone())];
-        DataTypeDocument {
-            json: members.into_iter().collect(),
-            configuration,
-            ..DataTypeDocument::named(self.identifier())
-        }
+        let configuration = [("length_bytes", self.size)].into_iter().collect();
+        DataTypeDocument::configured(self.identifier(), configuration)
     }
 }
 
@@ -240,7 +220,6 @@ impl DataType for FixedLength {
     }
 
     fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        let json = Value::from(self.typestring(order));
         match format {
             Format::V2 => {
                 let id = match self.content {
@@ -248,11 +227,7 @@ impl DataType for FixedLength {
                     Content::Text => "U",
                     Content::Raw => "V",
                 };
-                Ok(DataTypeDocument {
-                    json: json.clone(),
-                    configuration: json,
-                    ..DataTypeDocument::named(id)
-                })
+                Ok(DataTypeDocument::in_v2(id, Value::from(self.typestring(order))))
             }
             _ if self.size == 0 => Err(DataTypeError::NotInFormat {
                 name: self.name().into_owned(),

@@ -40,7 +40,7 @@ const EXAMPLES: &[Example] = &[
 
 // The same items with another codec, which is a part of the data type of objects in v2.
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: None, name: None, id: Some("O/msgpack2"), aliases: &[] }, &create)
+    DataTypePlugin::new(Identifiers::id("O/msgpack2"), &create)
         .about("JSON values, in v2 also as objects in MessagePack.", MSGPACK_EXAMPLES)
 );
 

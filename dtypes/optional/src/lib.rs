@@ -33,7 +33,7 @@ const MAX_DEPTH: usize = 32;
 const PRESENT: u8 = 1;
 
 zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some(NAME), id: None, aliases: &[] }, &create,)
+    DataTypePlugin::new(Identifiers::name(NAME).with_uri(URI), &create,)
         .configuration_in::<OptionalConfiguration>(Format::V3)
         .about("Elements of another data type that may be missing.", EXAMPLES)
 );
@@ -147,24 +147,12 @@ impl DataType for Optional {
                     Value::Null => Value::Object(Object::new()),
                     configuration => configuration,
                 };
-                let inner: Value = [("name", Value::from(identifier)), ("configuration", configuration)]
-                    .into_iter()
-                    .collect();
-                let members = [("name", Value::from(NAME)), ("configuration", inner.clone())];
-                Ok(DataTypeDocument {
-                    json: members.into_iter().collect(),
-                    configuration: inner,
-                    ..DataTypeDocument::named(NAME)
-                })
+                let inner = [("name", Value::from(identifier)), ("configuration", configuration)];
+                Ok(DataTypeDocument::configured(NAME, inner.into_iter().collect()))
             }
             Format::V3Draft => {
                 let inner = self.inner.document(format, order)?.json;
-                let members = [("extension", Value::from(URI)), ("type", inner.clone())];
-                Ok(DataTypeDocument {
-                    json: members.into_iter().collect(),
-                    type_name: Some(inner),
-                    ..DataTypeDocument::named(URI)
-                })
+                Ok(DataTypeDocument::in_draft(URI, inner, None))
             }
         }
     }

@@ -84,28 +84,22 @@ small_floats! {
 }
 
 // All types share the URI, which can be registered only once: `type` of the draft distinguishes them.
-zarr_spec::register!(
-    DataTypePlugin::new(
-        Identifiers { uri: Some(URI), name: Some("float4_e2m1fn"), id: None, aliases: &[] },
-        &create
-    )
-    .about(
-        "Floats of 4 bits, from -6 to 6; in the draft also all other small floats.",
-        const {
-            &[
-                Example::v3(r#""float4_e2m1fn""#),
-                Example::draft(
-                    r#"{"extension": "https://zarr-kit.example/spec/data-types/small-float/1.0",
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("float4_e2m1fn").with_uri(URI), &create).about(
+    "Floats of 4 bits, from -6 to 6; in the draft also all other small floats.",
+    const {
+        &[
+            Example::v3(r#""float4_e2m1fn""#),
+            Example::draft(
+                r#"{"extension": "https://zarr-kit.example/spec/data-types/small-float/1.0",
                     "type": "float8_e4m3", "fallback": ["r8"]}"#,
-                ),
-                Example::draft(
-                    r#"{"extension": "https://zarr-kit.example/spec/data-types/small-float/1.0",
+            ),
+            Example::draft(
+                r#"{"extension": "https://zarr-kit.example/spec/data-types/small-float/1.0",
                     "type": ">complex_bfloat16", "fallback": ["r32"]}"#,
-                ),
-            ]
-        },
-    )
-);
+            ),
+        ]
+    },
+));
 
 macro_rules! plugins {
     ($($name:literal $summary:literal;)*) => {$(
@@ -320,18 +314,7 @@ impl DataType for SmallFloat {
             Format::V3Draft => {
                 let is_big = *order == ByteOrder::Big && self.float.bytes() > 1;
                 let type_name = Value::from(if is_big { format!(">{name}") } else { name.into_owned() });
-                let fallback = self.fallback();
-                let members = [
-                    ("extension", Value::from(URI)),
-                    ("type", type_name.clone()),
-                    ("fallback", [fallback].into_iter().collect()),
-                ];
-                Ok(DataTypeDocument {
-                    json: members.into_iter().collect(),
-                    type_name: Some(type_name),
-                    fallback: vec![DataTypeDocument::named(fallback)],
-                    ..DataTypeDocument::named(URI)
-                })
+                Ok(DataTypeDocument::in_draft(URI, type_name, Some(self.fallback())))
             }
         }
     }

@@ -37,11 +37,8 @@ const EXAMPLES: &[Example] = &[
 
 // The same text with label numbers as the codec. In v2 the codec is a part of the data type of objects.
 zarr_spec::register!(
-    DataTypePlugin::new(
-        Identifiers { uri: None, name: None, id: Some("O/categorize"), aliases: &[] },
-        &create
-    )
-    .about("Text of variable length, in v2 also as objects with labels.", LABEL_EXAMPLES)
+    DataTypePlugin::new(Identifiers::id("O/categorize"), &create)
+        .about("Text of variable length, in v2 also as objects with labels.", LABEL_EXAMPLES)
 );
 
 const LABEL_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];

@@ -19,25 +19,13 @@ pub(crate) fn write(
     }
     match format {
         Format::V2 => {
-            let json = Value::Array(list(structure, format, order)?);
-            Ok(DataTypeDocument {
-                json: json.clone(),
-                configuration: json,
-                ..DataTypeDocument::named("struct")
-            })
+            let fields = list(structure, format, order)?;
+            Ok(DataTypeDocument::in_v2("struct", Value::Array(fields)))
         }
         Format::V3Draft => {
             let type_name = Value::Array(list(structure, format, order)?);
             let raw = format!("r{}", structure.size * 8);
-            let fallback: Value = [raw.as_str()].into_iter().collect();
-            let members =
-                [("extension", Value::from(URI)), ("type", type_name.clone()), ("fallback", fallback)];
-            Ok(DataTypeDocument {
-                json: members.into_iter().collect(),
-                type_name: Some(type_name),
-                fallback: vec![DataTypeDocument::named(&raw)],
-                ..DataTypeDocument::named(URI)
-            })
+            Ok(DataTypeDocument::in_draft(URI, type_name, Some(&raw)))
         }
         Format::V3 if structure.fields.iter().any(|field| !field.shape.is_empty()) => {
             refuse("its fields cannot be arrays")
@@ -47,13 +35,7 @@ pub(crate) fn write(
         }
         Format::V3 => {
             let fields: Value = structure.fields.iter().map(v3_field).collect::<Result<Vec<_>, _>>()?.into();
-            let configuration: Value = [("fields", fields)].into_iter().collect();
-            let members = [("name", Value::from("struct")), ("configuration", configuration.clone())];
-            Ok(DataTypeDocument {
-                json: members.into_iter().collect(),
-                configuration,
-                ..DataTypeDocument::named("struct")
-            })
+            Ok(DataTypeDocument::configured("struct", [("fields", fields)].into_iter().collect()))
         }
     }
 }

@@ -103,7 +103,7 @@ fn from_object(
         }
         let json =
             members.get(&field.name).ok_or_else(|| wrong(format!("field `{}` is missing", field.name)))?;
-        let inner = FillContext { byte_order: order, ..*context };
+        let inner = context.with_byte_order(order);
         let part = field.data_type.fill_value(json, &inner).map_err(|error| {
             let what = match error {
                 DataTypeError::FillValue(what) => what,

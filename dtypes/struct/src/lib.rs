@@ -35,12 +35,10 @@ const MAX_UNITS: usize = 1 << 20;
 
 zarr_spec::register!(
     DataTypePlugin::new(
-        Identifiers {
-            uri: Some(URI),
-            name: Some("struct"),
-            id: Some("struct"),
-            aliases: &[OLD_NAME, "TODO: structured array protocol URL"],
-        },
+        Identifiers::name("struct")
+            .with_id("struct")
+            .with_uri(URI)
+            .with_aliases(&[OLD_NAME, "TODO: structured array protocol URL"]),
         &read::create,
     )
     .configuration_in::<read::StructConfiguration>(Format::V3)

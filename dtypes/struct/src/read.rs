@@ -95,7 +95,7 @@ fn list_type(data_type: &Value, creation: &Creation<'_>) -> Result<Created, Data
     let (format, document) = match creation.format {
         Format::V3Draft if data_type.as_array().is_some() => {
             // A nested structure, of the same extension.
-            return create(&Creation { type_name: Some(data_type), ..*creation });
+            return create(&creation.with_type_name(Some(data_type)));
         }
         Format::V3Draft if !is_typestring => {
             (Format::V3Draft, DataTypeDocument::draft(data_type, creation.reading)?)

@@ -26,13 +26,10 @@ use zarr_spec::{
 const URI: &str = "https://zarr-kit.example/spec/data-types/sub-byte/1.0";
 
 // All types share the URI, which can be registered only once: `type` of the draft distinguishes them.
-zarr_spec::register!(
-    DataTypePlugin::new(Identifiers { uri: Some(URI), name: Some("int2"), id: None, aliases: &[] }, &create)
-        .about(
-            "Signed integers of 2 bits, from -2 to 1; in the draft also all other integers of less than a byte.",
-            INT2_EXAMPLES
-        )
-);
+zarr_spec::register!(DataTypePlugin::new(Identifiers::name("int2").with_uri(URI), &create).about(
+    "Signed integers of 2 bits, from -2 to 1; in the draft also all other integers of less than a byte.",
+    INT2_EXAMPLES
+));
 
 const INT2_EXAMPLES: &[Example] = &[
     Example::v3(r#""int2""#),
@@ -188,19 +185,7 @@ impl DataType for SubByte {
                 format,
                 hint: "; integers must have at least one byte".to_owned(),
             }),
-            Format::V3Draft => {
-                let members = [
-                    ("extension", Value::from(URI)),
-                    ("type", Value::from(name)),
-                    ("fallback", ["r8"].into_iter().collect()),
-                ];
-                Ok(DataTypeDocument {
-                    json: members.into_iter().collect(),
-                    type_name: Some(Value::from(name)),
-                    fallback: vec![DataTypeDocument::named("r8")],
-                    ..DataTypeDocument::named(URI)
-                })
-            }
+            Format::V3Draft => Ok(DataTypeDocument::in_draft(URI, Value::from(name), Some("r8"))),
         }
     }
 

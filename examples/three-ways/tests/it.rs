@@ -80,8 +80,7 @@ fn create(registry: &Registry, configuration: &Value) -> Result<Arc<dyn BytesToB
     let reading = Reading::new(Mode::Strict);
     let format = Format::V3;
     let name = "example.runs";
-    let creation =
-        Creation { format, identifier: name, configuration, type_name: None, registry, reading: &reading };
+    let creation = Creation::new(name, configuration, format, registry, &reading);
     let plugin = registry.codecs().find(format, name, &reading).unwrap();
     match (plugin.create)(&creation, &Representation::Bytes(Size::Unknown))? {
         Codec::BytesToBytes(codec) => Ok(codec),

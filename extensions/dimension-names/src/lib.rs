@@ -14,13 +14,8 @@ use zarr_spec::{Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
     ExtensionPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
-            // Final v3 has a member instead.
-            name: None,
-            id: None,
-            aliases: &[],
-        },
+        // Final v3 has a member instead.
+        Identifiers::uri("https://zarr-kit.example/spec/extensions/dimension-names/1.0"),
         &create,
     )
     .configuration::<DimensionNamesConfiguration>()

@@ -15,12 +15,7 @@ use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Key};
 
 zarr_spec::register!(
     ExtensionPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/extensions/node-index/1.0"),
-            name: None,
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::uri("https://zarr-kit.example/spec/extensions/node-index/1.0"),
         &create,
     )
     .configuration::<NodeIndexConfiguration>()

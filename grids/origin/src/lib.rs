@@ -15,17 +15,9 @@ use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Value};
 
 zarr_spec::register!(
-    ChunkGridPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/grids/origin/1.0"),
-            name: None,
-            id: None,
-            aliases: &[],
-        },
-        &create,
-    )
-    .configuration::<OriginConfiguration>()
-    .about("Divides an array into chunks of one shape, starting at an arbitrary coordinate.", EXAMPLES)
+    ChunkGridPlugin::new(Identifiers::uri("https://zarr-kit.example/spec/grids/origin/1.0"), &create,)
+        .configuration::<OriginConfiguration>()
+        .about("Divides an array into chunks of one shape, starting at an arbitrary coordinate.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zarr_conformance::creation;
 use zarr_grid_origin::OriginGrid;
 use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, chunk_shape, chunk_subset, key_indices};
-use zarr_spec::{Creation, Format, Mode, Registry, Value};
+use zarr_spec::{Format, Mode, Registry, Value};
 
 const URI: &str = "https://zarr-kit.example/spec/grids/origin/1.0";
 
@@ -21,7 +21,7 @@ fn create(
     let registry = Registry::linked().unwrap();
     creation(format, URI, configuration, Mode::Strict, |creation| {
         let plugin = registry.chunk_grids().find(format, URI, creation.reading).unwrap();
-        (plugin.create)(&Creation { type_name, ..*creation }, shape)
+        (plugin.create)(&creation.with_type_name(type_name), shape)
     })
 }
 

@@ -19,12 +19,9 @@ use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Value};
 
 zarr_spec::register!(
     ChunkGridPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/grids/rectilinear/1.0"),
-            name: Some("rectilinear"),
-            id: None,
-            aliases: &[RECTANGULAR],
-        },
+        Identifiers::name("rectilinear")
+            .with_uri("https://zarr-kit.example/spec/grids/rectilinear/1.0")
+            .with_aliases(&[RECTANGULAR]),
         &create,
     )
     .configuration::<RectilinearConfiguration>()

@@ -12,12 +12,9 @@ use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ChunkGridPlugin::new(
-        Identifiers { uri: None, name: Some("regular"), id: Some("regular"), aliases: &[] },
-        &create,
-    )
-    .configuration::<RegularConfiguration>()
-    .about("Divides an array into chunks of one shape.", EXAMPLES)
+    ChunkGridPlugin::new(Identifiers::name("regular").with_id("regular"), &create,)
+        .configuration::<RegularConfiguration>()
+        .about("Divides an array into chunks of one shape.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[

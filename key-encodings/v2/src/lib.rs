@@ -11,12 +11,9 @@ use zarr_spec::key_encoding::{ChunkKeyEncoding, ChunkKeyEncodingPlugin, decode_i
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid};
 
 zarr_spec::register!(
-    ChunkKeyEncodingPlugin::new(
-        Identifiers { uri: None, name: Some("v2"), id: Some("v2"), aliases: &[] },
-        &create
-    )
-    .configuration::<V2Configuration>()
-    .about("Encodes only the chunk index, such as 1.0.", EXAMPLES)
+    ChunkKeyEncodingPlugin::new(Identifiers::name("v2").with_id("v2"), &create)
+        .configuration::<V2Configuration>()
+        .about("Encodes only the chunk index, such as 1.0.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[

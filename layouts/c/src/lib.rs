@@ -9,7 +9,7 @@ use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(Identifiers { uri: None, name: Some("C"), id: Some("C"), aliases: &[] }, &create)
+    MemoryLayoutPlugin::new(Identifiers::name("C").with_id("C"), &create)
         .configuration::<NoConfiguration>()
         .about("Row-major order: the last dimension of a chunk varies fastest.", EXAMPLES)
 );

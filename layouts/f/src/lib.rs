@@ -9,7 +9,7 @@ use zarr_spec::layout::MemoryLayoutPlugin;
 use zarr_spec::{Codec, CodecError, Creation, Example, Identifiers};
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(Identifiers { uri: None, name: Some("F"), id: Some("F"), aliases: &[] }, &create)
+    MemoryLayoutPlugin::new(Identifiers::name("F").with_id("F"), &create)
         .configuration::<NoConfiguration>()
         .about("Column-major order: the first dimension of a chunk varies fastest.", EXAMPLES)
 );

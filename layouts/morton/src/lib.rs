@@ -26,17 +26,9 @@ use order::{Orders, too_large};
 pub use order::positions;
 
 zarr_spec::register!(
-    MemoryLayoutPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/layouts/morton/1.0"),
-            name: None,
-            id: None,
-            aliases: &[],
-        },
-        &create,
-    )
-    .configuration::<NoConfiguration>()
-    .about("Z-order: the elements of a small box of a chunk are close together.", EXAMPLES)
+    MemoryLayoutPlugin::new(Identifiers::uri("https://zarr-kit.example/spec/layouts/morton/1.0"), &create,)
+        .configuration::<NoConfiguration>()
+        .about("Z-order: the elements of a small box of a chunk are close together.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[

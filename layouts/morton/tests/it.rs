@@ -9,8 +9,8 @@ use zarr_conformance::{array, creation};
 use zarr_layout_morton::{Morton, positions};
 use zarr_spec::codec::ArrayToArrayCodec;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, DataType, DataTypeError, Elements,
-    FillValue, Format, Mode, Output, Registry, Units, Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, DataType, DataTypeError, Elements, FillValue, Format,
+    Mode, Output, Registry, Units, Value,
 };
 
 const URI: &str = "https://zarr-kit.example/spec/layouts/morton/1.0";
@@ -128,12 +128,7 @@ fn elements_of_every_size_round_trip() {
     let codec = Morton::new();
     for size in (0..=17).chain([24, 32, 100]) {
         for shape in [vec![3, 5], vec![1, 1], vec![0, 4], vec![4, 2, 3], vec![7, 7]] {
-            let array = ArrayRepresentation {
-                shape: shape.clone(),
-                data_type: Arc::new(Sized(size)),
-                fill_value: FillValue::zero(size),
-                byte_order: ByteOrder::Little,
-            };
+            let array = ArrayRepresentation::new(shape.clone(), Arc::new(Sized(size)), FillValue::zero(size));
             assert_eq!(codec.encoded(&array).unwrap().shape, shape);
             let order = reference(&shape);
             let decoded = elements(order.len(), size);
@@ -251,7 +246,7 @@ fn the_draft_has_an_extension_of_one_type() {
     let create = |configuration: &str, type_name: Option<Value>, rank| {
         creation(Format::V3Draft, URI, configuration, Mode::Strict, |creation| {
             let plugin = registry.memory_layouts().find(Format::V3Draft, URI, creation.reading).unwrap();
-            (plugin.create)(&Creation { type_name: type_name.as_ref(), ..*creation }, rank)
+            (plugin.create)(&creation.with_type_name(type_name.as_ref()), rank)
         })
     };
     let morton = || Some(Value::from("morton"));

@@ -23,12 +23,7 @@ mod encode;
 
 zarr_spec::register!(
     MetadataEncodingPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/metadata-encodings/cbor/1.0"),
-            name: Some("cbor"),
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::name("cbor").with_uri("https://zarr-kit.example/spec/metadata-encodings/cbor/1.0"),
         &create,
     )
     .configuration::<NoConfiguration>()

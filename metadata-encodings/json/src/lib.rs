@@ -13,12 +13,9 @@ use zarr_spec::metadata_encoding::{MetadataEncoding, MetadataEncodingPlugin};
 use zarr_spec::{BoxError, Creation, Example, Identifiers, Invalid, Reading, Value};
 
 zarr_spec::register!(
-    MetadataEncodingPlugin::new(
-        Identifiers { uri: None, name: Some("json"), id: Some("json"), aliases: &[] },
-        &create,
-    )
-    .configuration::<NoConfiguration>()
-    .about("Stores metadata documents as JSON text.", EXAMPLES)
+    MetadataEncodingPlugin::new(Identifiers::name("json").with_id("json"), &create,)
+        .configuration::<NoConfiguration>()
+        .about("Stores metadata documents as JSON text.", EXAMPLES)
 );
 
 const EXAMPLES: &[Example] = &[Example::draft(r#"{"type": "json", "metadata_key_suffix": ".json"}"#)];

@@ -23,12 +23,7 @@ mod encode;
 
 zarr_spec::register!(
     MetadataEncodingPlugin::new(
-        Identifiers {
-            uri: Some("https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0"),
-            name: Some("msgpack"),
-            id: None,
-            aliases: &[],
-        },
+        Identifiers::name("msgpack").with_uri("https://zarr-kit.example/spec/metadata-encodings/msgpack/1.0"),
         &create,
     )
     .configuration::<NoConfiguration>()

@@ -15,7 +15,7 @@ use zarr_spec::store::{Capabilities, Store, StoreConfiguration, StoreError};
 use zarr_spec::{Invalid, typetag};
 
 use crate::client::{Connector, Redirects, WINDOW, policy};
-use crate::place::{BucketUrl, Place, bucket_url, http_url};
+use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
 use crate::profile::Profile;
 use crate::versions::Versions;
 use crate::{RemoteStore, Shared, WRITEABLE, conditions};
@@ -213,7 +213,7 @@ impl StoreConfiguration for HttpConfiguration {
             .with_http_connector(requests.connector());
         let store = Arc::new(builder.build().map_err(|error| wrong(url, &error.to_string()))?);
         let read_alone = Capabilities::READ_ONLY.unlistable();
-        let shared = Shared::new(store, Place::new(url.to_owned(), "")?, Versions::Tags);
+        let shared = Shared::new(store, StoreLocation::new(url.to_owned(), "")?, Versions::Tags);
         let store = RemoteStore::at(shared, read_alone);
         // An HTTP server does not have buckets that could be missing.
         store.shared.exists.store(true, Ordering::Relaxed);
@@ -306,7 +306,7 @@ fn opened<S: ObjectStore>(
     service: Service,
 ) -> Opened {
     let store = built.map_err(|error| wrong(&location, &error.to_string()))?;
-    let mut shared = Shared::new(Arc::new(store), Place::new(location, at.prefix)?, service.versions);
+    let mut shared = Shared::new(Arc::new(store), StoreLocation::new(location, at.prefix)?, service.versions);
     shared.window = requests.window;
     shared.applies_conditions =
         conditions::known(format!("{} {}://{}", service.endpoint, at.scheme, at.bucket));

@@ -58,7 +58,7 @@ use client::WINDOW;
 use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Configuration};
 use fetch::Part;
 use listing::Listing;
-use place::Place;
+use place::StoreLocation;
 use runtime::Runtime;
 use versions::Versions;
 
@@ -131,7 +131,7 @@ pub struct RemoteStore {
 #[derive(Debug)]
 struct Shared {
     store: Arc<dyn ObjectStore>,
-    place: Place,
+    place: StoreLocation,
     /// The ranges that the server supports: see [`fetch`].
     ranges: AtomicU8,
     /// Whether the store has found a value before, so that the bucket exists.
@@ -155,7 +155,7 @@ impl RemoteStore {
         location: impl Into<String>,
         prefix: &str,
     ) -> Result<Self, StoreError> {
-        let place = Place::new(location.into(), prefix)?;
+        let place = StoreLocation::new(location.into(), prefix)?;
         Ok(Self::at(Shared::new(store, place, Versions::Tags), WRITEABLE))
     }
 
@@ -182,7 +182,7 @@ impl RemoteStore {
 }
 
 impl Shared {
-    fn new(store: Arc<dyn ObjectStore>, place: Place, versions: Versions) -> Self {
+    fn new(store: Arc<dyn ObjectStore>, place: StoreLocation, versions: Versions) -> Self {
         Self {
             store,
             place,

@@ -5,13 +5,13 @@ use zarr_spec::{Invalid, Key, KeyError, Prefix};
 
 /// The location of a store, and the prefix of all of its objects.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct StoreLocation {
     /// The URL without a trailing `/`.
     location: String,
     prefix: Prefix,
 }
 
-impl Place {
+impl StoreLocation {
     /// Creates a place from a URL for messages and the prefix of the objects.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// Those of [`Place::of_key`].
+    /// Those of [`StoreLocation::of_key`].
     pub(crate) fn of_prefix(&self, prefix: &Prefix) -> Result<Option<Path>, KeyError> {
         match format!("{}{prefix}", self.prefix).strip_suffix('/') {
             None => Ok(None),
@@ -60,7 +60,7 @@ impl Place {
         Key::new(self.prefix.strip(path.as_ref())?).ok()
     }
 
-    /// Returns the prefix of a folder of objects, like [`Place::key`].
+    /// Returns the prefix of a folder of objects, like [`StoreLocation::key`].
     pub(crate) fn folder(&self, path: &Path) -> Option<Prefix> {
         Prefix::new(format!("{}/", self.prefix.strip(path.as_ref())?)).ok()
     }

@@ -15,23 +15,17 @@ use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, StorageTransformerPlugin};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, CodecChain, Creation, Elements, Example, FillValue, Format, Identifiers,
-    Invalid,
+    ArrayRepresentation, CodecChain, Creation, Elements, Example, FillValue, Format, Identifiers, Invalid,
 };
 
 zarr_spec::register!(
     StorageTransformerPlugin::new(
-        Identifiers {
-            uri: Some("https://purl.org/zarr/spec/storage_transformers/sharding/1.0"),
-            // Final v3 has a codec instead.
-            name: None,
-            id: None,
-            aliases: &[
-                "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
-                "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
-                "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
-            ],
-        },
+        // Final v3 has a codec instead.
+        Identifiers::uri("https://purl.org/zarr/spec/storage_transformers/sharding/1.0").with_aliases(&[
+            "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
+            "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
+            "http://purl.org/zarr/spec/storage-transformers/sharding/1.0",
+        ]),
         &create,
     )
     .configuration::<ShardingConfiguration>()
@@ -92,9 +86,9 @@ fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<Cod
     }
     let shape = chunks_per_shard.iter().copied().chain([2]).collect();
     let fill_value = FillValue::new([0xff; 8]);
-    let index = ArrayRepresentation { shape, data_type, fill_value, byte_order: ByteOrder::Little };
+    let index = ArrayRepresentation::new(shape, data_type, fill_value);
     // Final v3 requires an array-to-bytes codec, the draft does not.
-    let in_the_draft = ChainCreation { format: Format::V3Draft, registry, reading };
+    let in_the_draft = ChainCreation::new(Format::V3Draft, registry, reading);
     let codecs = CodecChain::create(&in_the_draft, None, &[], &index);
     codecs.map_err(|error| Invalid::new(error.to_string()))
 }

@@ -4,7 +4,7 @@
 
 use zarr_conformance::creation;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer};
-use zarr_spec::{Creation, Format, Mode, Registry, Representation, Size, Value};
+use zarr_spec::{Format, Mode, Registry, Representation, Size, Value};
 use zarr_transformer_sharding as _;
 
 const URI: &str = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
@@ -26,7 +26,7 @@ fn create_in(
 ) -> Result<ShardingTransformer, String> {
     let type_name = Value::from(type_name);
     creation(Format::V3Draft, uri, configuration, Mode::Strict, |creation| {
-        let creation = Creation { registry, type_name: Some(&type_name), ..*creation };
+        let creation = creation.with_registry(registry).with_type_name(Some(&type_name));
         let table = registry.storage_transformers();
         let plugin = table.find(creation.format, uri, creation.reading).map_err(|error| error.to_string())?;
         match (plugin.create)(&creation, shape).map_err(|error| error.to_string())? {

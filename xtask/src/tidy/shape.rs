@@ -1,9 +1,8 @@
 //! Rules for functions: they are short, but not dense.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Expr, FnArg, Pat, Signature};
@@ -24,52 +23,16 @@ const MANY_PARAMETERS: &[(&str, &str)] = &[
     ("zarr-engine/src/copy", "compute kernels"),
 ];
 
-/// Functions that are older than these rules. Remove a function from the list when it follows them.
-const OLDER: &[(&str, &str)] = &[
-    ("zarr-engine/src/elements.rs", "fixed"),
-    ("zarr-engine/src/elements.rs", "variable"),
-    ("zarr-metadata/src/draft.rs", "parse_array"),
-    ("zarr-plugin-kit/src/typestrings.rs", "check_same"),
-    ("zarr-plugin/tests/it/loaded.rs", "create_in"),
-    ("zarr-spec/src/host/pipeline.rs", "add"),
-    ("zarrctl/src/target.rs", "metadata"),
-];
-
 /// Checks that functions are short, have few parameters, and do not hide parameters or statements in tuples.
 pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
-    let mut seen = BTreeSet::new();
     for file in workspace.rust_files()? {
-        for finding in check_source(&file, &workspace.read(&file)?)? {
-            match finding.older() {
-                Some(older) => _ = seen.insert(older),
-                None => findings.push(finding.finding),
-            }
-        }
-    }
-    for older in OLDER.iter().filter(|older| workspace.root.join(older.0).exists() && !seen.contains(*older))
-    {
-        let message = format!("`{}` follows the rules: remove it from the list of older functions", older.1);
-        findings.push(Finding::error(older.0, message));
+        findings.extend(check_source(&file, &workspace.read(&file)?)?);
     }
     Ok(findings)
 }
 
-/// A finding and its function. A finding about a statement does not have a function.
-struct InFunction {
-    file: String,
-    function: Option<String>,
-    finding: Finding,
-}
-
-impl InFunction {
-    fn older(&self) -> Option<(&'static str, &'static str)> {
-        let function = self.function.as_deref()?;
-        OLDER.iter().copied().find(|older| *older == (self.file.as_str(), function))
-    }
-}
-
-fn check_source(file: &Path, source: &str) -> Result<Vec<InFunction>, String> {
+fn check_source(file: &Path, source: &str) -> Result<Vec<Finding>, String> {
     let place = shown(file);
     let parsed = syn::parse_file(source).map_err(|error| format!("{place}: {error}"))?;
     let has_many_parameters = MANY_PARAMETERS.iter().any(|(folder, _)| place.starts_with(folder));
@@ -82,14 +45,12 @@ fn check_source(file: &Path, source: &str) -> Result<Vec<InFunction>, String> {
 struct Shapes {
     place: String,
     has_many_parameters: bool,
-    findings: Vec<InFunction>,
+    findings: Vec<Finding>,
 }
 
 impl Shapes {
-    fn add(&mut self, span: Span, function: Option<&Ident>, message: String) {
-        let finding = Finding::error(format!("{}:{}", self.place, span.start().line), message);
-        let function = function.map(ToString::to_string);
-        self.findings.push(InFunction { file: self.place.clone(), function, finding });
+    fn add(&mut self, span: Span, message: String) {
+        self.findings.push(Finding::error(format!("{}:{}", self.place, span.start().line), message));
     }
 
     fn check_function(&mut self, signature: &Signature, whole: Span) {
@@ -97,7 +58,7 @@ impl Shapes {
         let lines = whole.end().line - signature.span().start().line + 1;
         if lines > LONGEST {
             let message = format!("`{name}` has {lines} lines, more than {LONGEST}");
-            self.add(signature.span(), Some(name), message);
+            self.add(signature.span(), message);
         }
         let typed = signature.inputs.iter().filter_map(|input| match input {
             FnArg::Typed(typed) => Some(&*typed.pat),
@@ -107,11 +68,11 @@ impl Shapes {
         if patterns.len() > MOST_PARAMETERS && !self.has_many_parameters {
             let count = patterns.len();
             let message = format!("`{name}` has {count} parameters, more than {MOST_PARAMETERS}");
-            self.add(signature.span(), Some(name), message);
+            self.add(signature.span(), message);
         }
         for pattern in patterns.into_iter().filter(|pattern| matches!(pattern, Pat::Tuple(_))) {
             let message = format!("`{name}` has a tuple pattern as a parameter");
-            self.add(pattern.span(), Some(name), message);
+            self.add(pattern.span(), message);
         }
     }
 }
@@ -141,7 +102,7 @@ impl<'ast> Visit<'ast> for Shapes {
         let is_value =
             |init: &&syn::LocalInit| init.diverge.is_none() && matches!(*init.expr, Expr::Tuple(_));
         if matches!(pattern, Pat::Tuple(_)) && local.init.as_ref().filter(is_value).is_some() {
-            self.add(local.span(), None, "`let (a, b) = (x, y)` is two statements".to_owned());
+            self.add(local.span(), "`let (a, b) = (x, y)` is two statements".to_owned());
         }
         visit::visit_local(self, local);
     }
@@ -153,10 +114,7 @@ mod tests {
 
     fn messages(file: &str, source: &str) -> Vec<String> {
         let findings = check_source(Path::new(file), source).unwrap();
-        findings
-            .into_iter()
-            .map(|InFunction { finding, .. }| format!("{}: {}", finding.place, finding.message))
-            .collect()
+        findings.into_iter().map(|finding| format!("{}: {}", finding.place, finding.message)).collect()
     }
 
     #[test]
@@ -171,16 +129,6 @@ mod tests {
             assert_eq!(messages("a.rs", &source), ["a.rs:2: `a` has 61 lines, more than 60"], "{source}");
             assert_eq!(messages("a.rs", &source.replacen("\n\n", "\n", 1)), [""; 0]);
         }
-    }
-
-    #[test]
-    fn an_older_function_is_named_by_its_file_and_its_name() {
-        let (file, function) = OLDER[0];
-        let source = format!("fn {function}((a, b): (u8, u8)) {{}}");
-        let found = check_source(Path::new(file), &source).unwrap();
-        assert_eq!(found[0].older(), Some(OLDER[0]));
-        let found = check_source(Path::new("a.rs"), &source).unwrap();
-        assert_eq!(found[0].older(), None);
     }
 
     #[test]

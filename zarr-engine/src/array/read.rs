@@ -34,11 +34,11 @@ impl Array {
             Elements::Fixed { size, .. } => {
                 let (mut memory, is_zero) = self.memory(count, size)?;
                 self.read_fixed(&located, size, &mut memory, is_zero)?;
-                Ok(ElementArray::fixed((shape, count), data_type, memory, threads))
+                Ok(ElementArray::fixed(shape, count, data_type, memory, threads))
             }
             Elements::Variable => {
                 let bytes = self.read_variable(&located, count)?;
-                Ok(ElementArray::variable((shape, count), data_type, bytes, threads))
+                Ok(ElementArray::variable(shape, count, data_type, bytes, threads))
             }
         }
     }
@@ -153,7 +153,7 @@ impl Array {
             self.settle(&mut memory)?;
             let count = located.count()?;
             let threads = self.stored.context().threads.clone();
-            Ok(ElementArray::fixed((located.shape, count), Arc::clone(data_type), memory, threads))
+            Ok(ElementArray::fixed(located.shape, count, Arc::clone(data_type), memory, threads))
         });
         arrays.collect()
     }
@@ -185,12 +185,12 @@ impl Array {
                 let (mut memory, is_zero) = self.memory(count, size)?;
                 read(&chunk.shape, &OutputRegion::fixed(&wanted, rank, size, &mut memory, is_zero)?)?;
                 self.settle(&mut memory)?;
-                Ok(ElementArray::fixed((chunk.shape, count), data_type, memory, threads))
+                Ok(ElementArray::fixed(chunk.shape, count, data_type, memory, threads))
             }
             Elements::Variable => {
                 let assembly = self.assembly(count)?;
                 read(&chunk.shape, &OutputRegion::variable(&wanted, rank, &assembly)?)?;
-                Ok(ElementArray::variable((chunk.shape, count), data_type, finish(assembly)?, threads))
+                Ok(ElementArray::variable(chunk.shape, count, data_type, finish(assembly)?, threads))
             }
         }
     }

@@ -101,7 +101,8 @@ impl Array {
                 return Err(Error::Selection(what));
             }
         }
-        let mut metadata = ArrayMetadata { shape: shape.to_vec(), ..self.metadata().clone() };
+        let mut metadata = self.metadata().clone();
+        metadata.shape = shape.to_vec();
         if start.iter().all(|&start| start == 0) {
             return Ok(metadata);
         }
@@ -242,8 +243,8 @@ impl StoredArray {
                 continue;
             }
             let axis = grid.axis(dimension);
-            let first = axis.cell_with(kept.start)?;
-            let last = axis.cell_with(kept.end - 1)?;
+            let first = axis.chunk_with(kept.start)?;
+            let last = axis.chunk_with(kept.end - 1)?;
             let end = last.extent.end.min(self.metadata.shape[dimension]);
             let from = first.number + u64::from(first.extent.start < kept.start);
             chunks.push(first.number..last.number + 1);

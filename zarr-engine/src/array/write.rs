@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use zarr_metadata::ArrayMetadata;
-use zarr_spec::{ArrayRepresentation, ArraySubset, Elements};
+use zarr_spec::{ArraySubset, Elements};
 
 use super::Array;
 #[cfg(feature = "ndarray")]
@@ -62,7 +61,7 @@ impl Array {
             }
             Elements::Variable => {
                 let shape = vec![count as u64];
-                let array = ArrayRepresentation { shape, ..self.stored.resolved.chunk.clone() };
+                let array = self.stored.resolved.chunk.clone().with_shape(shape);
                 let elements = Variable::parse(bytes, &array);
                 Ok(Source::Variable(elements.map_err(|error| Error::Elements(error.to_string()))?))
             }
@@ -133,7 +132,8 @@ impl Array {
             *self = current.released();
             return Ok(());
         }
-        let metadata = ArrayMetadata { shape, ..current.metadata().clone() };
+        let mut metadata = current.metadata().clone();
+        metadata.shape = shape;
         let longer = current.changed(metadata)?;
         let written = longer.stored.write_elements(&located.what, source).and_then(|()| longer.publish());
         *self = if written.is_ok() { longer.released() } else { current.released() };

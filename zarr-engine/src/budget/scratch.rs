@@ -21,12 +21,12 @@ const MOST_IDLE: u64 = 64 << 20;
 
 /// Scratch buffers that are not in use, placed near the threads that used them last.
 #[derive(Debug, Default)]
-pub(super) struct IdleScratch([Place; PLACES]);
+pub(super) struct IdleScratch([Slot; PLACES]);
 
 /// The idle scratch buffers of some threads, on their own cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Place(Mutex<Vec<Counted>>);
+struct Slot(Mutex<Vec<Counted>>);
 
 /// Scratch buffers and the number of bytes that the budget counts for them.
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ impl Drop for InUse<'_> {
 impl IdleScratch {
     fn take(&self) -> Counted {
         let own = self.place().pop();
-        own.or_else(|| self.0.iter().find_map(Place::try_take)).unwrap_or_default()
+        own.or_else(|| self.0.iter().find_map(Slot::try_take)).unwrap_or_default()
     }
 
     /// Frees all idle buffers, and returns the number of bytes that were counted for them.
@@ -159,7 +159,7 @@ impl IdleScratch {
     }
 }
 
-impl Place {
+impl Slot {
     fn lock(&self) -> MutexGuard<'_, Vec<Counted>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,9 +6,9 @@ use zarr_metadata::ArrayMetadata;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::registry::Table;
-use zarr_spec::plugin::Kind;
+use zarr_spec::plugin::PluginKind;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Creation, DataType, FillValue, Format, Object, Reading, Registry, Value,
+    ArrayRepresentation, ByteOrder, Creation, DataType, FillValue, Format, Reading, Registry, Value,
 };
 
 use super::chain::sharding;
@@ -16,11 +16,11 @@ use super::entries::{chunk_grid, entry};
 use super::printed::printed_document;
 use super::{ArrayBuilder, Order};
 use crate::attributes::attributes_of;
+use crate::byte_order::stored_order;
 use crate::convert::{
-    Recipe, Step, data_type_document, invalid, key_encoding, missing_plugins, not_in_format,
+    Recipe, RecipeStep, data_type_document, invalid, key_encoding, missing_plugins, not_in_format,
     place_dimension_names, regular_grid, reversal, translate_recipe,
 };
-use crate::creation::{creation, stored_order};
 use crate::error::Error;
 
 /// Target size of a chunk in bytes, if no chunk shape is given.
@@ -67,28 +67,23 @@ impl Building<'_> {
         );
         let mut extensions = self.entries("extensions", &builder.extensions)?;
         extensions.extend(names.extension);
-        Ok(ArrayMetadata {
-            format: self.format,
-            shape: builder.shape.clone(),
-            data_type: self.data_type_document(&*data_type, &translated.byte_order)?,
-            chunk_grid,
-            chunk_key_encoding: self.key_encoding(separator)?,
-            memory_layout: translated.memory_layout,
-            fill_value: match &fill_value {
-                Some(element) => {
-                    let order = stored_order(&translated.codecs, &translated.byte_order);
-                    data_type.fill_value_json(element.bytes(), self.format, &order)?
-                }
-                None => Value::Null,
-            },
-            codecs: translated.codecs,
-            has_compressor: translated.has_compressor,
-            storage_transformers: self.entries("storage_transformers", &builder.storage_transformers)?,
-            attributes,
-            dimension_names: names.member,
-            extensions,
-            ignored: Object::new(),
-        })
+        let document = self.data_type_document(&*data_type, &translated.byte_order)?;
+        let key_encoding = self.key_encoding(separator)?;
+        let mut metadata =
+            ArrayMetadata::new(self.format, builder.shape.clone(), document, chunk_grid, key_encoding);
+        if let Some(element) = &fill_value {
+            let order = stored_order(&translated.codecs, &translated.byte_order);
+            metadata.fill_value = data_type.fill_value_json(element.bytes(), self.format, &order)?;
+        }
+        metadata.memory_layout = translated.memory_layout;
+        metadata.codecs = translated.codecs;
+        metadata.has_compressor = translated.has_compressor;
+        metadata.storage_transformers =
+            self.entries("storage_transformers", &builder.storage_transformers)?;
+        metadata.attributes = attributes;
+        metadata.dimension_names = names.member;
+        metadata.extensions = extensions;
+        Ok(metadata)
     }
 
     /// Returns errors for given members that the format does not have.
@@ -183,7 +178,7 @@ impl Building<'_> {
         data_type: &dyn DataType,
         order: &ByteOrder,
     ) -> Result<DataTypeDocument, Error> {
-        let document = data_type_document(data_type, self.format, order)?;
+        let mut document = data_type_document(data_type, self.format, order)?;
         if self.builder.fallback.is_empty() {
             return Ok(document);
         }
@@ -192,13 +187,13 @@ impl Building<'_> {
             let (other, _) = self.find_data_type(&format!("fallback[{position}]"), json)?;
             fallback.push(data_type_document(&*other, self.format, order)?);
         }
-        let mut json = document.json.clone();
-        let Some(members) = json.as_object_mut() else {
+        let Some(members) = document.json.as_object_mut() else {
             let reason = format!("a fallback of data type {}, which is not an extension", data_type.name());
             return Err(not_in_format(self.format, reason));
         };
         members.insert("fallback", fallback.iter().map(|one| one.json.clone()).collect::<Value>());
-        Ok(DataTypeDocument { json, fallback, ..document })
+        document.fallback = fallback;
+        Ok(document)
     }
 
     /// Returns the fill value; `None` if it is undefined.
@@ -224,7 +219,7 @@ impl Building<'_> {
         let mut refused = None;
         // Null is a fill value only in v3.
         for format in self.formats().filter(|format| !json.is_null() || *format == Format::V3) {
-            let context = FillContext { format, reading: self.reading, byte_order };
+            let context = FillContext::new(format, self.reading).with_byte_order(byte_order);
             match data_type.fill_value(json, &context) {
                 Ok(element) => return Ok(Some(element)),
                 Err(error) => drop(refused.get_or_insert(error)),
@@ -295,7 +290,7 @@ impl Building<'_> {
         fill_value: Option<FillValue>,
     ) -> ArrayRepresentation {
         let fill_value = fill_value.unwrap_or_else(|| data_type.default_fill_value());
-        ArrayRepresentation { shape, data_type, fill_value, byte_order }
+        ArrayRepresentation::new(shape, data_type, fill_value).with_byte_order(byte_order)
     }
 
     /// Returns the recipe for encoding chunks, and the errors for invalid parts of it.
@@ -307,7 +302,7 @@ impl Building<'_> {
             if self.builder.memory_layout.is_some() {
                 refused.push(invalid("order", "it cannot be combined with `chunk_memory_layout`"));
             }
-            steps.push(Step::Permutation(reversal(rank)));
+            steps.push(RecipeStep::Permutation(reversal(rank)));
         }
         refused.extend(self.add_codecs(&array, &mut steps));
         (Recipe { array, steps }, refused)
@@ -341,12 +336,12 @@ impl Building<'_> {
     }
 
     fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
-        creation(self.format, document, self.registry, self.reading)
+        Creation::of(document, self.format, self.registry, self.reading)
     }
 }
 
 /// Returns the error for an identifier that no plugin of `table` has, with similar identifiers.
-pub(super) fn unknown<K: Kind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
+pub(super) fn unknown<K: PluginKind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
     let reason = match similar.len() {

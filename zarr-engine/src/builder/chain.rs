@@ -8,13 +8,13 @@ use zarr_spec::{
 
 use super::building::{Building, unknown};
 use crate::convert::{
-    self, BYTES, SourceCodec, Step, after, invalid, missing_plugins, not_in_format, translate_codec,
+    self, BYTES, RecipeStep, SourceCodec, after, invalid, missing_plugins, not_in_format, translate_codec,
 };
 use crate::error::Error;
 
 /// A codec chain under construction.
 struct Growing<'s> {
-    steps: &'s mut Vec<Step>,
+    steps: &'s mut Vec<RecipeStep>,
     now: Representation,
     /// The array whose elements the bytes hold, if the preceding step produced them. Codecs may need it.
     elements: Option<ArrayRepresentation>,
@@ -25,7 +25,7 @@ struct Growing<'s> {
 impl Building<'_> {
     /// Adds the given codecs or the default ones, and the array-to-bytes codec. Returns the errors, up to the first
     /// unknown codec, because its output is unknown.
-    pub(super) fn add_codecs(&self, array: &ArrayRepresentation, steps: &mut Vec<Step>) -> Vec<Error> {
+    pub(super) fn add_codecs(&self, array: &ArrayRepresentation, steps: &mut Vec<RecipeStep>) -> Vec<Error> {
         let now = Representation::Array(array.clone());
         let mut growing = Growing { steps, now, elements: None, refused: Vec::new() };
         let added = self.add_all(&mut growing, array);
@@ -35,7 +35,7 @@ impl Building<'_> {
 
     fn add_all(&self, growing: &mut Growing<'_>, array: &ArrayRepresentation) -> Result<(), Error> {
         for step in &*growing.steps {
-            if let Step::Permutation(order) = step {
+            if let RecipeStep::Permutation(order) = step {
                 let permuted = after(&Codec::Permutation(order.clone()), &growing.now);
                 growing.now = permuted.map_err(|error| invalid("order", error))?;
             }
@@ -99,9 +99,9 @@ impl Building<'_> {
             _ => None,
         };
         growing.steps.push(match &source.codec {
-            Codec::Permutation(order) => Step::Permutation(order.clone()),
-            Codec::Binary(order) => Step::Binary(order.clone()),
-            _ => Step::Codec(Box::new(source)),
+            Codec::Permutation(order) => RecipeStep::Permutation(order.clone()),
+            Codec::Binary(order) => RecipeStep::Binary(order.clone()),
+            _ => RecipeStep::Codec(Box::new(source)),
         });
         Ok(())
     }
@@ -163,14 +163,8 @@ impl Building<'_> {
         format: Format,
         decoded: &Representation,
     ) -> Result<Codec, CodecError> {
-        let creation = Creation {
-            format,
-            identifier: &request.identifier,
-            configuration: &request.configuration,
-            type_name: None,
-            registry: self.registry,
-            reading: self.reading,
-        };
+        let creation =
+            Creation::new(&request.identifier, &request.configuration, format, self.registry, self.reading);
         (plugin.create)(&creation, decoded)
     }
 
@@ -193,10 +187,10 @@ impl Building<'_> {
             return self.add(growing, "codecs", &request);
         }
         // An array-to-array codec may change the data type, so the default order is used after it.
-        let is_computed = growing.steps.iter().any(|step| matches!(step, Step::Codec(_)));
+        let is_computed = growing.steps.iter().any(|step| matches!(step, RecipeStep::Codec(_)));
         let order =
             if is_computed && self.format != Format::V2 { ByteOrder::Little } else { now.byte_order.clone() };
-        growing.steps.push(Step::Binary(order));
+        growing.steps.push(RecipeStep::Binary(order));
         growing.now = Representation::Bytes(now.size());
         growing.elements = Some(now);
         Ok(())

@@ -34,12 +34,9 @@ pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<Extens
             ));
         }
     };
-    Ok(ExtensionDocument {
-        identifier: name.to_owned(),
-        configuration: members.get("configuration").cloned().unwrap_or(Value::Null),
-        type_name: members.get("type").cloned(),
-        must_understand,
-    })
+    Ok(ExtensionDocument::new(name.to_owned(), members.get("configuration").cloned().unwrap_or(Value::Null))
+        .with_type_name(members.get("type").cloned())
+        .with_must_understand(must_understand))
 }
 
 /// Parses a chunk grid. In the draft, the regular grid has no `configuration` member and contains the separator, which

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::grid::ChunkGrid;
 use zarr_spec::host::registry::split_version;
-use zarr_spec::{Format, Value};
+use zarr_spec::{Creation, Format, Value};
 
 use super::Conversion;
 use super::members::{invalid, not_in_format, unknown};
-use crate::creation::creation;
 use crate::error::Error;
 
 impl Conversion<'_> {
@@ -42,11 +41,9 @@ impl Conversion<'_> {
         let identifier = identifiers.in_format(target).or(identifiers.uri)?;
         let type_name = (target == Format::V3Draft)
             .then(|| type_name(document, identifiers.name.unwrap_or_default(), identifier));
-        let kept = ExtensionDocument {
-            type_name,
-            ..ExtensionDocument::new(identifier, document.configuration.clone())
-        };
-        let made = (plugin.create)(&creation(target, &kept, registry, reading), &source.shape);
+        let kept =
+            ExtensionDocument::new(identifier, document.configuration.clone()).with_type_name(type_name);
+        let made = (plugin.create)(&Creation::of(&kept, target, registry, reading), &source.shape);
         let before = self.grid().ok()?;
         let is_same = made.ok()?.grid_shape() == before.grid_shape();
         is_same.then_some(kept)

@@ -99,10 +99,7 @@ pub(crate) fn place_dimension_names(
     if format == Format::V3Draft && registry.extensions().find(format, NAMES_EXTENSION, &reading).is_ok() {
         let configuration = [("names", names)].into_iter().collect();
         // Readers may ignore the names, because elements do not depend on them.
-        let extension = ExtensionDocument {
-            must_understand: false,
-            ..ExtensionDocument::new(NAMES_EXTENSION, configuration)
-        };
+        let extension = ExtensionDocument::new(NAMES_EXTENSION, configuration).with_must_understand(false);
         return PlacedNames { member: None, extension: Some(extension) };
     }
     if !attributes.contains(NAMES_ATTRIBUTE) {

@@ -145,8 +145,7 @@ impl Elements {
     }
 
     fn parse(&self, json: &Value) -> Option<FillValue> {
-        let context =
-            FillContext { format: Format::V3, reading: &self.reading, byte_order: &ByteOrder::Little };
+        let context = FillContext::new(Format::V3, &self.reading);
         self.data_type.fill_value(json, &context).ok()
     }
 

@@ -5,7 +5,7 @@ use zarr_spec::{Format, Mode, Reading, Registry};
 
 use super::recipe::{Recipe, steps_of, untranslatable_steps};
 use super::{Conversion, convert_metadata, data_type_document};
-use crate::creation::stored_order;
+use crate::byte_order::stored_order;
 use crate::error::Error;
 
 /// Returns every reason why `source` cannot be converted to `target`. [`convert_metadata`] returns only the first one.

@@ -6,12 +6,11 @@ use zarr_spec::codec::{CodecPlugin, Shard};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, DataType, Elements, Format, Mode, Object,
-    Reading, Registry, Representation, Size, Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, Creation, DataType, Elements, Format,
+    Mode, Object, Reading, Registry, Representation, Size, Value,
 };
 
 use super::members::{invalid, not_in_format, unknown};
-use crate::creation::creation;
 use crate::error::Error;
 
 /// The v3 names of codecs that correspond to other members in other formats.
@@ -24,12 +23,12 @@ pub(crate) struct Recipe {
     /// The chunk.
     pub(crate) array: ArrayRepresentation,
     /// The steps, in the order of encoding.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<RecipeStep>,
 }
 
 /// One step of the encoding.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum RecipeStep {
     /// A permutation of dimensions: encoded dimension `i` is decoded dimension `order[i]`.
     Permutation(Vec<usize>),
     /// The elements in sequence, with numbers in this byte order.
@@ -69,7 +68,7 @@ impl Recipe {
             for (position, &length) in shard.inner_shape.iter().enumerate() {
                 let mut dimension = position;
                 for step in self.steps[..place].iter().rev() {
-                    let Step::Permutation(order) = step else {
+                    let RecipeStep::Permutation(order) = step else {
                         return Err(not_in_format(
                             target,
                             "a shard after a codec that changes the whole chunk",
@@ -89,15 +88,15 @@ impl Recipe {
     pub(crate) fn use_an_order_of_v2(&mut self) {
         let rank = self.array.shape.len();
         let is_reversed = permutation_of(rank, &self.steps) == reversal(rank);
-        self.steps.retain(|step| !matches!(step, Step::Permutation(_)));
+        self.steps.retain(|step| !matches!(step, RecipeStep::Permutation(_)));
         if is_reversed {
-            self.steps.insert(0, Step::Permutation(reversal(rank)));
+            self.steps.insert(0, RecipeStep::Permutation(reversal(rank)));
         }
     }
 
     fn first_shard(&self) -> Option<(usize, Arc<Shard>, Format)> {
         self.steps.iter().enumerate().find_map(|(place, step)| match step {
-            Step::Codec(codec) => match &codec.codec {
+            RecipeStep::Codec(codec) => match &codec.codec {
                 Codec::Shard(shard) => Some((place, Arc::clone(shard), codec.format)),
                 _ => None,
             },
@@ -107,13 +106,17 @@ impl Recipe {
 }
 
 /// Returns the steps of a chain that was created from documents of `format`.
-pub(crate) fn steps_of(format: Format, registry: &Registry, chain: &CodecChain) -> Result<Vec<Step>, Error> {
+pub(crate) fn steps_of(
+    format: Format,
+    registry: &Registry,
+    chain: &CodecChain,
+) -> Result<Vec<RecipeStep>, Error> {
     let step = |(position, link): (usize, &zarr_spec::host::chain::Link)| match (&link.codec, &link.document)
     {
-        (Codec::Permutation(order), _) => Ok(Step::Permutation(order.clone())),
-        (Codec::Binary(order), _) => Ok(Step::Binary(order.clone())),
+        (Codec::Permutation(order), _) => Ok(RecipeStep::Permutation(order.clone())),
+        (Codec::Binary(order), _) => Ok(RecipeStep::Binary(order.clone())),
         (_, Some(document)) => {
-            Ok(Step::Codec(Box::new(source_codec(format, registry, chain, position, document)?)))
+            Ok(RecipeStep::Codec(Box::new(source_codec(format, registry, chain, position, document)?)))
         }
         (_, None) => Err(invalid("chunk_memory_layout", "it is not a permutation of the dimensions")),
     };
@@ -177,7 +180,7 @@ pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Represent
             let shape = shape.ok_or_else(|| {
                 CodecError::configuration("its number of dimensions differs from that of the array")
             })?;
-            Representation::Array(ArrayRepresentation { shape, ..array.clone() })
+            Representation::Array(array.clone().with_shape(shape))
         }
         Codec::ArrayToArray(codec) => Representation::Array(codec.encoded(array()?)?),
         Codec::Binary(_) => Representation::Bytes(array()?.size()),
@@ -215,24 +218,27 @@ pub(crate) fn translate_recipe(
     let mut is_computed = false;
     for step in steps {
         match step {
-            Step::Permutation(order) => translated.codecs.extend(transposition(target, registry, order)?),
+            RecipeStep::Permutation(order) => {
+                translated.codecs.extend(transposition(target, registry, order)?)
+            }
             // An array-to-array codec determines its own output type, and was created with the byte order of the array.
-            Step::Binary(order) if target == Format::V2 => {
+            RecipeStep::Binary(order) if target == Format::V2 => {
                 translated.byte_order =
                     if is_computed { recipe.array.byte_order.clone() } else { order.clone() };
             }
-            Step::Binary(order) => {
+            RecipeStep::Binary(order) => {
                 let concerns = is_computed || concerns(&*recipe.array.data_type);
                 translated.codecs.extend(binary(target, registry, order, concerns)?);
             }
-            Step::Codec(codec) => {
+            RecipeStep::Codec(codec) => {
                 is_computed |= matches!(codec.codec, Codec::ArrayToArray(_));
                 translated.codecs.push(translate_codec(registry, codec, target)?);
             }
         }
     }
-    let last =
-        steps.last().and_then(|step| if let Step::Codec(codec) = step { Some(&codec.codec) } else { None });
+    let last = steps
+        .last()
+        .and_then(|step| if let RecipeStep::Codec(codec) = step { Some(&codec.codec) } else { None });
     translated.has_compressor = target == Format::V2 && matches!(last, Some(Codec::BytesToBytes(_)));
     Ok(translated)
 }
@@ -240,10 +246,10 @@ pub(crate) fn translate_recipe(
 /// Returns an error for each step that `target` cannot represent. [`translate_recipe`] returns only the first one.
 pub(crate) fn untranslatable_steps(target: Format, registry: &Registry, recipe: &Recipe) -> Vec<Error> {
     let behind = &recipe.steps[leading(&recipe.steps)..];
-    let failure = |step: &Step| match step {
-        Step::Permutation(order) => transposition(target, registry, order).err(),
-        Step::Binary(_) => None,
-        Step::Codec(codec) => translate_codec(registry, codec, target).err(),
+    let failure = |step: &RecipeStep| match step {
+        RecipeStep::Permutation(order) => transposition(target, registry, order).err(),
+        RecipeStep::Binary(_) => None,
+        RecipeStep::Codec(codec) => translate_codec(registry, codec, target).err(),
     };
     behind.iter().filter_map(failure).collect()
 }
@@ -260,7 +266,7 @@ pub(crate) fn translate_codec(
         return Err(not_in_format(target, format!("codec `{name}`")));
     }
     let reading = &Reading::new(Mode::Lenient);
-    let creation = creation(*format, document, registry, reading);
+    let creation = Creation::of(document, *format, registry, reading);
     let translated = registry.translated_codec(&creation, decoded, target);
     let mut translated =
         translated.map_err(|error| not_in_format(target, format!("codec `{name}`: {error}")))?;
@@ -276,20 +282,20 @@ pub(crate) fn reversal(rank: usize) -> Vec<usize> {
 }
 
 /// Returns the number of leading permutations.
-fn leading(steps: &[Step]) -> usize {
-    steps.iter().take_while(|step| matches!(step, Step::Permutation(_))).count()
+fn leading(steps: &[RecipeStep]) -> usize {
+    steps.iter().take_while(|step| matches!(step, RecipeStep::Permutation(_))).count()
 }
 
 /// Returns the combination of all leading permutations, for `rank` dimensions.
-pub(crate) fn permutation_of(rank: usize, steps: &[Step]) -> Vec<usize> {
+pub(crate) fn permutation_of(rank: usize, steps: &[RecipeStep]) -> Vec<usize> {
     combined(rank, &steps[..leading(steps)])
 }
 
 /// Combines several permutations into one.
-fn combined(rank: usize, permutations: &[Step]) -> Vec<usize> {
+fn combined(rank: usize, permutations: &[RecipeStep]) -> Vec<usize> {
     let mut combined: Vec<usize> = (0..rank).collect();
     for step in permutations {
-        if let Step::Permutation(order) = step {
+        if let RecipeStep::Permutation(order) = step {
             combined = order.iter().map(|&dimension| combined[dimension]).collect();
         }
     }
@@ -359,7 +365,7 @@ mod tests {
 
     #[test]
     fn combines_consecutive_permutations() {
-        let steps = [Step::Permutation(vec![1, 2, 0]), Step::Permutation(vec![0, 2, 1])];
+        let steps = [RecipeStep::Permutation(vec![1, 2, 0]), RecipeStep::Permutation(vec![0, 2, 1])];
         // Shape (a, b, c) becomes (b, c, a), then (b, a, c).
         assert_eq!(combined(3, &steps), [1, 0, 2]);
         assert_eq!(combined(2, &[]), [0, 1]);

@@ -5,7 +5,7 @@ use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{ByteOrder, Codec, Format, Mode, Object, Reading, Registry, Value};
 
-use super::recipe::{BYTES, Recipe, Step};
+use super::recipe::{BYTES, Recipe, RecipeStep};
 use super::{Conversion, invalid};
 use crate::error::Error;
 
@@ -49,10 +49,7 @@ pub(crate) fn little_endian() -> ExtensionDocument {
 pub(super) fn transformer(chunks_per_shard: &[u64]) -> ExtensionDocument {
     let counts: Value = chunks_per_shard.iter().copied().collect();
     let configuration = [("chunks_per_shard", counts)].into_iter().collect();
-    ExtensionDocument {
-        type_name: Some("indexed".into()),
-        ..ExtensionDocument::new(TRANSFORMER, configuration)
-    }
+    ExtensionDocument::new(TRANSFORMER, configuration).with_type_name(Some("indexed".into()))
 }
 
 /// Returns the chunks per dimension of a shard, if the transformer of the draft can represent `recipe`: only shards with a
@@ -60,7 +57,7 @@ pub(super) fn transformer(chunks_per_shard: &[u64]) -> ExtensionDocument {
 pub(super) fn transformer_counts(recipe: &Recipe, registry: &Registry) -> Option<Vec<u64>> {
     let reading = Reading::new(Mode::Lenient);
     registry.storage_transformers().find(Format::V3Draft, TRANSFORMER, &reading).ok()?;
-    let [Step::Codec(codec)] = recipe.steps.as_slice() else { return None };
+    let [RecipeStep::Codec(codec)] = recipe.steps.as_slice() else { return None };
     let Codec::Shard(shard) = &codec.codec else { return None };
     let holds_shards = shard.inner_codecs.links().iter().any(|link| matches!(link.codec, Codec::Shard(_)));
     if shard.index_at_start || holds_shards || !has_plain_index(shard) {

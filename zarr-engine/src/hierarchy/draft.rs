@@ -25,7 +25,7 @@ use super::known_groups::{Above, State};
 use super::leftovers;
 use super::listing::is_below;
 use super::rules::{
-    EraseTarget, FormatRules, Found, FoundArray, NewMetadata, NewNode, array_of, below_an_array,
+    EraseTarget, FormatRules, FoundArray, FoundNode, NewMetadata, NewNode, array_of, below_an_array,
     exists_already, in_the_way, not_a_group,
 };
 use crate::error::{Error, NotInFormat};
@@ -309,16 +309,16 @@ impl FormatRules for Draft {
         Some(self.keys.node_of(key)?.0)
     }
 
-    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
         if let Some((key, bytes, kind)) = self.stored(access, path)? {
             let document = self.decode(access, &key, &bytes)?;
-            return Ok(Some(Found::explicit(self.parse(access, &key, &document, kind)?)));
+            return Ok(Some(FoundNode::explicit(self.parse(access, &key, &document, kind)?)));
         }
         if !path.is_root() && !self.has_below(access, path)? {
             return Ok(None);
         }
         let group = GroupMetadata::new(Format::V3Draft, Object::new());
-        Ok(Some(Found { metadata: NodeMetadata::Group(group), is_implicit: true }))
+        Ok(Some(FoundNode { metadata: NodeMetadata::Group(group), is_implicit: true }))
     }
 
     /// Looks for an array, a group and an implicit group, in this order, and stops at the first (D3-OP-17).

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use zarr_metadata::{ArrayMetadata, DocumentKind, Identified, NodeMetadata, identify, v2, v3};
 use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::transformer::StorageTransformer;
-use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Reading};
+use zarr_spec::{Creation, Format, Key, Mode, NodePath, Prefix, Reading};
 
 use super::access::{Access, keyed};
 use super::other_formats::{self, OtherFormats, is_of_draft, is_of_v2, is_of_v3};
 use super::rules::FormatRules;
-use crate::creation::creation;
 use crate::error::Error;
 
 const V2_ARRAY: &str = ".zarray";
@@ -229,7 +228,7 @@ impl<'a> KeyOwnership<'a> {
         for document in &metadata.storage_transformers {
             let plugin = registry.storage_transformers().find(metadata.format, &document.identifier, reading);
             let made = plugin.map(|plugin| {
-                (plugin.create)(&creation(metadata.format, document, registry, reading), &metadata.shape)
+                (plugin.create)(&Creation::of(document, metadata.format, registry, reading), &metadata.shape)
             });
             if !matches!(made, Ok(Ok(StorageTransformer::Shard(_)))) {
                 let name = &document.identifier;
@@ -239,7 +238,7 @@ impl<'a> KeyOwnership<'a> {
         let document = &metadata.chunk_key_encoding;
         let plugin = registry.chunk_key_encodings().find(metadata.format, &document.identifier, reading);
         let encoding = plugin.map_err(|unknown| unknown.to_string()).and_then(|plugin| {
-            let creation = creation(metadata.format, document, registry, reading);
+            let creation = Creation::of(document, metadata.format, registry, reading);
             (plugin.create)(&creation).map_err(|invalid| invalid.to_string())
         });
         let encoding = encoding.map_err(|error| self.refused(&format!("`{key}`: {error}")))?;

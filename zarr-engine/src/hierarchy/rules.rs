@@ -50,10 +50,10 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     }
 
     /// Reads the metadata of a node.
-    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error>;
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error>;
 
     /// Reads the metadata of a node from its own documents, without consolidated metadata.
-    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
         self.read(access, path)
     }
 
@@ -117,7 +117,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
 
 /// A stored node.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundNode {
     pub(super) metadata: NodeMetadata,
     /// Whether the node is an implicit group, without a document.
     pub(super) is_implicit: bool,
@@ -157,7 +157,7 @@ pub(super) struct EraseTarget<'p> {
     pub(super) prefixes: Vec<Prefix>,
 }
 
-impl Found {
+impl FoundNode {
     pub(super) fn explicit(metadata: NodeMetadata) -> Self {
         Self { metadata, is_implicit: false }
     }
@@ -179,7 +179,7 @@ impl NewNode<'_> {
 }
 
 /// Returns the metadata of the array that was found at `path`.
-pub(super) fn array_of(path: &NodePath, found: Option<Found>) -> Result<ArrayMetadata, Error> {
+pub(super) fn array_of(path: &NodePath, found: Option<FoundNode>) -> Result<ArrayMetadata, Error> {
     match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
         NodeMetadata::Array(metadata) => Ok(*metadata),
         NodeMetadata::Group(_) => {

@@ -16,7 +16,7 @@ use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix};
 use super::access::{Access, keyed};
 use super::kind::{Kind, NodeEntry};
 use super::listing::{checked_paths_below, directly_below, paths_in, walk_levels};
-use super::rules::{EraseTarget, FormatRules, Found, FoundArray, NewNode, not_a_group};
+use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewNode, not_a_group};
 use super::snapshot::Snapshot;
 use crate::error::Error;
 use documents::{
@@ -120,11 +120,11 @@ impl FormatRules for V2 {
         Ok(())
     }
 
-    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
         found(access, path, self.documents(access, path)?)
     }
 
-    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
         found(access, path, stored(access, path)?)
     }
 

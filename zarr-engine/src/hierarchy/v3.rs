@@ -18,7 +18,7 @@ use super::access::{Access, keyed};
 use super::kind::{Kind, NodeEntry};
 use super::last::Last;
 use super::listing::{paths_in, walk_levels};
-use super::rules::{EraseTarget, FormatRules, Found, FoundArray, NewNode};
+use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewNode};
 use super::snapshot::Snapshot;
 use crate::error::Error;
 pub(super) use documents::parse;
@@ -89,11 +89,11 @@ impl FormatRules for V3 {
         Ok(())
     }
 
-    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+    fn read(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
         found(access, path, self.document(access, path)?)
     }
 
-    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<Found>, Error> {
+    fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
         found(access, path, stored(access, path)?)
     }
 
@@ -210,7 +210,7 @@ fn consolidated(access: &Access, document: &Value) -> Option<BTreeMap<NodePath, 
 }
 
 /// Returns the metadata of the node with this document.
-fn found(access: &Access, path: &NodePath, document: Option<Value>) -> Result<Option<Found>, Error> {
+fn found(access: &Access, path: &NodePath, document: Option<Value>) -> Result<Option<FoundNode>, Error> {
     let Some(document) = document else { return Ok(None) };
-    Ok(Some(Found::explicit(parse(access, path, &document)?)))
+    Ok(Some(FoundNode::explicit(parse(access, path, &document)?)))
 }

@@ -104,7 +104,7 @@ pub(super) fn prefer_huge_pages(_: &mut [u8]) {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{HUGE_PAGE, Place};
+    use crate::memory::{Allocation, HUGE_PAGE};
 
     #[test]
     fn new_memory_is_zeroed_and_can_be_shared_after_writing() {
@@ -130,7 +130,7 @@ mod tests {
     fn uses_huge_pages_only_for_sizes_that_fill_them() {
         // The first allocation of each size, when the speed of pages is unknown.
         let is_huge = |size| match Fresh::get(size, &Arc::new(BufferPool::new(0))) {
-            Some(Fresh::Large(Whole(memory))) => memory.place == Place::Mapped,
+            Some(Fresh::Large(Whole(memory))) => memory.place == Allocation::Mapped,
             _ => false,
         };
         let sizes = [HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 2 * HUGE_PAGE - 4096];

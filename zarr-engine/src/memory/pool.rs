@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pages::Pages;
-use super::{HUGE_PAGE, Memory, OutOfMemory, Place};
+use super::{Allocation, HUGE_PAGE, Memory, OutOfMemory};
 
 /// Minimum size in bytes of pooled memory. The allocator reuses smaller memory well enough.
 const LEAST: usize = 32 << 10;
@@ -36,8 +36,9 @@ impl BufferPool {
     pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         // A piece is used for at least half.
         let largest = size.saturating_mul(2).saturating_add(1);
-        let fits =
-            |piece: &Memory| piece.place != Place::Anywhere && (size..=largest).contains(&piece.capacity);
+        let fits = |piece: &Memory| {
+            piece.place != Allocation::Anywhere && (size..=largest).contains(&piece.capacity)
+        };
         self.get_or(size, fits, || Memory::zeroed(size))
     }
 

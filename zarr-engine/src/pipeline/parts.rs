@@ -4,7 +4,9 @@ use zarr_spec::codec::{InParts, PartSource, PartTarget};
 use zarr_spec::host::pipeline::{Pipeline, Step, Work};
 use zarr_spec::{CodecError, LimitExceeded, Size};
 
-use super::{Bounds, Decoded, Goal, Place, Stages, StepError, encode_from, encoded_limit, run, short, why};
+use super::{
+    Bounds, BytesLocation, Decoded, Goal, Stages, StepError, encode_from, encoded_limit, run, short, why,
+};
 
 /// A function that receives the offset in bytes of a part, and the part.
 pub(super) type WritePart<'w> = dyn FnMut(usize, &[u8]) -> Result<(), CodecError> + 'w;
@@ -57,8 +59,8 @@ pub(crate) fn encode_parts(
     let mut output = stages.buffers[0].output(encoded_limit(next, bounds));
     codec
         .encode_parts(elements, &mut output)
-        .map_err(|source| StepError::encoding(step, next, why(&output, source)))?;
-    let place = Place { buffer: Some(0), range: 0..output.written().len() };
+        .map_err(|source| StepError::encoding(step, next, why(&output, source).into()))?;
+    let place = BytesLocation { buffer: Some(0), range: 0..output.written().len() };
     encode_from(rest, place, stages, bounds)
 }
 

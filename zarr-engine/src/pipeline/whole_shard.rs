@@ -6,7 +6,7 @@ use zarr_spec::{CodecError, Elements, Output};
 use super::shard::{is_fill, part};
 use super::shard_index::ShardIndex;
 use super::shard_writer::ShardWriter;
-use super::{Bounds, Stages, decode, encode};
+use super::{Bounds, Stages, StepFault, decode, encode};
 use crate::copy::{self, Dimension, FillDimension, Swap};
 use crate::shape::{c_strides, for_each_index};
 use crate::variable::{Assembly, Variable};
@@ -18,7 +18,7 @@ pub(super) fn decode_whole(
     decoded: &mut Output<'_>,
     stages: &mut Stages,
     bounds: Bounds,
-) -> Result<(), CodecError> {
+) -> Result<(), StepFault> {
     let index = ShardIndex::of_value(shard, encoded, stages)?;
     let elements = shard.array.data_type.elements();
     let geometry = InnerGeometry::new(shard, elements.size().unwrap_or(1))?;
@@ -52,7 +52,7 @@ pub(super) fn encode_whole(
     encoded: &mut Output<'_>,
     stages: &mut Stages,
     bounds: Bounds,
-) -> Result<(), CodecError> {
+) -> Result<(), StepFault> {
     let mut writer = ShardWriter::new(shard, encoded)?;
     let size = shard.array.data_type.elements().size();
     let geometry = InnerGeometry::new(shard, size.unwrap_or(1))?;
@@ -67,8 +67,9 @@ pub(super) fn encode_whole(
             None => whole.gather_fixed(decoded, offset, stages)?,
         };
         let Some(size) = gathered else { return Ok(()) };
-        let inner = encode(&shard.inner, size, stages, bounds).map_err(|error| error.source)?;
-        writer.put(number, stages.bytes(&inner, &[]), encoded)
+        let inner = encode(&shard.inner, size, stages, bounds)
+            .map_err(|error| StepFault { inner: error.inner, source: error.source })?;
+        Ok(writer.put(number, stages.bytes(&inner, &[]), encoded)?)
     })?;
     writer.finish(shard, encoded, stages)?;
     Ok(())
@@ -81,15 +82,19 @@ struct WholeShard<'s> {
 }
 
 impl WholeShard<'_> {
-    /// Calls `work` with the position of each inner chunk and its first element, until an error.
+    /// Calls `work` with the position of each inner chunk and its first element, until an error, to which it adds the
+    /// inner chunk.
     fn for_each_inner_chunk(
         &self,
-        mut work: impl FnMut(usize, usize) -> Result<(), CodecError>,
-    ) -> Result<(), CodecError> {
+        mut work: impl FnMut(usize, usize) -> Result<(), StepFault>,
+    ) -> Result<(), StepFault> {
         let mut result = Ok(());
-        for_each_index(&self.shard.grid_shape, |number, cell| {
+        for_each_index(&self.shard.grid_shape, |number, chunk| {
             if result.is_ok() {
-                result = work(number, self.geometry.offset(self.shard, cell));
+                result = work(number, self.geometry.offset(self.shard, chunk)).map_err(|mut fault| {
+                    fault.inner.get_or_insert_with(|| chunk.iter().map(|&index| index as u64).collect());
+                    fault
+                });
             }
         });
         result
@@ -103,17 +108,18 @@ impl WholeShard<'_> {
         target: &mut [u8],
         offset: usize,
         stages: &mut Stages,
-    ) -> Result<(), CodecError> {
+    ) -> Result<(), StepFault> {
         let Self { shard, geometry, .. } = self;
         let offset = offset * geometry.element_size;
         let Some(range) = range else {
             let filled = copy::fill(shard.array.fill_value.bytes(), &geometry.fill, target, offset);
-            return filled.map_err(CodecError::corrupt);
+            return Ok(filled.map_err(CodecError::corrupt)?);
         };
         let elements = self.decoded(part(encoded, range)?, stages)?;
         let swap = Swap::from(&shard.inner.layout.swap);
         copy::copy(geometry.element_size, swap, &geometry.decode, elements, 0, target, offset, false)
-            .map_err(CodecError::corrupt)
+            .map_err(CodecError::corrupt)?;
+        Ok(())
     }
 
     fn decode_variable(
@@ -122,7 +128,7 @@ impl WholeShard<'_> {
         assembly: &mut Assembly,
         offset: usize,
         stages: &mut Stages,
-    ) -> Result<(), CodecError> {
+    ) -> Result<(), StepFault> {
         let Self { shard, geometry, .. } = self;
         let elements = Variable::parse(self.decoded(encoded, stages)?, &shard.inner.array)?;
         for_each_index(&shard.inner.array.shape, |_, index| {
@@ -133,10 +139,11 @@ impl WholeShard<'_> {
     }
 
     /// Returns the elements of an inner chunk in its pipeline's layout.
-    fn decoded<'s>(&self, encoded: &'s [u8], stages: &'s mut Stages) -> Result<&'s [u8], CodecError> {
-        let decoded = decode(&self.shard.inner, encoded, stages, None, self.bounds);
-        let decoded = decoded.map_err(|error| error.within("inner chunk, ", CodecError::corrupt))?;
-        let decoded = decoded.ok_or_else(|| CodecError::corrupt("inner chunk: nothing was decoded"))?;
+    fn decoded<'s>(&self, encoded: &'s [u8], stages: &'s mut Stages) -> Result<&'s [u8], StepFault> {
+        let decoded = decode(&self.shard.inner, encoded, stages, None, self.bounds).map_err(|error| {
+            StepFault { inner: error.inner.clone(), source: error.within(CodecError::corrupt) }
+        })?;
+        let decoded = decoded.ok_or_else(|| CodecError::corrupt("nothing was decoded"))?;
         Ok(stages.bytes(&decoded, encoded))
     }
 
@@ -220,12 +227,12 @@ impl InnerGeometry {
     }
 
     /// Returns the position in the shard of the first element of an inner chunk.
-    fn offset(&self, shard: &ShardPipeline, cell: &[usize]) -> usize {
+    fn offset(&self, shard: &ShardPipeline, chunk: &[usize]) -> usize {
         let lengths = shard.inner.array.shape.iter();
-        let starts = cell
+        let starts = chunk
             .iter()
             .zip(lengths)
-            .map(|(&cell, &length)| cell * usize::try_from(length).unwrap_or(usize::MAX));
+            .map(|(&chunk, &length)| chunk * usize::try_from(length).unwrap_or(usize::MAX));
         starts.zip(&self.shard_strides).map(|(start, stride)| start * stride).sum()
     }
 

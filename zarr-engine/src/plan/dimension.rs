@@ -1,16 +1,16 @@
-//! One dimension of a plan: its division into cells, and the runs of elements in each cell.
+//! One dimension of a plan: its division into chunks, and the runs of elements in each chunk.
 
 use std::collections::BTreeMap;
 
 use zarr_spec::grid::GridError;
 
 use super::lookup::{Bounds, ChunkLookup};
-use crate::grid::{Axis, Cell, Even};
+use crate::grid::{Axis, AxisChunk, Even};
 
 /// Elements along one dimension that are evenly spaced in the array and contiguous in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The first element, relative to the array or to a cell.
+    /// The first element, relative to the array or to a chunk.
     pub(crate) start: u64,
     /// The number of elements.
     pub(crate) count: usize,
@@ -28,7 +28,7 @@ impl Run {
         self.start.wrapping_add_signed(self.step.wrapping_mul(number as i64))
     }
 
-    /// Returns whether the run touches every cell between its first and last element, if each cell has at least
+    /// Returns whether the run touches every chunk between its first and last element, if each chunk has at least
     /// `shortest` elements.
     fn is_dense(&self, shortest: u64) -> bool {
         self.count > 0 && self.step > 0 && self.step.unsigned_abs() <= shortest
@@ -40,20 +40,20 @@ impl Run {
         Self { start, count: to - from, step: self.step, out: self.out + from }
     }
 
-    /// Returns the part of the run in a cell. The step must be positive.
-    fn part_in(&self, cell: &Cell) -> Self {
+    /// Returns the part of the run in a chunk. The step must be positive.
+    fn part_in(&self, chunk: &AxisChunk) -> Self {
         let step = self.step.unsigned_abs();
         let before = |element: u64| element.saturating_sub(self.start).div_ceil(step).min(self.count as u64);
-        let from = before(cell.extent.start);
-        let to = before(cell.extent.end);
+        let from = before(chunk.extent.start);
+        let to = before(chunk.extent.end);
         // Both are at most `count`.
         let from = usize::try_from(from).unwrap_or(self.count);
         let to = usize::try_from(to).unwrap_or(self.count);
-        self.part(from, to, cell.extent.origin())
+        self.part(from, to, chunk.extent.origin())
     }
 }
 
-/// The runs of one cell along one dimension; never empty.
+/// The runs of one chunk along one dimension; never empty.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Runs<'p> {
     One(Run),
@@ -69,16 +69,16 @@ impl Runs<'_> {
     }
 }
 
-/// The cells along one dimension. They are disjoint. The grid is asked for each cell only once: the safety of
+/// The chunks along one dimension. They are disjoint. The grid is asked for each chunk only once: the safety of
 /// concurrent writes to one output depends on this.
 #[derive(Debug)]
 pub(super) enum DimensionPlan {
-    /// One run over consecutive cells of equal length.
-    Even { even: Even, run: Run, first: u64, cells: usize },
-    /// One run over consecutive cells of different lengths.
+    /// One run over consecutive chunks of equal length.
+    Even { even: Even, run: Run, first: u64, chunks: usize },
+    /// One run over consecutive chunks of different lengths.
     Uneven { bounds: Bounds, run: Run },
-    /// Any cells, in ascending order.
-    Listed(Vec<(Cell, Vec<Run>)>),
+    /// Any chunks, in ascending order.
+    Listed(Vec<(AxisChunk, Vec<Run>)>),
 }
 
 impl DimensionPlan {
@@ -94,24 +94,24 @@ impl DimensionPlan {
     }
 
     fn even(even: Even, run: Run) -> Result<Self, GridError> {
-        let first = even.cell_of(run.start)?;
-        let last = even.cell_of(run.element(run.count - 1))?;
-        let cells = usize::try_from(last - first + 1);
-        let cells = cells.map_err(|_| GridError::OutOfBounds("too many chunks".to_owned()))?;
-        Ok(Self::Even { even, run, first, cells })
+        let first = even.chunk_of(run.start)?;
+        let last = even.chunk_of(run.element(run.count - 1))?;
+        let chunks = usize::try_from(last - first + 1);
+        let chunks = chunks.map_err(|_| GridError::OutOfBounds("too many chunks".to_owned()))?;
+        Ok(Self::Even { even, run, first, chunks })
     }
 
     fn listed(axis: Axis<'_>, runs: &[Run]) -> Result<Self, GridError> {
         let mut asked = ChunkLookup::new(axis);
-        let mut listed: BTreeMap<u64, (Cell, Vec<Run>)> = BTreeMap::new();
+        let mut listed: BTreeMap<u64, (AxisChunk, Vec<Run>)> = BTreeMap::new();
         for run in runs {
             let mut from = 0;
             while from < run.count {
-                let cell = asked.cell_with(run.element(from))?;
-                let inside = |number: &usize| cell.extent.contains(run.element(*number));
+                let chunk = asked.chunk_with(run.element(from))?;
+                let inside = |number: &usize| chunk.extent.contains(run.element(*number));
                 let to = from + (from..run.count).take_while(inside).count();
-                let (_, runs) = listed.entry(cell.number).or_insert_with(|| (cell, Vec::new()));
-                runs.push(run.part(from, to, cell.extent.origin()));
+                let (_, runs) = listed.entry(chunk.number).or_insert_with(|| (chunk, Vec::new()));
+                runs.push(run.part(from, to, chunk.extent.origin()));
                 from = to;
             }
         }
@@ -120,35 +120,35 @@ impl DimensionPlan {
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Even { cells, .. } => *cells,
+            Self::Even { chunks, .. } => *chunks,
             Self::Uneven { bounds, .. } => bounds.len(),
-            Self::Listed(cells) => cells.len(),
+            Self::Listed(chunks) => chunks.len(),
         }
     }
 
-    /// Returns cell number `number` of this plan and its selected elements.
+    /// Returns chunk number `number` of this plan and its selected elements.
     pub(super) fn piece(&self, number: usize) -> Result<(u64, Runs<'_>), GridError> {
         match self {
             Self::Even { run, .. } | Self::Uneven { run, .. } => {
-                let cell = self.cell(number)?;
-                Ok((cell.number, Runs::One(run.part_in(&cell))))
+                let chunk = self.chunk(number)?;
+                Ok((chunk.number, Runs::One(run.part_in(&chunk))))
             }
-            Self::Listed(cells) => {
-                let (cell, runs) = &cells[number];
-                Ok((cell.number, Runs::Many(runs)))
+            Self::Listed(chunks) => {
+                let (chunk, runs) = &chunks[number];
+                Ok((chunk.number, Runs::Many(runs)))
             }
         }
     }
 
-    /// Returns cell number `number` of this plan.
-    pub(super) fn cell(&self, number: usize) -> Result<Cell, GridError> {
+    /// Returns chunk number `number` of this plan.
+    pub(super) fn chunk(&self, number: usize) -> Result<AxisChunk, GridError> {
         match self {
             Self::Even { even, first, .. } => {
                 let number = first + number as u64;
-                Ok(Cell { number, extent: even.extent(number)? })
+                Ok(AxisChunk { number, extent: even.extent(number)? })
             }
-            Self::Uneven { bounds, .. } => Ok(bounds.cell(number)),
-            Self::Listed(cells) => Ok(cells[number].0),
+            Self::Uneven { bounds, .. } => Ok(bounds.chunk(number)),
+            Self::Listed(chunks) => Ok(chunks[number].0),
         }
     }
 }

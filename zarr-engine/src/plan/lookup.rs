@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use zarr_spec::grid::GridError;
 
-use crate::grid::{Axis, Cell, Extent, UnevenAxis};
+use crate::grid::{Axis, AxisChunk, Extent, UnevenAxis};
 
 /// Consecutive chunks of different lengths. The memory is one number per chunk, and each chunk contains a selected
 /// element.
@@ -26,12 +26,12 @@ impl Bounds {
     ///
     /// If the grid does not have the elements, or a chunk does not start where the previous one ends.
     pub(super) fn of(axis: UnevenAxis<'_>, from: u64, to: u64) -> Result<Self, GridError> {
-        let mut cell = axis.cell_with(from)?;
-        let Cell { number: first, extent: Extent { start, end, before } } = cell;
+        let mut chunk = axis.chunk_with(from)?;
+        let AxisChunk { number: first, extent: Extent { start, end, before } } = chunk;
         let mut bounds = vec![start, end];
-        while cell.extent.end <= to {
-            cell = axis.cell_after(cell)?;
-            bounds.push(cell.extent.end);
+        while chunk.extent.end <= to {
+            chunk = axis.chunk_after(chunk)?;
+            bounds.push(chunk.extent.end);
         }
         Ok(Self { first, before, bounds })
     }
@@ -42,10 +42,10 @@ impl Bounds {
     }
 
     /// Returns one of the chunks.
-    pub(super) fn cell(&self, number: usize) -> Cell {
+    pub(super) fn chunk(&self, number: usize) -> AxisChunk {
         let before = if number == 0 { self.before } else { 0 };
         let extent = Extent { start: self.bounds[number], end: self.bounds[number + 1], before };
-        Cell { number: self.first + number as u64, extent }
+        AxisChunk { number: self.first + number as u64, extent }
     }
 }
 
@@ -54,57 +54,57 @@ impl Bounds {
 pub(super) struct ChunkLookup<'a> {
     axis: Axis<'a>,
     /// The known chunks of an uneven axis, by their first element.
-    cells: BTreeMap<u64, Cell>,
+    chunks: BTreeMap<u64, AxisChunk>,
 }
 
 impl<'a> ChunkLookup<'a> {
     pub(super) fn new(axis: Axis<'a>) -> Self {
-        Self { axis, cells: BTreeMap::new() }
+        Self { axis, chunks: BTreeMap::new() }
     }
 
-    /// Returns the cell that contains `element`.
+    /// Returns the chunk that contains `element`.
     ///
     /// # Errors
     ///
     /// If the array does not have the element, or the grid contradicts itself.
-    pub(super) fn cell_with(&mut self, element: u64) -> Result<Cell, GridError> {
+    pub(super) fn chunk_with(&mut self, element: u64) -> Result<AxisChunk, GridError> {
         let axis = match self.axis {
-            Axis::Even(even) => return even.cell_with(element),
+            Axis::Even(even) => return even.chunk_with(element),
             Axis::Uneven(axis) => axis,
         };
-        if let Some(cell) = self.known(element) {
-            return Ok(cell);
+        if let Some(chunk) = self.known(element) {
+            return Ok(chunk);
         }
-        let cell = axis.cell_with(element)?;
-        let Extent { start, end, .. } = cell.extent;
-        let below = self.cells.range(..=start).next_back().map(|(_, below)| *below);
-        if let Some(below) = below.filter(|below| below.extent.end > start || below.number >= cell.number) {
-            return Err(axis.not_neighbours(below, cell));
+        let chunk = axis.chunk_with(element)?;
+        let Extent { start, end, .. } = chunk.extent;
+        let below = self.chunks.range(..=start).next_back().map(|(_, below)| *below);
+        if let Some(below) = below.filter(|below| below.extent.end > start || below.number >= chunk.number) {
+            return Err(axis.not_neighbours(below, chunk));
         }
-        let above = self.cells.range(start..).next().map(|(_, above)| *above);
-        if let Some(above) = above.filter(|above| above.extent.start < end || above.number <= cell.number) {
-            return Err(axis.not_neighbours(cell, above));
+        let above = self.chunks.range(start..).next().map(|(_, above)| *above);
+        if let Some(above) = above.filter(|above| above.extent.start < end || above.number <= chunk.number) {
+            return Err(axis.not_neighbours(chunk, above));
         }
-        self.cells.insert(start, cell);
-        Ok(cell)
+        self.chunks.insert(start, chunk);
+        Ok(chunk)
     }
 
-    /// Returns the cell that contains `element`, which was looked up before.
+    /// Returns the chunk that contains `element`, which was looked up before.
     ///
     /// # Errors
     ///
     /// If it was not looked up before.
-    pub(super) fn known_cell_with(&self, element: u64) -> Result<Cell, GridError> {
+    pub(super) fn known_chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
         match self.axis {
-            Axis::Even(even) => even.cell_with(element),
+            Axis::Even(even) => even.chunk_with(element),
             Axis::Uneven(_) => self
                 .known(element)
                 .ok_or_else(|| GridError::OutOfBounds(format!("element {element} was not planned"))),
         }
     }
 
-    fn known(&self, element: u64) -> Option<Cell> {
-        let (_, cell) = self.cells.range(..=element).next_back()?;
-        cell.extent.contains(element).then_some(*cell)
+    fn known(&self, element: u64) -> Option<AxisChunk> {
+        let (_, chunk) = self.chunks.range(..=element).next_back()?;
+        chunk.extent.contains(element).then_some(*chunk)
     }
 }

@@ -6,7 +6,7 @@ use zarr_spec::grid::GridError;
 
 use super::lookup::ChunkLookup;
 use super::{Run, StridedBox};
-use crate::grid::{Axis, Cell};
+use crate::grid::{Axis, AxisChunk};
 use crate::per_dimension::PerDimension;
 
 /// Single elements of one chunk, in the order of the output.
@@ -123,17 +123,17 @@ impl<'a> PointsPlan<'a> {
     fn sorted(axes: Vec<Axis<'a>>, elements: Elements<'a>, count: usize) -> Result<Self, GridError> {
         let rank = elements.rank;
         let mut axes: Vec<_> = axes.into_iter().map(ChunkLookup::new).collect();
-        let mut cells = Vec::with_capacity(count * rank);
+        let mut chunks = Vec::with_capacity(count * rank);
         for number in 0..count {
             for (dimension, axis) in axes.iter_mut().enumerate() {
-                cells.push(axis.cell_with(elements.coordinate(number, dimension))?.number);
+                chunks.push(axis.chunk_with(elements.coordinate(number, dimension))?.number);
             }
         }
-        let cell = |number: usize| &cells[number * rank..(number + 1) * rank];
+        let chunk = |number: usize| &chunks[number * rank..(number + 1) * rank];
         let mut numbers: Vec<usize> = (0..count).collect();
         // The sort is stable: if an element is written twice, the last value wins.
-        numbers.sort_by(|&a, &b| cell(a).cmp(cell(b)));
-        let begins = |at: &usize| *at == 0 || cell(numbers[*at - 1]) != cell(numbers[*at]);
+        numbers.sort_by(|&a, &b| chunk(a).cmp(chunk(b)));
+        let begins = |at: &usize| *at == 0 || chunk(numbers[*at - 1]) != chunk(numbers[*at]);
         let starts = (0..count).filter(begins).collect();
         Ok(Self { axes, elements, numbers, starts })
     }
@@ -154,16 +154,16 @@ impl<'a> PointsPlan<'a> {
         let end = self.starts.get(number + 1).copied().unwrap_or(self.numbers.len());
         let mut origin = PerDimension::new(self.rank(), 0);
         for (dimension, position) in position.iter_mut().enumerate() {
-            let cell = self.cell(number, dimension)?;
-            *position = cell.number;
-            origin[dimension] = cell.extent.origin();
+            let chunk = self.chunk(number, dimension)?;
+            *position = chunk.number;
+            origin[dimension] = chunk.extent.origin();
         }
         Ok(Points { elements: &self.elements, numbers: &self.numbers[start..end], origin })
     }
 
     /// Returns the extent of a chunk along one dimension.
-    pub(super) fn cell(&self, number: usize, dimension: usize) -> Result<Cell, GridError> {
+    pub(super) fn chunk(&self, number: usize, dimension: usize) -> Result<AxisChunk, GridError> {
         let element = self.elements.coordinate(self.numbers[self.starts[number]], dimension);
-        self.axes[dimension].known_cell_with(element)
+        self.axes[dimension].known_chunk_with(element)
     }
 }

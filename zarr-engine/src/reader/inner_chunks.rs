@@ -64,7 +64,7 @@ impl<'r> ShardRequests<'r> {
         for (number, request) in self.0.iter().enumerate() {
             for piece_number in 0..request.plan.len() {
                 let piece = request.plan.piece(piece_number)?;
-                let position = position(piece.cell(), &shard.grid_shape);
+                let position = position(piece.chunk(), &shard.grid_shape);
                 let is_whole = piece.covers(shape.iter().copied());
                 inner.push(InnerChunk {
                     range: None,

@@ -20,7 +20,7 @@ pub(super) struct RequestedChunks<'r> {
     pieces: Vec<PlannedPiece>,
     /// The pieces of each chunk, if there are several plans.
     ranges: Vec<Range<usize>>,
-    /// The index of the only chunk, if the cells of the plan are not chunks of the array.
+    /// The index of the only chunk, if the chunks of the plan are not chunks of the array.
     only: Option<&'r [u64]>,
 }
 
@@ -59,7 +59,7 @@ impl<'r> RequestedChunks<'r> {
         Ok(Self { plans, regions, pieces, ranges, only: None })
     }
 
-    /// Returns the chunk at `index`, given a plan whose only cell is that chunk.
+    /// Returns the chunk at `index`, given a plan whose only chunk is that chunk.
     pub(super) fn one(plans: &'r [Plan<'r>; 1], region: &'r OutputRegion<'r>, index: &'r [u64]) -> Self {
         let regions = std::slice::from_ref(region);
         Self { plans, regions, pieces: Vec::new(), ranges: Vec::new(), only: Some(index) }
@@ -86,7 +86,7 @@ impl<'r> RequestedChunks<'r> {
         if let ([plan], [region]) = (self.plans, self.regions) {
             let piece = plan.piece(number)?;
             let requests = [ChunkRequest { piece: &piece, region, strides: &region.strides }];
-            let index = self.only.unwrap_or(piece.cell());
+            let index = self.only.unwrap_or(piece.chunk());
             return work(RequestedChunk { number, index, requests: &requests, first: &piece });
         }
         let planned = &self.pieces[self.ranges[number].clone()];
@@ -99,7 +99,7 @@ impl<'r> RequestedChunks<'r> {
         });
         let requests: Vec<_> = requests.collect();
         let first = &pieces[0];
-        work(RequestedChunk { number, index: first.cell(), requests: &requests, first })
+        work(RequestedChunk { number, index: first.chunk(), requests: &requests, first })
     }
 
     /// Returns the pipeline of the first chunk, if there is one.
@@ -124,7 +124,7 @@ fn sorted_pieces(plans: &[Plan<'_>]) -> Result<Vec<PlannedPiece>, Error> {
     for (number, plan) in plans.iter().enumerate() {
         for piece in 0..plan.len() {
             let mut chunk = [0; MAX_RANK];
-            for (to, from) in chunk.iter_mut().zip(plan.piece(piece)?.cell()) {
+            for (to, from) in chunk.iter_mut().zip(plan.piece(piece)?.chunk()) {
                 *to = *from;
             }
             pieces.push(PlannedPiece { chunk, plan: number, piece });

@@ -87,7 +87,7 @@ impl StoredArray {
     /// Returns the error of the only codec of a chunk.
     pub(super) fn step_error(&self, chunk: &[u64], pipeline: &Pipeline, source: CodecError) -> Error {
         let codec = pipeline.steps.first().map(|step| step.name.clone());
-        self.chunk_error(chunk, StepError { codec, source })
+        self.chunk_error(chunk, StepError { codec, inner: None, source })
     }
 
     /// Fetches the index of a codec, if it has one; `None` if the chunk is missing.

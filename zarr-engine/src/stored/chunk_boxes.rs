@@ -10,13 +10,13 @@ const ERASED: u64 = 1_000_000;
 
 /// Chunk indices of a box along one dimension.
 #[derive(Debug, Clone)]
-enum Along {
+enum IndexSide {
     One(Range<u64>),
     /// The indices before and after the chunks that stay.
     Two(Range<u64>, Range<u64>),
 }
 
-impl Along {
+impl IndexSide {
     fn count(&self) -> u64 {
         match self {
             Self::One(only) => only.end.saturating_sub(only.start),
@@ -37,11 +37,11 @@ impl Along {
 
 /// A box of chunks: all combinations of the indices along each dimension.
 #[derive(Debug)]
-pub(crate) struct ChunkBox(Vec<Along>);
+pub(crate) struct ChunkBox(Vec<IndexSide>);
 
 impl ChunkBox {
     pub(crate) fn count(&self) -> u64 {
-        self.0.iter().map(Along::count).product()
+        self.0.iter().map(IndexSide::count).product()
     }
 
     /// Returns the indices of all chunks in the box.
@@ -103,15 +103,15 @@ pub(crate) fn boxes_between(all: &[Range<u64>], stay: &[Range<u64>]) -> Option<V
     let mut total = 0u64;
     let mut boxes = Vec::with_capacity(all.len());
     for (dimension, range) in stay.iter().enumerate() {
-        let along: Vec<Along> = (0..all.len())
+        let along: Vec<IndexSide> = (0..all.len())
             .map(|other| match other.cmp(&dimension) {
-                Ordering::Less => Along::One(stay[other].clone()),
-                Ordering::Equal => Along::Two(all[other].start..range.start, range.end..all[other].end),
-                Ordering::Greater => Along::One(all[other].clone()),
+                Ordering::Less => IndexSide::One(stay[other].clone()),
+                Ordering::Equal => IndexSide::Two(all[other].start..range.start, range.end..all[other].end),
+                Ordering::Greater => IndexSide::One(all[other].clone()),
             })
             .collect();
         if along.iter().all(|along| along.count() > 0) {
-            let count = along.iter().map(Along::count).try_fold(1, u64::checked_mul)?;
+            let count = along.iter().map(IndexSide::count).try_fold(1, u64::checked_mul)?;
             total = total.checked_add(count).filter(|&total| total <= ERASED)?;
             boxes.push(ChunkBox(along));
         }

@@ -21,7 +21,7 @@ impl StoredArray {
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
         let extents = self.resolved.grid.extents(index)?;
         let shape = extents.iter().map(Extent::length).collect();
-        Ok(ArrayRepresentation { shape, ..self.resolved.chunk.clone() })
+        Ok(self.resolved.chunk.clone().with_shape(shape))
     }
 
     /// Returns the key that a chunk is written to.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::pipeline::Pipeline;
-use zarr_spec::{ArrayRepresentation, Registry, Value};
+use zarr_spec::{Registry, Value};
 
 use super::StoredArray;
 use crate::error::Error;
@@ -60,7 +60,7 @@ impl StoredArray {
     /// If a codec does not support the shape.
     pub(crate) fn pipeline(&self, index: &[u64], shape: &[u64]) -> Result<Arc<Pipeline>, Error> {
         let resolve = || {
-            let chunk = ArrayRepresentation { shape: shape.to_vec(), ..self.resolved.chunk.clone() };
+            let chunk = self.resolved.chunk.clone().with_shape(shape.to_vec());
             let pipeline = self.resolved.chain.resolve(&chunk);
             pipeline.map(Arc::new).map_err(|error| self.chunk_error(index, error))
         };

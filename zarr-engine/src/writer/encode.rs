@@ -21,7 +21,7 @@ impl StoredArray {
         let extents = elements.piece.extents()?;
         let lengths = extents.iter().zip(&self.metadata.shape);
         let is_whole = elements.piece.covers(lengths.map(|(extent, &whole)| extent.length_inside(whole)));
-        Ok(Job { chunk: elements.piece.cell(), pipeline, elements, is_whole, parallel: None })
+        Ok(Job { chunk: elements.piece.chunk(), pipeline, elements, is_whole, parallel: None })
     }
 
     /// Returns the new value of a chunk whose stored value is `old`; `None` if it should not be stored. If the whole

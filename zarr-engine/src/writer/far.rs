@@ -75,7 +75,7 @@ impl<'f> FarWrite<'f> {
     fn encode(&self, number: usize, elements: &ChunkElements<'_>) -> Result<FarChunk<'f>, Error> {
         let Self { array, io_budget, mean_size, .. } = *self;
         array.context().check_cancelled()?;
-        let pipeline = array.pipeline_of(elements.piece.cell(), elements.piece)?;
+        let pipeline = array.pipeline_of(elements.piece.chunk(), elements.piece)?;
         let decoded = pipeline.array.size().limit().and_then(|size| usize::try_from(size).ok());
         let mut io_permit = io_budget.acquire(decoded.unwrap_or(mean_size));
         let job = array.job(elements, &pipeline)?;
@@ -103,7 +103,7 @@ impl<'f> FarWrite<'f> {
     fn store(&self, made: FarChunk<'_>, elements: &ChunkElements<'_>) -> Result<(), Error> {
         let Self { array, .. } = *self;
         let FarChunk { change, mut io_permit, mut permit, .. } = made;
-        let chunk = elements.piece.cell();
+        let chunk = elements.piece.chunk();
         let mut allowance = match change {
             FarChange::Replace(value) => {
                 let _chunk_lock = array.lock(chunk);

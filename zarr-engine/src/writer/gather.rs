@@ -114,8 +114,8 @@ impl ChunkElements<'_> {
             assembly.put_run(0, &elements, 0, count);
         }
         let Ok(()) = self.piece.each_strided_box(|strided_box| {
-            each_run(strided_box, &pipeline.layout, self.strides, |in_cell, in_source, count| {
-                assembly.put_run(in_cell, &source, in_source, count);
+            each_run(strided_box, &pipeline.layout, self.strides, |in_chunk, in_source, count| {
+                assembly.put_run(in_chunk, &source, in_source, count);
             });
             Ok::<_, Infallible>(())
         });
@@ -134,8 +134,8 @@ impl ChunkElements<'_> {
         let mut runs = Vec::new();
         let mut next = 0;
         let mut is_in_order = true;
-        each_run(&strided_box, &pipeline.layout, self.strides, |in_cell, in_source, count| {
-            is_in_order &= in_cell == next;
+        each_run(&strided_box, &pipeline.layout, self.strides, |in_chunk, in_source, count| {
+            is_in_order &= in_chunk == next;
             next += count;
             runs.push((in_source, count));
         });

@@ -46,7 +46,7 @@ pub(super) struct Encoding<'s> {
     encoder: &'s dyn InnerEncoder,
     budget: &'s MemoryBudget,
     work: EncodingWork,
-    progress: Mutex<Progress>,
+    progress: Mutex<EncodedChunks>,
     has_more: Condvar,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct EncodingWork {
 }
 
 #[derive(Default)]
-struct Progress {
+struct EncodedChunks {
     /// The next portion to take.
     next: usize,
     encoded: BTreeMap<usize, Result<Vec<EncodedInner>, Error>>,
@@ -90,7 +90,7 @@ impl StartedEncoding<'_> {
     ) -> Result<(), Error> {
         let encoding = self.encoding;
         // This runs again if the chunk needs more memory than expected.
-        *encoding.lock() = Progress::default();
+        *encoding.lock() = EncodedChunks::default();
         (self.start)();
         let result = encoding.put_all(stages, &mut put);
         if result.is_err() {
@@ -196,7 +196,7 @@ impl<'s> Encoding<'s> {
         self.lock().next = self.portions();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, EncodedChunks> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

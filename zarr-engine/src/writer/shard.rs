@@ -178,7 +178,7 @@ impl<'p> ShardElements<'p> {
         let count = inner_count(self.shard).map_err(|error| self.array.chunk_error(self.chunk, error))?;
         let mut pieces = vec![None; count];
         for number in 0..self.plan.len() {
-            let position = position(self.plan.piece(number)?.cell(), &self.shard.grid_shape);
+            let position = position(self.plan.piece(number)?.chunk(), &self.shard.grid_shape);
             if let Some(piece) = pieces.get_mut(position) {
                 *piece = Some(number);
             }
@@ -243,7 +243,7 @@ impl<'p> ShardElements<'p> {
         let elements = ChunkElements { piece: &piece, source: self.source, strides: &self.strides };
         let inner = &self.shard.inner;
         let encoded = self.array.encode_elements(self.chunk, inner, &elements, existing, stages)?;
-        Ok((position(piece.cell(), &self.shard.grid_shape), encoded))
+        Ok((position(piece.chunk(), &self.shard.grid_shape), encoded))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use zarr_conformance::suite::{Level, Report, suites_of};
 use zarr_kit::json::{self, ParseOptions, Value};
 use zarr_kit::spec::host::registry::{Registered, Table};
-use zarr_kit::spec::plugin::{Kind, Plugin};
+use zarr_kit::spec::plugin::{Plugin, PluginKind};
 use zarr_kit::{ArrayBuilder, CATALOGUE, Context, Format, Hierarchy, Registry, Selection, open_store};
 
 /// Features, and optional ones that only an example of their plugin uses.
@@ -139,7 +139,7 @@ fn a_data_type_turns_on_its_default_codec() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-fn is_of_feature<K: Kind + ?Sized>(plugin: &Plugin<K>, feature: &str) -> bool {
+fn is_of_feature<K: PluginKind + ?Sized>(plugin: &Plugin<K>, feature: &str) -> bool {
     plugin.origin.package.strip_prefix("zarr-") == Some(feature)
 }
 

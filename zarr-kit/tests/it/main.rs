@@ -12,10 +12,10 @@ use zarr_kit::CATALOGUE;
 use zarr_kit::spec::Format;
 use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Registry, Table};
 use zarr_kit::spec::inventory;
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 
 /// Returns extension point, feature and identifier of everything that `table` has.
-fn registered<K: Kind + ?Sized>(
+fn registered<K: PluginKind + ?Sized>(
     table: &Table<K>,
 ) -> impl Iterator<Item = (ExtensionPoint, String, String)> + '_ {
     table.iter().flat_map(|plugin| {
@@ -152,7 +152,7 @@ fn errors_name_the_program_that_provides_an_unknown_identifier() {
 /// Counts the plugins of `table`. Each must have an example of each format that can name it; the draft also
 /// uses plain names.
 #[cfg(feature = "full")]
-fn with_examples<K: Kind + ?Sized>(registry: &Registry, table: &Table<K>) -> usize {
+fn with_examples<K: PluginKind + ?Sized>(registry: &Registry, table: &Table<K>) -> usize {
     for plugin in table.iter() {
         let has_one = |format: Format| plugin.about.examples.iter().any(|example| example.format == format);
         for format in Format::ALL.into_iter().filter(|format| registry.name_in(plugin, *format).is_some()) {

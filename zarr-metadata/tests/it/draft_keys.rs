@@ -85,7 +85,11 @@ fn names_may_contain_the_suffixes_of_keys() {
 /// Tests D3-KEY-12.
 #[test]
 fn another_suffix_replaces_json() {
-    let keys = |suffix: &str| Keys::new(&EntryPoint { key_suffix: suffix.to_owned(), ..EntryPoint::new() });
+    let keys = |suffix: &str| {
+        let mut entry_point = EntryPoint::new();
+        entry_point.key_suffix = suffix.to_owned();
+        Keys::new(&entry_point)
+    };
     assert_documents(&keys(".zmeta"), "/", "meta/array.zmeta", "meta/group.zmeta");
     assert_documents(&keys(".zmeta"), "/foo", "meta/foo.array.zmeta", "meta/foo.group.zmeta");
     assert_documents(&keys(""), "/foo", "meta/foo.array", "meta/foo.group");

@@ -130,14 +130,7 @@ impl Module<'_> {
         let format = Format::V3;
         let identifier = "example.hostile";
         let plugin = registry.codecs().find(format, identifier, &reading).unwrap();
-        let creation = Creation {
-            format,
-            identifier,
-            configuration: &Value::Null,
-            type_name: None,
-            registry: &registry,
-            reading: &reading,
-        };
+        let creation = Creation::new(identifier, &Value::Null, format, &registry, &reading);
         match (plugin.create)(&creation, &Representation::Bytes(Size::Unknown))? {
             Codec::BytesToBytes(codec) => Ok(codec),
             other => panic!("another form: {other:?}"),

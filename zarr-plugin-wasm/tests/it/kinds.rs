@@ -79,7 +79,7 @@ fn create(
 
 fn creation<'a>(registry: &'a Registry, name: &'a str, reading: &'a Reading) -> Creation<'a> {
     let format = Format::V3;
-    Creation { format, identifier: name, configuration: &Value::Null, type_name: None, registry, reading }
+    Creation::new(name, &Value::Null, format, registry, reading)
 }
 
 fn array(shape: &[u64]) -> ArrayRepresentation {

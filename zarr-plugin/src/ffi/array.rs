@@ -55,12 +55,12 @@ pub(crate) unsafe fn array_of(shown: *const abi::Array) -> Result<ArrayRepresent
     // SAFETY: as this function requires.
     unsafe {
         let shown = read(shown)?;
-        Ok(ArrayRepresentation {
-            shape: borrowed_items(shown.shape, shown.rank).to_vec(),
-            data_type: Arc::new(Foreign::retained(&shown)?),
-            fill_value: FillValue::new(borrowed(shown.fill_value)),
-            byte_order: order_of(&shown.byte_order)?,
-        })
+        Ok(ArrayRepresentation::new(
+            borrowed_items(shown.shape, shown.rank).to_vec(),
+            Arc::new(Foreign::retained(&shown)?),
+            FillValue::new(borrowed(shown.fill_value)),
+        )
+        .with_byte_order(order_of(&shown.byte_order)?))
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn array_of_json(
         None => otherwise.byte_order.clone(),
     };
     let fits = data_type.elements().size().is_none_or(|size| size == fill_value.bytes().len());
-    fits.then_some(ArrayRepresentation { shape, data_type, fill_value, byte_order })
+    fits.then_some(ArrayRepresentation::new(shape, data_type, fill_value).with_byte_order(byte_order))
 }
 
 pub(crate) fn size_shown(size: Size) -> abi::Size {

@@ -61,7 +61,7 @@ pub(crate) fn show_reading<R>(
     let registry = &Registry::empty();
     let identifier = "";
     let configuration = &Value::Null;
-    show_entry(&Creation { format, identifier, configuration, type_name: None, registry, reading }, call)
+    show_entry(&Creation::new(identifier, configuration, format, registry, reading), call)
 }
 
 fn show<R>(
@@ -131,14 +131,10 @@ pub(crate) unsafe fn with_entry<R>(
         )
     };
     let reading = Reading::new(mode_of(shown.mode)).with_document_size(shown.document_size);
-    let result = body(&Creation {
-        format: format_of(shown.format)?,
-        identifier,
-        configuration: &configuration,
-        type_name: (!type_name.is_null()).then_some(&type_name),
-        registry,
-        reading: &reading,
-    });
+    let result = body(
+        &Creation::new(identifier, &configuration, format_of(shown.format)?, registry, &reading)
+            .with_type_name((!type_name.is_null()).then_some(&type_name)),
+    );
     if let Some(warn) = shown.warn {
         for warning in reading.take_warnings() {
             // SAFETY: a function of the other side, called with its context during the call.

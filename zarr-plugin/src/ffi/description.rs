@@ -131,11 +131,10 @@ pub(crate) fn document_of(json: &Value) -> Option<DataTypeDocument> {
         Some(fallback) => fallback.as_array()?.iter().map(document_of).collect(),
         None => Some(Vec::new()),
     };
-    Some(DataTypeDocument {
-        identifier: members.get("identifier")?.as_str()?.to_owned(),
-        json: members.get("json")?.clone(),
-        configuration: members.get("configuration").cloned().unwrap_or(Value::Null),
-        type_name: members.get("type").filter(|name| !name.is_null()).cloned(),
-        fallback: fallback?,
-    })
+    let mut document = DataTypeDocument::named(members.get("identifier")?.as_str()?);
+    document.json = members.get("json")?.clone();
+    document.configuration = members.get("configuration").cloned().unwrap_or(Value::Null);
+    document.type_name = members.get("type").filter(|name| !name.is_null()).cloned();
+    document.fallback = fallback?;
+    Some(document)
 }

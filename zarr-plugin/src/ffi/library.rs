@@ -179,12 +179,11 @@ unsafe fn functions(
         let some = |text: &'static str| (!text.is_empty()).then_some(text);
         let aliases: Result<Vec<&'static str>, Failure> =
             list(item.aliases, item.n_aliases)?.iter().map(|&alias| text(alias)).collect();
-        let identifiers = Identifiers {
-            uri: some(text(item.uri)?),
-            name: some(text(item.name)?),
-            id: some(text(item.id)?),
-            aliases: aliases?.leak(),
-        };
+        let mut identifiers = Identifiers::default();
+        identifiers.uri = some(text(item.uri)?);
+        identifiers.name = some(text(item.name)?);
+        identifiers.id = some(text(item.id)?);
+        identifiers.aliases = aliases?.leak();
         let about = About::new(text(item.summary)?, examples(text(item.examples_json)?)?);
         let about = with_schemas(about, text(item.configuration_schema_json)?)?;
         Ok(Some((identifiers, about, functions)))

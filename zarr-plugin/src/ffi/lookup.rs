@@ -67,11 +67,9 @@ callbacks! {
         byte_order_json: *mut Buf,
     ) {
         let (made, order) = with_entry(creation, *context.cast::<&dyn Resolve>(), |creation| {
-            let document = DataTypeDocument {
-                configuration: creation.configuration.clone(),
-                type_name: creation.type_name.cloned(),
-                ..DataTypeDocument::named(creation.identifier)
-            };
+            let mut document = DataTypeDocument::named(creation.identifier);
+            document.configuration = creation.configuration.clone();
+            document.type_name = creation.type_name.cloned();
             Ok(creation.registry.data_type(creation.format, &document, creation.reading)?)
         })?;
         put(byte_order_json, order_json(&order).to_string().into_bytes());

@@ -84,8 +84,7 @@ fn table([name, version, license]: [&'static str; 3]) -> Plugin {
     }
     for plugin in inventory::iter::<StorePlugin> {
         let schemes = plugin.schemes.iter().map(|scheme| &*format!("{scheme}:").leak());
-        let identifiers =
-            Identifiers { aliases: schemes.collect::<Vec<_>>().leak(), ..Identifiers::name(plugin.name) };
+        let identifiers = Identifiers::name(plugin.name).with_aliases(schemes.collect::<Vec<_>>().leak());
         items.push(item(plugin, &identifiers, &plugin.about, abi::STORE, std::ptr::from_ref(&STORES).cast()));
     }
     let items: &'static [*const Item] = items.leak();

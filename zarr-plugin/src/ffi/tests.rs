@@ -43,14 +43,7 @@ unsafe extern "C" fn entry(
 fn creating<R>(configuration: &Value, body: impl FnOnce(&Creation<'_>) -> R) -> (R, Vec<String>) {
     let registry = plugins::host();
     let reading = Reading::new(Mode::Lenient);
-    let made = body(&Creation {
-        format: Format::V3,
-        identifier: "as in the document",
-        configuration,
-        type_name: None,
-        registry: &registry,
-        reading: &reading,
-    });
+    let made = body(&Creation::new("as in the document", configuration, Format::V3, &registry, &reading));
     (made, reading.take_warnings())
 }
 
@@ -67,7 +60,7 @@ fn data_type(name: &str) -> (Arc<dyn DataType>, ByteOrder) {
 fn words(count: u64) -> ArrayRepresentation {
     let data_type = plugins::word();
     let fill_value = FillValue::zero(2);
-    ArrayRepresentation { shape: vec![count], data_type, fill_value, byte_order: ByteOrder::Little }
+    ArrayRepresentation::new(vec![count], data_type, fill_value)
 }
 
 /// Runs chains of bytes-to-bytes codecs after [`Codec::Binary`] in native byte order.
@@ -151,7 +144,7 @@ fn elements_of_size_zero_are_not_of_variable_size() {
     let (nothing, _) = data_type("test.nothing");
     assert_eq!(nothing.elements().size(), Some(0));
     // A codec does not take them for elements of variable size.
-    let array = ArrayRepresentation { data_type: nothing, fill_value: FillValue::zero(0), ..words(3) };
+    let array = words(3).with_data_type(nothing).with_fill_value(FillValue::zero(0));
     let shown = codec("test.inside", &Value::Null, &Representation::Array(array.clone()));
     let Codec::ArrayToArray(codec) = shown.unwrap() else { panic!("unexpected kind of codec") };
     assert_eq!(codec.encoded(&array).unwrap_err().to_string(), "plugin library 1.2.3: nothing is missing");
@@ -161,7 +154,7 @@ fn elements_of_size_zero_are_not_of_variable_size() {
 fn elements_are_parsed_printed_checked_and_settled_through_the_abi() {
     let (pair, order) = data_type("test.pair");
     let reading = Reading::new(Mode::Lenient);
-    let context = FillContext { format: Format::V3, reading: &reading, byte_order: &order };
+    let context = FillContext::new(Format::V3, &reading).with_byte_order(&order);
     let fill_value = pair.fill_value(&json!([1, 2, 3, 4, 5]), &context).unwrap();
     assert_eq!(
         (fill_value.bytes(), &*reading.take_warnings()),
@@ -188,7 +181,7 @@ fn elements_are_parsed_printed_checked_and_settled_through_the_abi() {
 fn a_type_inside_another_makes_the_round_trip() {
     let (maybe, byte_order) = data_type("test.maybe");
     let array =
-        ArrayRepresentation { data_type: maybe, fill_value: FillValue::zero(0), byte_order, ..words(3) };
+        words(3).with_data_type(maybe).with_fill_value(FillValue::zero(0)).with_byte_order(byte_order);
     let codec = codec("test.inside", &Value::Null, &Representation::Array(array.clone())).unwrap();
     let Codec::ArrayToArray(codec) = codec else { panic!("unexpected kind of codec") };
     let encoded = codec.encoded(&array).unwrap();

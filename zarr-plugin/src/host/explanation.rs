@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use zarr_spec::{printable, printable_path};
 
 use super::refusal::Refusal;
-use super::search::{Place, Source};
+use super::search::{SearchPlace, Source};
 
 /// A manifest that may provide an identifier, and why it is not used, if so.
 pub type Verdict = (PathBuf, Result<(), Refusal>);
@@ -26,7 +26,7 @@ pub struct Explanation {
 #[non_exhaustive]
 pub struct Explained {
     /// The place.
-    pub place: Place,
+    pub place: SearchPlace,
     /// The number of manifests.
     pub manifests: usize,
     /// The manifests that provide the identifier, and those that cannot be read.

@@ -19,7 +19,7 @@ use super::manifest::{LibraryFile, Manifest};
 use super::needs::Needs;
 use super::refusal::Refusal;
 use super::runtime::{platform_of, platforms};
-use super::search::{Place, Search, Source};
+use super::search::{Search, SearchPlace, Source};
 use crate::abi;
 
 /// Which libraries may be opened. Each policy permits less than the next one.
@@ -98,7 +98,7 @@ pub struct Loader(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    places: Vec<Place>,
+    places: Vec<SearchPlace>,
     candidates: Vec<Candidate>,
     trusted: Vec<PathBuf>,
     lock: Lock,

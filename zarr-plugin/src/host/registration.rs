@@ -105,30 +105,24 @@ impl Lazy {
         origin: Origin,
     ) -> Result<(), DuplicateIdentifier> {
         let text = |text: &Option<String>| text.as_deref().map(leaked);
-        let identifiers = Identifiers {
-            uri: text(&provides.uri),
-            name: text(&provides.name),
-            id: text(&provides.id),
-            aliases: provides.aliases.iter().map(|alias| leaked(alias)).collect::<Vec<_>>().leak(),
-        };
+        let mut identifiers = Identifiers::default();
+        identifiers.uri = text(&provides.uri);
+        identifiers.name = text(&provides.name);
+        identifiers.id = text(&provides.id);
+        identifiers.aliases = provides.aliases.iter().map(|alias| leaked(alias)).collect::<Vec<_>>().leak();
         let opened = self.loader.candidates()[self.number].about(self.entry);
         let about = opened.unwrap_or(About::new(leaked(&provides.summary), &[]));
         // The kinds agree: a library whose items differ from its manifest is not opened.
         macro_rules! plugin {
-            ($kind:ty, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {
-                registry.register(Plugin::<$kind> {
-                    identifiers,
-                    create: Box::leak(Box::new(move |$creation: &Creation<'_> $(, $more: $type)?| {
-                        match self.functions().map_err($error)? {
-                            Functions::$functions(imported) => imported.$create($creation $(, $more)?),
-                            _ => Err($error(self.other_kind())),
-                        }
-                    })),
-                    translate: None,
-                    about,
-                    origin,
-                })
-            };
+            ($kind:ty, $functions:ident . $create:ident, $error:expr, |$creation:ident $(, $more:ident: $type:ty)?|) => {{
+                let create = move |$creation: &Creation<'_> $(, $more: $type)?| {
+                    match self.functions().map_err($error)? {
+                        Functions::$functions(imported) => imported.$create($creation $(, $more)?),
+                        _ => Err($error(self.other_kind())),
+                    }
+                };
+                registry.register(Plugin::<$kind>::new(identifiers, Box::leak(Box::new(create))).with_about(about).from(origin))
+            }};
         }
         match provides.kind {
             ExtensionPoint::Codec => registry.register(self.codec(identifiers, about, origin)),
@@ -163,19 +157,15 @@ impl Lazy {
 
     fn codec(self, identifiers: Identifiers, about: About, origin: Origin) -> CodecPlugin {
         let translator = self.clone();
-        CodecPlugin {
-            identifiers,
-            create: Box::leak(Box::new(move |creation: &Creation<'_>, decoded: &Representation| {
-                self.create_codec(creation, decoded)
-            })),
-            translate: Some(Box::leak(Box::new(
-                move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
-                    translator.translate_codec(creation, decoded, format)
-                },
-            ))),
-            about,
-            origin,
-        }
+        let create =
+            move |creation: &Creation<'_>, decoded: &Representation| self.create_codec(creation, decoded);
+        let translate = move |creation: &Creation<'_>, decoded: &Representation, format: Format| {
+            translator.translate_codec(creation, decoded, format)
+        };
+        CodecPlugin::new(identifiers, Box::leak(Box::new(create)))
+            .translated_by(Box::leak(Box::new(translate)))
+            .with_about(about)
+            .from(origin)
     }
 
     fn create_codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
@@ -208,19 +198,15 @@ impl Lazy {
         let schemes = identifiers.aliases.iter().filter_map(|alias| alias.strip_suffix(':'));
         let schemes: Vec<&'static str> = schemes.collect();
         let describer = self.clone();
-        StorePlugin {
-            name: identifiers.name.unwrap_or_default(),
-            schemes: schemes.leak(),
-            open: Box::leak(Box::new(move |location: &str| self.opens_stores()?.open(location))),
-            describe: Some(Box::leak(Box::new(
-                move |description: &Value, given: Option<&Arc<dyn Store>>| {
-                    describer.opens_stores()?.describe(description, given)
-                },
-            ))),
-            recognizes: |_| false,
-            about,
-            origin,
-        }
+        let open = move |location: &str| self.opens_stores()?.open(location);
+        let describe = move |description: &Value, given: Option<&Arc<dyn Store>>| {
+            describer.opens_stores()?.describe(description, given)
+        };
+        let name = identifiers.name.unwrap_or_default();
+        let mut plugin = StorePlugin::new(name, schemes.leak(), Box::leak(Box::new(open)));
+        plugin.describe = Some(Box::leak(Box::new(describe)));
+        plugin.about = about;
+        plugin.from(origin)
     }
 
     fn opens_stores(&self) -> Result<&Imported<StoreVtable>, Invalid> {

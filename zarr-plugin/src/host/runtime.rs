@@ -8,6 +8,7 @@ use super::refusal::Refusal;
 /// Runs libraries of another platform. A crate submits it to `inventory`, and every [`super::Loader`] of a
 /// program that links the crate uses it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Runtime {
     /// The name of the platform in manifests: `wasm32`.
     pub platform: &'static str,
@@ -17,10 +18,23 @@ pub struct Runtime {
     pub open: fn(library: &[u8]) -> Result<Opened, Refusal>,
 }
 
+impl Runtime {
+    /// Creates a runtime for the libraries of a platform.
+    #[must_use]
+    pub const fn new(
+        platform: &'static str,
+        recognises: fn(&[u8]) -> bool,
+        open: fn(&[u8]) -> Result<Opened, Refusal>,
+    ) -> Self {
+        Self { platform, recognises, open }
+    }
+}
+
 zarr_spec::inventory::collect!(Runtime);
 
 /// The contents of a library that a [`Runtime`] opened. They live as long as the program.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Opened {
     /// The major and the minor version of the ABI that it uses.
     pub abi: (u16, u16),
@@ -34,6 +48,19 @@ pub struct Opened {
     pub build: &'static str,
     /// Its codecs. Their origin is ignored.
     pub codecs: Vec<CodecPlugin>,
+}
+
+impl Opened {
+    /// Creates a library with these codecs. Its license and its compiler are unknown.
+    #[must_use]
+    pub const fn new(
+        abi: (u16, u16),
+        name: &'static str,
+        version: &'static str,
+        codecs: Vec<CodecPlugin>,
+    ) -> Self {
+        Self { abi, name, version, license: "", build: "", codecs }
+    }
 }
 
 /// Returns the runtime of a platform, if one is linked.

@@ -24,7 +24,7 @@ pub enum Source {
 /// A folder with manifests, or one manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place {
+pub struct SearchPlace {
     /// Why it is searched.
     pub source: Source,
     /// The path.
@@ -35,12 +35,12 @@ pub struct Place {
 /// used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
-    places: Vec<Place>,
+    places: Vec<SearchPlace>,
     given: usize,
     left_out: Vec<PathBuf>,
 }
 
-impl Place {
+impl SearchPlace {
     /// Returns the reason why no plugin in it is used, if other users may write the folder.
     #[must_use]
     pub fn refusal(&self) -> Option<Refusal> {
@@ -70,7 +70,7 @@ impl Search {
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let mut search = Self::nowhere();
         let mut add = |source, path: PathBuf| match path.is_absolute() {
-            true => search.places.push(Place { source, path }),
+            true => search.places.push(SearchPlace { source, path }),
             false => search.left_out.push(path),
         };
         for path in variable("ZARR_PLUGIN_PATH").iter().flat_map(std::env::split_paths) {
@@ -90,7 +90,7 @@ impl Search {
     /// Adds `path`, a folder or a manifest, before all places that are not given.
     #[must_use]
     pub fn given(mut self, path: impl AsRef<Path>) -> Self {
-        let place = Place { source: Source::Given, path: path.as_ref().to_owned() };
+        let place = SearchPlace { source: Source::Given, path: path.as_ref().to_owned() };
         self.places.insert(self.given, place);
         self.given += 1;
         self
@@ -111,7 +111,7 @@ impl Search {
 
     /// Returns the places in order.
     #[must_use]
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[SearchPlace] {
         &self.places
     }
 }

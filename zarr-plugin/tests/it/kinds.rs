@@ -34,14 +34,14 @@ fn registry() -> Registry {
 }
 
 fn creation<'a>(registry: &'a Registry, reading: &'a Reading, configuration: &'a Value) -> Creation<'a> {
-    Creation { format: Format::V3Draft, identifier: "", configuration, type_name: None, registry, reading }
+    Creation::new("", configuration, Format::V3Draft, registry, reading)
 }
 
 fn uint12(registry: &Registry, shape: &[u64]) -> ArrayRepresentation {
     let document = DataTypeDocument::named("kinds.uint12");
     let (data_type, byte_order) =
         registry.data_type(Format::V3, &document, &Reading::new(Mode::Strict)).unwrap();
-    ArrayRepresentation { shape: shape.to_vec(), data_type, fill_value: FillValue::zero(2), byte_order }
+    ArrayRepresentation::new(shape.to_vec(), data_type, FillValue::zero(2)).with_byte_order(byte_order)
 }
 
 fn numbers(numbers: &[u16]) -> Vec<u8> {
@@ -53,7 +53,7 @@ fn codecs_encode_and_decode() {
     let registry = registry();
     let bytes = Representation::Bytes(Size::Exact(4));
     let codec = |name: (Format, &str), configuration: &Value, decoded: &Representation| {
-        create_in(&registry, name, configuration, decoded).unwrap()
+        create_in(&registry, name.0, name.1, configuration, decoded).unwrap()
     };
     for (name, configuration, encoded) in [
         ((Format::V3, "kinds.steps"), json!({"start": 7}), [3, 1, 255, 90]),
@@ -79,7 +79,7 @@ fn codecs_encode_and_decode() {
         let error = codec.decode(&encoded, &mut Output::at_most(3)).unwrap_err();
         assert!(matches!(error, CodecError::TooLarge(limit) if limit.limit == 3), "{error}");
     }
-    let refused = create_in(&registry, (Format::V3, "kinds.steps"), &json!({"start": 256}), &bytes);
+    let refused = create_in(&registry, Format::V3, "kinds.steps", &json!({"start": 256}), &bytes);
     let error = refused.unwrap_err().to_string();
     assert!(
         error.ends_with(
@@ -105,7 +105,7 @@ fn a_data_type_and_the_codec_that_packs_it_work_together() {
     let registry = registry();
     let array = uint12(&registry, &[3]);
     let decoded = Representation::Array(array.clone());
-    let codec = create_in(&registry, (Format::V3, "kinds.pack12"), &Value::Null, &decoded).unwrap();
+    let codec = create_in(&registry, Format::V3, "kinds.pack12", &Value::Null, &decoded).unwrap();
     let Codec::ArrayToBytes(codec) = codec else { panic!("unexpected kind of codec") };
     assert_eq!(codec.encoded_size(&array).unwrap(), Size::Exact(5));
     let mut output = Output::at_most(9);
@@ -120,7 +120,7 @@ fn a_data_type_and_the_codec_that_packs_it_work_together() {
     let data_type = &array.data_type;
     let order = &ByteOrder::Little;
     let reading = &Reading::new(Mode::Strict);
-    let context = FillContext { format: Format::V3, reading, byte_order: order };
+    let context = FillContext::new(Format::V3, reading).with_byte_order(order);
     assert_eq!((data_type.name(), data_type.elements().size()), ("kinds.uint12".into(), Some(2)));
     assert_eq!(data_type.fill_value(&json!(7), &context).unwrap().bytes(), numbers(&[7]));
     assert!(data_type.fill_value(&json!(4096), &context).is_err());

@@ -59,24 +59,24 @@ fn array(registry: &Registry, shape: &[u64]) -> ArrayRepresentation {
     let reading = Reading::new(Mode::Strict);
     let document = DataTypeDocument::named("example.uint12");
     let (data_type, byte_order) = registry.data_type(Format::V3, &document, &reading).unwrap();
-    ArrayRepresentation { shape: shape.to_vec(), data_type, fill_value: FillValue::zero(2), byte_order }
+    ArrayRepresentation::new(shape.to_vec(), data_type, FillValue::zero(2)).with_byte_order(byte_order)
 }
 
 pub(crate) fn create_in(
     registry: &Registry,
-    (format, name): (Format, &str),
+    format: Format,
+    name: &str,
     configuration: &Value,
     decoded: &Representation,
 ) -> Result<Codec, CodecError> {
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(format, name, &reading).unwrap();
-    let creation =
-        Creation { format, identifier: name, configuration, type_name: None, registry, reading: &reading };
+    let creation = Creation::new(name, configuration, format, registry, &reading);
     (plugin.create)(&creation, decoded)
 }
 
 pub(crate) fn create(registry: &Registry, name: &str, configuration: &Value) -> Result<Codec, CodecError> {
-    create_in(registry, (Format::V3, name), configuration, &Representation::Bytes(Size::Unknown))
+    create_in(registry, Format::V3, name, configuration, &Representation::Bytes(Size::Unknown))
 }
 
 fn elements(numbers: &[u16]) -> Vec<u8> {
@@ -134,13 +134,13 @@ fn configuration_errors_name_the_plugin_and_its_version() {
 fn a_loaded_codec_is_found_by_its_identifiers_of_all_formats() {
     let (_installed, registry) = extensions();
     let decoded = Representation::Bytes(Size::Exact(4));
-    for name in [
+    for (format, name) in [
         (Format::V2, "xor"),
         (Format::V3, "example.xor"),
         (Format::V3, "example.xor-old"),
         (Format::V3Draft, "https://example.org/codecs/xor/1.0"),
     ] {
-        let codec = create_in(&registry, name, &json!({"key": 1}), &decoded).unwrap();
+        let codec = create_in(&registry, format, name, &json!({"key": 1}), &decoded).unwrap();
         let Codec::BytesToBytes(codec) = codec else { panic!("unexpected kind of codec") };
         assert_eq!(codec.encoded_size(Size::Exact(4)), Size::Exact(4));
     }
@@ -170,7 +170,7 @@ fn a_data_type_and_the_codec_that_packs_it_work_together() {
         ("example.uint12".into(), Some(2))
     );
     let decoded = Representation::Array(array.clone());
-    let codec = create_in(&registry, (Format::V3, "example.pack12"), &Value::Null, &decoded).unwrap();
+    let codec = create_in(&registry, Format::V3, "example.pack12", &Value::Null, &decoded).unwrap();
     let Codec::ArrayToBytes(codec) = codec else { panic!("unexpected kind of codec") };
     assert_eq!(codec.encoded_size(&array).unwrap(), Size::Exact(5));
     let mut encoded = Output::at_most(100);
@@ -188,7 +188,7 @@ fn a_loaded_data_type_behaves_like_a_linked_one() {
     let (_installed, registry) = extensions();
     let data_type = array(&registry, &[1]).data_type;
     let reading = Reading::new(Mode::Strict);
-    let context = FillContext { format: Format::V3, reading: &reading, byte_order: &ByteOrder::Little };
+    let context = FillContext::new(Format::V3, &reading);
     let fill_value = data_type.fill_value(&json!(7), &context).unwrap();
     assert_eq!(fill_value.bytes(), elements(&[7]));
     let error = data_type.fill_value(&json!(4096), &context).unwrap_err().to_string();
@@ -211,9 +211,9 @@ fn a_loaded_data_type_behaves_like_a_linked_one() {
 #[test]
 fn a_codec_can_return_another_data_type() {
     let (_installed, registry) = extensions();
-    let of_two_bytes = ArrayRepresentation { data_type: Arc::new(UInt16), ..array(&registry, &[2]) };
+    let of_two_bytes = array(&registry, &[2]).with_data_type(Arc::new(UInt16));
     let decoded = Representation::Array(of_two_bytes.clone());
-    let codec = create_in(&registry, (Format::V3, "example.narrow"), &Value::Null, &decoded).unwrap();
+    let codec = create_in(&registry, Format::V3, "example.narrow", &Value::Null, &decoded).unwrap();
     let Codec::ArrayToArray(codec) = codec else { panic!("unexpected kind of codec") };
     let encoded = codec.encoded(&of_two_bytes).unwrap();
     assert_eq!((encoded.data_type.name(), &encoded.shape[..]), ("example.uint12".into(), &[2][..]));
@@ -263,7 +263,7 @@ impl zarr_spec::DataType for UInt16 {
 
 /// Returns the creation parameters of the remaining kinds.
 fn creation<'a>(registry: &'a Registry, reading: &'a Reading, format: Format) -> Creation<'a> {
-    Creation { format, identifier: "", configuration: &Value::Null, type_name: None, registry, reading }
+    Creation::new("", &Value::Null, format, registry, reading)
 }
 
 #[test]

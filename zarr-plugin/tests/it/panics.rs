@@ -42,7 +42,7 @@ pub(crate) fn creation<'a>(
 ) -> Creation<'a> {
     let format = Format::V3;
     let identifier = "example.panic";
-    Creation { format, identifier, configuration, type_name: None, registry, reading }
+    Creation::new(identifier, configuration, format, registry, reading)
 }
 
 /// Returns the message of a panic in `place`. Panics unless the instance is not used again.
@@ -66,7 +66,7 @@ pub(crate) fn in_codecs() -> Vec<String> {
     let made = |form: &str, place: &str| {
         let configuration = json!({"form": form, "in": place});
         let decoded = Representation::Array(array.clone());
-        create_in(registry, (Format::V3, "example.panic"), &configuration, &decoded)
+        create_in(registry, Format::V3, "example.panic", &configuration, &decoded)
     };
     let mut said = Vec::new();
     for (form, places) in [
@@ -166,7 +166,7 @@ impl Panics<'_> {
         let reading = Reading::new(Mode::Strict);
         let document = DataTypeDocument::named("example.uint12");
         let (data_type, byte_order) = self.registry.data_type(Format::V3, &document, &reading).unwrap();
-        ArrayRepresentation { shape: vec![1], data_type, fill_value: FillValue::zero(2), byte_order }
+        ArrayRepresentation::new(vec![1], data_type, FillValue::zero(2)).with_byte_order(byte_order)
     }
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn in_data_types() -> Vec<String> {
     let panics = Panics { registry };
     let reading = Reading::new(Mode::Strict);
     let order = &ByteOrder::Little;
-    let context = FillContext { format: Format::V3, reading: &reading, byte_order: order };
+    let context = FillContext::new(Format::V3, &reading).with_byte_order(order);
     let mut said: Vec<String> =
         ["create", "name", "elements"].map(|place| text(panics.data_type(place))).into();
     for place in ["document", "fill_value", "fill_value_json", "check", "settle"] {

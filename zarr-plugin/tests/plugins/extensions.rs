@@ -24,12 +24,7 @@ use zarr_spec::{
 
 zarr_plugin::export_plugins!();
 
-const XOR: Identifiers = Identifiers {
-    uri: Some("https://example.org/codecs/xor/1.0"),
-    name: Some("example.xor"),
-    id: Some("xor"),
-    aliases: &["example.xor-old"],
-};
+const XOR: Identifiers = Identifiers::name("example.xor").with_id("xor").with_uri("https://example.org/codecs/xor/1.0").with_aliases(&["example.xor-old"]);
 
 zarr_spec::register!(
     CodecPlugin::new(XOR, &|creation, _| Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?))))
@@ -193,7 +188,7 @@ impl ArrayToArrayCodec for Narrow {
         if (decoded.data_type.kind(), decoded.data_type.elements().size()) != (Some(Kind::UInt), Some(2)) {
             return Err(CodecError::Unsupported(format!("{} does not have two bytes", decoded.data_type.name())));
         }
-        Ok(ArrayRepresentation { data_type: Arc::new(UInt12), ..decoded.clone() })
+        Ok(decoded.clone().with_data_type(Arc::new(UInt12)))
     }
 
     fn encode(&self, _: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
@@ -206,12 +201,7 @@ impl ArrayToArrayCodec for Narrow {
     }
 }
 
-const BACKWARDS: Identifiers = Identifiers {
-    uri: Some("https://example.org/layouts/backwards/1.0"),
-    name: Some("example.backwards"),
-    id: None,
-    aliases: &[],
-};
+const BACKWARDS: Identifiers = Identifiers::name("example.backwards").with_uri("https://example.org/layouts/backwards/1.0");
 
 zarr_spec::register!(MemoryLayoutPlugin::new(BACKWARDS, &|_, rank| Ok(Codec::Permutation((0..rank).rev().collect()))));
 
@@ -276,12 +266,7 @@ impl ChunkKeyEncoding for Dashes {
     }
 }
 
-const SHOUTING: Identifiers = Identifiers {
-    uri: Some("https://example.org/metadata/shouting/1.0"),
-    name: None,
-    id: None,
-    aliases: &[],
-};
+const SHOUTING: Identifiers = Identifiers::uri("https://example.org/metadata/shouting/1.0");
 
 zarr_spec::register!(MetadataEncodingPlugin::new(SHOUTING, &|_| Ok(Arc::new(Shouting))));
 
@@ -305,12 +290,7 @@ impl MetadataEncoding for Shouting {
     }
 }
 
-const LETTERS: Identifiers = Identifiers {
-    uri: Some("https://example.org/extensions/letters/1.0"),
-    name: None,
-    id: None,
-    aliases: &[],
-};
+const LETTERS: Identifiers = Identifiers::uri("https://example.org/extensions/letters/1.0");
 
 zarr_spec::register!(ExtensionPlugin::new(LETTERS, &|_, place| match place {
     ExtensionPlace::Array(shape) => Ok(Arc::new(Letters((b'a'..).map(char::from).map(String::from).map(Some).take(shape.len()).collect()))),

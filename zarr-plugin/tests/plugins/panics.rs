@@ -26,12 +26,7 @@ use zarr_spec::{
     Output, Prefix, Reading, Representation, Size, Units, Value,
 };
 
-const PANIC: Identifiers = Identifiers {
-    uri: Some("https://example.org/panic/1.0"),
-    name: Some("example.panic"),
-    id: Some("example.panic"),
-    aliases: &[],
-};
+const PANIC: Identifiers = Identifiers::name("example.panic").with_id("example.panic").with_uri("https://example.org/panic/1.0");
 
 zarr_spec::register!(CodecPlugin::new(PANIC, &codec).translated_by(&translated));
 zarr_spec::register!(MemoryLayoutPlugin::new(PANIC, &|creation, _| Ok(Codec::ArrayToArray(told(creation)?))));

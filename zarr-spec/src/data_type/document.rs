@@ -26,6 +26,32 @@ impl DataTypeDocument {
         }
     }
 
+    /// Creates a data type of v3 with a configuration.
+    #[must_use]
+    pub fn configured(name: &str, configuration: Value) -> Self {
+        let members = [("name", Value::from(name)), ("configuration", configuration.clone())];
+        Self { json: members.into_iter().collect(), configuration, ..Self::named(name) }
+    }
+
+    /// Creates a data type of v2, whose `dtype` is also the configuration of the plugin.
+    #[must_use]
+    pub fn in_v2(identifier: &str, dtype: Value) -> Self {
+        Self { json: dtype.clone(), configuration: dtype, ..Self::named(identifier) }
+    }
+
+    /// Creates an extension data type of the draft, with the core type that other readers use instead.
+    #[must_use]
+    pub fn in_draft(uri: &str, type_name: Value, fallback: Option<&str>) -> Self {
+        let mut members = Object::new();
+        members.insert("extension", uri);
+        members.insert("type", type_name.clone());
+        if let Some(fallback) = fallback {
+            members.insert("fallback", Value::Array(vec![Value::from(fallback)]));
+        }
+        let fallback = fallback.into_iter().map(Self::named).collect();
+        Self { json: Value::Object(members), type_name: Some(type_name), fallback, ..Self::named(uri) }
+    }
+
     /// Reads the `dtype` of a v2 array. `object_codec` is the id of its first filter, which determines the type
     /// of objects.
     ///

@@ -26,7 +26,7 @@ impl ObjectNames {
     /// Returns the identifiers for registering the plugin.
     #[must_use]
     pub const fn identifiers(&self) -> Identifiers {
-        Identifiers { uri: Some(self.uri), name: Some(self.name), id: Some(self.id), aliases: self.aliases }
+        Identifiers::name(self.name).with_id(self.id).with_uri(self.uri).with_aliases(self.aliases)
     }
 
     /// Refuses an invalid document with one of the names.
@@ -57,16 +57,8 @@ impl ObjectNames {
     #[must_use]
     pub fn document(&self, format: Format) -> DataTypeDocument {
         match format {
-            Format::V2 => DataTypeDocument {
-                json: Value::from("|O"),
-                configuration: Value::from("|O"),
-                ..DataTypeDocument::named(self.id)
-            },
-            Format::V3Draft => DataTypeDocument {
-                json: [("extension", self.uri), ("type", self.type_name)].into_iter().collect(),
-                type_name: Some(Value::from(self.type_name)),
-                ..DataTypeDocument::named(self.uri)
-            },
+            Format::V2 => DataTypeDocument::in_v2(self.id, Value::from("|O")),
+            Format::V3Draft => DataTypeDocument::in_draft(self.uri, Value::from(self.type_name), None),
             Format::V3 => DataTypeDocument::named(self.name),
         }
     }

@@ -79,6 +79,7 @@ impl std::error::Error for ChainError {}
 
 /// The arguments for creating a chain.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ChainCreation<'a> {
     /// The format of the document that names the codecs.
     pub format: Format,
@@ -86,6 +87,20 @@ pub struct ChainCreation<'a> {
     pub registry: &'a dyn Resolve,
     /// The mode, and the receiver of warnings.
     pub reading: &'a Reading,
+}
+
+impl<'a> ChainCreation<'a> {
+    /// Creates the arguments for a chain in a document of `format`.
+    #[must_use]
+    pub const fn new(format: Format, registry: &'a dyn Resolve, reading: &'a Reading) -> Self {
+        Self { format, registry, reading }
+    }
+
+    /// Creates the arguments for a chain in the configuration of `creation`.
+    #[must_use]
+    pub const fn of(creation: &Creation<'a>) -> Self {
+        Self::new(creation.format, creation.registry, creation.reading)
+    }
 }
 
 /// One codec of a chain.
@@ -220,14 +235,8 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn add(&mut self, document: &ExtensionDocument) -> Result<(), CodecError> {
-        let creation = Creation {
-            format: self.creation.format,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry: self.creation.registry,
-            reading: self.creation.reading,
-        };
+        let creation =
+            Creation::of(document, self.creation.format, self.creation.registry, self.creation.reading);
         let decoded = created_for(self.links.last(), &self.now);
         let codec = self.creation.registry.codec(&creation, decoded)?;
         let wants_bytes = matches!(codec, Codec::BytesToBytes(_) | Codec::Checksum(_));
@@ -339,10 +348,7 @@ fn permuted(array: &ArrayRepresentation, order: &[usize]) -> Result<ArrayReprese
     if order.len() != rank {
         return Err(CodecError::configuration(format!("order {order:?} does not have {rank} entries")));
     }
-    Ok(ArrayRepresentation {
-        shape: order.iter().map(|&dimension| array.shape[dimension]).collect(),
-        ..array.clone()
-    })
+    Ok(array.clone().with_shape(order.iter().map(|&dimension| array.shape[dimension]).collect()))
 }
 
 /// Returns the number of inner chunks per dimension of a shard.

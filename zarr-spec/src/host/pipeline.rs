@@ -221,10 +221,6 @@ impl Resolving {
         encoded: &Representation,
         name: &str,
     ) -> Result<(), CodecError> {
-        let decoded_size = match decoded {
-            Representation::Array(array) => array.size(),
-            Representation::Bytes(size) => *size,
-        };
         self.declare(decoded);
         let work = match (codec, decoded) {
             (Codec::Permutation(order), _) => {
@@ -265,11 +261,7 @@ impl Resolving {
                 ));
             }
         };
-        let intermediate_limit = match (decoded, self.declared_size) {
-            (Representation::Bytes(Size::Unknown), Some(size)) => Some(intermediate_limit(size)),
-            _ => None,
-        };
-        self.steps.push(Step { work, decoded_size, intermediate_limit, name: name.to_owned() });
+        self.push(work, decoded, name);
         match encoded {
             Representation::Array(array) => {
                 self.order = (0..array.shape.len()).collect();
@@ -278,6 +270,18 @@ impl Resolving {
             Representation::Bytes(_) => self.bytes = true,
         }
         Ok(())
+    }
+
+    fn push(&mut self, work: Work, decoded: &Representation, name: &str) {
+        let decoded_size = match decoded {
+            Representation::Array(array) => array.size(),
+            Representation::Bytes(size) => *size,
+        };
+        let intermediate_limit = match (decoded, self.declared_size) {
+            (Representation::Bytes(Size::Unknown), Some(size)) => Some(intermediate_limit(size)),
+            _ => None,
+        };
+        self.steps.push(Step { work, decoded_size, intermediate_limit, name: name.to_owned() });
     }
 
     /// Records a declared size, or that elements have a variable size.
@@ -315,13 +319,13 @@ fn shard_pipeline(
     array: &ArrayRepresentation,
     order: Vec<usize>,
 ) -> Result<ShardPipeline, CodecError> {
-    let inner = ArrayRepresentation { shape: shard.inner_shape.clone(), ..array.clone() };
+    let inner = array.clone().with_shape(shard.inner_shape.clone());
     let grid_shape: Vec<u64> =
         array.shape.iter().zip(&shard.inner_shape).map(|(outer, inner)| outer / inner).collect();
     let index_array = match shard.index_codecs.links().first().map(|link| &link.decoded) {
         Some(Representation::Array(index)) => {
             let shape = grid_shape.iter().copied().chain([2]).collect();
-            ArrayRepresentation { shape, ..index.clone() }
+            index.clone().with_shape(shape)
         }
         _ => return Err(CodecError::configuration("the index does not have codecs")),
     };

@@ -14,7 +14,7 @@ use crate::grid::ChunkGrid;
 use crate::key_encoding::ChunkKeyEncoding;
 use crate::layout::MemoryLayout;
 use crate::metadata_encoding::MetadataEncoding;
-use crate::plugin::{Kind, Origin, Plugin};
+use crate::plugin::{Origin, Plugin, PluginKind};
 use crate::representation::Representation;
 use crate::store::StorePlugin;
 use crate::transformer::StorageTransformer;
@@ -119,7 +119,7 @@ pub struct Registry {
 }
 
 /// A kind of plugin for which a [`Registry`] has a table.
-pub trait Registered: Kind {
+pub trait Registered: PluginKind {
     /// Returns the table of this kind.
     #[doc(hidden)]
     fn table(registry: &mut Registry) -> &mut Table<Self>;
@@ -339,7 +339,11 @@ impl Registry {
     /// Returns the name of a plugin of this registry in documents of `format`, if they name plugins of its
     /// kind. In the draft, it is a plain name if the core text defines the plugin.
     #[must_use]
-    pub fn name_in<K: Kind + ?Sized>(&self, plugin: &Plugin<K>, format: Format) -> Option<&'static str> {
+    pub fn name_in<K: PluginKind + ?Sized>(
+        &self,
+        plugin: &Plugin<K>,
+        format: Format,
+    ) -> Option<&'static str> {
         if !K::POINT.is_named_in(format) {
             return None;
         }
@@ -369,14 +373,8 @@ impl Registry {
         document: &DataTypeDocument,
         reading: &Reading,
     ) -> Result<Created, DataTypeError> {
-        let creation = Creation {
-            format,
-            identifier: &document.identifier,
-            configuration: &document.configuration,
-            type_name: document.type_name.as_ref(),
-            registry: self,
-            reading,
-        };
+        let creation = Creation::new(&document.identifier, &document.configuration, format, self, reading)
+            .with_type_name(document.type_name.as_ref());
         match (self.data_type_plugin(format, document, reading), &self.fallback) {
             (Ok(plugin), _) => (plugin.create)(&creation),
             (Err(_), Some(fallback)) => fallback.data_type(&creation),
@@ -443,14 +441,8 @@ impl Registry {
         configuration: &Value,
         decoded: &Representation,
     ) -> bool {
-        let creation = Creation {
-            format: Format::V3,
-            identifier,
-            configuration,
-            type_name: None,
-            registry: self,
-            reading: &Reading::new(Mode::Strict),
-        };
+        let reading = Reading::new(Mode::Strict);
+        let creation = Creation::new(identifier, configuration, Format::V3, self, &reading);
         (plugin.create)(&creation, decoded).is_ok()
     }
 }

@@ -91,6 +91,7 @@ pub type DescribeStore =
 
 /// A store that a program can open from a path or a URL, or from a description.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct StorePlugin {
     /// The `type` in a JSON description.
     pub name: &'static str,

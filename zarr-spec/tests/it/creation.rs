@@ -44,14 +44,7 @@ fn error(format: Format, configuration: &str) -> String {
         zarr_json::parse(configuration.as_bytes(), &zarr_json::ParseOptions::default()).unwrap();
     let registry = Registry::empty();
     let reading = Reading::new(Mode::Strict);
-    let creation = Creation {
-        format,
-        identifier: "x",
-        configuration: &configuration.value,
-        type_name: None,
-        registry: &registry,
-        reading: &reading,
-    };
+    let creation = Creation::new("x", &configuration.value, format, &registry, &reading);
     creation.parse::<Configuration>().unwrap_err().to_string()
 }
 

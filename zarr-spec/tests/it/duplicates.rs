@@ -7,12 +7,8 @@ const FIRST: Origin = Origin::new("first", "1.0.0");
 const SECOND: Origin = Origin::new("second", "1.0.0");
 
 const NAME: Identifiers = Identifiers::name("example.twice");
-const NAME_AND_ID: Identifiers = Identifiers {
-    uri: None,
-    name: Some("example.other"),
-    id: Some("example.id"),
-    aliases: &["example.twice"],
-};
+const NAME_AND_ID: Identifiers =
+    Identifiers::name("example.other").with_id("example.id").with_aliases(&["example.twice"]);
 
 zarr_spec::inventory::submit! { CodecPlugin::new(NAME, &create).from(FIRST) }
 zarr_spec::inventory::submit! { CodecPlugin::new(NAME_AND_ID, &create).from(SECOND) }

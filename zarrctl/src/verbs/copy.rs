@@ -236,12 +236,11 @@ fn entry_point(
     };
     let copy = match (format, there) {
         (Format::V3Draft, Some(there)) => Some(there),
-        (Format::V3Draft, None) => Some(EntryPoint {
-            metadata_encoding: before.metadata_encoding.clone(),
-            key_suffix: before.key_suffix.clone(),
-            extensions: before.extensions.iter().filter(is_known).cloned().collect(),
-            ..EntryPoint::new()
-        }),
+        (Format::V3Draft, None) => Some(
+            EntryPoint::new()
+                .with_metadata_encoding(before.metadata_encoding.clone(), before.key_suffix.clone())
+                .with_extensions(before.extensions.iter().filter(is_known).cloned().collect()),
+        ),
         (Format::V2 | Format::V3, _) => None,
     };
     let new = EntryPoint::new();

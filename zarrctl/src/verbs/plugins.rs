@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 use zarr_kit::json;
 use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Table};
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, printable, printable_path};
 use zarr_kit::{CATALOGUE, Format, Registry};
 
@@ -310,7 +310,7 @@ fn rows(registry: &Registry) -> Vec<Row> {
     rows
 }
 
-fn add<K: Kind + ?Sized>(registry: &Registry, table: &Table<K>, rows: &mut Vec<Row>) {
+fn add<K: PluginKind + ?Sized>(registry: &Registry, table: &Table<K>, rows: &mut Vec<Row>) {
     for plugin in table.iter() {
         let identifiers = plugin.identifiers;
         let mut names = [identifiers.name, identifiers.id, identifiers.uri].into_iter().flatten();

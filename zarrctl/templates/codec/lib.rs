@@ -14,12 +14,9 @@ zarr_spec::register!(
         .about("Combines each byte with a key by exclusive or.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: {{uri-option}},
-    name: Some("{{name}}"),
-    id: Some("{{name}}"),
-    aliases: &[],
-};
+{{no-draft}}const IDENTIFIERS: Identifiers = Identifiers::name("{{name}}").with_id("{{name}}");
+{{draft}}const IDENTIFIERS: Identifiers =
+{{draft}}    Identifiers::name("{{name}}").with_id("{{name}}").with_uri("{{uri}}");
 
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "{{name}}", "configuration": {"key": 170}}"#),

@@ -10,7 +10,7 @@ fn fill_values_are_numbers_from_0_to_4095() {
     let reading = Reading::new(Mode::Strict);
     let document = DataTypeDocument::named("{{name}}");
     let (data_type, _) = registry.data_type(Format::V3, &document, &reading).unwrap();
-    let context = FillContext { format: Format::V3, reading: &reading, byte_order: &ByteOrder::Little };
+    let context = FillContext::new(Format::V3, &reading);
     for number in [0_u16, 1, 4095] {
         let json = Value::from(u64::from(number));
         let fill = data_type.fill_value(&json, &context).unwrap();

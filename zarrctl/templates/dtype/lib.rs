@@ -31,13 +31,8 @@ zarr_spec::register!(
         .about("Numbers from 0 to 4095.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-{{no-draft}}    uri: None,
-{{draft}}    uri: Some(URI),
-    name: Some(NAME),
-    id: None,
-    aliases: &[],
-};
+{{no-draft}}const IDENTIFIERS: Identifiers = Identifiers::name(NAME);
+{{draft}}const IDENTIFIERS: Identifiers = Identifiers::name(NAME).with_uri(URI);
 
 {{no-draft}}const EXAMPLES: &[Example] = &[Example::v3(r#""{{name}}""#)];
 {{draft}}const EXAMPLES: &[Example] = &[
@@ -117,17 +112,7 @@ fn numbers(elements: &[u8]) -> &[[u8; 2]] {
 {{draft}}fn draft_document(order: &ByteOrder) -> DataTypeDocument {
 {{draft}}    let sign = if *order == ByteOrder::Big { '>' } else { '<' };
 {{draft}}    let type_name = Value::from(format!("{sign}{NAME}").as_str());
-{{draft}}    let members = [
-{{draft}}        ("extension", Value::from(URI)),
-{{draft}}        ("type", type_name.clone()),
-{{draft}}        ("fallback", [FALLBACK].into_iter().collect()),
-{{draft}}    ];
-{{draft}}    DataTypeDocument {
-{{draft}}        json: members.into_iter().collect(),
-{{draft}}        type_name: Some(type_name),
-{{draft}}        fallback: vec![DataTypeDocument::named(FALLBACK)],
-{{draft}}        ..DataTypeDocument::named(URI)
-{{draft}}    }
+{{draft}}    DataTypeDocument::in_draft(URI, type_name, Some(FALLBACK))
 {{draft}}}
 {{draft}}
 {{draft}}fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {

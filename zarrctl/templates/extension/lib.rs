@@ -12,12 +12,7 @@ zarr_spec::register!(
         .about("Names the dimensions of an array with the letters of the alphabet.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: {{uri-option}},
-    name: None,
-    id: None,
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers = Identifiers::uri("{{uri}}");
 
 const EXAMPLES: &[Example] = &[
     Example::draft(r#"{"extension": "{{uri}}", "must_understand": false}"#).with_shape(&[4, 6]),

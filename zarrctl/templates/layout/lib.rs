@@ -12,12 +12,7 @@ zarr_spec::register!(
         .about("Stores the first dimension of a chunk as the last one.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: {{uri-option}},
-    name: None,
-    id: None,
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers = Identifiers::uri("{{uri}}");
 
 const EXAMPLES: &[Example] =
     &[Example::draft(r#"{"extension": "{{uri}}", "type": "rotated"}"#).with_shape(&[2, 3, 4])];

@@ -13,12 +13,7 @@ zarr_spec::register!(
         .about("Writes metadata documents as JSON after an identifying first line.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: {{uri-option}},
-    name: None,
-    id: None,
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers = Identifiers::uri("{{uri}}");
 
 const EXAMPLES: &[Example] = &[Example::draft(
     r#"{"extension": "{{uri}}", "type": "marked", "metadata_key_suffix": ".marked.json"}"#,

@@ -15,12 +15,7 @@ zarr_spec::register!(
         .about("Combines each byte of the values of an array with a key by exclusive or.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: {{uri-option}},
-    name: None,
-    id: None,
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers = Identifiers::uri("{{uri}}");
 
 const EXAMPLES: &[Example] = &[Example::draft(
     r#"{"extension": "{{uri}}", "type": "xor", "configuration": {"key": 170}}"#,

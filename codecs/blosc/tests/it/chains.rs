@@ -28,12 +28,7 @@ fn typesize_in_chain(format: Format, codecs: &[&str], number: Number) -> u8 {
             Ok(decoded.put(encoded)?)
         }
     }
-    let names = |uri: &'static str, name: &'static str| Identifiers {
-        uri: Some(uri),
-        name: Some(name),
-        id: Some(name),
-        aliases: &[],
-    };
+    let names = |uri: &'static str, name: &'static str| Identifiers::name(name).with_id(name).with_uri(uri);
     let mut registry = Registry::linked().unwrap();
     let pass = CodecPlugin::new(names("https://e.org/pass/1.0", "pass"), &|_, _| {
         Ok(Codec::BytesToBytes(Arc::new(Pass)))
@@ -50,7 +45,7 @@ fn typesize_in_chain(format: Format, codecs: &[&str], number: Number) -> u8 {
     };
     let documents: Vec<_> = codecs.iter().map(document).collect();
     let reading = Reading::new(Mode::Strict);
-    let creation = ChainCreation { format, registry: &registry, reading: &reading };
+    let creation = ChainCreation::new(format, &registry, &reading);
     let chunk = array(&[4], number);
     let chain = CodecChain::create(&creation, None, &documents, &chunk).unwrap();
     let last = chain.links().len() - 1;

@@ -6,6 +6,7 @@ use std::thread;
 
 use zarr_interop::{created, memory};
 use zarr_kit::codecs::*;
+use zarr_kit::data_types::CoreType;
 use zarr_kit::spec::codec::CodecEntry;
 use zarr_kit::stores::RemoteStore;
 use zarr_kit::stores::object_store::memory::InMemory;
@@ -175,6 +176,40 @@ fn codecs_can_be_given_as_typed_values() {
             assert_eq!(array.read_values::<i32>(..).unwrap(), values, "{entry:?}");
             let written = array.codecs().links().last().unwrap().name();
             assert!(written.ends_with(&entry.identifier), "{written} for {entry:?} in {format}");
+        }
+    }
+}
+
+#[test]
+fn numeric_filters_can_be_given_as_typed_values() {
+    use CoreType::{Float32, Float64, Int16, Int32};
+    let offset = Parameter::Whole(10);
+    let scale = Parameter::Real(0.5);
+    let entries: [(&str, CodecEntry); 8] = [
+        ("int32", Delta::new(&Int32, Arc::new(Int16)).unwrap().into()),
+        ("int32", AsType::new(&Int32, Arc::new(Int16)).unwrap().into()),
+        ("int32", ImagecodecsDelta::new(&Int32, -1).unwrap().into()),
+        ("float64", Quantize::new(3, &Float64, Arc::new(Float32)).unwrap().into()),
+        ("float64", BitRound::new(20, Arc::new(Float64)).unwrap().into()),
+        ("float64", FixedScaleOffset::new(&Float64, Arc::new(Int16), offset, scale).unwrap().into()),
+        ("float64", Floatpred::new(&Float64, -1, 1).unwrap().into()),
+        ("int32", Brotli::new(4, 20, BrotliMode::Generic).unwrap().into()),
+    ];
+    for (data_type, entry) in entries {
+        for format in [Format::V2, Format::V3] {
+            let array = created(format, &ArrayBuilder::new([100], data_type).codec(entry.clone()));
+            // Multiples of two survive the scale of one half.
+            let found: Vec<f64> = if data_type == "int32" {
+                array.write_values(.., &(0..200).step_by(2).collect::<Vec<i32>>()).unwrap();
+                array.read_values::<i32>(..).unwrap().iter().map(|&value| value.into()).collect()
+            } else {
+                array.write_values(.., &(0..200).step_by(2).map(f64::from).collect::<Vec<_>>()).unwrap();
+                array.read_values::<f64>(..).unwrap().to_vec()
+            };
+            let expected: Vec<f64> = (0..200).step_by(2).map(f64::from).collect();
+            assert_eq!(found, expected, "{entry:?} in {format}");
+            let names: Vec<_> = array.codecs().links().iter().map(|link| link.name().to_owned()).collect();
+            assert!(names.iter().any(|name| name.ends_with(&entry.identifier)), "{names:?} for {entry:?}");
         }
     }
 }

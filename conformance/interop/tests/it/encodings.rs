@@ -211,12 +211,8 @@ fn the_error_of_a_damaged_document_names_it() {
 
 /// Returns the entry point of a hierarchy that lists its nodes, with documents in `encoding`.
 fn indexed(encoding: &str) -> EntryPoint {
-    let index =
-        ExtensionDocument { must_understand: false, ..ExtensionDocument::new(NODE_INDEX, Value::Null) };
-    EntryPoint {
-        extensions: vec![index],
-        ..Hierarchy::draft_entry_point(context().registry(), encoding).unwrap()
-    }
+    let index = ExtensionDocument::new(NODE_INDEX, Value::Null).with_must_understand(false);
+    Hierarchy::draft_entry_point(context().registry(), encoding).unwrap().with_extensions(vec![index])
 }
 
 #[test]

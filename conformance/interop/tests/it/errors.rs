@@ -114,3 +114,28 @@ fn a_damaged_inner_chunk_is_named_by_its_index_in_the_shard() {
         "{text}"
     );
 }
+
+/// With a codec after the sharding codec, a shard is decoded as a whole. Here that codec does not change bytes.
+#[test]
+fn a_damaged_inner_chunk_of_a_shard_that_is_decoded_as_a_whole_is_named() {
+    let sharding = json!({
+        "chunk_shape": [2, 2],
+        "codecs": [{"name": "bytes"}, {"name": "crc32c"}],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
+    });
+    let builder = ArrayBuilder::new([4, 4], "uint8").chunks([4, 4]);
+    let builder = builder.codec(("sharding_indexed", sharding)).codec(("shuffle", json!({"elementsize": 1})));
+    let array = created(Format::V3, &builder);
+    array.write_values(.., &(1..=16u8).collect::<Vec<_>>()).unwrap();
+    let mut shard = array.encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
+    let third = 2 * (4 + 4);
+    assert_eq!(shard[third..third + 4], [9, 10, 13, 14]);
+    shard[third] ^= 1;
+    array.write_encoded_chunk(&[0, 0], &shard).unwrap();
+    let error = array.read(..).unwrap_err();
+    assert!(matches!(&error, Error::Chunk(error) if error.inner.as_deref() == Some(&[1, 0])), "{error:?}");
+    let text = error.to_string();
+    let start = "chunk [0, 0] of /a (key `a/c/0/0`), inner chunk [1, 0], codec `sharding_indexed`: ";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("codec `crc32c`: ") && text.contains("the stored checksum"), "{text}");
+}

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zarr_interop::memory;
 use zarr_kit::spec::Identifiers;
 use zarr_kit::spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json};
 
@@ -18,7 +18,7 @@ const CHUNKS: u64 = 256;
 const CHUNK: u64 = COUNT / CHUNKS;
 
 /// The function that creates a grid.
-type Create = <dyn ChunkGrid as Kind>::Create;
+type Create = <dyn ChunkGrid as PluginKind>::Create;
 
 /// Returns the range of a chunk; each of these functions deviates from `honest` in one way.
 type Answer = fn(&Grid, u64) -> Range<u64>;

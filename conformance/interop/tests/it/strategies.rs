@@ -168,7 +168,7 @@ fn round_trip(
     let failed = |error: &dyn std::fmt::Display| TestCaseError::fail(error.to_string());
     let reading = Reading::new(Mode::Strict);
     let documents = v3::extensions("codecs", codecs, &reading).map_err(|error| failed(&error))?;
-    let creation = ChainCreation { format: Format::V3, registry, reading: &reading };
+    let creation = ChainCreation::new(Format::V3, registry, &reading);
     let chain = CodecChain::create(&creation, None, &documents, array).map_err(|error| failed(&error))?;
     let mut encoded = Output::at_most(usize::MAX);
     let mut decoded = Output::at_most(chunk.len());

@@ -27,12 +27,7 @@ zarr_spec::register!(
         .about("Orders the elements of a chunk along a Hilbert curve.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: Some("https://outside.example/layouts/hilbert/1.0"),
-    name: None,
-    id: None,
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers = Identifiers::uri("https://outside.example/layouts/hilbert/1.0");
 
 const DOCUMENT: &str = r#"{"extension": "https://outside.example/layouts/hilbert/1.0", "type": "hilbert"}"#;
 

@@ -3,7 +3,7 @@
 use outside_hilbert as _;
 use zarr_conformance::codecs::{decode, encode};
 use zarr_conformance::{array, creation, types};
-use zarr_spec::{Codec, CodecError, Creation, Format, Mode, Registry, Value};
+use zarr_spec::{Codec, CodecError, Format, Mode, Registry, Value};
 
 const URI: &str = "https://outside.example/layouts/hilbert/1.0";
 
@@ -12,7 +12,7 @@ fn layout(type_name: &str, rank: usize) -> Result<Codec, CodecError> {
     creation(Format::V3Draft, URI, "", Mode::Strict, |creation| {
         let plugin = registry.memory_layouts().find(Format::V3Draft, URI, creation.reading).unwrap();
         let type_name = Value::from(type_name);
-        (plugin.create)(&Creation { type_name: Some(&type_name), ..*creation }, rank)
+        (plugin.create)(&creation.with_type_name(Some(&type_name)), rank)
     })
 }
 

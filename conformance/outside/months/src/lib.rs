@@ -18,12 +18,8 @@ zarr_spec::register!(
         .about("Divides the days along the first dimension into months.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: Some("https://outside.example/grids/months/1.0"),
-    name: Some("outside.months"),
-    id: None,
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers =
+    Identifiers::name("outside.months").with_uri("https://outside.example/grids/months/1.0");
 
 const EXAMPLES: &[Example] = &[
     Example::v3(

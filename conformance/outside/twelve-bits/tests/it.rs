@@ -14,12 +14,8 @@ fn array(name: &str, length: u64) -> ArrayRepresentation {
     let reading = Reading::new(Mode::Strict);
     let document = DataTypeDocument::named(name);
     let (data_type, byte_order) = registry.data_type(Format::V3, &document, &reading).unwrap();
-    ArrayRepresentation {
-        shape: vec![length],
-        fill_value: data_type.default_fill_value(),
-        data_type,
-        byte_order,
-    }
+    let fill_value = data_type.default_fill_value();
+    ArrayRepresentation::new(vec![length], data_type, fill_value).with_byte_order(byte_order)
 }
 
 fn packed(array: &ArrayRepresentation) -> Codec {
@@ -56,7 +52,7 @@ fn refuses_values_and_types_with_more_bits() {
 #[test]
 fn fill_values_are_the_integers_of_the_type() {
     let reading = Reading::new(Mode::Strict);
-    let context = FillContext { format: Format::V3, reading: &reading, byte_order: &ByteOrder::Little };
+    let context = FillContext::new(Format::V3, &reading);
     for (name, least, most) in [("outside.int12", -2048_i64, 2047), ("outside.uint12", 0, 4095)] {
         let data_type = array(name, 0).data_type;
         for value in [least, 0, most] {

@@ -16,12 +16,9 @@ zarr_spec::register!(
         .about("Combines bytes with a repeated key by exclusive or.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: Some("https://outside.example/codecs/xor/1.0"),
-    name: Some("outside.xor"),
-    id: Some("outside.xor"),
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers = Identifiers::name("outside.xor")
+    .with_id("outside.xor")
+    .with_uri("https://outside.example/codecs/xor/1.0");
 
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "outside.xor", "configuration": {"key": "a5"}}"#),

@@ -117,7 +117,7 @@ fn decoded(trial: &CodecOnTrial, used: &Use<'_>, encoded: &[u8], limit: usize) -
     let (Codec::Permutation(_) | Codec::Binary(_)) = used.codec else { return used.decoded(encoded, limit) };
     let reading = Reading::new(Mode::Strict);
     // v2 stores little-endian elements if no codec declares otherwise.
-    let creation = ChainCreation { format: Format::V2, registry: &*trial.registry, reading: &reading };
+    let creation = ChainCreation::new(Format::V2, &*trial.registry, &reading);
     let chain = CodecChain::create(&creation, Some(used.codec.clone()), &[], &used.array).map_err(text)?;
     let mut decoded = Output::at_most(limit);
     StepByStep.decode(&chain, &used.array, encoded, &mut decoded).map_err(text)?;
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn codecs_with_known_names_are_checked_against_the_table() {
-        let identifiers = Identifiers { uri: None, name: Some("crc32c"), id: Some("crc32c"), aliases: &[] };
+        let identifiers = Identifiers::name("crc32c").with_id("crc32c");
         assert_eq!(failed(identifiers, &[]), ["numcodecs 0.17.1"; 4]);
     }
 }

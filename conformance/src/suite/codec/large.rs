@@ -97,5 +97,5 @@ fn large(array: ArrayRepresentation) -> Option<ArrayRepresentation> {
         Some(size) => LARGE.div_ceil(size) as u64,
         None => LARGE_COUNT,
     };
-    Some(ArrayRepresentation { shape: vec![count], ..array })
+    Some(array.with_shape(vec![count]))
 }

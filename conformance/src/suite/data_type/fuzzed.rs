@@ -114,7 +114,7 @@ impl Use {
             return;
         }
         let reading = Reading::new(Mode::Lenient);
-        let context = FillContext { format: self.format, reading: &reading, byte_order: &self.order };
+        let context = FillContext::new(self.format, &reading).with_byte_order(&self.order);
         let Ok(fill) = self.data_type.fill_value(&json, &context) else { return };
         let size = self.data_type.elements().size();
         assert!(size.is_none_or(|size| size == fill.bytes().len()), "{}: {json} is {fill:?}", self.label);

@@ -27,12 +27,7 @@ pub(crate) fn registry() -> Registry {
         ("time", "M8"),
         ("string", "O/vlen-utf8"),
     ] {
-        registry
-            .register(DataTypePlugin::new(
-                Identifiers { uri: None, name: Some(name), id: Some(id), aliases: &[] },
-                &create,
-            ))
-            .unwrap();
+        registry.register(DataTypePlugin::new(Identifiers::name(name).with_id(id), &create)).unwrap();
     }
     registry
 }
@@ -99,11 +94,7 @@ impl DataType for Simple {
         };
         let unit = unit.map(|(_, unit)| format!("[{unit}]")).unwrap_or_default();
         let json = Value::from(format!("{sign}{kind}{size}{unit}"));
-        Ok(DataTypeDocument {
-            json: json.clone(),
-            configuration: json,
-            ..DataTypeDocument::named(&self.name)
-        })
+        Ok(DataTypeDocument::in_v2(&self.name, json))
     }
 
     fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {

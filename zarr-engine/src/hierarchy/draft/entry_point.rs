@@ -8,7 +8,6 @@ use zarr_spec::extension::{Extension, ExtensionDocument, ExtensionPlace};
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Creation, Format, Invalid, Mode, Reading, Registry, Value};
 
-use crate::creation::creation;
 use crate::error::Error;
 use crate::hierarchy::access::Access;
 
@@ -31,16 +30,12 @@ pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Re
         let reason = format!("metadata encoding `{name}` does not have a URI, which the v3 draft requires");
         return Err(Invalid::new(reason).into());
     };
-    let document = ExtensionDocument {
-        type_name: Some(Value::from(identifiers.name.unwrap_or_default())),
-        ..ExtensionDocument::new(uri, Value::Null)
-    };
-    let encoding = (plugin.create)(&Creation {
-        type_name: None,
-        ..creation(Format::V3Draft, &document, registry, &reading)
-    })?;
+    let document = ExtensionDocument::new(uri, Value::Null)
+        .with_type_name(Value::from(identifiers.name.unwrap_or_default()));
+    let encoding =
+        (plugin.create)(&Creation::of(&document, Format::V3Draft, registry, &reading).with_type_name(None))?;
     let key_suffix = encoding.key_suffix().to_owned();
-    Ok(EntryPoint { metadata_encoding: document, key_suffix, ..EntryPoint::new() })
+    Ok(EntryPoint::new().with_metadata_encoding(document, key_suffix))
 }
 
 /// Returns how the entry point of an existing hierarchy differs from `wanted`. It may have more extensions.
@@ -70,7 +65,7 @@ pub(super) fn metadata_encoding(
     let registry = access.context.registry();
     let plugin = registry.metadata_encodings().find(Format::V3Draft, &document.identifier, reading);
     let plugin = plugin.map_err(|unknown| DocumentError::member("metadata_encoding", unknown.to_string()))?;
-    let created = (plugin.create)(&creation(Format::V3Draft, document, registry, reading));
+    let created = (plugin.create)(&Creation::of(document, Format::V3Draft, registry, reading));
     created.map_err(|error| DocumentError::member("metadata_encoding", error.to_string()))
 }
 
@@ -92,7 +87,7 @@ pub(super) fn extensions(
                 return Err(DocumentError::member(member, reason));
             }
         };
-        let creation = creation(Format::V3Draft, document, registry, reading);
+        let creation = Creation::of(document, Format::V3Draft, registry, reading);
         let extension = (plugin.create)(&creation, ExtensionPlace::EntryPoint);
         created.push(extension.map_err(|error| {
             DocumentError::member(member, format!("extension `{}`: {error}", document.identifier))

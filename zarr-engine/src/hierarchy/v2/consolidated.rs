@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn writing_and_erasing_update_the_consolidated_metadata() {
         let keys = [".zgroup", "a/.zgroup", "a/b/.zarray", "a-/.zgroup", "ab/.zarray"];
-        let documents = keys.map(|key| (Key::new(key).unwrap(), Value::Null)).into_iter().collect();
-        let mut consolidated = Consolidated { documents };
+        let mut consolidated = Consolidated::default();
+        consolidated.documents = keys.map(|key| (Key::new(key).unwrap(), Value::Null)).into();
         let group = path("g");
         let change = |key: &str, value| (Key::new(key).unwrap(), value);
         let changes = [

@@ -5,14 +5,14 @@ use zarr_metadata::v2::{
     array_key, attributes_document, attributes_key, group_key, parse_array, parse_attributes, parse_group,
     prefix,
 };
-use zarr_metadata::{ArrayMetadata, DocumentKind, GroupMetadata, NodeMetadata};
+use zarr_metadata::{DocumentKind, NodeMetadata};
 use zarr_spec::{Key, NodePath, Object, Value};
 
 use crate::error::Error;
 use crate::hierarchy::access::{Access, keyed};
 use crate::hierarchy::kind::{Kind, NodeEntry};
 use crate::hierarchy::listing::paths_below;
-use crate::hierarchy::rules::{Found, FoundArray, array_of};
+use crate::hierarchy::rules::{FoundArray, FoundNode, array_of};
 
 /// A document that was written, or `None` if it was erased.
 pub(super) type Change = (Key, Option<Value>);
@@ -114,7 +114,11 @@ pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<Kin
 }
 
 /// Returns the metadata of the node that has these documents.
-pub(super) fn found(access: &Access, path: &NodePath, documents: Documents) -> Result<Option<Found>, Error> {
+pub(super) fn found(
+    access: &Access,
+    path: &NodePath,
+    documents: Documents,
+) -> Result<Option<FoundNode>, Error> {
     let Some(kind) = documents.kind() else { return Ok(None) };
     let attributes_key = keyed(attributes_key(path))?;
     let attributes = match &documents.attributes {
@@ -123,15 +127,18 @@ pub(super) fn found(access: &Access, path: &NodePath, documents: Documents) -> R
     };
     let (Some(document), Kind::Array) = (&documents.array, kind) else {
         let document = documents.group.unwrap_or(Value::Null);
-        let group =
+        let mut group =
             access.reading(&keyed(group_key(path))?, |reading| parse_group(&document, None, reading))?;
-        return Ok(Some(Found::explicit(NodeMetadata::Group(GroupMetadata { attributes, ..group }))));
+        group.attributes = attributes;
+        return Ok(Some(FoundNode::explicit(NodeMetadata::Group(group))));
     };
     if documents.group.is_some() {
         access.warn(both(path));
     }
-    let array = access.reading(&keyed(array_key(path))?, |reading| parse_array(document, None, reading))?;
-    Ok(Some(Found::explicit(NodeMetadata::Array(Box::new(ArrayMetadata { attributes, ..array })))))
+    let mut array =
+        access.reading(&keyed(array_key(path))?, |reading| parse_array(document, None, reading))?;
+    array.attributes = attributes;
+    Ok(Some(FoundNode::explicit(NodeMetadata::Array(Box::new(array)))))
 }
 
 /// Reads the documents of a node.

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::hierarchy::access::{Access, keyed};
 use crate::hierarchy::kind::{Kind, NodeEntry};
 use crate::hierarchy::listing::{checked_paths_below, directly_below, paths_below};
-use crate::hierarchy::rules::{FormatRules, Found, FoundArray, array_of, not_a_group};
+use crate::hierarchy::rules::{FormatRules, FoundArray, FoundNode, array_of, not_a_group};
 
 /// The document of a node in a listing.
 pub(super) enum Listed<'a> {
@@ -154,6 +154,6 @@ pub(super) fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -
     }
     let document = listed.document(access).filter(|document| kind_of(document) == Kind::Array)?;
     let node = parse(access, &path, &document);
-    let metadata = node.and_then(|node| array_of(&path, Some(Found::explicit(node))));
+    let metadata = node.and_then(|node| array_of(&path, Some(FoundNode::explicit(node))));
     Some((path, metadata))
 }

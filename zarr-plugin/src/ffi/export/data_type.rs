@@ -100,11 +100,7 @@ callbacks! {
         let (json, byte_order) = (parse(borrowed(json))?, order_of(&*order)?);
         // Nothing is created, so nothing is looked up.
         let value = with_creation(reading, &Registry::empty(), |creation| {
-            let context = FillContext {
-                format: creation.format,
-                reading: creation.reading,
-                byte_order: &byte_order,
-            };
+            let context = FillContext::new(creation.format, creation.reading).with_byte_order(&byte_order);
             Ok(shown(this).fill_value(&json, &context)?)
         })?;
         put(element, value.bytes().to_vec());

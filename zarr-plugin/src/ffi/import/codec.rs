@@ -187,7 +187,7 @@ impl ForeignCodec {
         // The codec reported all warnings when it was created.
         let reading =
             Reading::new(creation.reading.mode()).with_document_size(creation.reading.document_size());
-        let creation = ChainCreation { format, registry, reading: &reading };
+        let creation = ChainCreation::new(format, registry, &reading);
         CodecChain::create(&creation, None, &documents, &chain_array)
             .map_err(|error| Failure::new(abi::UNSUPPORTED, error.to_string()))
     }

@@ -6,9 +6,7 @@ use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::store::{Capabilities, GetOptions, GetResult, Keys, Payload, Store, StoreError};
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, WrappingTransformer};
-use zarr_spec::{
-    ArrayRepresentation, ByteOrder, CodecChain, Creation, FillValue, Format, Invalid, Key, Output, Prefix,
-};
+use zarr_spec::{ArrayRepresentation, CodecChain, Creation, FillValue, Format, Invalid, Key, Output, Prefix};
 
 use super::store::owned;
 use super::{Imported, invalid, lengths};
@@ -62,13 +60,12 @@ impl Imported<StorageTransformerVtable> {
 fn index_codecs(creation: &Creation<'_>, chunks_per_shard: &[u64]) -> Result<CodecChain, Failure> {
     let &Creation { registry, reading, .. } = creation;
     let (data_type, _) = registry.data_type(Format::V3, &DataTypeDocument::named("uint64"), reading)?;
-    let index = ArrayRepresentation {
-        shape: chunks_per_shard.iter().copied().chain([2]).collect(),
+    let index = ArrayRepresentation::new(
+        chunks_per_shard.iter().copied().chain([2]).collect(),
         data_type,
-        fill_value: FillValue::new([0xff; 8]),
-        byte_order: ByteOrder::Little,
-    };
-    let draft = ChainCreation { format: Format::V3Draft, registry, reading };
+        FillValue::new([0xff; 8]),
+    );
+    let draft = ChainCreation::new(Format::V3Draft, registry, reading);
     CodecChain::create(&draft, None, &[], &index)
         .map_err(|error| Failure::new(abi::UNSUPPORTED, error.to_string()))
 }

@@ -65,10 +65,10 @@ impl DataType for Plain {
     }
 
     fn document(&self, _: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        let fallback =
-            vec![DataTypeDocument::named("first choice"), DataTypeDocument::named("second choice")];
-        let json = Value::from(format!("{} {order:?}", self.name));
-        Ok(DataTypeDocument { json, fallback, ..DataTypeDocument::named(self.name) })
+        let mut document = DataTypeDocument::named(self.name);
+        document.json = Value::from(format!("{} {order:?}", self.name));
+        document.fallback = ["first choice", "second choice"].map(DataTypeDocument::named).into();
+        Ok(document)
     }
 
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
@@ -230,9 +230,7 @@ fn chain(
 ) -> Result<CodecChain, CodecError> {
     let documents = v3::extensions("codecs", &codecs.unwrap_or(Value::Null), creation.reading);
     let documents = documents.map_err(|error| CodecError::configuration(error.to_string()))?;
-    let &Creation { format, registry, reading, .. } = creation;
-    let creation = ChainCreation { format, registry, reading };
-    Ok(CodecChain::create(&creation, None, &documents, array).map_err(Box::new)?)
+    Ok(CodecChain::create(&ChainCreation::of(creation), None, &documents, array).map_err(Box::new)?)
 }
 
 zarr_spec::register!(
@@ -241,7 +239,7 @@ zarr_spec::register!(
         Ok(Codec::Composite(Arc::new(Counted(chain))))
     })
     .translated_by(&|creation, decoded, format| {
-        let plus = Creation { identifier: "host.plus", configuration: &Value::Null, ..*creation };
+        let plus = creation.with_identifier("host.plus").with_configuration(&Value::Null);
         let document = creation.registry.translated_codec(&plus, decoded, format)?;
         Ok([("codec".to_owned(), Value::from(document.identifier))].into_iter().collect())
     })
@@ -280,7 +278,7 @@ impl CompositeCodec for Counted {
         chains: &mut dyn RunChain,
     ) -> Result<(), CodecError> {
         let (count, rest) = encoded.split_first().ok_or_else(|| CodecError::corrupt("there is no count"))?;
-        let array = ArrayRepresentation { shape: vec![u64::from(*count)], ..array.clone() };
+        let array = array.clone().with_shape(vec![u64::from(*count)]);
         chains.decode(&self.0, &array, rest, decoded)
     }
 }
@@ -288,8 +286,8 @@ impl CompositeCodec for Counted {
 zarr_spec::register!(CodecPlugin::new(Identifiers::name("test.shard"), &|creation, decoded| {
     let Settings { codecs, index_codecs, .. } = creation.parse()?;
     let array = array(decoded)?;
-    let inner = ArrayRepresentation { shape: vec![2], ..array.clone() };
-    let index = ArrayRepresentation { shape: vec![array.shape[0] / 2, 2], ..array.clone() };
+    let inner = array.clone().with_shape(vec![2]);
+    let index = array.clone().with_shape(vec![array.shape[0] / 2, 2]);
     let inner_codecs = chain(creation, codecs, &inner)?;
     let index_codecs = chain(creation, index_codecs, &index)?;
     Ok(Codec::Shard(Arc::new(Shard::new(vec![2], inner_codecs, index_codecs).with_index_at_start(true))))
@@ -313,7 +311,7 @@ impl ArrayToArrayCodec for Inside {
         let data_type =
             Arc::clone(inside.ok_or_else(|| CodecError::Unsupported("nothing is missing".to_owned()))?);
         let fill_value = data_type.default_fill_value();
-        Ok(ArrayRepresentation { data_type, fill_value, ..decoded.clone() })
+        Ok(decoded.clone().with_data_type(data_type).with_fill_value(fill_value))
     }
 
     fn encode(&self, _: &ArrayRepresentation, _: &[u8], _: &mut Output<'_>) -> Result<(), CodecError> {

@@ -14,12 +14,7 @@ zarr_spec::register!(
         .about("Combines each byte with a key by exclusive or.", EXAMPLES)
 );
 
-const IDENTIFIERS: Identifiers = Identifiers {
-    uri: Some("https://example.org/kinds/xor/1.0"),
-    name: Some("kinds.xor"),
-    id: Some("kinds.xor"),
-    aliases: &[],
-};
+const IDENTIFIERS: Identifiers = Identifiers::name("kinds.xor").with_id("kinds.xor").with_uri("https://example.org/kinds/xor/1.0");
 
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"name": "kinds.xor", "configuration": {"key": 170}}"#),

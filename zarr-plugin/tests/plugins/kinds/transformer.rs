@@ -16,7 +16,7 @@ zarr_spec::register!(
 );
 
 const IDENTIFIERS: Identifiers =
-    Identifiers { uri: Some("https://example.org/kinds/masked/1.0"), name: None, id: None, aliases: &[] };
+    Identifiers::uri("https://example.org/kinds/masked/1.0");
 
 const EXAMPLES: &[Example] = &[Example::draft(
     r#"{"extension": "https://example.org/kinds/masked/1.0", "type": "xor", "configuration": {"key": 170}}"#,

@@ -4,10 +4,19 @@ use super::ExtensionPoint;
 
 /// Identifiers that other programs provide, so that errors can name the program.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct KnownIdentifiers {
     /// A line for each identifier: the extension point (`codec` or `data type`), the identifier and its
     /// provider, such as "Python package kerchunk 0.2.10", separated by tabs.
     pub table: &'static str,
+}
+
+impl KnownIdentifiers {
+    /// Creates a table for `inventory::submit!`.
+    #[must_use]
+    pub const fn new(table: &'static str) -> Self {
+        Self { table }
+    }
 }
 
 inventory::collect!(KnownIdentifiers);

@@ -6,14 +6,14 @@ use super::known::known_elsewhere;
 use super::names::{distance, split_version, stands_for};
 use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Feature, Unknown};
 use crate::format::{Format, Reading};
-use crate::plugin::{Kind, Plugin};
+use crate::plugin::{Plugin, PluginKind};
 
 /// Identifiers that are always refused: codec and data type of v2's pickled objects (V2-OBJ-10).
 const REFUSED: [&str; 2] = ["pickle", "O/pickle"];
 
 /// All plugins of one kind.
 #[derive(Debug)]
-pub struct Table<K: Kind + ?Sized> {
+pub struct Table<K: PluginKind + ?Sized> {
     pub(super) plugins: Vec<Plugin<K>>,
     /// Names in v3, and plain names of the draft.
     names: HashMap<&'static str, usize>,
@@ -53,7 +53,7 @@ impl Missing {
     }
 }
 
-impl<K: Kind + ?Sized> Default for Table<K> {
+impl<K: PluginKind + ?Sized> Default for Table<K> {
     fn default() -> Self {
         Self {
             plugins: Vec::new(),
@@ -65,7 +65,7 @@ impl<K: Kind + ?Sized> Default for Table<K> {
     }
 }
 
-impl<K: Kind + ?Sized> Clone for Table<K> {
+impl<K: PluginKind + ?Sized> Clone for Table<K> {
     fn clone(&self) -> Self {
         Self {
             plugins: self.plugins.clone(),
@@ -77,7 +77,7 @@ impl<K: Kind + ?Sized> Clone for Table<K> {
     }
 }
 
-impl<K: Kind + ?Sized> Table<K> {
+impl<K: PluginKind + ?Sized> Table<K> {
     /// Iterates over all plugins, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Plugin<K>> {
         self.plugins.iter()

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use zarr_kit::loaded::{LockFiles, Place, Source};
+use zarr_kit::loaded::{LockFiles, SearchPlace, Source};
 
 use crate::failure::Failure;
 use crate::loaded::Installed;
@@ -50,7 +50,7 @@ fn why(source: Source) -> &'static str {
     }
 }
 
-fn state(place: &Place, installed: &Installed) -> String {
+fn state(place: &SearchPlace, installed: &Installed) -> String {
     if !place.path.exists() {
         return "does not exist".to_owned();
     }

@@ -6,7 +6,7 @@ use zarr_kit::json;
 use zarr_kit::json::schema;
 use zarr_kit::spec::data_type::DataTypeDocument;
 use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Table};
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::{Example, Identifiers, Loss, OWN_URI_BASE, Object, Reading, Value};
 use zarr_kit::{CATALOGUE, Format, Mode, Registry};
 
@@ -94,7 +94,7 @@ fn understood(registry: &Registry, id: &str) -> Vec<(ExtensionPoint, Identifiers
     .collect()
 }
 
-fn of_table<K: Kind + ?Sized>(table: &Table<K>, id: &str) -> Option<(ExtensionPoint, Identifiers)> {
+fn of_table<K: PluginKind + ?Sized>(table: &Table<K>, id: &str) -> Option<(ExtensionPoint, Identifiers)> {
     let plugin = table.find(Format::V3Draft, id, &Reading::new(Mode::Lenient)).ok()?;
     Some((K::POINT, plugin.identifiers))
 }

@@ -1,7 +1,6 @@
 //! Shapes, grids and layouts: the elements of each chunk and their order.
 
 use serde_json::{Value, json};
-use zarr_kit::spec::grid::ChunkGridPlugin;
 use zarr_kit::spec::layout::MemoryLayoutPlugin;
 use zarr_kit::spec::{Codec, Identifiers};
 use zarr_kit::{Error, Hierarchy, Mode, Selection, Values};
@@ -118,9 +117,8 @@ fn an_unknown_grid_is_not_ignored() {
     let known = context_with(|registry| {
         let regular =
             registry.chunk_grids().find(zarr_kit::Format::V3, "regular", &Default::default()).unwrap();
-        let identifiers =
-            Identifiers { uri: Some("https://e.org/grid/1.0"), name: None, id: None, aliases: &[] };
-        let plugin = ChunkGridPlugin { identifiers, ..*regular };
+        let mut plugin = *regular;
+        plugin.identifiers = Identifiers::uri("https://e.org/grid/1.0");
         registry.register(plugin).unwrap();
     });
     let mut document = array_document(json!({}));
@@ -175,7 +173,7 @@ fn an_unknown_layout_is_not_ignored() {
         assert!(error.contains("`chunk_memory_layout`") && error.contains("https://e.org/l/1"), "{error}");
     }
     let known = context_with(|registry| {
-        let identifiers = Identifiers { uri: Some(URI), name: None, id: None, aliases: &[] };
+        let identifiers = Identifiers::uri(URI);
         let reversed = MemoryLayoutPlugin::new(identifiers, &|creation, rank| {
             assert_eq!(creation.type_name.unwrap().as_str(), Some("backwards"));
             Ok(Codec::Permutation((0..rank).rev().collect()))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zarr_interop::{CountingStore, warnings};
-use zarr_kit::spec::{Codec, CodecPlugin, Creation, Identifiers, Output, Reading, Representation, Size};
+use zarr_kit::spec::{Codec, Creation, Output, Reading, Representation, Size};
 use zarr_kit::{Array, Context, Error, Format, Hierarchy, Mode, Selection};
 
 use super::plugins::{self, CUTTING, NUMBERING, PICTURE, ROUNDING};
@@ -27,14 +27,7 @@ fn gunzip(context: &Context, stream: &[u8]) -> Vec<u8> {
     let reading = Reading::new(Mode::Strict);
     let plugin = registry.codecs().find(Format::V3Draft, GZIP, &reading).unwrap();
     let configuration = super::support::value(&json!({"level": 1}));
-    let creation = Creation {
-        format: Format::V3Draft,
-        identifier: GZIP,
-        configuration: &configuration,
-        type_name: None,
-        registry,
-        reading: &reading,
-    };
+    let creation = Creation::new(GZIP, &configuration, Format::V3Draft, registry, &reading);
     let Codec::BytesToBytes(codec) =
         (plugin.create)(&creation, &Representation::Bytes(Size::Unknown)).unwrap()
     else {
@@ -270,8 +263,9 @@ fn a_codec_is_identified_by_its_exact_uri() {
     assert_eq!(stored::<u8>(&document, &[7, 8], &context).1, b"P\x07\x08");
     let mut registry = context.registry().clone();
     let plugin = *registry.codecs().find(Format::V3Draft, PICTURE, &Reading::new(Mode::Strict)).unwrap();
-    let identifiers = Identifiers { name: Some("another"), ..plugin.identifiers };
-    assert!(message(registry.register(CodecPlugin { identifiers, ..plugin })).contains(PICTURE));
+    let mut other = plugin;
+    other.identifiers.name = Some("another");
+    assert!(message(registry.register(other)).contains(PICTURE));
 }
 
 /// Tests D3-CODEC-20.

@@ -42,7 +42,7 @@ impl MetadataEncoding for Backwards {
 }
 
 fn with_backwards(registry: &mut Registry) {
-    let identifiers = Identifiers { uri: Some(BACKWARDS), name: Some("backwards"), id: None, aliases: &[] };
+    let identifiers = Identifiers::name("backwards").with_uri(BACKWARDS);
     registry.register(MetadataEncodingPlugin::new(identifiers, &|_| Ok(Arc::new(Backwards)))).unwrap();
 }
 
@@ -101,7 +101,7 @@ struct Noted;
 impl Extension for Noted {}
 
 fn with_noted(registry: &mut Registry) {
-    let identifiers = Identifiers { uri: Some(NOTED), name: None, id: None, aliases: &[] };
+    let identifiers = Identifiers::uri(NOTED);
     let plugin = ExtensionPlugin::new(identifiers, &|creation, place| {
         let place = match place {
             ExtensionPlace::EntryPoint => "entry point".to_owned(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zarr_kit::Registry;
 use zarr_kit::spec::codec::{ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec};
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Elements, Identifiers, Output,
     Representation, Size,
@@ -17,10 +17,10 @@ pub(super) const PICTURE: &str = "https://e.org/codecs/picture/1.0";
 
 /// Registers all of them.
 pub(super) fn register(registry: &mut Registry) {
-    let plugins: [(&'static str, &<Codec as Kind>::Create); 4] =
+    let plugins: [(&'static str, &<Codec as PluginKind>::Create); 4] =
         [(NUMBERING, &numbering), (ROUNDING, &rounding), (CUTTING, &cutting), (PICTURE, &picture)];
     for (uri, create) in plugins {
-        let identifiers = Identifiers { uri: Some(uri), name: None, id: None, aliases: &[] };
+        let identifiers = Identifiers::uri(uri);
         registry.register(CodecPlugin::new(identifiers, create)).unwrap();
     }
 }

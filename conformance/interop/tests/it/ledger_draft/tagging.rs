@@ -15,7 +15,7 @@ pub(super) const TAGGING: &str = "https://e.org/st/tagging/1.0";
 
 /// Registers both.
 pub(super) fn register(registry: &mut Registry) {
-    let identifiers = |uri| Identifiers { uri: Some(uri), name: None, id: None, aliases: &[] };
+    let identifiers = |uri| Identifiers::uri(uri);
     let identity = StorageTransformerPlugin::new(identifiers(IDENTITY), &|_, _| {
         Ok(StorageTransformer::Wrap(Arc::new(Identity)))
     });

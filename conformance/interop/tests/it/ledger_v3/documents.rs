@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zarr_kit::spec::host::registry::Table;
-use zarr_kit::spec::plugin::Kind;
+use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Selection};
 
 use super::support::Stored;
@@ -174,7 +174,7 @@ fn is_registered_form(name: &str) -> bool {
             .all(|other| other.is_ascii_lowercase() || other.is_ascii_digit() || "-_.".contains(other))
 }
 
-fn names<K: Kind + ?Sized>(table: &Table<K>) -> Vec<&'static str> {
+fn names<K: PluginKind + ?Sized>(table: &Table<K>) -> Vec<&'static str> {
     table.iter().filter_map(|plugin| plugin.identifiers.name).collect()
 }
 

@@ -149,14 +149,8 @@ impl Linked {
 
     fn creation<'c>(&'c self, entry: &'c Entry) -> Creation<'c> {
         let has_type = entry.object.contains("extension");
-        Creation {
-            format: entry.format,
-            identifier: &entry.identifier,
-            configuration: &entry.configuration,
-            type_name: entry.object.get("type").filter(|_| has_type),
-            registry: &self.registry,
-            reading: &self.reading,
-        }
+        Creation::new(&entry.identifier, &entry.configuration, entry.format, &self.registry, &self.reading)
+            .with_type_name(entry.object.get("type").filter(|_| has_type))
     }
 
     pub(crate) fn codec(&self, entry: &Entry, decoded: &Representation) -> Result<Codec, String> {
@@ -167,7 +161,7 @@ impl Linked {
     /// Creates a chain that consists of this codec.
     pub(crate) fn chain(&self, codec: &Codec, array: &ArrayRepresentation) -> CodecChain {
         // v2 writes elements in little endian unless a codec specifies the order.
-        let creation = ChainCreation { format: Format::V2, registry: &self.registry, reading: &self.reading };
+        let creation = ChainCreation::new(Format::V2, &self.registry, &self.reading);
         CodecChain::create(&creation, Some(codec.clone()), &[], array).unwrap()
     }
 

@@ -10,9 +10,7 @@ use zarr_conformance::{codecs, hex};
 use zarr_kit::spec::codec::RunChain as _;
 use zarr_kit::spec::data_type::FillContext;
 use zarr_kit::spec::representation::{Elements, Units};
-use zarr_kit::spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, Output, Representation, Size, Value, codec,
-};
+use zarr_kit::spec::{ArrayRepresentation, Codec, CodecError, Output, Representation, Size, Value, codec};
 use zarr_kit::{Format, Mode};
 
 use super::entry::{Entry, Linked};
@@ -57,18 +55,13 @@ fn array(linked: &Linked, name: &str, shape: &str) -> ArrayRepresentation {
     let data_type = linked.data_type_of_v3(name);
     let shape =
         parsed(&format!("[{shape}]")).as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
-    ArrayRepresentation {
-        shape,
-        fill_value: data_type.default_fill_value(),
-        data_type,
-        byte_order: ByteOrder::Little,
-    }
+    let fill_value = data_type.default_fill_value();
+    ArrayRepresentation::new(shape, data_type, fill_value)
 }
 
 /// Converts values in the form of fill values in final v3 to elements in memory.
 fn elements(linked: &Linked, array: &ArrayRepresentation, values: &str) -> Vec<u8> {
-    let context =
-        FillContext { format: Format::V3, reading: &linked.reading, byte_order: &ByteOrder::Little };
+    let context = FillContext::new(Format::V3, &linked.reading);
     let values = parsed(&format!("[{values}]"));
     let values = values.as_array().unwrap();
     assert_eq!(Some(values.len()), array.element_count(), "{values:?} in shape {:?}", array.shape);
