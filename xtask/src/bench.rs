@@ -88,11 +88,13 @@ pub(crate) struct Options {
     /// Run the cases of a store that waits before each response instead
     #[arg(long, conflicts_with = "large")]
     far: bool,
+    #[command(flatten)]
+    network: far_store::Network,
     /// List the cases
     #[arg(long)]
     list: bool,
     /// Write the results to benches/RESULTS.md, and their summary to docs/performance.md
-    #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline"])]
+    #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline", "delay", "bandwidth", "slow"])]
     publish: bool,
 }
 
@@ -156,6 +158,7 @@ pub(crate) fn run(workspace: &Workspace, options: Options) -> Result<(), Failure
         interpreter,
         logs: output.clone(),
         group,
+        network: options.network,
     };
     let durations = if options.quick { "durations-quick.json" } else { "durations.json" };
     let clock = clock::Clock::new(output.join(durations));
@@ -280,7 +283,10 @@ mod tests {
         assert_eq!(options.rounds, 7);
         assert_eq!(options.folder, Path::new("/dev/shm"));
         assert_eq!(options.group(), Group::Near);
-        assert_eq!(parse(&["--peers", "--far"]).unwrap().group(), Group::Far);
+        let far = parse(&["--peers", "--far", "--delay", "30", "--bandwidth", "50", "--slow"]).unwrap();
+        assert_eq!(far.group(), Group::Far);
+        assert_eq!(far.network.settings(), (30, Some(50_000_000), true));
+        assert_eq!(parse(&["--peers", "--far"]).unwrap().network.settings(), (10, None, false));
     }
 
     #[test]
@@ -312,6 +318,8 @@ mod tests {
         refused(&["--peers", "--publish", "--baseline", "x"]);
         refused(&["--peers", "--far", "--large"]);
         refused(&["--peers", "--publish", "--python"]);
+        refused(&["--peers", "--delay", "1"]);
+        refused(&["--peers", "--far", "--publish", "--bandwidth", "50"]);
         assert!(refused(&["--peers", "--peer", "h5py"]).contains("zarrs, tensorstore"));
     }
 

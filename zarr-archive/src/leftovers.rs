@@ -360,14 +360,7 @@ pub fn key_encoding(
     let document = &metadata.chunk_key_encoding;
     let found = registry.chunk_key_encodings().find(metadata.format, &document.identifier, &reading);
     let plugin = found.map_err(|unknown| Invalid::new(unknown.to_string()))?;
-    let creation = Creation {
-        format: metadata.format,
-        identifier: &document.identifier,
-        configuration: &document.configuration,
-        type_name: document.type_name.as_ref(),
-        registry,
-        reading: &reading,
-    };
+    let creation = Creation::of(document, metadata.format, registry, &reading);
     (plugin.create)(&creation).map_err(|error| Invalid::new(error.to_string()))
 }
 

@@ -4,10 +4,12 @@ mod redirect;
 mod retry;
 mod timed;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use object_store::client::{
@@ -15,13 +17,16 @@ use object_store::client::{
     HttpService,
 };
 use object_store::{ClientConfigKey, ClientOptions};
+use reqwest::Method;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
+use rustls_platform_verifier::Verifier;
 use tokio::time::{sleep, timeout};
 
 pub(crate) use redirect::Redirects;
-pub(crate) use retry::policy;
-use timed::{TimeLimits, TimedBody};
+pub(crate) use retry::{WINDOW, policy};
+use timed::{Most, TimeLimits, TimedBody};
 
 /// Time limit for resolving a host and connecting to it.
 const CONNECT: Duration = Duration::from_secs(4);
@@ -29,17 +34,34 @@ const CONNECT: Duration = Duration::from_secs(4);
 /// Time limit for connecting to a credential server, which is either near or absent.
 const CONNECT_NEAR: Duration = Duration::from_secs(1);
 
+/// The maximum number of bytes to read of the message of an error.
+const MESSAGE: u64 = 64 << 10;
+
+/// The maximum size of a page of a listing and of other documents in bytes.
+const DOCUMENT: u64 = 64 << 20;
+
+/// The status of a server that does not know a method or a header.
+pub(crate) const NOT_IMPLEMENTED: u16 = 501;
+
 /// Creates the HTTP clients for the stores of `object_store`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Connector {
     limits: TimeLimits,
     redirects: Redirects,
+    window: Duration,
+    certificates: Option<PathBuf>,
 }
 
 impl Connector {
-    /// Creates a connector whose clients follow `redirects`.
-    pub(crate) fn new(redirects: Redirects) -> Self {
-        Self { limits: TimeLimits::default(), redirects }
+    /// Creates a connector whose clients follow `redirects`. Failed requests are repeated for the time `window`.
+    pub(crate) fn new(redirects: Redirects, window: Duration) -> Self {
+        Self { limits: TimeLimits::default(), redirects, window, certificates: None }
+    }
+
+    /// Also trusts the authorities in a PEM file, if there is one.
+    pub(crate) fn with_certificates(self, file: Option<String>) -> Self {
+        let certificates = file.filter(|file| !file.is_empty()).map(PathBuf::from).or(self.certificates);
+        Self { certificates, ..self }
     }
 }
 
@@ -55,6 +77,8 @@ impl HttpConnector for Connector {
             connect,
             limits: self.limits,
             redirects: self.redirects,
+            window: self.window,
+            certificates: self.certificates.clone(),
             allows_http,
             has_answered: AtomicBool::new(false),
             client: OnceLock::new(),
@@ -68,6 +92,8 @@ struct Client {
     connect: Duration,
     limits: TimeLimits,
     redirects: Redirects,
+    window: Duration,
+    certificates: Option<PathBuf>,
     allows_http: bool,
     /// Whether the server has answered before. If so, it exists, and a failed connection is worth more retries.
     has_answered: AtomicBool,
@@ -92,8 +118,12 @@ impl Client {
         let builder = || {
             ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()
         };
-        let (tls, without_roots) = match builder()?.with_platform_verifier() {
-            Ok(tls) => (tls.with_no_client_auth(), None),
+        let extra = self.certificates.as_deref().map_or_else(|| Ok(Vec::new()), certificates)?;
+        let (tls, without_roots) = match Verifier::new_with_extra_roots(extra, Arc::clone(&provider)) {
+            Ok(verifier) => {
+                let tls = builder()?.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+                (tls.with_no_client_auth(), None)
+            }
             Err(error) => {
                 let none = builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
                 (none, Some(error.to_string()))
@@ -159,20 +189,24 @@ impl Client {
         Err(other(HttpErrorKind::Unknown, reason))
     }
 
-    /// Waits for the time that the server requests before the request is repeated.
+    /// Waits before a failed request is repeated: for the time that the server requests, and for a random time, so that
+    /// requests that failed together are not repeated together.
     ///
     /// # Errors
     ///
     /// If the wait exceeds the time in which failed requests are repeated.
-    async fn wait_as_asked(&self, answer: &HttpResponse) -> Result<(), HttpError> {
-        let Some(wait) = retry::asked_wait(answer) else { return Ok(()) };
-        if wait > retry::WINDOW {
+    async fn wait_before_repetition(&self, answer: &HttpResponse) -> Result<(), HttpError> {
+        if !retry::is_repeated(answer.status().as_u16()) {
+            return Ok(());
+        }
+        let wait = retry::asked_wait(answer).unwrap_or_default();
+        if wait > self.window {
             let status = answer.status().as_u16();
             let seconds = wait.as_secs();
             let reason = format!("the server answers {status} and asks for a pause of {seconds} seconds");
             return Err(other(HttpErrorKind::Unknown, reason));
         }
-        sleep(wait).await;
+        sleep(wait + retry::random_wait()).await;
         Ok(())
     }
 }
@@ -181,12 +215,43 @@ impl Client {
 impl HttpService for Client {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let seen = request.extensions().get::<Seen>().cloned();
+        if let Some(seen) = &seen {
+            seen.begin();
+        }
+        let most = most(&request);
         let answer = self.send_to_the_end(request).await?;
         if let Some(seen) = seen {
             seen.note(&answer);
         }
-        self.wait_as_asked(&answer).await?;
-        Ok(answer.map(|body| HttpResponseBody::new(TimedBody::new(body, self.limits))))
+        // `object_store` would repeat a request that the server will never understand.
+        if answer.status().as_u16() == NOT_IMPLEMENTED {
+            let reason = "the server answers 501: it does not implement this request";
+            return Err(other(HttpErrorKind::Unknown, reason.to_owned()));
+        }
+        self.wait_before_repetition(&answer).await?;
+        let most = if answer.status().is_success() { most } else { Most::Ignored(MESSAGE) };
+        Ok(answer.map(|body| HttpResponseBody::new(TimedBody::new(body, self.limits, most))))
+    }
+}
+
+/// Returns the limit of a response: only values are larger than a page of a listing.
+fn most(request: &HttpRequest) -> Most {
+    let query = request.uri().query().unwrap_or_default();
+    let is_value =
+        *request.method() == Method::GET && !query.contains("list-type=") && !query.contains("comp=");
+    if is_value { Most::Any } else { Most::Refused(DOCUMENT) }
+}
+
+/// Reads the certificates of authorities in a PEM file.
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, zarr_spec::BoxError> {
+    let wrong = |reason: String| format!("the certificates in `{}`: {reason}", file.display());
+    let mut text = Vec::new();
+    let opened = File::open(file).map_err(|error| wrong(error.to_string()))?;
+    opened.take(DOCUMENT).read_to_end(&mut text).map_err(|error| wrong(error.to_string()))?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match found.map_err(|error| wrong(error.to_string()))? {
+        found if found.is_empty() => Err(wrong("there is no certificate".to_owned()).into()),
+        found => Ok(found),
     }
 }
 
@@ -207,6 +272,10 @@ pub(crate) struct Answer {
     pub(crate) size: Option<u64>,
     /// The region of the bucket, according to S3.
     pub(crate) region: Option<String>,
+    /// How far the clock of the server is from that of this machine.
+    pub(crate) skew: Option<Duration>,
+    /// The number of requests that were sent, or tried to be sent.
+    pub(crate) attempts: u32,
 }
 
 impl Seen {
@@ -214,21 +283,27 @@ impl Seen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Counts an attempt.
+    fn begin(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).attempts += 1;
+    }
+
     fn note(&self, answer: &HttpResponse) {
         let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
         let size = header("content-range").and_then(|range| range.trim().strip_prefix("bytes */"));
-        let noted = Answer {
-            status: answer.status().as_u16(),
-            size: size.and_then(|size| size.parse().ok()),
-            region: header("x-amz-bucket-region").map(str::to_owned),
-        };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = noted;
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.status = answer.status().as_u16();
+        noted.size = size.and_then(|size| size.parse().ok());
+        noted.region = header("x-amz-bucket-region").map(str::to_owned);
+        let now = SystemTime::now();
+        let skew = |date: SystemTime| date.duration_since(now).unwrap_or_else(|error| error.duration());
+        noted.skew = retry::date_of(answer).map(skew);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Write;
     use std::net::{TcpListener, TcpStream};
     use std::thread;
     use std::time::Instant;
@@ -272,7 +347,7 @@ mod tests {
             .with_url(url)
             .with_client_options(ClientOptions::new().with_allow_http(true))
             .with_retry(RetryConfig { max_retries: 1, ..RetryConfig::default() })
-            .with_http_connector(Connector { limits, redirects: Redirects::Any })
+            .with_http_connector(Connector { limits, ..Connector::new(Redirects::Any, WINDOW) })
             .build()
             .unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -312,7 +387,7 @@ mod tests {
             let store = HttpBuilder::new()
                 .with_url(server(answer, Some(Duration::from_millis(1))))
                 .with_client_options(ClientOptions::new().with_allow_http(true))
-                .with_http_connector(Connector { limits, redirects: Redirects::Any })
+                .with_http_connector(Connector { limits, ..Connector::new(Redirects::Any, WINDOW) })
                 .build()
                 .unwrap();
             let got = store.get(&Path::from("v")).await.unwrap();
@@ -364,7 +439,7 @@ mod tests {
             .with_access_key_id("id")
             .with_secret_access_key("secret")
             .with_token("token")
-            .with_http_connector(Connector::default())
+            .with_http_connector(Connector::new(Redirects::Any, WINDOW))
             .build()
             .unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();

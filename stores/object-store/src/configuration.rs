@@ -1,20 +1,24 @@
 //! Opening stores from URLs and descriptions. Credentials come only from the environment.
 
+use std::env;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
-use object_store::{ClientConfigKey, ObjectStore};
+use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 use serde::Deserialize;
 use zarr_spec::store::{Capabilities, Store, StoreConfiguration, StoreError};
 use zarr_spec::{Invalid, typetag};
 
-use crate::RemoteStore;
-use crate::client::{Connector, Redirects, policy};
+use crate::client::{Connector, Redirects, WINDOW, policy};
 use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
+use crate::profile::Profile;
+use crate::versions::Versions;
+use crate::{RemoteStore, Shared, WRITEABLE, conditions};
 
 type Opened = Result<Arc<dyn Store>, StoreError>;
 
@@ -26,8 +30,13 @@ pub(crate) struct S3Configuration {
     anonymous: bool,
     #[serde(default)]
     redirects: Redirects,
+    #[serde(rename = "retry-seconds")]
+    retry_seconds: Option<u32>,
     region: Option<String>,
     endpoint: Option<String>,
+    profile: Option<String>,
+    #[serde(default, rename = "requester-pays")]
+    requester_pays: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -38,6 +47,8 @@ pub(crate) struct GsConfiguration {
     anonymous: bool,
     #[serde(default)]
     redirects: Redirects,
+    #[serde(rename = "retry-seconds")]
+    retry_seconds: Option<u32>,
     endpoint: Option<String>,
 }
 
@@ -49,40 +60,30 @@ pub(crate) struct AzConfiguration {
     anonymous: bool,
     #[serde(default)]
     redirects: Redirects,
+    #[serde(rename = "retry-seconds")]
+    retry_seconds: Option<u32>,
     account: Option<String>,
     endpoint: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HttpConfiguration {
     url: String,
     #[serde(default)]
     redirects: Redirects,
+    #[serde(rename = "retry-seconds")]
+    retry_seconds: Option<u32>,
 }
 
 #[typetag::deserialize(name = "s3")]
 impl StoreConfiguration for S3Configuration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
         let at = named(bucket_url(&self.url, &["s3", "s3a"])?, &self.url)?;
-        let endpoint = Endpoint::new(self.endpoint.as_deref())?;
-        let mut builder = AmazonS3Builder::from_env()
-            .with_bucket_name(at.bucket)
-            .with_retry(policy())
-            .with_http_connector(Connector::new(self.redirects));
-        if self.anonymous {
-            builder = builder.with_skip_signature(true);
-        }
-        if let Some(region) = &self.region {
-            builder = builder.with_region(region);
-        }
-        if let Some(Endpoint { url, is_plain }) = endpoint {
-            // This takes precedence over other endpoints, including one in the environment.
-            builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, url);
-            if is_plain {
-                builder = builder.with_allow_http(true);
-            }
-        }
+        let requests = Requests::new(self.redirects, self.retry_seconds);
+        let variable = |name: &str| env::var(name).ok();
+        let profile = Profile::read(self.profile.as_deref(), variable)?;
+        let builder = self.builder(&profile)?.with_bucket_name(at.bucket);
         let value = |key| builder.get_config_value(&key);
         let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or_else(|| value(AmazonS3ConfigKey::Endpoint));
         let allows_http = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
@@ -92,8 +93,49 @@ impl StoreConfiguration for S3Configuration {
             let reason = "the endpoint in the environment is not encrypted; AWS_ALLOW_HTTP=true allows it";
             return Err(wrong(&self.url, reason));
         }
+        let bundle = variable("AWS_CA_BUNDLE").or_else(|| profile.get("ca_bundle").map(str::to_owned));
+        let connector = requests.connector().with_certificates(bundle);
+        let built = builder.with_retry(requests.policy()).with_http_connector(connector).build();
         let location = format!("s3://{}/{}", at.bucket, at.prefix);
-        opened(location, at.prefix, builder.build())
+        let service = Service { versions: Versions::Tags, endpoint: endpoint.unwrap_or_default() };
+        opened(location, &at, built, &requests, service)
+    }
+}
+
+impl S3Configuration {
+    /// Returns a builder with the settings of the description, the environment and the profile, in this order.
+    fn builder(&self, profile: &Profile) -> Result<AmazonS3Builder, StoreError> {
+        let mut builder = AmazonS3Builder::from_env();
+        if self.anonymous {
+            builder = builder.with_skip_signature(true);
+        }
+        if let Some(region) = &self.region {
+            builder = builder.with_region(region);
+        }
+        if self.requester_pays {
+            builder = builder.with_request_payer(true);
+        }
+        if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
+            // This takes precedence over other endpoints, including one in the environment.
+            builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, url);
+            if is_plain {
+                builder = builder.with_allow_http(true);
+            }
+        }
+        let is_set = |key| builder.get_config_value(&key).is_some_and(|value| value == "true");
+        let is_anonymous = is_set(AmazonS3ConfigKey::SkipSignature);
+        builder = profile.apply(builder, is_anonymous)?;
+        let has_checksum = builder.get_config_value(&AmazonS3ConfigKey::Checksum).is_some();
+        let calculation = env::var("AWS_REQUEST_CHECKSUM_CALCULATION").ok();
+        let calculation = calculation.as_deref().or_else(|| profile.get("request_checksum_calculation"));
+        // The hash of a signed body is computed in any case.
+        if !has_checksum
+            && !is_anonymous
+            && !calculation.is_some_and(|when| when.eq_ignore_ascii_case("when_required"))
+        {
+            builder = builder.with_checksum_algorithm(Checksum::SHA256);
+        }
+        Ok(builder)
     }
 }
 
@@ -101,10 +143,11 @@ impl StoreConfiguration for S3Configuration {
 impl StoreConfiguration for GsConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
         let at = named(bucket_url(&self.url, &["gs", "gcs"])?, &self.url)?;
+        let requests = Requests::new(self.redirects, self.retry_seconds);
         let mut builder = GoogleCloudStorageBuilder::from_env()
             .with_bucket_name(at.bucket)
-            .with_retry(policy())
-            .with_http_connector(Connector::new(self.redirects));
+            .with_retry(requests.policy())
+            .with_http_connector(requests.connector());
         if self.anonymous {
             builder = builder.with_skip_signature(true);
         }
@@ -112,9 +155,11 @@ impl StoreConfiguration for GsConfiguration {
             let allow_http = GoogleConfigKey::Client(ClientConfigKey::AllowHttp);
             builder = builder.with_base_url(url).with_config(allow_http, is_plain.to_string());
         }
-        let _valid = Endpoint::new(builder.get_config_value(&GoogleConfigKey::BaseUrl).as_deref())?;
+        let endpoint = builder.get_config_value(&GoogleConfigKey::BaseUrl);
+        let _valid = Endpoint::new(endpoint.as_deref())?;
         let location = format!("gs://{}/{}", at.bucket, at.prefix);
-        opened(location, at.prefix, builder.build())
+        let service = Service { versions: Versions::Generations, endpoint: endpoint.unwrap_or_default() };
+        opened(location, &at, builder.build(), &requests, service)
     }
 }
 
@@ -122,9 +167,10 @@ impl StoreConfiguration for GsConfiguration {
 impl StoreConfiguration for AzConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Opened {
         let at = bucket_url(&self.url, &["az", "azure", "abfs", "abfss"])?;
+        let requests = Requests::new(self.redirects, self.retry_seconds);
         let mut builder = MicrosoftAzureBuilder::from_env()
-            .with_retry(policy())
-            .with_http_connector(Connector::new(self.redirects));
+            .with_retry(requests.policy())
+            .with_http_connector(requests.connector());
         builder = match at.bucket.contains('@') {
             true => builder.with_url(format!("abfss://{}/", at.bucket)),
             false => builder.with_container_name(at.bucket),
@@ -138,14 +184,18 @@ impl StoreConfiguration for AzConfiguration {
         if let Some(Endpoint { url, is_plain }) = Endpoint::new(self.endpoint.as_deref())? {
             builder = builder.with_endpoint(url.to_owned()).with_allow_http(is_plain);
         }
-        let _valid = Endpoint::new(builder.get_config_value(&AzureConfigKey::Endpoint).as_deref())?;
+        let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+        let _valid = Endpoint::new(endpoint.as_deref())?;
         if builder.get_config_value(&AzureConfigKey::AccountName).is_none() && !at.bucket.contains('@') {
             let reason = "the account is missing: AZURE_STORAGE_ACCOUNT_NAME, `account`, or \
                           `abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX`";
             return Err(wrong(&self.url, reason));
         }
         let location = format!("{}://{}/{}", at.scheme, at.bucket, at.prefix);
-        opened(location, at.prefix, builder.build())
+        let account = builder.get_config_value(&AzureConfigKey::AccountName);
+        let endpoint = [endpoint, account].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let service = Service { versions: Versions::Tags, endpoint };
+        opened(location, &at, builder.build(), &requests, service)
     }
 }
 
@@ -155,14 +205,16 @@ impl StoreConfiguration for HttpConfiguration {
         let Some(Endpoint { url, .. }) = Endpoint::new(Some(&self.url))? else {
             return Err(wrong(&self.url, ""));
         };
+        let requests = Requests::new(self.redirects, self.retry_seconds);
         let builder = HttpBuilder::new()
             .with_url(url)
             .with_config(ClientConfigKey::AllowHttp, "true")
-            .with_retry(policy())
-            .with_http_connector(Connector::new(self.redirects));
+            .with_retry(requests.policy())
+            .with_http_connector(requests.connector());
         let store = Arc::new(builder.build().map_err(|error| wrong(url, &error.to_string()))?);
         let read_alone = Capabilities::READ_ONLY.unlistable();
-        let store = RemoteStore::at(store, StoreLocation::new(url.to_owned(), "")?, read_alone);
+        let shared = Shared::new(store, StoreLocation::new(url.to_owned(), "")?, Versions::Tags);
+        let store = RemoteStore::at(shared, read_alone);
         // An HTTP server does not have buckets that could be missing.
         store.shared.exists.store(true, Ordering::Relaxed);
         Ok(Arc::new(store))
@@ -182,7 +234,7 @@ pub(crate) fn open_az(url: &str) -> Opened {
 }
 
 pub(crate) fn open_http(url: &str) -> Opened {
-    HttpConfiguration { url: url.to_owned(), redirects: Redirects::default() }.open(None)
+    HttpConfiguration { url: url.to_owned(), ..HttpConfiguration::default() }.open(None)
 }
 
 /// The endpoint of a service, if it is not the default.
@@ -215,9 +267,50 @@ fn named<'a>(at: BucketUrl<'a>, url: &str) -> Result<BucketUrl<'a>, StoreError> 
     }
 }
 
-fn opened<S: ObjectStore>(location: String, prefix: &str, built: object_store::Result<S>) -> Opened {
+/// How the requests of a store are sent and repeated.
+struct Requests {
+    redirects: Redirects,
+    /// The time during which failed requests are repeated.
+    window: Duration,
+}
+
+impl Requests {
+    fn new(redirects: Redirects, retry_seconds: Option<u32>) -> Self {
+        let window = retry_seconds.map_or(WINDOW, |seconds| Duration::from_secs(seconds.into()));
+        Self { redirects, window }
+    }
+
+    fn policy(&self) -> RetryConfig {
+        policy(self.window)
+    }
+
+    /// Returns a connector that also trusts the authorities in the file of `REQUESTS_CA_BUNDLE`, which the tools of Azure
+    /// and others in Python read.
+    fn connector(&self) -> Connector {
+        Connector::new(self.redirects, self.window).with_certificates(env::var("REQUESTS_CA_BUNDLE").ok())
+    }
+}
+
+/// The service of a bucket.
+struct Service {
+    versions: Versions,
+    /// The endpoint and the account, as far as they are known; empty for the default.
+    endpoint: String,
+}
+
+fn opened<S: ObjectStore>(
+    location: String,
+    at: &BucketUrl<'_>,
+    built: object_store::Result<S>,
+    requests: &Requests,
+    service: Service,
+) -> Opened {
     let store = built.map_err(|error| wrong(&location, &error.to_string()))?;
-    Ok(Arc::new(RemoteStore::new(Arc::new(store), location, prefix)?))
+    let mut shared = Shared::new(Arc::new(store), StoreLocation::new(location, at.prefix)?, service.versions);
+    shared.window = requests.window;
+    shared.applies_conditions =
+        conditions::known(format!("{} {}://{}", service.endpoint, at.scheme, at.bucket));
+    Ok(Arc::new(RemoteStore::at(shared, WRITEABLE)))
 }
 
 fn wrong(url: &str, reason: &str) -> StoreError {

@@ -24,6 +24,11 @@ pub(crate) fn is_missing_key(error: &Error) -> bool {
     matches!(error, Error::NotFound { .. }) && !is_missing_bucket(&whole_text(error))
 }
 
+/// Returns whether the bucket is missing.
+pub(crate) fn is_missing_bucket_error(error: &Error) -> bool {
+    is_missing_bucket(&whole_text(error))
+}
+
 fn is_missing_bucket(text: &str) -> bool {
     NO_BUCKET.iter().any(|name| text.contains(name))
 }
@@ -130,6 +135,12 @@ fn advice(error: &Error, text: &str, seen: Option<&Seen>) -> Option<String> {
              with `\"anonymous\": true`, or for s3: URLs with AWS_SKIP_SIGNATURE=true"
                 .to_owned(),
         );
+    }
+    if text.contains("RequestTimeTooSkewed") {
+        let skew = answer.skew.map_or_else(String::new, |skew| format!(" by {} seconds", skew.as_secs()));
+        return Some(format!(
+            "the clock of this machine differs from that of the server{skew}; set the clock"
+        ));
     }
     if let Some(region) = answer.region.filter(|_| matches!(answer.status, 301 | 307 | 400)) {
         return Some(format!("the bucket is in region {region}; set AWS_REGION or `region`"));

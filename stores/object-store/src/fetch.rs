@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, GetResult, ObjectMeta};
-use zarr_spec::store::{Response, StoreError, Version};
+use zarr_spec::store::{Response, StoreError};
 use zarr_spec::{BoxError, ByteRange, Key, LimitExceeded};
 
 use crate::Shared;
@@ -55,7 +55,7 @@ impl Shared {
         match part.range {
             ByteRange::Range { size: 0, .. } | ByteRange::Last(0) => {
                 let state = self.state(part, &path).await?;
-                Ok(state.map(|state| of(&state, Bytes::new())))
+                Ok(state.map(|state| self.response(&state, Bytes::new())))
             }
             ByteRange::Full | ByteRange::From(0) => self.whole(part, &path).await,
             _ if known == NONE => self.whole(part, &path).await,
@@ -100,7 +100,7 @@ impl Shared {
         if answer.status == 416 || answer.status == 0 && matches!(error, Error::Generic { .. }) {
             let state = match answer.size {
                 Some(size) => Some(Response::new(Bytes::new(), size, None)),
-                None => self.state(part, path).await?.map(|state| of(&state, Bytes::new())),
+                None => self.state(part, path).await?.map(|state| self.response(&state, Bytes::new())),
             };
             if state.as_ref().is_none_or(|state| part.range.within(state.size).is_empty()) {
                 return Ok(state);
@@ -115,7 +115,7 @@ impl Shared {
             let Some(state) = self.state(part, path).await? else { return Ok(None) };
             let range = part.range.within(state.size);
             if range.is_empty() {
-                return Ok(Some(of(&state, Bytes::new())));
+                return Ok(Some(self.response(&state, Bytes::new())));
             }
             // Weak entity tags never match.
             let tag = state.e_tag.filter(|tag| !tag.starts_with("W/"));
@@ -171,7 +171,7 @@ impl Shared {
         if let Some(taken) = taken {
             taken.forget();
         }
-        Ok(of(&state, bytes))
+        Ok(self.response(&state, bytes))
     }
 
     /// Requests the metadata of an object.
@@ -219,6 +219,10 @@ impl Shared {
         is_missing_key(error) && matches!(seen.answer().status, 0 | 404)
     }
 
+    fn response(&self, state: &ObjectMeta, bytes: Bytes) -> Response {
+        Response::new(bytes, state.size, self.versions.of(state))
+    }
+
     fn failed(&self, part: &Part, error: &Error, seen: &Seen) -> StoreError {
         failed("reading", self.place.url_of(part.key.as_str()), error, Some(seen))
     }
@@ -228,17 +232,4 @@ impl Shared {
 fn skipped(received: &Range<u64>, wanted: &Range<u64>) -> Result<u64, String> {
     let before = wanted.start.checked_sub(received.start).filter(|_| wanted.end <= received.end);
     before.ok_or_else(|| format!("requested bytes {wanted:?}, but received bytes {received:?}"))
-}
-
-fn of(state: &ObjectMeta, bytes: Bytes) -> Response {
-    Response::new(bytes, state.size, version(state))
-}
-
-/// Returns the entity tag, or else the time and the size. A time of 0 counts as unknown.
-fn version(state: &ObjectMeta) -> Option<Version> {
-    match (&state.e_tag, state.last_modified.timestamp_millis()) {
-        (Some(tag), _) => Some(Version::new(tag)),
-        (None, 0) => None,
-        (None, time) => Some(Version::new(format!("{time} {}", state.size))),
-    }
 }

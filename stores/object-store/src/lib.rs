@@ -8,12 +8,17 @@
 //! outside of an asynchronous runtime. Inside a runtime, call them from `spawn_blocking`. [`Store::get`] sends
 //! one request and waits; [`Store::get_many`] keeps up to 64 in flight.
 //!
-//! **Failures.** Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute,
+//! **Failures.** Failed requests (a broken connection, `5xx`, `408`, `429`) are repeated for half a minute (`retry-seconds`),
 //! with growing random waits, or with the wait of the server's `Retry-After`. A server fails if it sends
 //! nothing for 20 seconds, or less than 4 KiB per second for half a minute. At most five redirects are
 //! followed, never from https to http; another host does not receive credentials.
 //!
-//! **Credentials** come only from the environment. Plain HTTP servers can be read, but not listed or written.
+//! **Conditions.** A server is asked once per endpoint and bucket whether it refuses writes whose condition does not
+//! hold. If not, [`Store::set_if`] is not supported. Deletions never have conditions.
+//!
+//! **Large values** are uploaded in parts, which become visible together.
+//!
+//! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws`. Plain HTTP servers can be read, but not listed or written.
 //!
 //! Opened as `s3://bucket/prefix`, `gs://…`, `az://…`, `abfs://…`, `https://…`, or as
 //! `{"type": "s3", "url": "s3://bucket/prefix", "anonymous": true, "region": "eu-west-1"}`.
@@ -24,31 +29,38 @@ mod batch;
 mod body;
 mod budget;
 mod client;
+mod conditions;
 mod configuration;
 mod failure;
 mod fetch;
 mod listing;
 mod place;
+mod profile;
 mod runtime;
+mod upload;
+mod versions;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8};
+use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 pub use object_store;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::ObjectStore;
+use tokio::sync::OnceCell;
 use zarr_spec::store::{
-    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses, Store,
-    StoreError, StorePlugin,
+    Capabilities, Condition, ConditionalWrite, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
+    Request, Responses, Store, StoreError, StorePlugin,
 };
 use zarr_spec::{BoxError, ByteRange, Example, Key, Output, Prefix};
 
+use client::WINDOW;
 use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Configuration};
-use failure::failed;
 use fetch::Part;
 use listing::Listing;
 use place::StoreLocation;
 use runtime::Runtime;
+use versions::Versions;
 
 zarr_spec::register!(
     StorePlugin::new("s3", &["s3", "s3a"], &configuration::open_s3)
@@ -104,6 +116,9 @@ const CONCURRENCY: usize = 64;
 /// Bytes that arrive in the time of one round trip: 20 ms at 100 Mbit/s.
 const COALESCE_GAP: u64 = 256 << 10;
 
+/// The capabilities of a store that can be written. No service has conditional deletions through `object_store`.
+const WRITEABLE: Capabilities = Capabilities::ALL_AND_CONDITIONAL.without_conditional_erase();
+
 /// A store on a remote server.
 #[derive(Debug)]
 pub struct RemoteStore {
@@ -121,6 +136,11 @@ struct Shared {
     ranges: AtomicU8,
     /// Whether the store has found a value before, so that the bucket exists.
     exists: AtomicBool,
+    versions: Versions,
+    /// The time during which failed requests are repeated.
+    window: Duration,
+    /// Whether the server applies conditions, once that is known: see [`conditions`].
+    applies_conditions: Arc<OnceCell<bool>>,
 }
 
 impl RemoteStore {
@@ -136,14 +156,11 @@ impl RemoteStore {
         prefix: &str,
     ) -> Result<Self, StoreError> {
         let place = StoreLocation::new(location.into(), prefix)?;
-        Ok(Self::at(store, place, Capabilities::ALL))
+        Ok(Self::at(Shared::new(store, place, Versions::Tags), WRITEABLE))
     }
 
-    fn at(store: Arc<dyn ObjectStore>, place: StoreLocation, capabilities: Capabilities) -> Self {
-        let ranges = AtomicU8::new(fetch::ALL);
-        let exists = AtomicBool::new(false);
-        let shared = Arc::new(Shared { store, place, ranges, exists });
-        Self { shared, runtime: Runtime::default(), capabilities }
+    fn at(shared: Shared, capabilities: Capabilities) -> Self {
+        Self { shared: Arc::new(shared), runtime: Runtime::default(), capabilities }
     }
 
     fn refuse(&self, quality: &'static str) -> StoreError {
@@ -164,13 +181,30 @@ impl RemoteStore {
     }
 }
 
+impl Shared {
+    fn new(store: Arc<dyn ObjectStore>, place: StoreLocation, versions: Versions) -> Self {
+        Self {
+            store,
+            place,
+            ranges: AtomicU8::new(fetch::ALL),
+            exists: AtomicBool::new(false),
+            versions,
+            window: WINDOW,
+            applies_conditions: Arc::default(),
+        }
+    }
+}
+
 impl Store for RemoteStore {
     fn location(&self) -> String {
         self.shared.place.location().to_owned()
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.capabilities
+        match self.shared.applies_conditions.get() {
+            Some(false) => self.capabilities.unconditional(),
+            _ => self.capabilities,
+        }
     }
 
     fn read_hints(&self) -> ReadHints {
@@ -198,10 +232,22 @@ impl Store for RemoteStore {
         }
         let key = key.clone();
         let value = value.into_bytes();
-        self.wait("writing", |shared| async move {
-            let put = shared.store.put(&shared.place.of_key(&key)?, value.into()).await;
-            put.map(drop).map_err(|error| failed("writing", shared.place.url_of(key.as_str()), &error, None))
-        })
+        self.wait("writing", |shared| async move { shared.set(&key, value).await })
+    }
+
+    fn set_if(
+        &self,
+        key: &Key,
+        value: Payload<'_>,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        if !self.capabilities.conditional_set {
+            return Err(self.refuse("not conditional"));
+        }
+        let key = key.clone();
+        let value = value.into_bytes();
+        let condition = condition.clone();
+        self.wait("writing", |shared| async move { shared.set_if(&key, value, &condition).await })
     }
 
     fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {

@@ -18,10 +18,14 @@ use zarr_spec::store::{
 use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
 use zarr_store_object_store::RemoteStore;
 
+#[path = "it/conditions.rs"]
+mod conditions;
 #[path = "it/failures.rs"]
 mod failures;
 #[path = "it/server.rs"]
 mod server;
+#[path = "it/uploads.rs"]
+mod uploads;
 
 use server::{Reply, Server, value};
 

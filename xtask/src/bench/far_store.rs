@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::builder::RangedU64ValueParser;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -11,8 +12,26 @@ use super::runner::{Runner, Trouble};
 /// The number of requests that every program may have in flight.
 pub(crate) const REQUESTS: usize = 64;
 
-/// The time that the store waits before each answer, in milliseconds.
-const MILLISECONDS: u64 = 10;
+/// The network between the programs and the remote store.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Network {
+    /// Milliseconds that the remote store waits before each response
+    #[arg(long, value_name = "MS", default_value_t = 10, requires = "far")]
+    delay: u64,
+    /// Limit the bytes of all requests and responses together, in megabytes per second
+    #[arg(long, value_name = "MB", requires = "far", value_parser = RangedU64ValueParser::<u64>::new().range(1..1_000_000))]
+    bandwidth: Option<u64>,
+    /// Delay every hundredth response of the remote store tenfold
+    #[arg(long, requires = "far")]
+    slow: bool,
+}
+
+impl Network {
+    /// Returns the delay in milliseconds, the bandwidth in bytes per second, and whether some responses are slow.
+    pub(crate) fn settings(&self) -> (u64, Option<u64>, bool) {
+        (self.delay, self.bandwidth.map(|megabytes| megabytes * 1_000_000), self.slow)
+    }
+}
 
 /// The number of processors that the store may use. It shares them with the programs, since there may be no others.
 const PROCESSORS: usize = 2;
@@ -38,7 +57,14 @@ impl FarStore {
     /// Starts a store that serves the present and future files in `folder`.
     pub(crate) fn start(places: &Places, folder: &Path) -> Result<Self, String> {
         let mut runner = Runner::start(places, Program::FarStore, PROCESSORS)?;
-        let question = json!({"do": "serve", "folder": folder, "milliseconds": MILLISECONDS});
+        let network = places.network;
+        let question = json!({
+            "do": "serve",
+            "folder": folder,
+            "milliseconds": network.delay,
+            "bytes_per_second": network.settings().1,
+            "is_sometimes_slow": network.slow,
+        });
         let answer = runner.ask(&question).map_err(Trouble::text)?;
         let endpoint = answer.get("endpoint").and_then(Value::as_str);
         let endpoint = endpoint.ok_or("the remote store did not return a URL")?.to_owned();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::far_store::REQUESTS;
+use super::far_store::{Network, REQUESTS};
 use super::group::Group;
 use super::{machine, python};
 
@@ -105,6 +105,7 @@ pub(crate) struct Places {
     /// The folder of the logs of the runners.
     pub(crate) logs: PathBuf,
     pub(crate) group: Group,
+    pub(crate) network: Network,
 }
 
 impl Places {

@@ -3,9 +3,16 @@
 use std::fmt::Write;
 
 use super::aims;
+use super::far_store::Traffic;
 use super::group::Group;
 use super::report::{CaseReport, Outcome, Report};
 use super::statistics::geometric_mean;
+
+/// The aim for requests and bytes relative to the peer with the fewest.
+const MOST: f64 = 1.1;
+
+/// The speed relative to a peer from which on the engine may use more requests or bytes.
+const FAST: f64 = 1.3;
 
 /// Returns all tables with their heading.
 pub(crate) fn all(report: &Report) -> String {
@@ -259,25 +266,41 @@ fn stored(report: &Report) -> String {
 
 /// Returns the table of requests to the remote store.
 fn requests(report: &Report) -> String {
-    let cell = |outcome: Option<&Outcome>| {
-        let Some(Outcome::Measured { traffic: Some(traffic), .. }) = outcome else { return "–".to_owned() };
-        let requests = traffic.requests;
-        let bytes = mebibytes(Some(traffic.bytes));
-        format!("{requests}<br><sub>{} in flight, {bytes} MiB</sub>", traffic.most_at_once)
+    let traffic = |program: &str, case: &CaseReport| match case.results.get(program) {
+        Some(Outcome::Measured { traffic, .. }) => *traffic,
+        _ => None,
+    };
+    let cell = |traffic: Option<Traffic>| {
+        let Some(Traffic { requests, most_at_once, bytes }) = traffic else { return "–".to_owned() };
+        format!("{requests}<br><sub>{most_at_once} in flight, {} MiB</sub>", mebibytes(Some(bytes)))
     };
     let row = |case: &CaseReport| {
-        let cells = report.programs.iter().map(|program| cell(case.results.get(&program.name)));
-        [format!("`{}`", case.name)].into_iter().chain(cells).collect::<Vec<_>>()
+        let cells = report.programs.iter().map(|program| cell(traffic(&program.name, case)));
+        let [requests, bytes] = [|traffic: Traffic| traffic.requests, |traffic: Traffic| traffic.bytes]
+            .map(|count| economy(report, case, |program| traffic(program, case).map(count)));
+        let first = [format!("`{}`", case.name)].into_iter();
+        first.chain(cells).chain([requests, bytes]).collect::<Vec<_>>()
     };
     if report.group != Group::Far {
         return String::new();
     }
     let rows: Vec<_> = report.cases.iter().map(row).collect();
-    let header = header(&["case"], report, &[]);
+    let header = header(&["case"], report, &["requests ÷ fewest", "bytes ÷ fewest"]);
     format!(
-        "Requests of one run, the most in flight, and the size of all bodies:\n\n{}",
+        "Requests of one run, the most in flight, and the size of all bodies. More than 1.1 times the fewest is bold, \
+         unless this engine is 1.3 times as fast as that peer:\n\n{}",
         table(&header, &rows)
     )
+}
+
+/// Returns the count of this engine relative to that of the peer with the smallest, and the peer.
+fn economy(report: &Report, case: &CaseReport, count: impl Fn(&str) -> Option<u64>) -> String {
+    let fewest = report.peers().filter_map(|peer| Some((peer, count(peer)?))).min_by_key(|(_, count)| *count);
+    let (Some(ours), Some((peer, fewest))) = (count(report.ours()), fewest) else { return "–".to_owned() };
+    let ratio = ours as f64 / fewest.max(1) as f64;
+    let speed = case.median(peer).zip(case.median(report.ours())).map_or(0.0, |(theirs, ours)| theirs / ours);
+    let text = format!("{}× ({peer})", three_digits(ratio));
+    if ratio > MOST && speed < FAST { format!("**{text}**") } else { text }
 }
 
 /// Returns the list of failures, which are dashes in the tables.
@@ -297,7 +320,6 @@ fn failures(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::far_store::Traffic;
     use super::super::report::made_up;
     use super::*;
 
@@ -372,12 +394,28 @@ Failed cases:
     #[test]
     fn requests_are_shown_if_there_is_a_remote_store() {
         let mut report = Report { group: Group::Far, ..made_up() };
-        let traffic = Traffic { requests: 130, most_at_once: 64, bytes: 3 << 19 };
-        if let Some(Outcome::Measured { traffic: place, .. }) = report.cases[0].results.get_mut("zarrs") {
-            *place = Some(traffic);
+        for (program, requests) in [("zarr-kit", 157), ("zarrs", 130)] {
+            let sent = Traffic { requests, most_at_once: 64, bytes: 3 << 19 };
+            if let Some(Outcome::Measured { traffic, .. }) = report.cases[0].results.get_mut(program) {
+                *traffic = Some(sent);
+            }
         }
-        let wanted = "| `zstd/read` | – | 130<br><sub>64 in flight, 1.50 MiB</sub> | – |";
+        // This engine takes half of the time of zarrs.
+        let wanted = "| `zstd/read` | 157<br><sub>64 in flight, 1.50 MiB</sub> | 130<br><sub>64 in flight, 1.50 MiB</sub> \
+                      | – | 1.21× (zarrs) | 1.00× (zarrs) |";
         assert!(requests(&report).contains(wanted), "{}", requests(&report));
         assert_eq!(requests(&made_up()), "");
+    }
+
+    #[test]
+    fn more_requests_than_a_peer_are_bold_unless_the_engine_is_much_faster() {
+        let report = made_up();
+        let count = |ours: u64, theirs: u64| {
+            move |program: &str| Some(if program == "zarr-kit" { ours } else { theirs })
+        };
+        let [fast, slow] = [&report.cases[0], &report.cases[1]];
+        assert_eq!(economy(&report, fast, count(200, 100)), "2.00× (zarrs)");
+        assert_eq!(economy(&report, slow, count(110, 100)), "1.10× (zarrs)");
+        assert_eq!(economy(&report, slow, count(111, 100)), "**1.11× (zarrs)**");
     }
 }

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use zarr_metadata::ArrayMetadata;
 use zarr_spec::store::Backoff;
-use zarr_spec::{ArrayRepresentation, ArraySubset, Elements};
+use zarr_spec::{ArraySubset, Elements};
 
 use super::Array;
 #[cfg(feature = "ndarray")]

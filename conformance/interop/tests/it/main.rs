@@ -3,6 +3,7 @@
 mod archive;
 mod arrays;
 mod cached;
+mod cloud_tools;
 mod coding;
 mod converts;
 mod copies;

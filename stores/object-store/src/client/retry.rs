@@ -1,39 +1,49 @@
 //! Retries: waiting times that servers request, and failed connections.
 //!
 //! `object_store` repeats requests that failed with `5xx`, `408` or `429` or were interrupted, with growing
-//! random waits. It does not read `Retry-After`, and it cannot distinguish a host that does not exist from a
-//! host that restarts. This module adds both.
+//! random waits after the first. It does not read `Retry-After`, and it cannot distinguish a host that does not exist from a
+//! host that restarts. This module adds these.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use chrono::DateTime;
 use object_store::client::HttpResponse;
 use object_store::{BackoffConfig, RetryConfig};
-use reqwest::header::RETRY_AFTER;
+use reqwest::header::{DATE, RETRY_AFTER};
 
-/// The time during which failed requests are repeated.
+/// The default time during which failed requests are repeated.
 pub(crate) const WINDOW: Duration = Duration::from_secs(30);
+
+/// The wait before the first repetition, without its random part.
+const FIRST: Duration = Duration::from_millis(100);
 
 /// The maximum number of connection attempts to a host that has never answered.
 pub(crate) const CONNECTIONS: u32 = 4;
 
 /// Returns the policy for `object_store`. The window ends the retries, long before their maximum number.
-pub(crate) fn policy() -> RetryConfig {
+pub(crate) fn policy(window: Duration) -> RetryConfig {
     RetryConfig {
-        backoff: BackoffConfig {
-            init_backoff: Duration::from_millis(100),
-            max_backoff: Duration::from_secs(5),
-            base: 2.,
-        },
+        backoff: BackoffConfig { init_backoff: FIRST, max_backoff: Duration::from_secs(5), base: 2. },
         max_retries: 100,
-        retry_timeout: WINDOW,
+        retry_timeout: window,
     }
+}
+
+/// Returns whether a request with this status is repeated.
+pub(crate) fn is_repeated(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..)
+}
+
+/// Returns a random wait. The first wait of `object_store` always has the same length.
+pub(crate) fn random_wait() -> Duration {
+    let random = RandomState::new().hash_one(0) >> 32;
+    FIRST.mul_f64(random as f64 / f64::from(u32::MAX))
 }
 
 /// Returns the time that the server asks to wait before the request is repeated.
 pub(crate) fn asked_wait(answer: &HttpResponse) -> Option<Duration> {
-    let status = answer.status();
-    if !status.is_server_error() && !matches!(status.as_u16(), 408 | 429) {
+    if !is_repeated(answer.status().as_u16()) {
         return None;
     }
     let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
@@ -41,9 +51,17 @@ pub(crate) fn asked_wait(answer: &HttpResponse) -> Option<Duration> {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
         Err(_) => {
             let date = SystemTime::from(DateTime::parse_from_rfc2822(text).ok()?);
-            Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+            // The clock of the server may differ from that of this machine.
+            let now = date_of(answer).unwrap_or_else(SystemTime::now);
+            Some(date.duration_since(now).unwrap_or_default())
         }
     }
+}
+
+/// Returns the time of the server's clock.
+pub(crate) fn date_of(answer: &HttpResponse) -> Option<SystemTime> {
+    let date = answer.headers().get(DATE)?.to_str().ok()?;
+    DateTime::parse_from_rfc2822(date.trim()).ok().map(SystemTime::from)
 }
 
 #[cfg(test)]
@@ -68,6 +86,13 @@ mod tests {
         assert_eq!(asked_wait(&answer(503, "Fri, 31 Dec 1999 23:59:59 GMT")), Some(Duration::ZERO));
         let later = asked_wait(&answer(503, "Tue, 31 Dec 2199 23:59:59 GMT")).unwrap();
         assert!(later > WINDOW, "{later:?}");
+    }
+
+    #[test]
+    fn a_date_is_relative_to_the_clock_of_the_server() {
+        let mut answer = answer(503, "Fri, 31 Dec 1999 23:59:59 GMT");
+        answer.headers_mut().insert(DATE, "Fri, 31 Dec 1999 23:59:52 GMT".parse().unwrap());
+        assert_eq!(asked_wait(&answer), Some(Duration::from_secs(7)));
     }
 
     #[test]

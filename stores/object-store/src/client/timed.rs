@@ -63,12 +63,24 @@ pub(crate) struct TimedBody {
     waited: Duration,
     waits_since: Option<Instant>,
     timer: Pin<Box<Sleep>>,
+    most: Most,
+}
+
+/// How many bytes a body may have. A body without a limit is one whose receiver knows its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Most {
+    /// No limit.
+    Any,
+    /// More bytes are ignored: messages of errors.
+    Ignored(u64),
+    /// More bytes are an error: listings and the like.
+    Refused(u64),
 }
 
 impl TimedBody {
-    pub(crate) fn new(body: HttpResponseBody, limits: TimeLimits) -> Self {
+    pub(crate) fn new(body: HttpResponseBody, limits: TimeLimits, most: Most) -> Self {
         let timer = Box::pin(sleep(limits.silence));
-        Self { body, limits, received: 0, waited: Duration::ZERO, waits_since: None, timer }
+        Self { body, limits, received: 0, waited: Duration::ZERO, waits_since: None, timer, most }
     }
 
     /// Returns the time until the body counts as too slow.
@@ -86,6 +98,14 @@ impl Body for TimedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        match self.most {
+            Most::Ignored(most) if self.received > most => return Poll::Ready(None),
+            Most::Refused(most) if self.received > most => {
+                let reason = format!("the response has more than {most} bytes");
+                return Poll::Ready(Some(Err(other(HttpErrorKind::Unknown, reason))));
+            }
+            _ => {}
+        }
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             if let Some(since) = self.waits_since.take() {
                 self.waited += since.elapsed();
@@ -112,7 +132,11 @@ impl Body for TimedBody {
         self.body.is_end_stream()
     }
 
+    /// The declared size of a body with a limit is not trusted: its receiver would reserve memory for it.
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match self.most {
+            Most::Any => self.body.size_hint(),
+            Most::Ignored(_) | Most::Refused(_) => SizeHint::default(),
+        }
     }
 }

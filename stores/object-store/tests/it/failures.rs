@@ -103,3 +103,106 @@ fn redirects_are_followed_as_the_option_allows() {
         }
     }
 }
+
+/// Opens a store on the server that repeats failed requests for a second.
+fn impatient(server: &Server) -> std::sync::Arc<dyn zarr_spec::store::Store> {
+    let url = server.url();
+    let url = url.as_str();
+    described(&zarr_spec::json!({"type": "http", "url": url, "retry-seconds": 1})).unwrap()
+}
+
+#[test]
+fn a_server_that_always_fails_is_an_error_after_the_deadline() {
+    for status in [500, 503, 429, 408] {
+        let server = Server::start(move |_| Reply::error(status, "SlowDown"));
+        let begun = Instant::now();
+        let error = refused(get_value(&*impatient(&server), &key("a/v"), 100));
+        assert!(begun.elapsed() < Duration::from_secs(8), "{status}: {:?}", begun.elapsed());
+        let attempts = server.take().len();
+        assert!((2..=20).contains(&attempts), "{status}: {attempts}");
+        // The error has the host, the key and the number of attempts.
+        let retries = format!("after {} retries", attempts - 1);
+        for part in [&*server.url(), "a/v", &retries, &status.to_string()] {
+            assert!(error.contains(part), "`{part}` is not in: {error}");
+        }
+    }
+}
+
+/// Clients that repeat their requests at the same time would be refused again.
+#[test]
+fn repetitions_are_spread_in_time() {
+    let begun = Instant::now();
+    let times = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = std::sync::Arc::clone(&times);
+    let count = AtomicUsize::new(0);
+    let server = Server::start(move |asked| {
+        if count.fetch_add(1, Ordering::Relaxed) < 32 {
+            return Reply::error(503, "SlowDown");
+        }
+        seen.lock().unwrap().push(begun.elapsed());
+        value(asked, b"0123456789")
+    });
+    let store = opened(&server.url()).unwrap();
+    let all = store.get_many(requests(32, 10), 1 << 20).filter(|(_, got)| got.is_ok());
+    assert_eq!(all.count(), 32);
+    let times = times.lock().unwrap();
+    let first = times.iter().min().unwrap();
+    let last = times.iter().max().unwrap();
+    assert!(*last - *first >= Duration::from_millis(20), "{times:?}");
+}
+
+#[test]
+fn an_endless_answer_ends_with_an_error() {
+    // The message of an error that never ends is cut off.
+    let endless = |status: u16| {
+        move |_: &super::server::Asked| Reply {
+            cut: Some(80 << 20),
+            ..Reply::new(status, vec![b'x'; 80 << 20]).with("content-length", (1u64 << 50).to_string())
+        }
+    };
+    let server = Server::start(endless(403));
+    let error = refused(get_value(&*impatient(&server), &key("v"), 100));
+    assert!(error.contains("403") && error.len() < 2000, "{} bytes: {error:.500}", error.len());
+    let listing = Server::start(endless(200));
+    let url = listing.url();
+    let endpoint = url.as_str();
+    let description = zarr_spec::json!({
+        "type": "s3", "url": "s3://b", "endpoint": endpoint, "anonymous": true, "retry-seconds": 1,
+    });
+    let error = refused(described(&description).unwrap().list());
+    assert!(error.contains("bytes") && error.contains("s3://b"), "{error}");
+}
+
+#[test]
+fn a_clock_that_differs_is_named() {
+    let server = Server::start(|_| {
+        Reply::error(403, "RequestTimeTooSkewed").with("date", "Fri, 31 Dec 1999 23:59:59 GMT")
+    });
+    let error = refused(get_value(&*impatient(&server), &key("v"), 100));
+    assert!(error.contains("the clock of this machine differs from that of the server by "), "{error}");
+}
+
+/// The server's clock is years behind, so that its date is in the past of this machine.
+#[test]
+fn a_pause_until_a_date_follows_the_clock_of_the_server() {
+    let count = AtomicUsize::new(0);
+    let server = Server::start(move |asked| match count.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::new(503, "")
+            .with("date", "Fri, 31 Dec 1999 23:59:58 GMT")
+            .with("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT"),
+        _ => value(asked, b"v"),
+    });
+    let begun = Instant::now();
+    assert_eq!(get_value(&*opened(&server.url()).unwrap(), &key("v"), 1).unwrap().unwrap(), b"v"[..]);
+    assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// Each connection is closed after three bytes. The rest is requested with a range, as long as the ETag is the same.
+#[test]
+fn a_value_that_is_cut_off_again_and_again_is_complete() {
+    let server = Server::start(|asked| Reply { cut: Some(3), ..value(asked, b"0123456789") });
+    assert_eq!(
+        get_value(&*opened(&server.url()).unwrap(), &key("v"), 100).unwrap().unwrap(),
+        b"0123456789"[..]
+    );
+}

@@ -1,0 +1,126 @@
+//! The environment that the tools of the services read: profiles, roles of machines, proxies. Servers on this machine
+//! stand in for the services, and the program `zarrctl` has the environment.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use zarr_interop::zarrctl;
+use zarr_loopback::{BUCKET, Fault, Options, Request, Server};
+
+const GROUP: &str = r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#;
+
+/// Starts a server that answers only requests that were signed with this key.
+fn signed_by(key: &'static str) -> Server {
+    let faults = move |asked: &Request| {
+        let authorization = asked.header("authorization").unwrap_or_default();
+        (!authorization.contains(&format!("Credential={key}/"))).then_some(Fault::Refuse(403))
+    };
+    let server = Server::start(Options::in_memory().with_faults(faults).logged()).unwrap();
+    server.put("data.zarr/zarr.json", GROUP).unwrap();
+    server
+}
+
+/// Returns `zarrctl tree` of the hierarchy on a server, without the credentials of this machine.
+fn tree(endpoint: &str) -> Command {
+    let mut command = Command::new(zarrctl());
+    command.args(["tree", &format!("s3://{BUCKET}/data.zarr")]);
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
+        command.env_remove(name);
+    }
+    command.env("AWS_ENDPOINT_URL", endpoint).env("AWS_ALLOW_HTTP", "true");
+    command
+}
+
+fn said(command: &mut Command) -> (bool, String) {
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn a_profile_of_the_aws_tools_signs_requests() {
+    let server = signed_by("AKIDPROFILE");
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join(".aws")).unwrap();
+    fs::write(home.path().join(".aws/config"), "[profile work]\nregion = eu-west-3\n").unwrap();
+    let keys = "[work]\naws_access_key_id = AKIDPROFILE\naws_secret_access_key = secret\n";
+    fs::write(home.path().join(".aws/credentials"), keys).unwrap();
+    let (is_done, text) = said(tree(server.endpoint()).env("HOME", home.path()).env("AWS_PROFILE", "work"));
+    assert!(is_done, "{text}");
+    let log = server.take_log();
+    let signature = log[0].header("authorization").unwrap();
+    assert!(signature.contains("/eu-west-3/s3/"), "{signature}");
+    let (is_done, text) = said(tree(server.endpoint()).env("HOME", home.path()).env("AWS_PROFILE", "none"));
+    assert!(!is_done && text.contains("the profile `none` is not in"), "{text}");
+}
+
+/// Answers each connection once with the result of `answer` for the first line of its request, and sends that line.
+fn answering(answer: impl Fn(&str) -> String + Send + 'static) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (send, receive) = channel();
+    thread::spawn(move || listener.incoming().try_for_each(|client| reply(&client.unwrap(), &answer, &send)));
+    (url, receive)
+}
+
+fn reply(client: &TcpStream, answer: &impl Fn(&str) -> String, lines: &Sender<String>) -> Option<()> {
+    let mut head = BufReader::new(client).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+    let first = head.next().unwrap_or_default();
+    head.for_each(drop);
+    let body = answer(&first);
+    let size = body.len();
+    let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {size}\r\nconnection: close\r\n\r\n{body}");
+    let mut client = client;
+    // The client may have disconnected, or the test may have ended.
+    let _written = client.write_all(text.as_bytes());
+    lines.send(first).ok()
+}
+
+/// The metadata service of a machine has its role and temporary keys.
+#[test]
+fn the_role_of_a_machine_signs_requests() {
+    let server = signed_by("AKIDROLE");
+    let (metadata, _lines) = answering(|line| {
+        match line {
+        line if line.starts_with("PUT /latest/api/token ") => "token".to_owned(),
+        line if line.starts_with("GET /latest/meta-data/iam/security-credentials/ ") => "role".to_owned(),
+        _ => r#"{"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "AKIDROLE", "SecretAccessKey": "secret",
+                 "Token": "session", "Expiration": "2099-01-01T00:00:00Z", "LastUpdated": "2026-01-01T00:00:00Z"}"#
+            .to_owned(),
+    }
+    });
+    let home = tempfile::tempdir().unwrap();
+    let (is_done, text) =
+        said(tree(server.endpoint()).env("HOME", home.path()).env("AWS_METADATA_ENDPOINT", metadata));
+    assert!(is_done, "{text}");
+    assert_eq!(server.take_log()[0].header("x-amz-security-token"), Some("session"));
+}
+
+#[test]
+fn requests_pass_through_a_proxy() {
+    let (proxy, lines) = answering(|_| GROUP.to_owned());
+    let mut command = tree("http://storage.invalid");
+    command.env("AWS_SKIP_SIGNATURE", "true").env("HTTP_PROXY", &proxy).env("http_proxy", &proxy);
+    // The answers of the proxy are not those of S3, so only the request matters.
+    let _output = said(&mut command);
+    let line = lines.recv().unwrap();
+    assert!(line.contains(" http://storage.invalid/bench"), "{line}");
+}
+
+#[test]
+fn the_requester_pays_if_the_environment_says_so() {
+    let faults = |asked: &Request| {
+        (asked.header("x-amz-request-payer") != Some("requester")).then_some(Fault::Refuse(403))
+    };
+    let server = Server::start(Options::in_memory().with_faults(faults)).unwrap();
+    server.put("data.zarr/zarr.json", GROUP).unwrap();
+    let keys = [("AWS_ACCESS_KEY_ID", "AKID"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+    assert!(!said(tree(server.endpoint()).envs(keys)).0);
+    let (is_done, text) = said(tree(server.endpoint()).envs(keys).env("AWS_REQUEST_PAYER", "true"));
+    assert!(is_done, "{text}");
+}

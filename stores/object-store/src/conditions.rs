@@ -1,0 +1,176 @@
+//! Conditional writes.
+//!
+//! Some servers ignore conditions. The first conditional write to a bucket therefore checks, with a temporary key, that
+//! the server refuses both kinds of conditions.
+//!
+//! A request whose answer is lost is repeated, and its repetition may find the value that the first attempt has written.
+//! The store then reads the value: if it is the one to write, the write has succeeded. If another program has replaced it
+//! meanwhile, the write counts as a conflict, so that a caller may make its change twice, but does not lose it.
+
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::future::join3;
+use futures_util::{StreamExt, stream};
+use object_store::client::{HttpError, HttpErrorKind};
+use object_store::path::Path;
+use object_store::{Error, GetOptions, PutMode, PutOptions, PutResult};
+use tokio::sync::OnceCell;
+use tokio::time::sleep;
+use zarr_spec::Key;
+use zarr_spec::store::{Condition, ConditionalWrite, StoreError};
+
+use crate::Shared;
+use crate::client::{NOT_IMPLEMENTED, Seen};
+use crate::failure::{failed, is_missing_bucket_error};
+
+/// The beginning of the names of the temporary keys.
+const TEMPORARY: &str = ".zarr-kit-check-";
+
+/// The longest time between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Returns the place for the answer whether the server applies conditions in a bucket. All stores of one bucket share it.
+pub(crate) fn known(bucket: String) -> Arc<OnceCell<bool>> {
+    static KNOWN: Mutex<BTreeMap<String, Arc<OnceCell<bool>>>> = Mutex::new(BTreeMap::new());
+    Arc::clone(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).entry(bucket).or_default())
+}
+
+/// The result of a write with a condition.
+enum Put {
+    Done(PutResult),
+    /// The condition does not hold. The number of attempts until this answer.
+    Refused(u32),
+    Failed(Error, Seen),
+}
+
+impl Shared {
+    /// Implements [`zarr_spec::store::Store::set_if`].
+    pub(crate) async fn set_if(
+        &self,
+        key: &Key,
+        value: Bytes,
+        condition: &Condition,
+    ) -> Result<ConditionalWrite, StoreError> {
+        let path = self.place.of_key(key)?;
+        let applies = *self.applies_conditions.get_or_try_init(|| self.refuses_unmet_conditions()).await?;
+        let mode = self.versions.mode(condition).filter(|_| applies);
+        let mode = mode.ok_or_else(|| StoreError::NotSupported {
+            store: self.place.location().to_owned(),
+            quality: "not conditional",
+        })?;
+        let begun = Instant::now();
+        let mut attempts = 0;
+        loop {
+            match self.put_if(&path, value.clone(), mode.clone()).await {
+                Put::Done(put) => return Ok(ConditionalWrite::Done(self.versions.of_put(&put))),
+                Put::Refused(count) if attempts + count <= 1 => return Ok(ConditionalWrite::Conflict),
+                Put::Refused(_) => return self.written_before(key, &path, &value).await,
+                Put::Failed(error, _) if is_ambiguous(&error) && begun.elapsed() < self.window => {
+                    attempts += 1
+                }
+                Put::Failed(error, seen) => {
+                    return Err(failed("writing", self.place.url_of(key.as_str()), &error, Some(&seen)));
+                }
+            }
+            sleep(pause(attempts)).await;
+        }
+    }
+
+    async fn put_if(&self, path: &Path, value: Bytes, mode: PutMode) -> Put {
+        let seen = Seen::default();
+        let mut options = PutOptions { mode, ..PutOptions::default() };
+        options.extensions.insert(seen.clone());
+        match self.store.put_opts(path, value.into(), options).await {
+            Ok(put) => Put::Done(put),
+            Err(error) if is_refused(&error) => Put::Refused(seen.answer().attempts),
+            Err(error) => Put::Failed(error, seen),
+        }
+    }
+
+    /// Returns the outcome of a write that was repeated and then refused: it has succeeded if the value is there.
+    async fn written_before(
+        &self,
+        key: &Key,
+        path: &Path,
+        value: &Bytes,
+    ) -> Result<ConditionalWrite, StoreError> {
+        let wrong = |error: Error| failed("reading", self.place.url_of(key.as_str()), &error, None);
+        let got = match self.store.get_opts(path, GetOptions::default()).await {
+            Ok(got) => got,
+            Err(Error::NotFound { .. }) => return Ok(ConditionalWrite::Conflict),
+            Err(error) => return Err(wrong(error)),
+        };
+        if got.meta.size != value.len() as u64 {
+            return Ok(ConditionalWrite::Conflict);
+        }
+        let version = self.versions.of(&got.meta);
+        let found = got.bytes().await.map_err(wrong)?;
+        Ok(if found == *value { ConditionalWrite::Done(version) } else { ConditionalWrite::Conflict })
+    }
+
+    /// Checks with temporary keys that the server refuses writes whose conditions do not hold.
+    async fn refuses_unmet_conditions(&self) -> Result<bool, StoreError> {
+        let number = RandomState::new().hash_one(Instant::now());
+        let names = ["a", "b"].map(|name| format!("{TEMPORARY}{number:016x}-{name}"));
+        let [missing, created] = [&names[0], &names[1]].map(|name| Key::new(name.as_str()));
+        let missing = self.place.of_key(&missing?)?;
+        let created = self.place.of_key(&created?)?;
+        let put = |path, mode| self.put_if(path, Bytes::from_static(b"checks conditions"), mode);
+        // At the same time, because each would take a round trip. One of two writers that create a key is refused.
+        let (update, first, second) = join3(
+            put(&missing, self.versions.unmet()),
+            put(&created, PutMode::Create),
+            put(&created, PutMode::Create),
+        )
+        .await;
+        let refuses_updates = self.is_refusal(update, &names[0])?;
+        let refuses_first = self.is_refusal(first, &names[1])?;
+        let refuses_second = self.is_refusal(second, &names[1])?;
+        // Without the permission to delete, the keys stay.
+        let _deleted = self.erase(stream::iter([Ok(missing), Ok(created)]).boxed(), String::new).await;
+        Ok(refuses_updates && (refuses_first || refuses_second))
+    }
+
+    /// Returns whether the server refused a write, or its condition.
+    fn is_refusal(&self, put: Put, name: &str) -> Result<bool, StoreError> {
+        match put {
+            Put::Done(_) => Ok(false),
+            Put::Refused(_) => Ok(true),
+            Put::Failed(Error::NotImplemented { .. } | Error::NotSupported { .. }, _) => Ok(false),
+            Put::Failed(_, seen) if seen.answer().status == NOT_IMPLEMENTED => Ok(false),
+            Put::Failed(error, seen) => {
+                Err(failed("checking conditions with", self.place.url_of(name), &error, Some(&seen)))
+            }
+        }
+    }
+}
+
+/// Returns whether the condition of a write did not hold.
+fn is_refused(error: &Error) -> bool {
+    matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. })
+        && !is_missing_bucket_error(error)
+}
+
+/// Returns whether the server may have applied a request that failed. `object_store` does not repeat such requests.
+fn is_ambiguous(error: &Error) -> bool {
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        if let Some(http) = one.downcast_ref::<HttpError>() {
+            return matches!(http.kind(), HttpErrorKind::Timeout | HttpErrorKind::Interrupted);
+        }
+        cause = one.source();
+    }
+    false
+}
+
+/// Returns the pause after a number of attempts: longer after each, with a random part.
+fn pause(attempts: u32) -> Duration {
+    let longest = Duration::from_millis(50 << attempts.min(8)).min(LONGEST_PAUSE);
+    let random = RandomState::new().hash_one(attempts) >> 32;
+    longest.mul_f64(random as f64 / f64::from(u32::MAX))
+}
