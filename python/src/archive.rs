@@ -10,6 +10,7 @@ use zarr_kit::json::{to_item, to_value};
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Context, Error, open_store};
 
+use crate::calls::watched;
 use crate::failure::{exception, raise};
 use crate::hierarchy::Opening;
 use crate::progress::ProgressHandle;
@@ -45,11 +46,11 @@ pub(crate) fn digest(
 ) -> PyResult<String> {
     let opening: Opening = options.extract()?;
     let opened = opening.documents()?;
-    let settings = Settings::new().progress(&progress.0);
-    let manifest = py.detach(|| {
+    let settings = Settings::new().progress(&progress.progress);
+    let manifest = watched(py, &progress.progress, progress.report.as_ref(), || {
         let hierarchy = opened.open()?;
         archive::digest(&hierarchy, &hierarchy.path(path)?, &settings)
-    });
+    })?;
     Ok(to_item(&manifest.map_err(|error| exception(&error))?.to_json()))
 }
 
@@ -70,13 +71,13 @@ pub(crate) fn diff(
         let [absolute, relative] = [how.absolute, how.relative].map(Option::unwrap_or_default);
         compared = compared.tolerance(Tolerance::new(absolute, relative));
     }
-    let settings = Settings::new().progress(&progress.0);
-    let diff = py.detach(|| {
+    let settings = Settings::new().progress(&progress.progress);
+    let diff = watched(py, &progress.progress, progress.report.as_ref(), || {
         let [first, second] = [first.open()?, second.open()?];
         let one = Side { hierarchy: &first, root: first.path(&how.path)? };
         let other = Side { hierarchy: &second, root: second.path(&how.second_path)? };
         archive::diff(&one, &other, compared, &settings)
-    });
+    })?;
     Ok(to_item(&diff.map_err(|error| exception(&error))?.to_json()))
 }
 
@@ -90,8 +91,10 @@ pub(crate) fn verify(
 ) -> PyResult<String> {
     let place = options.extract::<Opening>()?.place()?;
     let checks = check.extract::<Check>()?.checks()?;
-    let settings = Settings::new().progress(&progress.0);
-    let report = py.detach(|| place.verified(checks, &settings)).map_err(|error| exception(&error))?;
+    let settings = Settings::new().progress(&progress.progress);
+    let work = || place.verified(checks, &settings);
+    let report = watched(py, &progress.progress, progress.report.as_ref(), work)?
+        .map_err(|error| exception(&error))?;
     Ok(to_item(&report_json(&report)?))
 }
 
@@ -106,9 +109,9 @@ pub(crate) fn repair(
 ) -> PyResult<String> {
     let place = options.extract::<Opening>()?.place()?;
     let checks = check.extract::<Check>()?.checks()?;
-    let settings = Settings::new().progress(&progress.0);
+    let settings = Settings::new().progress(&progress.progress);
     let quarantine = RepairChoices::default().quarantine_chunks(choices.0);
-    let plan = py.detach(|| {
+    let plan = watched(py, &progress.progress, progress.report.as_ref(), || {
         let report = place.verified(checks, &settings)?;
         let store = place.store()?;
         let plan = archive::plan_repair(&store, &place.context, &report, quarantine)?;
@@ -116,7 +119,7 @@ pub(crate) fn repair(
             plan.run(&store, &place.context, &settings.progress)?;
         }
         Ok::<_, Error>(plan)
-    });
+    })?;
     let plan = to_value(&plan.map_err(|error| exception(&error))?);
     Ok(to_item(&plan.map_err(|error| raise("ZarrError", &error.to_string()))?))
 }

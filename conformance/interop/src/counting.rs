@@ -76,8 +76,6 @@ counted! {
     fn get(key: &Key, options: GetOptions, to: &mut Output<'_>) -> Result<Option<GetResult>, StoreError>;
     fn size(key: &Key) -> Result<Option<u64>, StoreError>;
     fn set(key: &Key, value: Payload<'_>) -> Result<(), StoreError>;
-    fn set_if(key: &Key, value: Payload<'_>, condition: &Condition) -> Result<ConditionalWrite, StoreError>;
-    fn erase_if(key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError>;
     fn set_partial_values(values: &[(Key, u64, &[u8])]) -> Result<(), StoreError>;
     fn erase(key: &Key) -> Result<(), StoreError>;
     fn erase_values(keys: &[Key]) -> Result<(), StoreError>;

@@ -23,8 +23,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request, Responses,
-    Step, Store, StoreConfiguration, StoreError, StorePlugin, rewrite_values,
+    Capabilities, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request,
+    Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, rewrite_values,
 };
 use zarr_spec::{Example, Invalid, Key, KeyError, Output, Prefix, typetag};
 
@@ -60,7 +60,8 @@ impl OverlayStore {
     /// [`StoreError::Invalid`] if `upper` cannot be written and listed, and its errors.
     pub fn new(upper: Arc<dyn Store>, lower: Arc<dyn Store>) -> Result<Self, StoreError> {
         if upper.capabilities() != Capabilities::ALL {
-            let what = format!("`{}` cannot hold changes: it must read, write, list and erase", upper.location());
+            let what =
+                format!("`{}` cannot hold changes: it must read, write, list and erase", upper.location());
             return Err(Invalid::new(what).into());
         }
         let erased = RwLock::new(Marks::read(&*upper)?);
@@ -141,12 +142,16 @@ impl Store for OverlayStore {
             while second.is_none() {
                 match first.next() {
                     Some((index, Ok(None))) => match requests.get(index) {
-                        Some(request) if !self.is_erased(&request.key) && !marks::is_reserved(&request.key) => {
+                        Some(request)
+                            if !self.is_erased(&request.key) && !marks::is_reserved(&request.key) =>
+                        {
                             missing.push((index, request.clone()));
                         }
                         _ => return Some((index, Ok(None))),
                     },
-                    Some((index, Ok(Some(_)))) if requests.get(index).is_some_and(|it| marks::is_reserved(&it.key)) => {
+                    Some((index, Ok(Some(_))))
+                        if requests.get(index).is_some_and(|it| marks::is_reserved(&it.key)) =>
+                    {
                         return Some((index, Ok(None)));
                     }
                     Some(found) => return Some(found),
@@ -223,7 +228,9 @@ impl Store for OverlayStore {
         keys.extend(lower.keys.into_iter().filter(|key| !known.contains(key) && !self.is_erased(key)));
         let mut prefixes: BTreeSet<Prefix> = upper.prefixes.into_iter().collect();
         for folder in lower.prefixes {
-            if !prefixes.contains(&folder) && self.lower_keys(self.lower.list_prefix(&folder)?).next().is_some() {
+            if !prefixes.contains(&folder)
+                && self.lower_keys(self.lower.list_prefix(&folder)?).next().is_some()
+            {
                 prefixes.insert(folder);
             }
         }
@@ -262,11 +269,15 @@ fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
             let upper = step.locations.open(changes)?;
             Ok(Arc::new(OverlayStore::new(upper, step.locations.open(step.input)?)?))
         }
-        _ => Err(Invalid::new("`|overlay:` needs the option `changes`: `BASE|overlay:?changes=LOCATION`").into()),
+        _ => {
+            Err(Invalid::new("`|overlay:` needs the option `changes`: `BASE|overlay:?changes=LOCATION`")
+                .into())
+        }
     }
 }
 
 /// Returns an error, because only a step can open other locations.
 fn without_stores(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(Invalid::new(format!("`{url}`: expected `BASE|overlay:?changes=LOCATION` or a JSON description")).into())
+    Err(Invalid::new(format!("`{url}`: expected `BASE|overlay:?changes=LOCATION` or a JSON description"))
+        .into())
 }

@@ -43,7 +43,10 @@ fn changes_are_in_the_upper_store_only() {
     store.set(&key("a"), b"new".into()).unwrap();
     store.set(&key("d/c"), b"3".into()).unwrap();
     store.set_partial_values(&[(key("d/b"), 1, b"9")]).unwrap();
-    assert_eq!((value(&store, "a").unwrap(), value(&store, "d/b").unwrap()), (b"new".to_vec(), b"29".to_vec()));
+    assert_eq!(
+        (value(&store, "a").unwrap(), value(&store, "d/b").unwrap()),
+        (b"new".to_vec(), b"29".to_vec())
+    );
     assert_eq!(keys(&store), [key("a"), key("d/b"), key("d/c")]);
     assert_eq!((keys(&*lower), value(&*lower, "a").unwrap()), (before, b"0123456789".to_vec()));
     let listed = store.list_dir(&Prefix::root()).unwrap();

@@ -13,8 +13,8 @@ use flate2::write::DeflateEncoder;
 use zarr_conformance::stores::MinimalStore;
 use zarr_conformance::stores::around::holds_every_rule;
 use zarr_spec::store::{
-    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store,
-    StoreConfiguration, StoreError, StorePlugin, get_value,
+    Capabilities, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreConfiguration,
+    StoreError, StorePlugin, get_value,
 };
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory, json};
 use zarr_store_zip::{ZipStore, pack};

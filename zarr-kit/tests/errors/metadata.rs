@@ -2,7 +2,7 @@
 
 use expect_test::expect_file;
 use zarr_kit::json::{ParseOptions, Value, parse};
-use zarr_kit::metadata::{ArrayMetadata, NodeMetadata, draft, identify, v2, v3};
+use zarr_kit::metadata::{NodeMetadata, draft, identify, v2, v3};
 use zarr_kit::spec::metadata_encoding::DocumentError;
 use zarr_kit::spec::{Format, Mode, Reading};
 
@@ -112,12 +112,13 @@ fn messages_about_documents_are_in_the_snapshot() {
 /// Metadata that a format cannot express.
 fn of_writing(messages: &mut Messages) {
     let array = |format, document: &str| {
-        let NodeMetadata::Array(array) =
+        let NodeMetadata::Array(mut array) =
             v3::parse_node(&json(document), &Reading::new(Mode::Strict)).unwrap()
         else {
             panic!("unexpected kind of node")
         };
-        ArrayMetadata { format, ..*array }
+        array.format = format;
+        array
     };
     messages.add("writing metadata of another format", v2::array_document(&array(Format::V3, V3)));
     for (what, from, to) in [

@@ -128,7 +128,7 @@ fn creation<'a>(
     configuration: &'a Value,
     reading: &'a Reading,
 ) -> Creation<'a> {
-    Creation { format: codec.0, identifier: codec.1, configuration, type_name: None, registry, reading }
+    Creation::new(codec.1, configuration, codec.0, registry, reading)
 }
 
 /// Returns an array of two elements.
@@ -140,7 +140,7 @@ fn array(registry: &Registry, data_type: &str) -> ArrayRepresentation {
     };
     let (data_type, byte_order) = registry.data_type(format, &document, &reading).unwrap();
     let size = data_type.elements().size().unwrap_or_default();
-    ArrayRepresentation { shape: vec![2], data_type, fill_value: FillValue::zero(size), byte_order }
+    ArrayRepresentation::new(vec![2], data_type, FillValue::zero(size)).with_byte_order(byte_order)
 }
 
 fn json(text: &str) -> Value {

@@ -135,7 +135,7 @@ fn of_data_types(registry: &Registry, messages: &mut Messages) {
     ] {
         let document = DataTypeDocument::named(name);
         let (data_type, byte_order) = registry.data_type(Format::V3, &document, &reading).unwrap();
-        let context = FillContext { format: Format::V3, reading: &reading, byte_order: &byte_order };
+        let context = FillContext::new(Format::V3, &reading).with_byte_order(&byte_order);
         let result = data_type.fill_value(&value(fill_value), &context);
         messages.add(&format!("the fill value {fill_value} of {name}"), result);
     }
@@ -224,7 +224,7 @@ fn chain(registry: &Registry, codecs: &[(&str, &str)], data_type: &str) -> Resul
         .iter()
         .map(|(name, configuration)| ExtensionDocument::new(*name, value(configuration)))
         .collect();
-    let creation = ChainCreation { format: Format::V3, registry, reading: &reading };
+    let creation = ChainCreation::new(Format::V3, registry, &reading);
     CodecChain::create(&creation, None, &documents, &array(registry, data_type))
 }
 
@@ -233,7 +233,7 @@ fn array(registry: &Registry, data_type: &str) -> ArrayRepresentation {
     let (data_type, byte_order) =
         registry.data_type(Format::V3, &document, &Reading::new(Mode::Strict)).unwrap();
     let size = data_type.elements().size().unwrap_or_default();
-    ArrayRepresentation { shape: vec![4, 4], data_type, fill_value: FillValue::zero(size), byte_order }
+    ArrayRepresentation::new(vec![4, 4], data_type, FillValue::zero(size)).with_byte_order(byte_order)
 }
 
 fn of_chunks(registry: &Registry, messages: &mut Messages) {
@@ -280,7 +280,7 @@ fn creation<'a>(
     configuration: &'a Value,
     reading: &'a Reading,
 ) -> Creation<'a> {
-    Creation { format: Format::V3, identifier, configuration, type_name: None, registry, reading }
+    Creation::new(identifier, configuration, Format::V3, registry, reading)
 }
 
 fn value(text: &str) -> Value {
