@@ -1,6 +1,6 @@
 //! The rules for stores, checked with a store that implements only the required methods and with faulty stores.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_conformance::stores::{MinimalStore, check_rules, check_store, cited_rows, rule_names};
 use zarr_spec::store::{
@@ -257,7 +257,7 @@ impl Store for Faulty {
                 self.compare_then_set(key, value, condition)
             }
             (Fault::SetBypassesConditions, _) => {
-                let _one_at_a_time = self.comparing.lock().unwrap();
+                let _one_at_a_time = self.comparing.lock().unwrap_or_else(PoisonError::into_inner);
                 self.compare_then_set(key, value, condition)
             }
             _ => self.store.set_if(key, value, condition),

@@ -9,6 +9,7 @@
 //! | call a library that encodes and decodes a stream in pieces | [`stream`] |
 //! | handle elements of variable size | [`items`], and [`json_items`] for arbitrary objects |
 //! | decode subsets of an array | [`subsets`] |
+//! | name a data type that v2 represents as objects | [`ObjectNames`] |
 //! | accept no configuration | [`NoConfiguration`] |
 //! | place a checksum before or after the bytes | [`ChecksumLocation`] |
 //! | read and write JSON | [`json`] |
@@ -19,6 +20,7 @@ mod configuration;
 pub mod items;
 pub mod json_items;
 pub mod numbers;
+mod object_names;
 mod sides;
 pub mod sorted;
 pub mod stream;
@@ -27,5 +29,6 @@ pub mod typestrings;
 
 pub use casts::Cast;
 pub use configuration::{ChecksumLocation, NoConfiguration};
+pub use object_names::ObjectNames;
 pub use sides::{Sides, array};
 pub use zarr_json as json;

@@ -1,7 +1,6 @@
 //! Data types of elements.
 
 mod document;
-mod objects;
 mod typestring;
 
 use std::any::Any;
@@ -17,7 +16,6 @@ use crate::host::registry::ExtensionPoint;
 use crate::plugin::{self, Plugin};
 use crate::representation::{ByteOrder, Elements, FillValue};
 
-pub use objects::ObjectNames;
 pub use typestring::{TIME_UNITS, Typestring};
 
 /// Maximum size of an element in bytes, so that a document cannot declare a size that exhausts the memory.

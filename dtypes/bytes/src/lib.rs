@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
+use zarr_plugin_kit::ObjectNames;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format, Value,
 };

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, ObjectNames};
+use zarr_plugin_kit::ObjectNames;
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
     Identifiers, Invalid, Value,

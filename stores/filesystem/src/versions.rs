@@ -130,7 +130,7 @@ fn is_local(folder: &Path) -> bool {
         0xCA45_1A4E,
     ];
     rustix::fs::statfs(folder).is_ok_and(|found| {
-        let magic = found.f_type as u64;
+        let magic = found.f_type.cast_unsigned();
         LOCAL.iter().any(|&local| u64::from(local) == magic & u64::from(u32::MAX))
     })
 }

@@ -99,7 +99,7 @@ impl Profile {
     fn credentials(&self) -> Result<Vec<(AmazonS3ConfigKey, &str)>, Invalid> {
         use AmazonS3ConfigKey as To;
         let found = |names: &[(&str, To)]| {
-            let setting = |(name, key): &(&str, To)| Some((key.clone(), self.get(name)?));
+            let setting = |(name, key): &(&str, To)| Some((*key, self.get(name)?));
             names.iter().filter_map(setting).collect::<Vec<_>>()
         };
         if self.get("aws_access_key_id").is_some() {

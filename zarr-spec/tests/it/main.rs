@@ -4,4 +4,8 @@
 
 mod creation;
 mod duplicates;
+mod keys;
+mod output;
 mod paths;
+mod pool;
+mod store_errors;

@@ -51,12 +51,12 @@ fn arrays_of_tensorstore_are_read_with_every_compression() {
     assert!(good, "{output}");
     let hierarchy = open_container(folder.path());
     for compression in ["raw", "gzip", "zlib", "bzip2", "xz", "zstd", "blosc"] {
-        let group = hierarchy.group(&format!("/{compression}")).unwrap();
+        let group = hierarchy.group(format!("/{compression}")).unwrap();
         assert_eq!(group.children().unwrap().len(), 2, "{compression}");
-        let array = hierarchy.array(&format!("/{compression}/uint16")).unwrap();
+        let array = hierarchy.array(format!("/{compression}/uint16")).unwrap();
         assert_eq!(array.read_values::<u16>(&Selection::All).unwrap(), elements(), "{compression}");
         assert_eq!(array.attributes().get("axes").unwrap().to_string(), r#"["x","y"]"#);
-        let array = hierarchy.array(&format!("/{compression}/float64")).unwrap();
+        let array = hierarchy.array(format!("/{compression}/float64")).unwrap();
         let expected: Vec<f64> = elements().into_iter().map(f64::from).collect();
         assert_eq!(array.read_values::<f64>(&Selection::All).unwrap(), expected, "{compression}");
     }
@@ -74,7 +74,7 @@ fn hierarchies_of_zarr_python_2_are_read_with_reversed_dimensions() {
     assert_eq!(hierarchy.group("/").unwrap().attributes().get("n").and_then(Value::as_u64), Some(5));
     let transposed: Vec<i32> = (0..7).flat_map(|column| (0..5).map(move |row| 100 * row + column)).collect();
     for name in ["gzip", "bz2", "none", "lzma"] {
-        let array = hierarchy.array(&format!("/deep/{name}")).unwrap();
+        let array = hierarchy.array(format!("/deep/{name}")).unwrap();
         assert_eq!(array.shape(), [7, 5]);
         assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), transposed, "{name}");
         assert_eq!(array.attributes().get("units").and_then(Value::as_str), Some("nm"));

@@ -79,9 +79,9 @@ fn arrays_of_kerchunk_and_virtualizarr_are_read() {
         for location in [format!("reference:{path}"), format!("{path}|reference:"), described.to_string()] {
             let hierarchy = Hierarchy::open(open(&location).unwrap(), &context).unwrap();
             let group = if name == "virtualizarr" { "" } else { "/g" };
-            let array = hierarchy.array(&format!("{group}/a")).unwrap();
+            let array = hierarchy.array(format!("{group}/a")).unwrap();
             assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), elements(), "{location}");
-            let plain = hierarchy.array(&format!("{group}/plain")).unwrap();
+            let plain = hierarchy.array(format!("{group}/plain")).unwrap();
             let part = Selection::parse("3,2:4", plain.shape()).unwrap();
             assert_eq!(plain.read_values::<f64>(&part).unwrap(), [23., 24.], "{location}");
             if name != "virtualizarr" {

@@ -314,7 +314,7 @@ fn required_conditions_refuse_a_store_without_locks() {
         );
     }
     // A whole chunk needs no condition.
-    array.write_values(&Selection::All, &vec![3_u64; array.shape()[0] as usize]).unwrap();
+    array.write_values(&Selection::All, &vec![3_u64; usize::try_from(array.shape()[0]).unwrap()]).unwrap();
     let careless = Hierarchy::open(store, &context()).unwrap();
     assert_eq!(careless.warnings(), []);
     for _ in 0..2 {

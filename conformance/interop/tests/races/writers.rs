@@ -32,7 +32,7 @@ fn parts(hierarchy: &Hierarchy, number: u64) {
     let array = hierarchy.array("/a").unwrap();
     for round in 0..ROUNDS {
         let at = round * racers() + number;
-        array.write_values(&Selection::from(at..at + 1), &[at + 1]).unwrap();
+        array.write_values(Selection::from(at..at + 1), &[at + 1]).unwrap();
     }
 }
 
@@ -42,7 +42,7 @@ fn on_and_off(hierarchy: &Hierarchy, number: u64) {
     for round in 0..ROUNDS {
         let at = round * racers() + number;
         for value in [1, 0, at + 1, 0, at + 1] {
-            array.write_values(&Selection::from(at..at + 1), &[value]).unwrap();
+            array.write_values(Selection::from(at..at + 1), &[value]).unwrap();
         }
     }
 }
@@ -61,7 +61,7 @@ fn element(hierarchy: &Hierarchy, number: u64) {
     let array = hierarchy.array("/a").unwrap();
     for round in 1..=ROUNDS {
         let value = 1000 * number + round;
-        array.write_values(&Selection::from(number..number + 1), &[value]).unwrap();
+        array.write_values(Selection::from(number..number + 1), &[value]).unwrap();
     }
 }
 

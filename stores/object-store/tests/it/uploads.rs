@@ -9,7 +9,7 @@ use super::{bucket, key, refused};
 const LARGE: usize = 64 << 20;
 
 fn value(size: usize) -> Vec<u8> {
-    (0..size).map(|number| (number >> 12) as u8).collect()
+    (0..size).map(|number| (number >> 12).to_le_bytes()[0]).collect()
 }
 
 #[test]

@@ -67,7 +67,8 @@ fn chunks_of_wrong_sizes_are_found() {
 
 #[test]
 fn truncated_and_changed_compressed_chunks_are_found() {
-    let harms: [&dyn Fn(&mut Vec<u8>); 3] =
+    type Harm<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let harms: [Harm<'_>; 3] =
         [&|value| value.truncate(value.len() - 3), &|value| *value.last_mut().unwrap() ^= 1, &|value| {
             value[0] = 0
         }];
@@ -135,8 +136,9 @@ fn nodes_without_a_parent_group_are_found() {
 
 #[test]
 fn outdated_consolidated_metadata_is_found() {
+    type Harm<'a> = &'a dyn Fn(&dyn Store);
     for format in [Format::V2, Format::V3] {
-        let harms: [&dyn Fn(&dyn Store); 3] = [
+        let harms: [Harm<'_>; 3] = [
             &|store| {
                 let document = document(store, format, "gzip");
                 let text = String::from_utf8(get(store, &document)).unwrap();

@@ -1,11 +1,8 @@
 //! Data types of variable size: objects with a codec in v2, an extension in the draft, a name in final v3.
 
 use zarr_json::Value;
-
-use super::{DataTypeDocument, DataTypeError};
-use crate::creation::Creation;
-use crate::format::{Format, Invalid};
-use crate::plugin::Identifiers;
+use zarr_spec::data_type::{DataTypeDocument, DataTypeError};
+use zarr_spec::{Creation, Format, Identifiers, Invalid};
 
 /// The names of a data type that v2 represents as objects. Its documents never have a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
