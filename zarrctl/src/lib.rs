@@ -84,7 +84,11 @@ fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
         let shown = given.iter().map(|argument| printable_bytes(argument.as_encoded_bytes()).to_string());
         match Arguments::try_parse_from(shown) {
             Err(shown) if shown.kind() == error.kind() => shown,
-            _ => clap::Error::raw(error.kind(), printable_bytes(error.to_string().as_bytes())),
+            _ => {
+                let text = error.to_string();
+                let line = text.strip_prefix("error: ").unwrap_or(&text).lines().next().unwrap_or_default();
+                clap::Error::raw(error.kind(), format!("{}\n", printable_bytes(line.as_bytes())))
+            }
         }
     })
 }

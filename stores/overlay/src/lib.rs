@@ -59,7 +59,7 @@ impl OverlayStore {
     ///
     /// [`StoreError::Invalid`] if `upper` cannot be written and listed, and its errors.
     pub fn new(upper: Arc<dyn Store>, lower: Arc<dyn Store>) -> Result<Self, StoreError> {
-        if upper.capabilities() != Capabilities::ALL {
+        if upper.capabilities().unconditional() != Capabilities::ALL {
             let what =
                 format!("`{}` cannot hold changes: it must read, write, list and erase", upper.location());
             return Err(Invalid::new(what).into());
