@@ -60,8 +60,10 @@ class DamagedError(ZarrError, ValueError):
     """Stored bytes are corrupt or do not conform to the format."""
 
 
-class OutOfMemoryError(ZarrError, MemoryError):
+class OutOfMemoryError(MemoryError, ZarrError):
     """The operation needs more memory than the limits allow or the machine has."""
+
+    # `MemoryError` is first: only its `__new__` can create the class, and tblib calls the first one.
 
 
 class StoreError(ZarrError, OSError):
