@@ -112,13 +112,17 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Removes the request and its duration, which `object_store` puts before the cause: the caller adds the place.
+/// Removes the request and its duration, which `object_store` puts before the cause: the caller adds the place. The
+/// number of retries stays.
 fn without_request(text: &str) -> String {
     let request = text.split_once("Error performing ");
-    let parts = request.and_then(|(before, rest)| Some((before, rest.split_once(" - ")?.1)));
-    let Some((before, cause)) = parts else { return text.to_owned() };
+    let parts = request.and_then(|(before, rest)| Some((before, rest.split_once(" - ")?)));
+    let Some((before, (request, cause))) = parts else { return text.to_owned() };
     let before = if before.starts_with("Generic ") { "" } else { before };
-    format!("{before}{}", cause.trim_start_matches("HTTP error: "))
+    let cause = cause.trim_start_matches("HTTP error: ");
+    let retries = request.split(", ").find(|part| part.starts_with("after ") && part.ends_with(" retries"));
+    let retries = retries.map_or_else(String::new, |retries| format!("{retries}: "));
+    format!("{before}{retries}{cause}")
 }
 
 /// Returns the content of the first element called `name`.

@@ -59,10 +59,7 @@ zarr_spec::register!(
         .about("Reads values from a zip archive.", EXAMPLES)
 );
 
-const EXAMPLES: &[Example] = &[
-    Example::v3(r#"{"type": "zip", "path": "data.zip"}"#),
-    Example::v3(r#"{"type": "zip", "key": "data.zip", "store": {"type": "filesystem", "path": "."}}"#),
-];
+const EXAMPLES: &[Example] = &[Example::v3(r#"{"type": "zip", "path": "data.zip"}"#)];
 
 /// Values in a zip archive.
 #[derive(Debug)]

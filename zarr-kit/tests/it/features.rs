@@ -18,7 +18,6 @@ const IN_EXAMPLES_ALONE: &[(&str, &str)] = &[
     ("store-n5", "store-filesystem"),
     ("store-overlay", "store-filesystem"),
     ("store-reference", "store-filesystem"),
-    ("store-zip", "store-filesystem"),
     ("transformer-cache", "store-filesystem"),
     ("transformer-prefix", "store-filesystem"),
     ("transformer-read-only", "store-filesystem"),

@@ -152,7 +152,7 @@ fn finish(place: &Place) {
     }
     let (status, report) = ran(&["verify", &store]);
     let is_only_temporary =
-        report.lines().all(|line| !line.starts_with("damage") || line.contains(".zarr-tmp-"));
+        report.lines().all(|line| !line.starts_with("damage: ") || line.contains(".zarr-tmp-"));
     assert!(status == 0 || is_only_temporary, "{report}");
 }
 
