@@ -142,7 +142,7 @@ fn a_killed_repair_is_finished_by_another_one() {
     }
 }
 
-/// Repairs until nothing is left, which takes a second run if a group was missing.
+/// Repairs twice, as a user may, and checks that only temporary files remain.
 #[cfg(target_os = "linux")]
 fn finish(place: &Place) {
     let store = place.at("demo/v3");

@@ -27,7 +27,7 @@ pub(crate) fn run(work: &str, open: &dyn Fn() -> Hierarchy, number: u64) {
     }
 }
 
-/// Writes every element of its own, one at a time; the elements of all processes alternate.
+/// Writes the elements of this process one at a time; the elements of all processes alternate.
 fn parts(hierarchy: &Hierarchy, number: u64) {
     let array = hierarchy.array("/a").unwrap();
     for round in 0..ROUNDS {
