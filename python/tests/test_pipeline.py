@@ -111,6 +111,22 @@ def test_parts_are_read_and_written(tmp_path: Path, dtype: str, codecs: str, kin
         np.testing.assert_array_equal(np.asarray(array[selection]), data[selection])
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("dtype", [">M8[generic]", "<m8[generic]", ">m8[5generic]"])
+@pytest.mark.filterwarnings("ignore")
+def test_times_without_a_unit_keep_their_counts(dtype: str, zarr_format: Any) -> None:
+    counts = np.array([1, -2, 100], dtype=dtype[0] + "i8")
+    store: dict[str, Any] = {}
+    array = zarr.create_array(store, data=counts.view(dtype), zarr_format=zarr_format)
+    for pipeline in (OURS, DEFAULT):
+        with zarr.config.set(pipeline):
+            elements = np.asarray(zarr.open_array(store, mode="r")[:])
+        assert elements.view(elements.dtype.byteorder + "i8").tolist() == [1, -2, 100]
+    array[:] = counts[::-1].view(dtype)
+    elements = np.asarray(array[1:])
+    assert elements.view(elements.dtype.byteorder + "i8").tolist() == [-2, 1]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize("dtype", DTYPES)

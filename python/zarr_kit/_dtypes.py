@@ -85,7 +85,8 @@ class ElementType:
         if self.dtype.kind == "O":
             return _object_array(value)
         try:
-            return np.asarray(value, dtype=self.dtype)
+            elements = with_order_of(value, self.dtype) if isinstance(value, np.ndarray) else value
+            return np.asarray(elements, dtype=self.dtype)
         except (TypeError, ValueError) as error:
             raise ElementsError(f"the value cannot be converted to {self.dtype}: {error}") from error
 
@@ -151,6 +152,18 @@ def element_type(description: Mapping[str, Any]) -> ElementType:
         kind, dtype = _VARIABLE.get(name, ("bytes", np.dtype(object)))
         return ElementType(name, dtype, kind)
     return ElementType(name, _fixed_dtype(description))
+
+
+def with_order_of(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return times without a unit in the byte order of `dtype`, and other elements as they are.
+
+    NumPy converts all other elements itself. For times without a unit, it changes the data type and not the bytes.
+    """
+    if elements.dtype.kind not in "mM" or elements.dtype.kind != dtype.kind:
+        return elements
+    if np.datetime_data(elements.dtype)[0] != "generic" or elements.dtype.isnative == dtype.isnative:
+        return elements
+    return elements.byteswap().view(elements.dtype.newbyteorder(dtype.byteorder))
 
 
 def fixed_elements(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from zarr.codecs._v2 import V2Codec
 from zarr.core.array_spec import ArraySpec
 
 from zarr_kit import _engine
-from zarr_kit._dtypes import ElementType, element_type, fixed_elements
+from zarr_kit._dtypes import ElementType, element_type, fixed_elements, with_order_of
 from zarr_kit._hierarchy import thread_count
 
 
@@ -25,11 +25,12 @@ class ChunkCoder:
 
     engine: _engine.ChunkCoder
     element_type: ElementType
+    dtype: np.dtype[Any]
 
     def array(self, decoded: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         """Return a decoded chunk of the engine as a NumPy array, without a copy if its elements have a fixed size."""
         if self.element_type.is_fixed:
-            return fixed_elements(decoded, self.element_type.dtype, shape)
+            return with_order_of(fixed_elements(decoded, self.element_type.dtype, shape), self.dtype)
         return self.element_type.from_list(decoded).reshape(shape)
 
     def buffer(self, chunk: NDArray[Any]) -> NDArray[Any]:
@@ -45,7 +46,9 @@ def chunk_coder(codecs: tuple[Codec, ...], spec: ArraySpec) -> ChunkCoder:
     is_v2 = len(codecs) == 1 and isinstance(codecs[0], V2Codec)
     document = _v2_document(codecs[0], spec) if is_v2 else _v3_document(codecs, spec)
     text = json.dumps(document, default=_json_value)
-    return _opened(text, "v2" if is_v2 else "v3", spec.config.write_empty_chunks, thread_count(None), os.getpid())
+    format = "v2" if is_v2 else "v3"
+    dtype = spec.dtype.to_native_dtype()
+    return _opened(text, format, dtype, spec.config.write_empty_chunks, thread_count(None), os.getpid())
 
 
 def fill_value(spec: ArraySpec) -> Any:
@@ -62,9 +65,11 @@ def untyped(elements: NDArray[Any]) -> NDArray[Any]:
 
 # A forked process cannot use the coders of its parent.
 @functools.lru_cache(maxsize=256)
-def _opened(document: str, format: str, write_empty_chunks: bool, threads: int | None, _process: int) -> ChunkCoder:
+def _opened(
+    document: str, format: str, dtype: np.dtype[Any], write_empty_chunks: bool, threads: int | None, _process: int
+) -> ChunkCoder:
     engine = _engine.ChunkCoder.open(document, format, write_empty_chunks, threads)
-    return ChunkCoder(engine, element_type(engine.data_type))
+    return ChunkCoder(engine, element_type(engine.data_type), dtype)
 
 
 def _v3_document(codecs: Iterable[Codec], spec: ArraySpec) -> dict[str, Any]:

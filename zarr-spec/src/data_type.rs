@@ -16,7 +16,7 @@ use crate::host::registry::ExtensionPoint;
 use crate::plugin::{self, Plugin};
 use crate::representation::{ByteOrder, Elements, FillValue};
 
-pub use typestring::{TIME_UNITS, Typestring};
+pub use typestring::{GENERIC_UNIT, TIME_UNITS, Typestring};
 
 /// Maximum size of an element in bytes, so that a document cannot declare a size that exhausts the memory.
 pub const MAX_ELEMENT_SIZE: usize = 1 << 26;

@@ -18,7 +18,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, TIME_UNITS, Typestring};
+use zarr_spec::data_type::{
+    Created, DataTypeDocument, FillContext, GENERIC_UNIT, Kind, TIME_UNITS, Typestring,
+};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
     Identifiers, Invalid, Units, Value,
@@ -67,14 +69,11 @@ const SPAN_EXAMPLES: &[Example] = &[
     Example::v2(r#"">m8[10us]""#),
 ];
 
-/// The unit of times that are counts without a unit.
-const GENERIC: &str = "generic";
-
 /// The data type of points or spans of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Time {
     is_point: bool,
-    /// One of [`TIME_UNITS`], or [`GENERIC`].
+    /// One of [`TIME_UNITS`], or [`GENERIC_UNIT`].
     unit: &'static str,
     /// The number of units per count.
     scale: u32,
@@ -120,9 +119,12 @@ impl Time {
 
     fn new(is_point: bool, unit: &str, scale: i64) -> Result<Self, Invalid> {
         let unit = if matches!(unit, "\u{3bc}s" | "\u{b5}s") { "us" } else { unit };
-        let known = TIME_UNITS.into_iter().chain([GENERIC]).find(|&known| known == unit);
+        let known = TIME_UNITS.into_iter().chain([GENERIC_UNIT]).find(|&known| known == unit);
         let unit = known.ok_or_else(|| {
-            Invalid::new(format!("`unit` is `{unit}`; expected one of {}, {GENERIC}", TIME_UNITS.join(", ")))
+            Invalid::new(format!(
+                "`unit` is `{unit}`; expected one of {}, {GENERIC_UNIT}",
+                TIME_UNITS.join(", ")
+            ))
         })?;
         let scale = u32::try_from(scale).ok().filter(|&scale| scale >= 1 && i32::try_from(scale).is_ok());
         let scale = scale.ok_or_else(|| {
@@ -173,7 +175,7 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
 fn from_v2(creation: &Creation<'_>) -> Result<(Time, ByteOrder), Invalid> {
     let text = creation.configuration.as_str().unwrap_or_default();
     let typestring = Typestring::parse(text, creation.reading)?;
-    let (scale, unit) = typestring.unit.unwrap_or((1, GENERIC));
+    let (scale, unit) = typestring.unit.unwrap_or((1, GENERIC_UNIT));
     Ok((Time::new(typestring.kind == 'M', unit, i64::from(scale))?, typestring.order.unwrap_or_default()))
 }
 
@@ -220,7 +222,7 @@ impl DataType for Time {
     }
 
     fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
-        if self.unit == GENERIC && format != Format::V3 {
+        if self.unit == GENERIC_UNIT && format != Format::V3 {
             return Err(self.not_in(format, "the format requires a unit"));
         }
         Ok(match format {
@@ -272,7 +274,7 @@ impl DataType for Time {
         match count(element) {
             None => element.iter().try_for_each(|byte| write!(to, "{byte:02x}")),
             Some(civil::NOT_A_TIME) => to.write_str("NaT"),
-            Some(count) if self.unit == GENERIC => write!(to, "{count}"),
+            Some(count) if self.unit == GENERIC_UNIT => write!(to, "{count}"),
             Some(count) => {
                 let count = i128::from(count) * i128::from(self.scale);
                 match civil::format(count, self.unit).filter(|_| self.is_point) {

@@ -22,6 +22,9 @@ pub struct Typestring {
 /// The units of time, longest first.
 pub const TIME_UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
+/// The unit of times that are counts without a unit.
+pub const GENERIC_UNIT: &str = "generic";
+
 impl Typestring {
     /// Reads a typestring.
     ///
@@ -49,9 +52,7 @@ impl Typestring {
         let unit = match (kind, unit) {
             ('m' | 'M', Some(unit)) => Some(parse_unit(text, unit, reading)?),
             ('m' | 'M', None) => {
-                reading.tolerate(format!(
-                    "`{text}` does not have a unit of time; its counts are not converted"
-                ))?;
+                reading.tolerate(no_unit(text))?;
                 None
             }
             (_, None) => None,
@@ -113,6 +114,10 @@ fn size_of(kind: char, digits: &str) -> Option<usize> {
     size().filter(|size| allowed.contains(size))
 }
 
+fn no_unit(text: &str) -> String {
+    format!("`{text}` does not have a unit of time; its counts are not converted")
+}
+
 /// Parses a unit with its multiplier, such as `10us`.
 fn parse_unit(text: &str, unit: &str, reading: &Reading) -> Result<(u32, &'static str), Invalid> {
     let digits = unit.bytes().take_while(u8::is_ascii_digit).count();
@@ -130,8 +135,11 @@ fn parse_unit(text: &str, unit: &str, reading: &Reading) -> Result<(u32, &'stati
     if micro {
         reading.tolerate(format!("`{text}` has another spelling of the unit `us`"))?;
     }
+    if symbol == GENERIC_UNIT {
+        reading.tolerate(no_unit(text))?;
+    }
     let symbol = if micro { "us" } else { symbol };
-    let known = TIME_UNITS.into_iter().find(|&known| known == symbol);
+    let known = TIME_UNITS.into_iter().chain([GENERIC_UNIT]).find(|&known| known == symbol);
     let known = known.ok_or_else(|| {
         Invalid::new(format!(
             "unknown unit `{symbol}` in `{text}`; expected one of {}",
