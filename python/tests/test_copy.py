@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
+import zarr
 
 import zarr_kit
 from zarr_kit import errors
@@ -77,3 +79,47 @@ def test_nothing_is_printed(source: zarr_kit.Group, tmp_path: Path, capfd: pytes
     with pytest.raises(errors.CopyError):
         zarr_kit.copy(tmp_path / "b", tmp_path / "b")
     assert capfd.readouterr() == ("", "")
+
+
+def test_parts_of_a_copy_are_read_by_xarray(tmp_path: Path) -> None:
+    """Two parts copy what xarray wrote, and xarray reads the same from the result."""
+    packed = {"t": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -9, "chunks": (1, 6)}}
+    times = np.array(["2001-01-01", "2001-01-02", "2001-01-03", "2001-01-04"], "M8[ns]")
+    values = np.arange(24.0).reshape(4, 6)
+    values[1, 2] = np.nan
+    written = xr.Dataset({"t": (("time", "x"), values)}, coords={"time": times, "x": np.arange(6)})
+    written.to_zarr(tmp_path / "source", encoding=packed, consolidated=False)
+    for part in (2, 1):
+        zarr_kit.copy(tmp_path / "source", tmp_path / "b", chunks={"time": 4, "x": 2}, partition=(part, 2), consolidate=True)
+    found = xr.open_zarr(tmp_path / "b")
+    xr.testing.assert_identical(found.load(), xr.open_zarr(tmp_path / "source", consolidated=False).load())
+    assert zarr.open_array(tmp_path / "b" / "t", mode="r").chunks == (4, 2)
+    assert not (tmp_path / "b" / "__zarrctl").exists()
+
+
+def test_a_copy_that_failed_is_resumed(source: zarr_kit.Group, tmp_path: Path) -> None:
+    chunk = tmp_path / "source" / "t" / "c" / "1" / "1"
+    stored = chunk.read_bytes()
+    chunk.write_bytes(b"damaged")
+    with pytest.raises(errors.CopyError, match="--resume continues"):
+        zarr_kit.copy(source, tmp_path / "b", codecs="gzip")
+    assert not (tmp_path / "b" / "zarr.json").exists()
+    chunk.write_bytes(stored)
+    zarr_kit.copy(source, tmp_path / "b", codecs="gzip", resume=True, verify=True)
+    t = zarr_kit.open_array(tmp_path / "b", mode="r", path="t")
+    assert np.array_equal(t[...], np.arange(24).reshape(4, 6))
+    with pytest.raises(errors.CopyError, match="/t"):
+        zarr_kit.copy(source, tmp_path / "b")
+    zarr_kit.copy(source, tmp_path / "b", overwrite=True, chunks={"x": 6})
+    assert zarr_kit.open_array(tmp_path / "b", mode="r", path="t").chunks == (2, 6)
+
+
+def test_unreadable_chunks_are_left_out_with_a_warning(source: zarr_kit.Group, tmp_path: Path) -> None:
+    (tmp_path / "source" / "t" / "c" / "0" / "0").write_bytes(b"damaged")
+    with pytest.raises(errors.CopyError):
+        zarr_kit.copy(source, tmp_path / "a", chunks={"x": 6})
+    with pytest.warns(zarr_kit.ZarrWarning, match=r"/t chunk \[0, 0\]"):
+        zarr_kit.copy(source, tmp_path / "b", chunks={"x": 6}, skip_unreadable=True)
+    expected = np.arange(24).reshape(4, 6)
+    expected[:2, :3] = 0
+    assert np.array_equal(zarr_kit.open_array(tmp_path / "b", mode="r", path="t")[...], expected)

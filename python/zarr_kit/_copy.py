@@ -29,6 +29,13 @@ class CopyOptions(TypedDict, total=False):
     exclude: str | Iterable[str]
     lossy: bool
     consolidate: bool
+    max_reads: float
+    overwrite: bool
+    resume: bool
+    skip_unreadable: bool
+    verify: bool
+    partition: tuple[int, int]
+    partition_pass: int
     source_storage_options: Mapping[str, Any] | None
     storage_options: Mapping[str, Any] | None
     threads: int | None
@@ -48,11 +55,20 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     - `include`, `exclude`: patterns of paths, such as ``"**/t2m"``.
     - `lossy`: allow changes to elements.
     - `consolidate`: consolidate the metadata of the copy.
+    - `max_reads`: copy an array in two passes, through uncompressed chunks in the destination, if one pass would read its
+      chunks more often than this on average. The default is 2.
+    - `overwrite`: erase existing arrays before they are copied, and replace the attributes of existing groups.
+    - `resume`: continue an interrupted copy with the same options. The source must not have changed.
+    - `skip_unreadable`: leave out nodes and chunks that cannot be read, each with a warning. Elements of such chunks become
+      the fill value.
+    - `verify`: read the copy back and compare it with the source before its metadata is written.
+    - `partition`: ``(i, n)`` copies part i of n, counted from 1. Parts may run at the same time, in any process; the one that
+      finds all others complete writes the metadata. `partition_pass` is 1 or 2, for arrays that take two passes.
     - `source_storage_options`, `storage_options`: options of the source and of the destination.
     - `progress` is called with the number of chunks that are done and planned. Chunks are planned array by array.
 
     Metadata is written last. If Ctrl-C or an exception of `progress` ends the call, copied chunks remain in the destination
-    without metadata. The same copy replaces them, and ``zarrctl clean`` removes them.
+    without metadata. The same copy with ``resume=True`` continues, and ``zarrctl clean`` removes them.
     """
     for name in options:
         if name not in CopyOptions.__annotations__:
@@ -67,12 +83,24 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     for location in (from_location, to_location):
         if is_in_memory(location):
             raise InvalidInputError("a store in memory cannot be copied: write to a folder instead")
-    flags = [name for name in ("lossy", "consolidate") if options.get(name, False)]
-    arguments = [*(f"--{name}" for name in flags), *_repeated("path", paths), *_conversions(options)]
+    arguments = [*_flags(options), *_repeated("path", paths), *_conversions(options)]
     arguments += _repeated("include", _texts(options.get("include", ())))
     arguments += _repeated("exclude", _texts(options.get("exclude", ())))
     threads = thread_count(options.get("threads"))
     _engine.copy([*arguments, "--", from_location, to_location], threads, _engine.Progress(options.get("progress")))
+
+
+def _flags(options: CopyOptions) -> list[str]:
+    flags = ("lossy", "consolidate", "overwrite", "resume", "skip_unreadable", "verify")
+    arguments = [f"--{name.replace('_', '-')}" for name in flags if options.get(name, False)]
+    if "max_reads" in options:
+        arguments.append(f"--max-reads={float(options['max_reads'])}")
+    if "partition" in options:
+        number, count = options["partition"]
+        arguments.append(f"--partition={int(number)}/{int(count)}")
+    if "partition_pass" in options:
+        arguments.append(f"--pass={int(options['partition_pass'])}")
+    return arguments
 
 
 def _conversions(options: CopyOptions) -> list[str]:

@@ -13,6 +13,19 @@ const VARIABLE_SIZE: u64 = 64;
 /// The maximum number of boxes that are read together.
 const MAX_BOXES: usize = 4096;
 
+/// Returns the size of an element in bytes, or an estimate for variable size.
+pub(crate) fn element_size(array: &Array) -> u64 {
+    match array.data_type().elements() {
+        Elements::Fixed { size, .. } => size as u64,
+        Elements::Variable => VARIABLE_SIZE,
+    }
+}
+
+/// Returns the size of all elements in bytes, or an estimate for variable size.
+pub(crate) fn size(array: &Array) -> u64 {
+    array.shape().iter().copied().fold(element_size(array), u64::saturating_mul)
+}
+
 /// Iterates over the chunks of an array that may differ from the fill value.
 type Chunks = Box<dyn Iterator<Item = Vec<u64>> + Send>;
 
@@ -40,16 +53,12 @@ impl Boxes {
 
     /// Returns the boxes of these chunks.
     pub(crate) fn of(array: &Array, chunks: Chunks, settings: &Settings) -> Result<Self, Error> {
-        let size = match array.data_type().elements() {
-            Elements::Fixed { size, .. } => (size as u64).max(1),
-            Elements::Variable => VARIABLE_SIZE,
-        };
         Ok(Self {
             array: array.with_progress(&settings.progress),
             chunks: chunks.peekable(),
             waiting: Vec::new(),
             inner_shape: array.inner_chunk_shape()?,
-            limit: (settings.memory / size).max(1),
+            limit: (settings.memory / element_size(array).max(1)).max(1),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Compares two hierarchies, in any formats, chunks, codecs and stores.
 
 mod report;
-mod values;
+pub(crate) mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 

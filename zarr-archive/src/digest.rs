@@ -75,7 +75,7 @@ pub(crate) fn described(array: &Array, stream: &Stream, values: ValueSum) -> Man
 }
 
 /// Returns the hash of all elements. Missing chunks hold the fill value, which does not contribute.
-fn values_of(array: &Array, stream: &Stream, settings: &Settings) -> Result<ValueSum, Error> {
+pub(crate) fn values_of(array: &Array, stream: &Stream, settings: &Settings) -> Result<ValueSum, Error> {
     let mut boxes = Boxes::stored(array, settings)?;
     let mut sum = ValueSum::default();
     loop {

@@ -15,6 +15,12 @@ use zarr_spec::{Creation, Format, Invalid, Key, NodePath, Prefix, Reading};
 /// The largest document that is parsed, in bytes.
 const LARGEST_DOCUMENT: usize = 64 << 20;
 
+/// The folder in which copies and repairs store what is not part of a hierarchy. Names that begin with `__` are not nodes.
+pub const OWN_FOLDER: &str = "__zarrctl/";
+
+/// The hexadecimal digits of the name of a plan.
+pub(crate) const PLAN_DIGITS: usize = 32;
+
 /// Values in one folder that do not belong to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
@@ -35,6 +41,8 @@ pub enum Reason {
     OutsideOfTheArray,
     /// Attributes of v2 without the document of an array or a group.
     NoNode,
+    /// Markers and intermediate chunks of a copy that is not complete.
+    UnfinishedCopy,
 }
 
 impl Reason {
@@ -45,6 +53,7 @@ impl Reason {
             Self::NoDocument => "array metadata is missing",
             Self::OutsideOfTheArray => "outside of the shape of the array",
             Self::NoNode => "array or group metadata is missing",
+            Self::UnfinishedCopy => "a copy that is not complete",
         }
     }
 
@@ -54,6 +63,7 @@ impl Reason {
         let one = match self {
             Self::NoDocument | Self::OutsideOfTheArray => "chunk",
             Self::NoNode => "document of attributes",
+            Self::UnfinishedCopy => "value",
         };
         match (self, count) {
             (_, 1) => format!("1 {one}"),
@@ -154,10 +164,15 @@ fn chunk_folder(hierarchy: &Hierarchy, path: &NodePath) -> Result<String, Error>
 /// files. Keys such as `7` and `0/1` are ignored, because they may not be v2 chunks.
 fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Error> {
     let nodes = Nodes::of(store, keys)?;
-    let is_left = |key: &Key| is_of_attributes(key) || is_certain(key);
+    let is_left = |key: &Key| is_of_attributes(key) || is_certain(key) || folder_of_plan(key).is_some();
     let are_all_left = keys.iter().all(is_left);
     let mut folders: BTreeMap<&str, Vec<Key>> = BTreeMap::new();
+    let mut plans: BTreeMap<&str, Vec<Key>> = BTreeMap::new();
     for key in keys {
+        if let Some(folder) = folder_of_plan(key) {
+            plans.entry(folder).or_default().push(key.clone());
+            continue;
+        }
         let Some(chunk) = Chunk::of(key) else { continue };
         if !chunk.is_certain || is_below(key, &nodes.arrays) {
             continue;
@@ -178,7 +193,24 @@ fn without_document(store: &dyn Store, keys: &[Key]) -> Result<Vec<Leftover>, Er
         reason: Reason::NoNode,
         keys: vec![key.clone()],
     });
-    Ok(found.chain(attributes).collect())
+    let plans = plans.into_iter().map(|(folder, keys)| Leftover {
+        folder: folder.to_owned(),
+        reason: Reason::UnfinishedCopy,
+        keys,
+    });
+    Ok(found.chain(attributes).chain(plans).collect())
+}
+
+/// Returns the folder of the plan of a copy that a key is in: `__zarrctl/` and hexadecimal digits.
+fn folder_of_plan(key: &Key) -> Option<&str> {
+    let rest = key.as_str().strip_prefix(OWN_FOLDER)?;
+    let name = rest.split_once('/')?.0;
+    is_name_of_plan(name).then(|| &key.as_str()[..OWN_FOLDER.len() + name.len() + 1])
+}
+
+/// Returns whether a name in [`OWN_FOLDER`] is that of the plan of a copy.
+pub(crate) fn is_name_of_plan(name: &str) -> bool {
+    name.len() == PLAN_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns whether a key is almost certainly a chunk.
@@ -473,6 +505,15 @@ mod tests {
         // The result of a copy that was interrupted before its first group.
         assert_eq!(left(&[], &[".zattrs", "a/0.0"]), [("a/".to_owned(), 1), (String::new(), 1)]);
         assert_eq!(left(&[], &[".zattrs", "notes.txt"]), []);
+    }
+
+    #[test]
+    fn markers_of_an_unfinished_copy_are_leftovers_and_the_quarantine_is_not() {
+        let plan = format!("__zarrctl/{}/", "0123456789abcdef".repeat(2));
+        let keys = ["plan.json", "pass-1/part-2", "between/a/c/0/1"].map(|name| format!("{plan}{name}"));
+        let keys: Vec<&str> = keys.iter().map(String::as_str).chain(["__zarrctl/quarantine/a"]).collect();
+        assert_eq!(left(&[(".zgroup", "{}")], &keys), [(plan.clone(), 3)]);
+        assert_eq!(left(&[], &[keys[0], "a/0.0"]), [("a/".to_owned(), 1), (plan, 1)]);
     }
 
     #[test]

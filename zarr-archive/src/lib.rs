@@ -1,5 +1,7 @@
-//! Digests, comparisons, checks and repairs of hierarchies.
+//! Copies, digests, comparisons, checks and repairs of hierarchies.
 //!
+//! - [`plan_copy()`] plans the copy of hierarchies, with other chunks, codecs and formats, in bounded memory; the plan can be
+//!   inspected, run, resumed and divided between processes.
 //! - [`digest()`] computes a [`Manifest`]: the content of a hierarchy, and one hash of it. It does not depend on chunks,
 //!   codecs, formats or stores. `docs/digest.md` defines it.
 //! - [`diff()`] compares two hierarchies and returns a summary for each node that differs.
@@ -11,6 +13,7 @@
 
 mod boxes;
 mod canonical_json;
+mod copy;
 mod diff;
 mod digest;
 mod elements;
@@ -20,15 +23,20 @@ mod manifest;
 mod numbers;
 mod repair;
 mod settings;
-#[cfg(test)]
 mod shelf;
 mod sums;
 mod verify;
 
 pub use canonical_json::canonical_json;
+pub use copy::{
+    ArrayPlan, CodecFor, CopyError, CopyPlan, CopyProgress, CopyRequest, CopySummary, Lengths, Losses,
+    Method, Part, Pass, Passes, Pattern, Skipped, TwoPasses, plan_copy, split_path,
+};
 pub use diff::{Compared, Diff, Difference, NodeDifference, Side, Tolerance, ValueDifferences, diff};
 pub use digest::digest;
+pub use logical::dimension_names;
 pub use manifest::{Manifest, ManifestNode};
+pub use numbers::numbers;
 pub use repair::{QUARANTINE, Repair, RepairChoices, RepairPlan, plan_repair};
 pub use settings::Settings;
 pub use verify::{

@@ -43,3 +43,14 @@ pub(crate) fn names_of(attribute: &Value, rank: usize) -> Option<Vec<Option<Stri
     };
     names.iter().map(name).collect()
 }
+
+/// Returns the name of each dimension of an array, from the format or from the attribute `_ARRAY_DIMENSIONS`.
+#[must_use]
+pub fn dimension_names(array: &Array) -> Vec<Option<String>> {
+    if let Some(names) = array.dimension_names() {
+        return names.to_vec();
+    }
+    let rank = array.shape().len();
+    let listed = array.attributes().get(DIMENSIONS).and_then(|names| names_of(names, rank));
+    listed.unwrap_or_else(|| vec![None; rank])
+}

@@ -1,6 +1,6 @@
 //! Elements as numbers, for differences and tolerances.
 
-use zarr_engine::{bf16, f16};
+use zarr_engine::{ElementArray, bf16, f16};
 use zarr_spec::DataType;
 use zarr_spec::data_type::Kind;
 
@@ -45,6 +45,30 @@ impl Numbers {
             _ => return None,
         })
     }
+}
+
+/// NumPy's missing time.
+const NOT_A_TIME: i64 = i64::MIN;
+
+/// Returns elements as floats: integers are rounded, and times and time spans of NumPy are counts of their unit, with NaN
+/// for `NaT`. `None` if the elements are not numbers, or are complex.
+#[must_use]
+pub fn numbers(elements: &ElementArray) -> Option<Vec<f64>> {
+    let data_type = elements.data_type();
+    let name = data_type.name();
+    if name.starts_with("numpy.datetime64[") || name.starts_with("numpy.timedelta64[") {
+        let number = |element: &[u8]| match i64::from_ne_bytes(element.try_into().ok()?) {
+            NOT_A_TIME => Some(f64::NAN),
+            count => Some(Number::Integer(count.into()).parts()[0]),
+        };
+        return elements.iter().map(number).collect();
+    }
+    let numbers = Numbers::of(data_type)?;
+    let number = |element: &[u8]| match numbers.read(element)? {
+        Number::Complex(..) => None,
+        number => Some(number.parts()[0]),
+    };
+    elements.iter().map(number).collect()
 }
 
 fn signed(element: &[u8]) -> Option<i128> {

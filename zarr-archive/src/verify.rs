@@ -6,7 +6,7 @@ mod consolidated;
 mod conventions;
 mod documents;
 mod manifest;
-mod report;
+pub(crate) mod report;
 
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use crate::manifest::Manifest;
 use crate::settings::Settings;
 
 pub use census::{Census, Picture};
+pub(crate) use report::chain;
 pub use report::{ArrayReport, Finding, FindingKind, Report};
 
 /// How thoroughly a store is checked. Each level includes those before it.

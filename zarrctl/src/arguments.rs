@@ -6,6 +6,7 @@ mod change;
 mod conformance;
 mod copy;
 mod examples;
+mod listing;
 mod plugins;
 
 #[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
@@ -27,6 +28,7 @@ pub(crate) use conformance::{
     ConformanceFormat, ConformancePlugin, ConformanceStore, ConformanceVerb, ReportArguments,
 };
 pub(crate) use copy::Copy;
+pub(crate) use listing::{Cat, Du, Ls, Show};
 pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 
 ///  Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
@@ -36,13 +38,13 @@ pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
 /// or an empty string is the root, and the leading `/` is optional.
 ///
 /// Exit status: 0 for success, 1 for an error in the data or the request, 2 for wrong usage, 3 for
-/// differences or damage that `diff`, `verify` and `repair` found. Messages go to standard error; standard
+/// differences or damage that `diff`, `verify` and `repair` found, or what `copy --skip-unreadable` left out. Messages go to standard error; standard
 /// output holds only data.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100, after_long_help = examples::ALL)]
 pub(crate) struct Arguments {
-    /// Limit the memory for chunks that are read or written at the same time, such as 512MiB or 2GB. Default:
-    /// the variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
+    /// Limit the memory for encoded and decoded data, such as 512MiB or 2GB; the program takes up to 64 MiB more.
+    /// Default: the variable ZARR_KIT_MEMORY, or a quarter of the memory that the process may use
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes)]
     pub(crate) memory: Option<u64>,
     /// Wait for the disk after every write to a local folder or file, so that completed writes survive a
@@ -71,9 +73,27 @@ pub(crate) enum Verb {
     /// List the nodes of a hierarchy.
     #[command(after_long_help = examples::TREE)]
     Tree(Tree),
+    /// List the children of a group.
+    #[command(after_long_help = examples::LS)]
+    Ls(Ls),
+    /// Print the metadata documents of a node as they are stored.
+    #[command(after_long_help = examples::CAT)]
+    Cat(Cat),
+    /// Print the stored size and the number of chunks of each node.
+    ///
+    /// The columns are the size of the stored chunks, their number, and the path. Groups include the nodes below them.
+    #[command(after_long_help = examples::DU)]
+    Du(Du),
     /// Show a node's metadata, codecs, plugins and sizes, and why it cannot be read.
     #[command(after_long_help = examples::INFO)]
     Info(Info),
+    /// Show a preview of an array: its coordinates, corners, statistics and a picture.
+    ///
+    /// Times, scale factors, offsets and missing values of the CF conventions are decoded. Statistics are exact, or of
+    /// a sample of chunks if more than 256 MiB are selected; the output says which. On a terminal, a picture of the
+    /// last two dimensions follows.
+    #[command(after_long_help = examples::SHOW)]
+    Show(Show),
     /// Read elements of an array.
     ///
     /// Without --select, at most 1 TiB is read; `--select ...` reads everything. The limit with --select is 8
@@ -92,10 +112,14 @@ pub(crate) enum Verb {
     /// Write elements to an array, from a NumPy file or raw bytes.
     #[command(after_long_help = examples::PUT)]
     Put(Put),
-    /// Copy a hierarchy or a part of it, and convert its format, chunks or codecs.
+    /// Copy hierarchies or parts of them, and convert their format, chunks or codecs.
     ///
     /// Memory use is bounded. Metadata is written last, so an interrupted copy is never mistaken for a
-    /// complete one. Encoded chunks are copied unchanged if neither the format nor the chunking changes.
+    /// complete one, and --resume continues it. Encoded chunks are copied unchanged if neither the format nor the
+    /// chunking changes. Nodes of several sources are copied into one hierarchy.
+    ///
+    /// With --partition i/n, n jobs copy one part each. Until the copy is complete, markers are in the folder
+    /// `__zarrctl/` of DST.
     ///
     /// Other files in group folders, such as `OME/METADATA.ome.xml`, are copied too, except from and to the
     /// v3 draft. Folders that are not nodes are skipped with a warning.
@@ -252,6 +276,12 @@ pub(crate) struct Tree {
     /// Path of the first node
     #[arg(default_value = "/")]
     pub(crate) path: String,
+    /// List at most this number of levels below the first node
+    #[arg(long, value_name = "LEVELS")]
+    pub(crate) depth: Option<usize>,
+    /// Print the sizes of arrays: of the stored chunks, and of all elements
+    #[arg(long)]
+    pub(crate) sizes: bool,
     /// Print a JSON array with an object for each node
     #[arg(long)]
     pub(crate) json: bool,
@@ -308,7 +338,8 @@ pub(crate) struct Get {
     /// Path of the array
     pub(crate) path: String,
     /// Read this part only, in NumPy notation: "0:10,:,::2,5". Negative numbers count from the end, an
-    /// integer drops its dimension, `[3,1,2]` is a list of indices
+    /// integer drops its dimension, `[3,1,2]` is a list of indices. Or by dimension name:
+    /// "time=2001-02,lat=0:45,lon=[0:10]", with values of coordinates, or positions in brackets
     #[arg(long, value_name = "SELECTION", allow_hyphen_values = true)]
     pub(crate) select: Option<String>,
     /// Write to this file; default, and `-`: standard output

@@ -8,6 +8,7 @@ use zarr_kit::{Context, Progress};
 
 use crate::arguments;
 use crate::failure::Failure;
+use crate::opening;
 use crate::printer::collecting;
 use crate::verbs;
 
@@ -36,7 +37,7 @@ impl std::error::Error for CallError {}
 /// Stores are opened in clones of `context`. `progress` counts the chunks that are read and written, and cancels the copy. Then
 /// copied chunks remain in the destination, without metadata: the same copy replaces them, and the verb `clean` removes them.
 ///
-/// Appends the warnings that the program would print to `warnings`.
+/// Appends the warnings that the program would print to `warnings`, and a line for each node or chunk that was left out.
 ///
 /// # Errors
 ///
@@ -51,9 +52,15 @@ pub fn copy(
     let parsed = command.try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| arguments::Copy::from_arg_matches(&matches));
     let arguments = parsed.map_err(|error| CallError::Usage(usage(&error)))?;
-    let (copied, notes) = collecting(|| verbs::copy::run_with(&arguments, context, progress, || Ok(())));
+    let (copied, notes) = collecting(|| {
+        let context = opening::with_jobs(context.clone(), arguments.jobs)?;
+        verbs::copy::run_with(&arguments, &context, progress, || Ok(()))
+    });
     warnings.extend(notes.iter().map(|note| note.strip_prefix("warning: ").unwrap_or(note).to_owned()));
-    copied.map_err(|failure| {
+    if let Ok(Some(summary)) = &copied {
+        warnings.extend(summary.skipped.iter().map(verbs::copy::skipped_text));
+    }
+    copied.map(drop).map_err(|failure| {
         let is_usage = matches!(failure, Failure::Usage(_));
         let message = failure.message().unwrap_or_else(|| "the output was closed".to_owned());
         if is_usage { CallError::Usage(message) } else { CallError::Failed(message) }

@@ -7,34 +7,26 @@ mod arguments;
 mod blocks;
 mod builds;
 mod calls;
-mod chosen;
-mod chunking;
+mod cf;
 mod demo;
 mod describe;
 mod durable;
 mod failure;
 mod forms;
 mod hints;
-mod intermediate;
 mod interrupt;
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 mod loaded;
-mod losses;
-mod lossless;
 mod opening;
-mod others;
 mod preview;
 mod printer;
-mod rechunk;
 mod salvage;
+mod selecting;
 mod similar;
 mod slabs;
-mod taken;
-mod target;
 #[path = "../templates/templates.rs"]
 mod templates;
 mod terminal;
-mod transfer;
 mod values;
 mod verbs;
 
@@ -97,7 +89,11 @@ fn run_verb(verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Demo { folder } => demo::run(folder),
         Verb::Tree(arguments) => verbs::tree::run(&arguments),
+        Verb::Ls(arguments) => verbs::listing::ls(&arguments),
+        Verb::Cat(arguments) => verbs::listing::cat(&arguments),
+        Verb::Du(arguments) => verbs::listing::du(&arguments),
         Verb::Info(arguments) => verbs::info::run(&arguments),
+        Verb::Show(arguments) => verbs::show::run(&arguments),
         Verb::Get(arguments) => verbs::get::run(&arguments),
         Verb::Bench(arguments) => verbs::bench::run(&arguments),
         Verb::Create(arguments) => verbs::create::run(*arguments),

@@ -91,6 +91,17 @@ pub(crate) fn context() -> Result<Context, Failure> {
     })
 }
 
+/// Sets the number of threads that decode and encode chunks.
+pub(crate) fn with_jobs(context: Context, jobs: Option<usize>) -> Result<Context, Failure> {
+    let Some(jobs) = jobs else { return Ok(context) };
+    if jobs == 1 {
+        return Ok(context.with_one_thread());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = pool.map_err(|error| Failure::fault(format!("starting {jobs} threads: {error}")))?;
+    Ok(context.with_thread_pool(Arc::new(pool)))
+}
+
 /// Whether `--require-conditional` is set.
 static REQUIRES_CONDITIONS: OnceLock<bool> = OnceLock::new();
 
@@ -266,11 +277,6 @@ pub(crate) fn create(
     Ok(Opened(Hierarchy::create(store, context, format)?))
 }
 
-/// Makes the hierarchy print its warnings when it is dropped.
-pub(crate) fn opened(hierarchy: Hierarchy) -> Opened {
-    Opened(hierarchy)
-}
-
 /// Creates or opens a hierarchy as [`create`] does, in the v3 draft with this entry point.
 pub(crate) fn create_draft(
     location: &str,
@@ -310,7 +316,7 @@ pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn
 }
 
 /// Warns of a location in memory, and of one that looks like a URL but becomes a folder.
-fn warn_of_place(location: &str, store: &dyn Store) {
+pub(crate) fn warn_of_place(location: &str, store: &dyn Store) {
     if location.starts_with("memory:") {
         warn(&format!("`{location}` is in memory: its contents are lost when this program ends"));
     }

@@ -7,7 +7,7 @@ use zarr_kit::{Array, DimensionSelection, Selection};
 use crate::failure::Failure;
 
 /// The most characters per line, and the most lines.
-const SIZE: (u64, u64) = (72, 24);
+pub(crate) const SIZE: (u64, u64) = (72, 24);
 
 /// Colours of the 256-colour palette, dark to light.
 const COLOURS: [u8; 16] = [16, 17, 18, 54, 55, 91, 127, 162, 197, 203, 209, 215, 221, 227, 229, 231];
@@ -38,9 +38,14 @@ pub(crate) fn draw(array: &Array, colours: bool) -> Result<String, Failure> {
     let value = |at| Ok(elements.print(at)?.parse().unwrap_or(f64::NAN));
     let values = (0..elements.count()).map(value).collect::<Result<Vec<f64>, Failure>>()?;
     let columns = usize::try_from(elements.shape()[1]).unwrap_or(1);
-    let rows: Vec<&[f64]> = values.chunks(columns).collect();
-    let scale = Scale::of(&values);
-    Ok(if colours { in_colours(&rows, &scale) } else { in_characters(&rows, &scale) })
+    Ok(drawn(&values, columns, colours))
+}
+
+/// Draws values in rows of `columns` values.
+pub(crate) fn drawn(values: &[f64], columns: usize, colours: bool) -> String {
+    let rows: Vec<&[f64]> = values.chunks(columns.max(1)).collect();
+    let scale = Scale::of(values);
+    if colours { in_colours(&rows, &scale) } else { in_characters(&rows, &scale) }
 }
 
 fn in_characters(rows: &[&[f64]], scale: &Scale) -> String {

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use indicatif::style::TemplateError;
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use zarr_kit::archive::CopyProgress;
 use zarr_kit::spec::printable;
 
 use crate::printer::{self, note};
@@ -53,6 +53,20 @@ pub(crate) fn warn(what: &str) {
     note(&format!("warning: {what}"));
 }
 
+/// Prints the last line of a verb that succeeded, if standard error is a terminal.
+pub(crate) fn summary(line: &str) {
+    if io::stderr().is_terminal() {
+        note(line);
+    }
+}
+
+/// Formats the bytes per second: `1.5 MiB/s`.
+pub(crate) fn rate(bytes: u64, seconds: f64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "two digits are printed")]
+    let rate = bytes as f64 / seconds.max(1e-3);
+    format!("{}/s", size(whole(rate)))
+}
+
 /// Formats a number of files: `1 file`, `2 files`.
 pub(crate) fn files(count: usize) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
@@ -62,8 +76,6 @@ pub(crate) fn files(count: usize) -> String {
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// The chunks that the bar counts at the moment.
-    followed: Arc<Mutex<Option<Followed>>>,
     /// The most characters of a message.
     message: usize,
     /// Sends nothing: the watcher notices when it is dropped.
@@ -71,21 +83,23 @@ pub(crate) struct Progress {
     watcher: Option<JoinHandle<()>>,
 }
 
-/// Chunks of an operation that add to a bar.
+/// A copy whose progress a bar shows.
 #[derive(Debug, Clone)]
 struct Followed {
-    chunks: zarr_kit::Progress,
-    /// The chunks that were done before the operation.
-    before: u64,
-    /// The position of the bar before the operation.
-    start: u64,
-    /// The progress that one chunk adds.
-    share: u64,
+    copy: CopyProgress,
+    /// The most characters of a message.
+    message: usize,
 }
 
 impl Followed {
-    fn position(&self) -> u64 {
-        self.start.saturating_add((self.chunks.done() - self.before).saturating_mul(self.share))
+    fn show(&self, bar: &ProgressBar) {
+        // The total is unknown until the copy begins.
+        bar.set_length(self.copy.total().max(1));
+        bar.set_position(self.copy.done());
+        let array = self.copy.array();
+        if !array.is_empty() {
+            bar.set_message(shortened(&printable(array).to_string(), self.message));
+        }
     }
 }
 
@@ -93,6 +107,11 @@ impl Progress {
     /// Shows progress over `total` bytes.
     pub(crate) fn of_bytes(total: u64, what: &str) -> Self {
         Self::new(Some(total), what, "{bytes} of {total_bytes}{rate}")
+    }
+
+    /// Shows the progress of a copy.
+    pub(crate) fn of_copy(copy: &CopyProgress) -> Self {
+        Self::following(Some(1), "copying", "{bytes} of {total_bytes}{rate}", Some(copy))
     }
 
     /// Shows progress over `total` items.
@@ -106,17 +125,22 @@ impl Progress {
     }
 
     fn new(total: Option<u64>, what: &str, numbers: &str) -> Self {
+        Self::following(total, what, numbers, None)
+    }
+
+    fn following(total: Option<u64>, what: &str, numbers: &str, copy: Option<&CopyProgress>) -> Self {
         let columns = terminal_size::terminal_size_of(io::stderr()).map_or(PAGE, |(width, _)| width.0);
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         if let Ok(style) = style(total.is_some(), numbers, columns) {
             bar.set_style(style);
         }
-        let followed = Arc::default();
+        let message = usize::from(columns / 3);
+        let followed = copy.map(|copy| Followed { copy: copy.clone(), message });
         let (done, watcher) = match io::stderr().is_terminal() && !printer::is_collecting() {
-            true => watch(&bar, &followed),
+            true => watch(&bar, followed),
             false => (None, None),
         };
-        let progress = Self { bar, followed, message: usize::from(columns / 3), done, watcher };
+        let progress = Self { bar, message, done, watcher };
         progress.set_message(what);
         progress
     }
@@ -124,22 +148,6 @@ impl Progress {
     /// Adds to the completed amount.
     pub(crate) fn add(&self, amount: u64) {
         self.bar.inc(amount);
-    }
-
-    /// Runs an operation that counts its chunks in `chunks`. Each of them adds `share`.
-    pub(crate) fn follow<R>(
-        &self,
-        chunks: &zarr_kit::Progress,
-        share: u64,
-        operation: impl FnOnce() -> R,
-    ) -> R {
-        let start = self.bar.position();
-        let followed = Followed { chunks: chunks.clone(), before: chunks.done(), start, share };
-        *locked(&self.followed) = Some(followed.clone());
-        let result = operation();
-        *locked(&self.followed) = None;
-        self.bar.set_position(followed.position());
-        result
     }
 
     /// Sets the message. Only the end of a long message is shown.
@@ -172,21 +180,17 @@ fn style(has_total: bool, numbers: &str, columns: u16) -> Result<ProgressStyle, 
 }
 
 /// Starts a thread that shows the bar after a while and redraws it. Without a thread, no bar is shown.
-fn watch(
-    bar: &ProgressBar,
-    followed: &Arc<Mutex<Option<Followed>>>,
-) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
+fn watch(bar: &ProgressBar, followed: Option<Followed>) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
     let (done, over) = mpsc::channel::<()>();
     let shown = bar.clone();
-    let followed = Arc::clone(followed);
     let draw = move || {
         if over.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         shown.set_draw_target(ProgressDrawTarget::stderr());
         while over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-            if let Some(followed) = &*locked(&followed) {
-                shown.set_position(followed.position());
+            if let Some(followed) = &followed {
+                followed.show(&shown);
             }
             shown.tick();
         }
@@ -195,10 +199,6 @@ fn watch(
         Ok(watcher) => (Some(done), Some(watcher)),
         Err(_) => (None, None),
     }
-}
-
-fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the last `most` characters of a text, preceded by `…` if some are missing.
@@ -230,6 +230,8 @@ impl Drop for Progress {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use indicatif::TermLike;
 
     use super::*;
@@ -315,14 +317,11 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_follows_the_chunks_of_an_operation() {
-        let progress = Progress::of(100, "copying");
-        progress.add(10);
-        let chunks = zarr_kit::Progress::new();
-        assert_eq!(progress.follow(&chunks, 5, || 7), 7);
-        assert_eq!(progress.bar.position(), 10);
-        let followed = Followed { chunks, before: 0, start: 10, share: u64::MAX };
-        assert_eq!(followed.position(), 10);
+    fn a_bar_follows_a_copy() {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::hidden());
+        let followed = Followed { copy: CopyProgress::default(), message: 10 };
+        followed.show(&bar);
+        assert_eq!((bar.length(), bar.position()), (Some(1), 0));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use zarr_kit::Format;
 use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::Value;
 
+/// The largest number of threads.
+const MOST_JOBS: usize = 1024;
+
 /// Elements per dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shape(pub(crate) Vec<u64>);
@@ -58,6 +61,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn times(text: &str) -> Result<f64, String> {
     let times = text.parse().ok().filter(|times: &f64| *times >= 1.0);
     times.ok_or_else(|| format!("invalid number `{text}`: expected 1 or more"))
+}
+
+/// Parses a number of threads.
+pub(crate) fn jobs(text: &str) -> Result<usize, String> {
+    let jobs = text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
+    jobs.ok_or_else(|| format!("invalid number of threads `{text}`: expected 1 to {MOST_JOBS}"))
 }
 
 /// Parses a size in bytes: `512MiB`, `2GB`, `1073741824`.

@@ -14,6 +14,9 @@ mod bench;
 mod change;
 #[path = "it/conformance.rs"]
 mod conformance;
+#[cfg(target_os = "linux")]
+#[path = "it/copy_runs.rs"]
+mod copy_runs;
 #[path = "it/copying.rs"]
 mod copying;
 #[cfg(target_os = "linux")]
@@ -59,6 +62,8 @@ mod probed;
 mod rechunking;
 #[path = "it/replaced.rs"]
 mod replaced;
+#[path = "it/showing.rs"]
+mod showing;
 #[path = "it/slabs.rs"]
 mod slabs;
 #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ use crate::numbers::{Number, Numbers};
 use crate::settings::Settings;
 
 /// Compares all elements; `None` if they are equal.
-pub(super) fn compare(
+pub(crate) fn compare(
     one: &Array,
     other: &Array,
     tolerance: Option<Tolerance>,

@@ -17,6 +17,22 @@ pub(super) const INFO: &str = "Examples:
   zarrctl info demo/v3 image/mandelbrot
   zarrctl info demo/v2 --json";
 
+pub(super) const LS: &str = "Examples:
+  zarrctl ls demo/v3
+  zarrctl ls demo/v3 weather --long";
+
+pub(super) const CAT: &str = "Examples:
+  zarrctl cat demo/v3 weather/temperature";
+
+pub(super) const DU: &str = "Examples:
+  zarrctl du demo/v3
+  zarrctl du demo/v3 --depth 1 --bytes";
+
+pub(super) const SHOW: &str = "Examples:
+  zarrctl show demo/v3 weather/temperature
+  zarrctl show demo/v3 image/mandelbrot --select 100:200,100:200 --picture
+  zarrctl show demo/v3 image/mandelbrot --png mandelbrot.png";
+
 pub(super) const GET: &str = "Examples:
   zarrctl get demo/v3 image/mandelbrot --select 0:4,0:4 --format json
   zarrctl get demo/v3 image/mandelbrot -o mandelbrot.npy
@@ -39,6 +55,9 @@ pub(super) const COPY: &str = "Examples:
   zarrctl copy demo/v3 v2.zarr --format v2
   zarrctl copy demo/v3 rechunked.zarr --path image --chunks 120,120
   zarrctl copy demo/v3 series.zarr --chunks time=-1,y=80 --exclude words
+  zarrctl copy demo/v3 verified.zarr --codec zstd --verify --resume
+  zarrctl copy demo/v3 jobs.zarr --chunks y=80 --partition 1/2
+  zarrctl copy demo/v3 jobs.zarr --chunks y=80 --partition 2/2
   zarrctl copy demo/v3-draft v3.zarr --format v3 --dry-run";
 
 pub(super) const PACK: &str = "Examples:

@@ -27,6 +27,15 @@ pub(crate) struct Summary {
 
 /// Reads the corners of a selection and formats them.
 pub(crate) fn summarise(array: &Array, along: &[DimensionSelection]) -> Result<Summary, Failure> {
+    summarise_as(array, along, &texts)
+}
+
+/// Reads the corners of a selection, and arranges the texts of their elements.
+pub(crate) fn summarise_as(
+    array: &Array,
+    along: &[DimensionSelection],
+    texts: &dyn Fn(&ElementArray) -> Result<Vec<String>, Failure>,
+) -> Result<Summary, Failure> {
     let is_cut = slabs::count(along) > WHOLE;
     let edge = if is_cut { edge(along) } else { u64::MAX };
     let cut: Vec<DimensionSelection> = along.iter().map(|along| ends(along, edge)).collect();
@@ -69,7 +78,7 @@ fn ends(along: &DimensionSelection, edge: u64) -> DimensionSelection {
 }
 
 /// Formats every element in printable form; strings in quotes.
-fn texts(elements: &ElementArray) -> Result<Vec<String>, Failure> {
+pub(crate) fn texts(elements: &ElementArray) -> Result<Vec<String>, Failure> {
     let data_type = elements.data_type();
     let text = |element: &[u8]| match to_json(data_type, element, &ByteOrder::Little) {
         Ok(json @ (Value::String(_) | Value::Object(_) | Value::Array(_))) => Ok(json.to_string()),

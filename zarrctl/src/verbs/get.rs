@@ -21,6 +21,7 @@ use crate::hints;
 use crate::interrupt::{self, Left, Temporary};
 use crate::opening::{open, warn_of_old_copy};
 use crate::printer::{note, stdout};
+use crate::selecting;
 use crate::slabs;
 use crate::terminal::{Progress, size, warn};
 
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let array = hierarchy.array(&arguments.path).map_err(|error| hints::of_node(error, &hierarchy))?;
     warn_of_old_copy(&hierarchy, &array);
-    let along = slabs::parse(arguments.select.as_deref(), &array)?;
+    let along = selecting::parse(arguments.select.as_deref(), &array, &hierarchy)?;
     let shape = Selection::Orthogonal(along.clone()).shape(array.shape())?;
     if is_looked_at(arguments) {
         return show(&array, &along, &shape);

@@ -7,40 +7,56 @@ use zarr_kit::spec::{Object, Value, printable};
 use zarr_kit::{Hierarchy, Kind, Node, NodeEntry, NodePath};
 
 use crate::arguments::Tree;
-use crate::describe::{Describer, chunk_size, codec_names, problems, shape, type_name};
-use crate::failure::Failure;
+use crate::describe::{Describer, Stored, chunk_size, codec_names, problems, shape, type_name};
+use crate::failure::{Failure, chain};
 use crate::hints;
 use crate::opening::{open, warn_of_old_listing};
 use crate::printer::stdout;
-use crate::terminal::Progress;
+use crate::terminal::{Progress, size};
 
 pub(crate) fn run(arguments: &Tree) -> Result<(), Failure> {
     let hierarchy = open(&arguments.store, &arguments.reading)?;
     let path = hierarchy.path(&arguments.path)?;
     let progress = Progress::unknown("listing nodes");
-    let nodes = hierarchy.walk(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
+    let mut nodes = hierarchy.walk(&path).map_err(|error| hints::of_node(error, &hierarchy))?;
     drop(progress);
     warn_of_old_listing(&hierarchy, &path, &nodes);
+    if let Some(depth) = arguments.depth {
+        nodes.retain(|node| node.path.names().len() - path.names().len() <= depth);
+    }
     let mut output = io::BufWriter::new(stdout());
     if arguments.json {
         let nodes: Vec<Value> = nodes.iter().map(|node| member(&hierarchy, node)).collect();
         let text = json::to_printable_pretty(&Value::Array(nodes));
         writeln!(output, "{}", text.map_err(|error| Failure::fault(error.to_string()))?)?;
     } else {
-        write(&hierarchy, &nodes, &mut output)?;
+        let label = |node: &NodeEntry| {
+            let sizes = if arguments.sizes { sizes(&hierarchy, node) } else { String::new() };
+            format!("{}{sizes}", label(&hierarchy, node))
+        };
+        write_with(&nodes, &label, &mut output)?;
     }
     Ok(output.flush()?)
 }
 
 /// Writes a line for each node; the first is the root of all others.
 pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[NodeEntry], to: &mut dyn Write) -> Result<(), Failure> {
+    write_with(nodes, &|node| label(hierarchy, node), to)
+}
+
+/// Writes a line for each node, with the text after its name.
+fn write_with(
+    nodes: &[NodeEntry],
+    label: &dyn Fn(&NodeEntry) -> String,
+    to: &mut dyn Write,
+) -> Result<(), Failure> {
     let base = nodes.first().map_or(0, |node| node.path.names().len());
     // Whether more siblings follow, for each level above the current node.
     let mut open: Vec<bool> = Vec::new();
     for (number, node) in nodes.iter().enumerate() {
         let depth = node.path.names().len() - base;
         if depth == 0 {
-            writeln!(to, "{}{}", printable(&node.path), printable(label(hierarchy, node)))?;
+            writeln!(to, "{}{}", printable(&node.path), printable(label(node)))?;
             continue;
         }
         let more = has_later_sibling(&nodes[number + 1..], &node.path);
@@ -48,8 +64,7 @@ pub(crate) fn write(hierarchy: &Hierarchy, nodes: &[NodeEntry], to: &mut dyn Wri
         let stems: String = open.iter().map(|&open| if open { "│  " } else { "   " }).collect();
         open.push(more);
         let branch = if more { "├─ " } else { "└─ " };
-        let label = label(hierarchy, node);
-        writeln!(to, "{stems}{branch}{}{}", printable(node.path.name()), printable(label))?;
+        writeln!(to, "{stems}{branch}{}{}", printable(node.path.name()), printable(label(node)))?;
     }
     Ok(())
 }
@@ -96,6 +111,18 @@ fn label_of(hierarchy: &Hierarchy, child: &NodeEntry, node: Node) -> Result<Stri
             None => format!(" unreadable: {}", problems(&unreadable.error).join("; ")),
         },
     })
+}
+
+/// Returns the sizes of an array: of its stored chunks, and of its elements.
+fn sizes(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
+    let Ok(Node::Array(array)) = hierarchy.node(&child.path) else { return String::new() };
+    match Stored::of(&array, |_, _| {}) {
+        Ok(stored) => {
+            let raw = stored.raw.map_or_else(String::new, |raw| format!(" of {}", size(raw)));
+            format!("; {}{raw} stored", size(stored.size))
+        }
+        Err(error) => format!("; unknown size: {}", chain(&error)),
+    }
 }
 
 fn member(hierarchy: &Hierarchy, child: &NodeEntry) -> Value {

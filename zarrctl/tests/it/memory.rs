@@ -81,6 +81,29 @@ fn four_threads_decode_large_chunks_within_the_memory_budget() {
     assert_eq!(with_both.unwrap().stdout, [5; 9]);
 }
 
+/// Rows of 1 MiB become columns of 1 MiB.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_copy_in_two_passes_takes_the_memory_of_the_option_and_64_mib() {
+    let place = Place::new();
+    let context = Context::linked().unwrap();
+    let store = open_store(context.registry(), &place.at("rows")).unwrap();
+    let hierarchy = Hierarchy::create(store, &context, Format::V3).unwrap();
+    let builder = ArrayBuilder::new([2048, 65536], "uint8").chunks([16, 65536]).fill_value(7).uncompressed();
+    let array = hierarchy.create_array("/a", &builder).unwrap();
+    array.write(&Selection::All, &vec![5; 128 << 20]).unwrap();
+    let [rows, copy] = ["rows", "copy"].map(|name| place.at(name));
+    let arguments = ["--memory", "32MiB", "copy", &rows, &copy, "--chunks", "2048,512", "--codec", "none"];
+    let plan = program().args(arguments).arg("--plan").output().unwrap();
+    assert!(String::from_utf8(plan.stdout).unwrap().contains("passes  2,"));
+    let mut child = program().args(arguments).env("RAYON_NUM_THREADS", "4").spawn().unwrap();
+    let peak = peak_of(&mut child);
+    assert!(child.wait().unwrap().success());
+    assert!(peak < 96 * MIB, "{} MiB", peak / MIB);
+    let equal = program().args(["diff", &rows, &copy]).output().unwrap();
+    assert!(equal.status.success(), "{}", String::from_utf8_lossy(&equal.stdout));
+}
+
 #[test]
 fn an_invalid_size_is_refused_with_an_example() {
     for (wrong, status) in [("0", 2), ("much", 2), ("1.5.5GiB", 2), ("20000000TB", 2), ("-1", 2)] {

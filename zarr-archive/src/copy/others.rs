@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use zarr_kit::metadata::DOCUMENT_NAMES;
-use zarr_kit::spec::store::{Store, get_value};
-use zarr_kit::spec::{Key, Prefix};
-use zarr_kit::{Format, Hierarchy, NodePath};
+use zarr_engine::Hierarchy;
+use zarr_metadata::DOCUMENT_NAMES;
+use zarr_spec::store::{Store, get_value};
+use zarr_spec::{Format, Key, NodePath, Prefix};
 
-use crate::chosen::Chosen;
-use crate::failure::Failure;
-use crate::losses::Losses;
-use crate::terminal::{size, warn};
+use super::chosen::Chosen;
+use super::error::CopyError;
+use super::losses::Losses;
+use super::text::size;
 
 /// The size limit of copied files: each is in memory as a whole.
 const LARGEST: usize = 256 << 20;
@@ -31,7 +31,11 @@ fn too_many_groups(count: usize) -> String {
 
 /// Files directly in the folders of groups.
 #[derive(Debug, Default)]
-pub(crate) struct Others(Vec<Key>);
+pub(crate) struct Others {
+    keys: Vec<Key>,
+    /// Why files may be missing.
+    pub(crate) warning: Option<String>,
+}
 
 impl Others {
     /// Finds the files in the groups among the chosen nodes, for a copy in `format`. Adds files that are not
@@ -43,7 +47,7 @@ impl Others {
         chosen: &Chosen,
         format: Format,
         losses: &mut Losses,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CopyError> {
         let store = source.store();
         let groups: Vec<_> = chosen.nodes.iter().filter(|node| node.kind.is_group()).collect();
         if source.format() == Format::V3Draft || !store.capabilities().listable {
@@ -51,8 +55,7 @@ impl Others {
         }
         let is_far = store.read_hints().max_concurrency > 0;
         if is_far && groups.len() > MOST_FAR_GROUPS {
-            warn(&too_many_groups(groups.len()));
-            return Ok(Self::default());
+            return Ok(Self { keys: Vec::new(), warning: Some(too_many_groups(groups.len())) });
         }
         let folders: BTreeSet<String> = chosen.all.iter().map(|node| folder(&node.path)).collect();
         let mut others = Self::default();
@@ -69,14 +72,14 @@ impl Others {
         folders: &BTreeSet<String>,
         format: Format,
         losses: &mut Losses,
-    ) -> Result<(), Failure> {
-        let prefix = Prefix::new(folder(group)).map_err(|error| Failure::Fault(error.into()))?;
-        let there = store.list_dir(&prefix).map_err(|error| Failure::Fault(error.into()))?;
+    ) -> Result<(), CopyError> {
+        let prefix = Prefix::new(folder(group))?;
+        let there = store.list_dir(&prefix)?;
         let mut left_out = Vec::new();
         for key in there.keys.into_iter().filter(|key| !DOCUMENT_NAMES.contains(&key.name())) {
             match format == Format::V3Draft || is_too_large(store, &key)? {
                 true => left_out.push(key.name().to_owned()),
-                false => self.0.push(key),
+                false => self.keys.push(key),
             }
         }
         for folder in there.prefixes.iter().filter(|folder| !folders.contains(folder.as_str())) {
@@ -90,22 +93,22 @@ impl Others {
         Ok(())
     }
 
-    /// Copies the files. Existing files are not replaced; a warning lists those that have another size.
-    pub(crate) fn copy(&self, from: &dyn Store, to: &dyn Store) -> Result<(), Failure> {
-        for key in &self.0 {
-            let failed = |error: zarr_kit::spec::store::StoreError| Failure::Fault(error.into());
-            let Some(bytes) = get_value(from, key, LARGEST).map_err(failed)? else { continue };
-            match to.size(key).map_err(failed)? {
-                None => to.set(key, bytes.into()).map_err(failed)?,
+    /// Copies the files. Existing files are not replaced; returns a warning for each that has another size.
+    pub(crate) fn copy(&self, from: &dyn Store, to: &dyn Store) -> Result<Vec<String>, CopyError> {
+        let mut warnings = Vec::new();
+        for key in &self.keys {
+            let Some(bytes) = get_value(from, key, LARGEST)? else { continue };
+            match to.size(key)? {
+                None => to.set(key, bytes.into())?,
                 Some(there) if there == bytes.len() as u64 => {}
-                Some(there) => warn(&format!(
+                Some(there) => warnings.push(format!(
                     "`{key}` already exists in the copy, with {} instead of {}; it is not replaced",
                     size(there),
                     size(bytes.len() as u64)
                 )),
             }
         }
-        Ok(())
+        Ok(warnings)
     }
 }
 
@@ -114,14 +117,14 @@ fn folder(path: &NodePath) -> String {
     path.names().iter().map(|name| format!("{name}/")).collect()
 }
 
-fn is_too_large(store: &dyn Store, key: &Key) -> Result<bool, Failure> {
-    let size = store.size(key).map_err(|error| Failure::Fault(error.into()))?;
+fn is_too_large(store: &dyn Store, key: &Key) -> Result<bool, CopyError> {
+    let size = store.size(key)?;
     Ok(size.is_some_and(|size| size > LARGEST as u64))
 }
 
 /// Returns whether a listed folder is empty.
-fn is_empty(store: &dyn Store, folder: &Prefix) -> Result<bool, Failure> {
-    let there = store.list_dir(folder).map_err(|error| Failure::Fault(error.into()))?;
+fn is_empty(store: &dyn Store, folder: &Prefix) -> Result<bool, CopyError> {
+    let there = store.list_dir(folder)?;
     Ok(there.keys.is_empty() && there.prefixes.is_empty())
 }
 

@@ -2,15 +2,14 @@
 
 use std::fmt;
 
-use zarr_kit::NodePath;
-use zarr_kit::spec::printable;
+use zarr_spec::{NodePath, printable};
 
 /// The most nodes that are listed for a loss.
 const SHOWN: usize = 3;
 
 /// The losses in the order of their discovery, each with its nodes.
 #[derive(Debug, Default)]
-pub(crate) struct Losses(Vec<(String, Vec<String>)>);
+pub struct Losses(Vec<(String, Vec<String>)>);
 
 impl Losses {
     /// Adds a loss of the node at `path`.
@@ -23,7 +22,9 @@ impl Losses {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns whether nothing is lost.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -46,7 +47,7 @@ impl fmt::Display for Losses {
 
 #[cfg(test)]
 mod tests {
-    use zarr_kit::Format;
+    use zarr_spec::Format;
 
     use super::*;
 

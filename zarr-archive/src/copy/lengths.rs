@@ -3,26 +3,27 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use zarr_kit::{Array, Format};
+use strsim::damerau_levenshtein;
+use zarr_engine::{Array, ArrayBuilder};
+use zarr_spec::{Format, Value};
 
-use crate::arguments::Copy;
-use crate::describe::{chunk_shape, shape};
-use crate::failure::Failure;
-use crate::similar::similar;
-use crate::values::{self, Codec};
-
-/// The attribute with the names of the dimensions in v2.
-const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
+use super::CopyRequest;
+use super::error::CopyError;
+use super::text::shape;
+use crate::logical::dimension_names;
 
 /// The value of `--shards` for arrays without shards.
 const NO_SHARDS: &str = "none";
 
+/// The name of a codec that stands for no codecs.
+const NO_CODEC: &str = "none";
+
 /// The length that means the whole dimension, as in NumPy and xarray.
 const WHOLE: &str = "-1";
 
-/// A value of `--chunks` or `--shards`: `[PATH=]LENGTHS`.
+/// The chunks or shards of some arrays, from a text `[PATH=]LENGTHS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lengths {
+pub struct Lengths {
     /// The array, or the group whose arrays it is for; `None` for all arrays.
     path: Option<String>,
     choice: Choice,
@@ -45,49 +46,83 @@ enum Length {
     Whole,
 }
 
-/// A value of `--codec`: `[PATH=]NAME[:JSON]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CodecFor {
+/// A codec of some arrays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodecFor {
     path: Option<String>,
     codec: Codec,
 }
 
-/// Parses a value of `--chunks`.
-pub(crate) fn chunks(text: &str) -> Result<Lengths, String> {
-    let (path, rest) = path_and_rest(text);
-    Ok(Lengths { path, choice: choice(rest)? })
+/// The name of a codec, and its configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Codec {
+    pub(crate) name: String,
+    pub(crate) configuration: Value,
 }
 
-/// Parses a value of `--shards`.
-pub(crate) fn shards(text: &str) -> Result<Lengths, String> {
-    let (path, rest) = path_and_rest(text);
-    let choice = if rest.trim() == NO_SHARDS { Choice::Without } else { choice(rest)? };
-    Ok(Lengths { path, choice })
+impl Lengths {
+    /// Parses the shape of chunks: `10,90` for arrays of two dimensions, `time=10,lat=90` by dimension name, or either of
+    /// them for the array or group at a path: `/t2m=10,90`. -1 is the whole dimension.
+    ///
+    /// # Errors
+    ///
+    /// A message about the part that is not in this form.
+    pub fn chunks(text: &str) -> Result<Self, String> {
+        let (path, rest) = split_path(text);
+        Ok(Self { path: path.map(str::to_owned), choice: choice(rest)? })
+    }
+
+    /// Parses the shape of shards, as for [`Lengths::chunks`], or `none`.
+    ///
+    /// # Errors
+    ///
+    /// A message about the part that is not in this form.
+    pub fn shards(text: &str) -> Result<Self, String> {
+        let (path, rest) = split_path(text);
+        let choice = if rest.trim() == NO_SHARDS { Choice::Without } else { choice(rest)? };
+        Ok(Self { path: path.map(str::to_owned), choice })
+    }
 }
 
-/// Parses a value of `--codec`.
-pub(crate) fn codec(text: &str) -> Result<CodecFor, String> {
-    let (path, rest) = path_and_rest(text);
-    Ok(CodecFor { path, codec: values::codec(rest)? })
+impl CodecFor {
+    /// Adds a codec to the arrays at and below `path`, or to all arrays. `none` means no codecs.
+    #[must_use]
+    pub fn new(path: Option<&str>, name: &str, configuration: Value) -> Self {
+        Self { path: path.map(str::to_owned), codec: Codec { name: name.to_owned(), configuration } }
+    }
 }
 
 /// Splits `PATH=REST`. Only paths begin with a slash.
-fn path_and_rest(text: &str) -> (Option<String>, &str) {
+#[must_use]
+pub fn split_path(text: &str) -> (Option<&str>, &str) {
     match text.split_once('=') {
-        Some((path, rest)) if path.starts_with('/') => (Some(path.to_owned()), rest),
+        Some((path, rest)) if path.starts_with('/') => (Some(path), rest),
         _ => (None, text),
     }
 }
 
 fn choice(text: &str) -> Result<Choice, String> {
     if !text.contains('=') {
-        return values::list(text, length).map(Choice::Each);
+        return list(text).map(Choice::Each);
     }
     let named = |part: &str| {
         let (name, text) = part.split_once('=').ok_or_else(|| format!("`{part}` is not NAME=LENGTH"))?;
         Ok((name.trim().to_owned(), length(text.trim())?))
     };
     text.split(',').map(named).collect::<Result<_, String>>().map(Choice::Named)
+}
+
+/// Parses lengths separated by commas, also in brackets or parentheses.
+fn list(text: &str) -> Result<Vec<Length>, String> {
+    let bare = text.trim();
+    let bracketed = [('(', ')'), ('[', ']')]
+        .into_iter()
+        .find_map(|(open, close)| bare.strip_prefix(open)?.strip_suffix(close));
+    let list = bracketed.unwrap_or(bare).trim();
+    if list.is_empty() {
+        return Ok(Vec::new());
+    }
+    list.strip_suffix(',').unwrap_or(list).split(',').map(|part| length(part.trim())).collect()
 }
 
 fn length(text: &str) -> Result<Length, String> {
@@ -109,7 +144,7 @@ impl Length {
 }
 
 /// The chunks and codecs of the copy of one array. Members are `None` or empty if they stay as they are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Chunking {
     /// The shape of a chunk, or of an inner chunk if there are shards.
     pub(crate) chunks: Option<Vec<u64>>,
@@ -144,11 +179,11 @@ pub(crate) struct Choices<'a> {
 }
 
 impl<'a> Choices<'a> {
-    pub(crate) fn new(asked: &'a Copy) -> Self {
+    pub(crate) fn new(request: &'a CopyRequest) -> Self {
         Self {
-            chunks: OptionValues::new("--chunks", &asked.chunks),
-            shards: OptionValues::new("--shards", &asked.shards),
-            codecs: &asked.codecs,
+            chunks: OptionValues::new("--chunks", &request.chunks),
+            shards: OptionValues::new("--shards", &request.shards),
+            codecs: &request.codecs,
             codec_paths: RefCell::default(),
             names: RefCell::default(),
         }
@@ -159,7 +194,7 @@ impl<'a> Choices<'a> {
     /// # Errors
     ///
     /// Returns a failure if an option that names this array has another number of dimensions.
-    pub(crate) fn of(&self, array: &Array, format: Format) -> Result<Chunking, Failure> {
+    pub(crate) fn of(&self, array: &Array, format: Format) -> Result<Chunking, CopyError> {
         let names = dimension_names(array);
         self.names.borrow_mut().extend(names.iter().flatten().cloned());
         let path = array.path().to_string();
@@ -238,7 +273,7 @@ impl<'a> OptionValues<'a> {
     }
 
     /// Changes the shape `lengths`. Returns `None` if no value applies.
-    fn apply(&self, target: &Target<'_>, mut lengths: Vec<u64>) -> Result<Option<Vec<u64>>, Failure> {
+    fn apply(&self, target: &Target<'_>, mut lengths: Vec<u64>) -> Result<Option<Vec<u64>>, CopyError> {
         let mut applies = false;
         for (position, value) in self.values.iter().enumerate() {
             if !contains(value.path.as_deref(), target.path) {
@@ -296,8 +331,8 @@ impl<'a> OptionValues<'a> {
         value.choice == Choice::Without
     }
 
-    fn other_rank(&self, lengths: usize, target: &Target<'_>) -> Failure {
-        Failure::fault(format!(
+    fn other_rank(&self, lengths: usize, target: &Target<'_>) -> CopyError {
+        CopyError::message(format!(
             "{}: found lengths for {}, but the array has {}",
             self.option,
             dimensions(lengths),
@@ -333,11 +368,11 @@ impl<'a> OptionValues<'a> {
 }
 
 /// Refuses chunks that do not divide the shards that stay.
-fn check_shards(shards: &[u64], chunks: &[u64]) -> Result<(), Failure> {
+fn check_shards(shards: &[u64], chunks: &[u64]) -> Result<(), CopyError> {
     if shards.iter().zip(chunks).all(|(shard, &chunk)| chunk > 0 && shard.is_multiple_of(chunk)) {
         return Ok(());
     }
-    Err(Failure::fault(format!(
+    Err(CopyError::message(format!(
         "shards of {} cannot hold chunks of {}: expected a multiple along each dimension; choose others with \
          --shards, or none with --shards none",
         shape(shards),
@@ -362,14 +397,27 @@ fn depth(path: Option<&str>) -> usize {
     path.map_or(0, |path| 1 + path.split('/').filter(|name| !name.is_empty()).count())
 }
 
-/// Returns the name of each dimension, from the format or from `_ARRAY_DIMENSIONS`.
-fn dimension_names(array: &Array) -> Vec<Option<String>> {
-    if let Some(names) = array.dimension_names() {
-        return names.to_vec();
+/// Adds codecs. `none` requests an array without codecs, not even the default ones.
+pub(crate) fn with_codecs(builder: ArrayBuilder, codecs: Vec<Codec>) -> ArrayBuilder {
+    if codecs.iter().all(|codec| codec.name == NO_CODEC) && !codecs.is_empty() {
+        return builder.uncompressed();
     }
-    let names = array.attributes().get(NAMES_ATTRIBUTE).and_then(|names| names.as_array());
-    let names: Vec<_> = names.into_iter().flatten().map(|name| name.as_str().map(str::to_owned)).collect();
-    if names.len() == array.shape().len() { names } else { vec![None; array.shape().len()] }
+    codecs.into_iter().fold(builder, |builder, codec| builder.codec((codec.name, codec.configuration)))
+}
+
+/// Returns the usual shape of a chunk, or the largest one if shapes differ.
+pub(crate) fn chunk_shape(array: &Array) -> Vec<u64> {
+    let grid = array.chunk_grid();
+    grid.chunk_shape().map_or_else(|| grid.largest_chunk(), <[u64]>::to_vec)
+}
+
+/// Returns the name that is most similar to `given`, if one differs by few characters. Ignores case.
+fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let given = given.to_lowercase();
+    let most = (given.chars().count() / 3).clamp(1, 3);
+    let distances = names.into_iter().map(|name| (damerau_levenshtein(&given, &name.to_lowercase()), name));
+    let near = distances.filter(|(distance, _)| *distance <= most);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -379,7 +427,7 @@ mod tests {
     const NAMES: [&str; 3] = ["time", "lat", "lon"];
 
     fn applied(options: &[&str], path: &str, before: [u64; 3]) -> Option<Vec<u64>> {
-        let values: Vec<_> = options.iter().map(|text| chunks(text).unwrap()).collect();
+        let values: Vec<_> = options.iter().map(|text| Lengths::chunks(text).unwrap()).collect();
         let names = NAMES.map(|name| Some(name.to_owned()));
         let target = Target { path, names: &names, shape: &[100, 181, 360] };
         OptionValues::new("--chunks", &values).apply(&target, before.to_vec()).unwrap()
@@ -418,15 +466,15 @@ mod tests {
             ("/a=time=", "`` is not a number"),
             ("none", "`none` is not a number"),
         ] {
-            let message = chunks(text).unwrap_err();
+            let message = Lengths::chunks(text).unwrap_err();
             assert!(message.contains(part), "{text}: {message}");
         }
-        assert_eq!(shards("/a=none").unwrap().choice, Choice::Without);
+        assert_eq!(Lengths::shards("/a=none").unwrap().choice, Choice::Without);
     }
 
     #[test]
     fn values_without_effect_are_named() {
-        let values = [chunks("time=1,lats=2").unwrap(), chunks("1,2").unwrap(), chunks("/x=3").unwrap()];
+        let values = ["time=1,lats=2", "1,2", "/x=3"].map(|text| Lengths::chunks(text).unwrap());
         let names = NAMES.map(|name| Some(name.to_owned()));
         let options = OptionValues::new("--chunks", &values);
         let target = Target { path: "/t2m", names: &names, shape: &[100, 181, 360] };

@@ -1,11 +1,11 @@
 //! Checks that a copy has the elements of its source, if the codecs of the copy may change elements.
 
-use zarr_kit::spec::codec::Codec;
-use zarr_kit::spec::{ArraySubset, CodecChain, Format, Loss, Reading, Registry};
-use zarr_kit::{Array, ElementArray};
+use zarr_engine::{Array, ElementArray, Selection};
+use zarr_spec::codec::Codec;
+use zarr_spec::{ArraySubset, CodecChain, Format, Loss, Reading, Registry};
 
-use crate::failure::Failure;
-use crate::slabs;
+use super::error::CopyError;
+use crate::boxes::element_size;
 
 /// Returns whether a codec of `array` may change elements: it computes with them, or its plugin declares a
 /// loss.
@@ -28,26 +28,26 @@ fn chain_may_change_elements(chain: &CodecChain, format: Format, registry: &Regi
 }
 
 /// Copies one stored chunk of `from` to `to`, a test array in memory, to check that the codecs of `to`
-/// preserve its elements. Skips chunks that are too large for memory; [`check`] compares them later.
-pub(crate) fn check_a_chunk(from: &Array, to: &Array) -> Result<(), Failure> {
+/// preserve its elements. Skips chunks of more than `memory` bytes; [`check`] compares them later.
+pub(crate) fn check_a_chunk(from: &Array, to: &Array, memory: u64) -> Result<(), CopyError> {
     if !from.hierarchy().store().capabilities().listable || !may_change_elements(to) {
         return Ok(());
     }
     let stored = from.stored_chunks()?;
     let Some(index) = stored.first() else { return Ok(()) };
     let subset = from.chunk_subset(index)?;
-    let size = subset.element_count().unwrap_or(u64::MAX).saturating_mul(slabs::element_size(from));
-    if size > slabs::budget(from) {
+    let size = subset.element_count().unwrap_or(u64::MAX).saturating_mul(element_size(from));
+    if size > memory {
         return Ok(());
     }
-    let elements = from.read(slabs::selection(&subset))?;
-    to.write(slabs::selection(&subset), elements.bytes())?;
+    let elements = from.read(Selection::from(&subset))?;
+    to.write(Selection::from(&subset), elements.bytes())?;
     check(to, &subset, &elements)
 }
 
 /// Reads written elements back and compares every bit.
-pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) -> Result<(), Failure> {
-    let read = to.read(slabs::selection(subset))?;
+pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) -> Result<(), CopyError> {
+    let read = to.read(Selection::from(subset))?;
     if read.bytes() == written.bytes() {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(crate) fn check(to: &Array, subset: &ArraySubset, written: &ElementArray) ->
     let at = (0..read.count()).find(differs).unwrap_or_default();
     let before = written.print(at)?;
     let after = read.print(at)?;
-    Err(Failure::fault(format!(
+    Err(CopyError::message(format!(
         "the codecs of the copy change elements, such as {before} to {after}; --lossy allows this"
     )))
 }

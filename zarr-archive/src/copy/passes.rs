@@ -7,8 +7,7 @@
 
 use std::fmt;
 
-use crate::describe;
-use crate::terminal;
+use super::text;
 
 /// Small chunks are copied together, up to this size, if memory allows.
 const TOGETHER: u64 = 32 << 20;
@@ -37,29 +36,34 @@ pub(crate) struct Sizes {
 
 /// The passes over one array.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Plan {
+pub enum Passes {
+    /// One pass.
     One(Pass),
+    /// Two passes, each of which reads every chunk about once.
     Two(TwoPasses),
 }
 
 /// Boxes that are read and written in turn.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pass {
+pub struct Pass {
     /// The size of a box: chunks of the result along each dimension.
-    pub(crate) chunks: Vec<u64>,
+    pub chunks: Vec<u64>,
     /// How often a chunk is read, on average.
-    pub(crate) reads: f64,
+    pub reads: f64,
 }
 
+/// Two passes through an intermediate array.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TwoPasses {
-    pub(crate) first: Pass,
+pub struct TwoPasses {
+    /// From the source to the intermediate array.
+    pub first: Pass,
     /// Elements of a chunk of the intermediate array.
-    pub(crate) between: Vec<u64>,
-    pub(crate) second: Pass,
+    pub between: Vec<u64>,
+    /// From the intermediate array to the copy.
+    pub second: Pass,
 }
 
-impl Plan {
+impl Passes {
     /// Chooses one pass, unless it would read the chunks of the source more than `max_reads` times on average, and two
     /// passes read and write less in total.
     pub(crate) fn new(shapes: &Shapes, max_reads: f64) -> Self {
@@ -75,7 +79,8 @@ impl Plan {
     }
 
     /// Returns the number of passes.
-    pub(crate) fn passes(&self) -> u64 {
+    #[must_use]
+    pub fn count(&self) -> u64 {
         match self {
             Self::One(_) => 1,
             Self::Two(_) => 2,
@@ -83,14 +88,14 @@ impl Plan {
     }
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for Passes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::One(pass) => write!(f, "1; each chunk is read {} on average", times(pass.reads)),
             Self::Two(two) => write!(
                 f,
                 "2, with chunks of {} in between; each chunk is read {}, then {} on average",
-                describe::shape(&two.between),
+                text::shape(&two.between),
                 times(two.first.reads),
                 times(two.second.reads)
             ),
@@ -103,16 +108,6 @@ fn times(reads: f64) -> String {
 }
 
 impl Shapes {
-    /// Returns the size of all elements in bytes.
-    pub(crate) fn size(&self) -> u64 {
-        bytes(&self.array, self.sizes.element)
-    }
-
-    /// Describes the memory for elements: `64.0 MiB`.
-    pub(crate) fn memory(&self) -> String {
-        terminal::size(self.sizes.budget)
-    }
-
     /// Plans a pass from one chunk shape to another.
     fn pass(&self, from: &[u64], to: &[u64]) -> Pass {
         let chunks = region(to, &ratios(from, to), &ratios(&self.array, to), self.sizes);
@@ -219,7 +214,7 @@ mod tests {
     #[test]
     fn planes_become_columns_in_two_passes_that_read_each_chunk_once() {
         let shapes = shapes(&[1024, 1024, 1024], &[1, 1024, 1024], &[1024, 32, 32], 64 * MIB);
-        let Plan::Two(two) = Plan::new(&shapes, 2.0) else { panic!("{:?}", Plan::new(&shapes, 2.0)) };
+        let Passes::Two(two) = Passes::new(&shapes, 2.0) else { panic!("{:?}", Passes::new(&shapes, 2.0)) };
         assert_eq!(two.between, [16, 32, 512]);
         assert_eq!((two.first.reads, two.second.reads), (1.0, 1.0));
         assert_eq!(two.first.chunks, [1, 32, 2]);
@@ -235,23 +230,23 @@ mod tests {
             ([1, 1024, 1024], [3, 1024, 100]),
         ] {
             let shapes = shapes(&[1024, 1024, 1024], &source, &target, 128 * MIB);
-            let plan = Plan::new(&shapes, 2.0);
-            assert_eq!(plan.passes(), 1, "{source:?} {target:?} {plan:?}");
+            let plan = Passes::new(&shapes, 2.0);
+            assert_eq!(plan.count(), 1, "{source:?} {target:?} {plan:?}");
         }
         // The array is as small as the memory.
         let small = shapes(&[16, 256, 256], &[1, 256, 256], &[16, 8, 8], 64 * MIB);
-        assert_eq!(Plan::new(&small, 1.0), Plan::One(Pass { chunks: vec![1, 32, 32], reads: 1.0 }));
+        assert_eq!(Passes::new(&small, 1.0), Passes::One(Pass { chunks: vec![1, 32, 32], reads: 1.0 }));
     }
 
     #[test]
     fn one_pass_is_kept_on_request_and_if_two_do_not_help() {
         let columns = shapes(&[1024, 1024, 1024], &[1, 1024, 1024], &[1024, 32, 32], 64 * MIB);
-        assert_eq!(Plan::new(&columns, 1000.0).passes(), 1);
+        assert_eq!(Passes::new(&columns, 1000.0).count(), 1);
         // Chunks of the intermediate array would be tiny.
         let tiny = shapes(&[1 << 20, 1 << 20], &[1, 1 << 20], &[1 << 20, 1], MIB);
-        assert_eq!(Plan::new(&tiny, 2.0).passes(), 1);
-        assert_eq!(Plan::new(&shapes(&[], &[], &[], MIB), 1.0).passes(), 1);
-        assert_eq!(Plan::new(&shapes(&[0, 5], &[1, 5], &[1, 1], MIB), 1.0).passes(), 1);
+        assert_eq!(Passes::new(&tiny, 2.0).count(), 1);
+        assert_eq!(Passes::new(&shapes(&[], &[], &[], MIB), 1.0).count(), 1);
+        assert_eq!(Passes::new(&shapes(&[0, 5], &[1, 5], &[1, 1], MIB), 1.0).count(), 1);
     }
 
     /// Counts by visiting each box.

@@ -1,33 +1,39 @@
 //! The nodes that `copy` takes: by path, and by patterns.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
-use zarr_kit::{Hierarchy, NodeEntry, NodePath};
+use zarr_engine::{Hierarchy, NodeEntry};
+use zarr_spec::NodePath;
 
-use crate::arguments::Copy;
-use crate::failure::Failure;
+use super::CopyRequest;
+use super::error::CopyError;
 
 /// A pattern of node paths. `*` stands for any characters in a name, and `**` for any number of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     text: String,
     names: Vec<String>,
 }
 
-/// Parses a pattern. Without a slash at its beginning, it matches at any depth.
-pub(crate) fn pattern(text: &str) -> Result<Pattern, String> {
-    let trimmed = text.trim_end_matches('/');
-    let mut names: Vec<String> = match trimmed.strip_prefix('/') {
-        Some(absolute) => absolute.split('/').map(str::to_owned).collect(),
-        None => ["**"].into_iter().chain(trimmed.split('/')).map(str::to_owned).collect(),
-    };
-    if trimmed.is_empty() {
-        names.clear();
+impl FromStr for Pattern {
+    type Err = String;
+
+    /// Parses a pattern. Without a slash at its beginning, it matches at any depth.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim_end_matches('/');
+        let mut names: Vec<String> = match trimmed.strip_prefix('/') {
+            Some(absolute) => absolute.split('/').map(str::to_owned).collect(),
+            None => ["**"].into_iter().chain(trimmed.split('/')).map(str::to_owned).collect(),
+        };
+        if trimmed.is_empty() {
+            names.clear();
+        }
+        if text.is_empty() || names.iter().any(String::is_empty) {
+            return Err(format!("`{text}` is not a path of a node or a pattern such as /ocean/* or *_bnds"));
+        }
+        Ok(Pattern { text: text.to_owned(), names })
     }
-    if text.is_empty() || names.iter().any(String::is_empty) {
-        return Err(format!("`{text}` is not a path of a node or a pattern such as /ocean/* or *_bnds"));
-    }
-    Ok(Pattern { text: text.to_owned(), names })
 }
 
 impl Pattern {
@@ -49,26 +55,33 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     /// Lists the nodes at and below the paths of the copy, and selects those that the patterns include.
-    pub(crate) fn find(source: &Hierarchy, roots: &[NodePath], asked: &Copy) -> Result<Self, Failure> {
+    pub(crate) fn find(
+        source: &Hierarchy,
+        roots: &[NodePath],
+        request: &CopyRequest,
+    ) -> Result<Self, CopyError> {
         let mut all = BTreeMap::new();
         for root in roots {
             all.extend(source.walk(root)?.into_iter().map(|node| (node.path.clone(), node)));
         }
         let all: Vec<NodeEntry> = all.into_values().collect();
-        let nodes = included(&all, asked)?;
+        let nodes = included(&all, request)?;
         Ok(Self { nodes, all })
     }
 }
 
-fn included(all: &[NodeEntry], asked: &Copy) -> Result<Vec<NodeEntry>, Failure> {
-    for pattern in asked.include.iter().chain(&asked.exclude) {
+fn included(all: &[NodeEntry], request: &CopyRequest) -> Result<Vec<NodeEntry>, CopyError> {
+    for pattern in request.include.iter().chain(&request.exclude) {
         if !all.iter().any(|node| pattern.contains(&node.path)) {
-            return Err(Failure::fault(format!("the pattern `{}` matches no node to copy", pattern.text)));
+            return Err(CopyError::message(format!(
+                "the pattern `{}` matches no node to copy",
+                pattern.text
+            )));
         }
     }
-    let is_excluded = |node: &NodeEntry| asked.exclude.iter().any(|pattern| pattern.contains(&node.path));
+    let is_excluded = |node: &NodeEntry| request.exclude.iter().any(|pattern| pattern.contains(&node.path));
     let is_included = |node: &NodeEntry| {
-        asked.include.is_empty() || asked.include.iter().any(|pattern| pattern.contains(&node.path))
+        request.include.is_empty() || request.include.iter().any(|pattern| pattern.contains(&node.path))
     };
     let mut nodes: Vec<_> = all.iter().filter(|node| !is_excluded(node)).cloned().collect();
     // The groups above an included node keep their attributes.
@@ -112,12 +125,12 @@ fn matches_name(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use zarr_kit::Format;
+    use zarr_spec::Format;
 
     use super::*;
 
     fn matches(text: &str, path: &str) -> bool {
-        pattern(text).unwrap().contains(&NodePath::parse(path, Format::V3).unwrap())
+        text.parse::<Pattern>().unwrap().contains(&NodePath::parse(path, Format::V3).unwrap())
     }
 
     #[test]
@@ -149,6 +162,6 @@ mod tests {
         ] {
             assert!(!matches(text, path), "{text} {path}");
         }
-        assert!(pattern("").is_err() && pattern("/a//b").is_err());
+        assert!(["", "/a//b"].iter().all(|text| text.parse::<Pattern>().is_err()));
     }
 }

@@ -1,21 +1,21 @@
 //! The metadata of a copied array.
 
-use zarr_kit::convert::{
+use zarr_engine::convert::{
     ConversionLoss, conversion_losses, conversion_problems, convert_metadata, keep_missing_elements,
 };
-use zarr_kit::metadata::ArrayMetadata;
-use zarr_kit::spec::codec::Codec;
-use zarr_kit::spec::data_type::Kind;
-use zarr_kit::spec::extension::ExtensionDocument;
-use zarr_kit::spec::{
-    ByteOrder, CodecChain, CodecError, Creation, DataTypeError, Mode, Object, Reading, Representation, Value,
+use zarr_engine::{Array, ArrayBuilder, Error, Order, UsedFallback};
+use zarr_metadata::ArrayMetadata;
+use zarr_spec::codec::Codec;
+use zarr_spec::data_type::Kind;
+use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::{
+    ByteOrder, CodecChain, CodecError, Creation, DataTypeError, Format, Mode, Object, Reading,
+    Representation, Value,
 };
-use zarr_kit::{Array, ArrayBuilder, Error, Format, Order, UsedFallback};
 
-use crate::chunking::{Chunking, Shards};
-use crate::describe::chunk_shape;
-use crate::failure::{Failure, chain};
-use crate::verbs::create::with_codecs;
+use super::error::CopyError;
+use super::lengths::{Chunking, Shards, chunk_shape, with_codecs};
+use crate::verify::chain;
 
 /// The request for the copy of one array.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) fn metadata(
     array: &Array,
     format: Format,
     asked: &Asked,
-) -> Result<(ArrayMetadata, Vec<ConversionLoss>), Failure> {
+) -> Result<(ArrayMetadata, Vec<ConversionLoss>), CopyError> {
     let registry = array.hierarchy().context().registry();
     let is_as_before = asked.chunking.is_as_before();
     let mut source = array.metadata().clone();
@@ -53,13 +53,13 @@ pub(crate) fn metadata(
         false => Ok(rebuilt(array, source, format, asked)?.metadata(format, registry)?),
     };
     let converted = match convert(&source) {
-        Err(Failure::Fault(error)) if has_no_such_fill(&*error) => match usual_nan(array) {
+        Err(CopyError::Engine(error)) if has_no_such_fill(&error) => match usual_nan(array) {
             Some(nan) => {
                 losses.push(with_usual_nan(nan, format, &mut source));
-                refused.push(without_usual_nan(&*error));
+                refused.push(without_usual_nan(&error));
                 convert(&source)
             }
-            None => Err(Failure::Fault(error)),
+            None => Err(CopyError::Engine(error)),
         },
         converted => converted,
     };
@@ -70,7 +70,7 @@ pub(crate) fn metadata(
         Ok(metadata) => metadata,
         Err(failure) => {
             refused.extend(reasons_of(array, &source, format, asked, &failure));
-            return Err(Failure::fault(refused.join("; ")));
+            return Err(CopyError::message(refused.join("; ")));
         }
     };
     let is_asked_for =
@@ -78,7 +78,7 @@ pub(crate) fn metadata(
     let more = conversion_losses(&source, &metadata, registry);
     refused.extend(must_be_understood(&source, &more));
     if !refused.is_empty() {
-        return Err(Failure::fault(refused.join("; ")));
+        return Err(CopyError::message(refused.join("; ")));
     }
     losses.extend(more.into_iter().filter(|loss| !is_asked_for(loss)));
     losses.extend(keep_missing_elements(&source, &mut metadata, registry, || stores_every_chunk(array))?);
@@ -91,7 +91,7 @@ fn reasons_of(
     source: &ArrayMetadata,
     format: Format,
     asked: &Asked,
-    failure: &Failure,
+    failure: &CopyError,
 ) -> Vec<String> {
     let registry = array.hierarchy().context().registry();
     if asked.chunking.is_as_before() {
@@ -107,9 +107,9 @@ fn reasons_of(
 }
 
 /// Returns the reasons why an array cannot be converted: its problems, or the failure if there are none.
-fn reasons(array: &Array, failure: &Failure, problems: &[Error]) -> Vec<String> {
+fn reasons(array: &Array, failure: &CopyError, problems: &[Error]) -> Vec<String> {
     if problems.is_empty() {
-        return failure.message().into_iter().collect();
+        return vec![failure.text()];
     }
     let reason = |problem: &Error| {
         let is_fill = has_no_such_fill(problem) && usual_nan(array).is_some();
@@ -119,7 +119,7 @@ fn reasons(array: &Array, failure: &Failure, problems: &[Error]) -> Vec<String> 
 }
 
 /// Returns whether all chunks of `array` are stored; `false` if the store cannot list.
-fn stores_every_chunk(array: &Array) -> Result<bool, Failure> {
+fn stores_every_chunk(array: &Array) -> Result<bool, CopyError> {
     if !array.hierarchy().store().capabilities().listable {
         return Ok(false);
     }
@@ -139,10 +139,10 @@ fn as_fallback(
     array: &Array,
     fallback: &UsedFallback,
     source: &mut ArrayMetadata,
-) -> Result<ConversionLoss, Failure> {
+) -> Result<ConversionLoss, CopyError> {
     let UsedFallback { unknown, used, .. } = fallback;
     let document = array.data_type().document(source.format, &ByteOrder::Little);
-    source.data_type = document.map_err(|error| Failure::Fault(error.into()))?;
+    source.data_type = document?;
     if array.fill_is_undefined() {
         source.fill_value = Value::Null;
     }
@@ -151,9 +151,8 @@ fn as_fallback(
 }
 
 /// Returns whether the format of the copy does not support the fill value.
-fn has_no_such_fill(error: &(dyn std::error::Error + 'static)) -> bool {
-    let error = error.downcast_ref::<Error>();
-    matches!(error, Some(Error::DataType(error)) if matches!(**error, DataTypeError::FillValue(_)))
+fn has_no_such_fill(error: &Error) -> bool {
+    matches!(error, Error::DataType(error) if matches!(**error, DataTypeError::FillValue(_)))
 }
 
 /// Returns the fill value that replaces a non-standard NaN, which every format supports.
@@ -166,7 +165,7 @@ fn usual_nan(array: &Array) -> Option<Value> {
 }
 
 /// Returns the reason why an array with a non-standard NaN as the fill value is not copied.
-fn without_usual_nan(error: &(dyn std::error::Error + 'static)) -> String {
+fn without_usual_nan(error: &Error) -> String {
     format!("{}; --lossy copies it with the standard NaN as the fill value", chain(error))
 }
 
@@ -185,7 +184,7 @@ fn rebuilt(
     source: &ArrayMetadata,
     format: Format,
     asked: &Asked,
-) -> Result<ArrayBuilder, Failure> {
+) -> Result<ArrayBuilder, CopyError> {
     let builder = described(array, source, format, asked)?;
     Ok(builder.fill_value(fill_value(array, source, format, asked.chunking.codecs.is_empty())?))
 }
@@ -196,7 +195,7 @@ fn problems_of_rebuilt(
     source: &ArrayMetadata,
     format: Format,
     asked: &Asked,
-) -> Result<Vec<Error>, Failure> {
+) -> Result<Vec<Error>, CopyError> {
     let mut builder = described(array, source, format, asked)?;
     let mut problems = Vec::new();
     match fill_value(array, source, format, asked.chunking.codecs.is_empty()) {
@@ -213,7 +212,7 @@ fn described(
     source: &ArrayMetadata,
     format: Format,
     asked: &Asked,
-) -> Result<ArrayBuilder, Failure> {
+) -> Result<ArrayBuilder, CopyError> {
     let mut builder =
         ArrayBuilder::new(array.shape(), data_type(array, source, asked.chunking.codecs.is_empty()))
             .attributes(source.attributes.clone());

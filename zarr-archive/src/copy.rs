@@ -1,0 +1,107 @@
+//! Copies of hierarchies, in bounded memory: the plan, which can be inspected, and the run, which can be resumed.
+
+mod below;
+mod between;
+mod chosen;
+mod entry_point;
+mod error;
+mod existing;
+mod lengths;
+mod losses;
+mod lossless;
+mod nodes;
+mod others;
+mod passes;
+mod plan;
+mod progress;
+mod regions;
+mod run;
+mod share;
+mod state;
+mod target;
+mod text;
+mod transfer;
+mod unreadable;
+
+use zarr_spec::Format;
+
+pub use chosen::Pattern;
+pub use error::CopyError;
+pub use lengths::{CodecFor, Lengths, split_path};
+pub use losses::Losses;
+pub use passes::{Pass, Passes, TwoPasses};
+pub use plan::{ArrayPlan, CopyPlan, Method, plan_copy};
+pub use progress::CopyProgress;
+pub use run::CopySummary;
+pub use share::Part;
+pub use state::Skipped;
+
+/// What is copied, and how.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct CopyRequest {
+    /// The nodes to copy, with all nodes below them, in each source. The default is the root.
+    pub paths: Vec<String>,
+    /// Only nodes that match one of these are copied, with those below them and the groups above them; all if empty.
+    pub include: Vec<Pattern>,
+    /// Nodes that match one of these are left out, with those below them.
+    pub exclude: Vec<Pattern>,
+    /// The format of the copy. The default is the format of the destination, or else that of the first source.
+    pub format: Option<Format>,
+    /// The chunks of the copy; inner chunks if there are shards.
+    pub chunks: Vec<Lengths>,
+    /// The shards of the copy.
+    pub shards: Vec<Lengths>,
+    /// The codecs of the copy.
+    pub codecs: Vec<CodecFor>,
+    /// An array is copied in two passes if one pass would read its chunks more often than this on average.
+    pub max_reads: f64,
+    /// Whether elements may change.
+    pub lossy: bool,
+    /// Whether existing arrays are erased first, and attributes of existing groups replaced.
+    pub overwrite: bool,
+    /// Whether nodes and chunks that cannot be read are left out, and listed. Elements of such chunks become the fill
+    /// value.
+    pub skip_unreadable: bool,
+    /// Whether an interrupted run of the same plan is continued.
+    pub resume: bool,
+    /// The part of the copy that is run.
+    pub part: Part,
+    /// The pass that is run, 1 or 2, if the copy has several parts and an array takes two passes.
+    pub pass: Option<u64>,
+    /// Whether the metadata of the copy is consolidated at the end.
+    pub consolidate: bool,
+    /// Whether the copy is read back and compared with the source before its metadata is written.
+    pub verify: bool,
+}
+
+impl CopyRequest {
+    /// Returns the request for a copy of everything, without changes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            paths: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            format: None,
+            chunks: Vec::new(),
+            shards: Vec::new(),
+            codecs: Vec::new(),
+            max_reads: 2.0,
+            lossy: false,
+            overwrite: false,
+            skip_unreadable: false,
+            resume: false,
+            part: Part::WHOLE,
+            pass: None,
+            consolidate: false,
+            verify: false,
+        }
+    }
+}
+
+impl Default for CopyRequest {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,107 @@
+//! Finds nodes that the destination of a copy already has.
+
+use std::collections::BTreeSet;
+
+use zarr_engine::{Array, Error, Hierarchy, Node};
+use zarr_json::Object;
+use zarr_spec::NodePath;
+
+use super::error::CopyError;
+use super::nodes::NewGroup;
+use super::plan::ArrayPlan;
+use crate::diff::values;
+use crate::digest::values_of;
+use crate::elements::Stream;
+use crate::settings::Settings;
+use crate::verify::chain;
+
+/// The treatment of existing arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// An array with the same metadata and elements is complete if other arrays are missing. Others are refused.
+    Compare,
+    /// An array with the same metadata is complete, because the same plan wrote it. Others are refused.
+    Resume,
+    /// Existing arrays are erased.
+    Replace,
+}
+
+/// Nodes of a copy whose paths are already in use.
+#[derive(Debug, Default)]
+pub(crate) struct Existing {
+    /// The reasons why nodes cannot be copied.
+    pub(crate) refused: Vec<String>,
+    /// Arrays that an interrupted copy completed.
+    pub(crate) complete: BTreeSet<NodePath>,
+    /// Arrays that are erased before the copy.
+    pub(crate) replaced: Vec<NodePath>,
+}
+
+impl Existing {
+    /// Finds the new nodes in `destination`. Groups without attributes, or with the same attributes, are reused.
+    pub(crate) fn find(
+        groups: &[NewGroup],
+        arrays: &[ArrayPlan],
+        destination: &Hierarchy,
+        rule: Rule,
+        settings: &Settings,
+    ) -> Result<Self, CopyError> {
+        let mut found = Self::default();
+        for NewGroup { path, attributes } in groups {
+            found.refused.extend(refused_group(destination, path, attributes, rule)?);
+        }
+        let mut present = Vec::new();
+        for array in arrays {
+            if let Err(error) = destination.prepare_array(array.path.to_string(), array.metadata.clone()) {
+                present.push((array, error));
+            }
+        }
+        let are_missing = present.len() < arrays.len();
+        for (array, error) in present {
+            let there = match destination.node(&array.path) {
+                Ok(Node::Array(there)) => Some(there),
+                Ok(_) | Err(Error::NoNode(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+            let is_same = there.as_ref().is_some_and(|there| *there.metadata() == array.metadata);
+            let is_unreadable = || matches!(destination.node(&array.path), Ok(Node::Unreadable(_)));
+            match (rule, &there) {
+                (Rule::Replace, Some(_)) => found.replaced.push(array.path.clone()),
+                (Rule::Replace, None) if is_unreadable() => found.replaced.push(array.path.clone()),
+                (Rule::Resume, Some(_)) if is_same => drop(found.complete.insert(array.path.clone())),
+                (Rule::Compare, Some(there))
+                    if is_same && are_missing && have_same_elements(&array.source, there, settings)? =>
+                {
+                    found.complete.insert(array.path.clone());
+                }
+                _ => found.refused.push(format!("{}: {}", array.path, chain(&error))),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the reason why an existing group cannot be reused, if there is one.
+fn refused_group(
+    destination: &Hierarchy,
+    path: &NodePath,
+    attributes: &Object,
+    rule: Rule,
+) -> Result<Option<String>, CopyError> {
+    if !destination.exists(path.to_string())? {
+        return Ok(None);
+    }
+    let there = destination.group(path)?;
+    let are_same = attributes.is_empty() || there.attributes().is_empty() || there.attributes() == attributes;
+    let is_refused = !are_same && rule != Rule::Replace;
+    Ok(is_refused.then(|| format!("{path}: the group already exists with other attributes")))
+}
+
+/// Compares the elements of two arrays of one shape and data type: by their digests if the fill values are equal.
+pub(crate) fn have_same_elements(one: &Array, other: &Array, settings: &Settings) -> Result<bool, CopyError> {
+    let [first, second] = [one, other].map(Stream::of);
+    if first.fill() != second.fill() {
+        return Ok(values::compare(one, other, None, settings)?.is_none());
+    }
+    Ok(values_of(one, &first, settings)? == values_of(other, &second, settings)?)
+}

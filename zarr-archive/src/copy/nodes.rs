@@ -1,0 +1,193 @@
+//! The nodes of a copy: what is read from the sources, and the groups that are written.
+
+use std::collections::BTreeMap;
+
+use zarr_engine::{Array, Group, Hierarchy, Kind, Node, NodeEntry};
+use zarr_json::Object;
+use zarr_metadata::{ArrayMetadata, v2};
+use zarr_spec::{Format, NodePath};
+
+use super::CopyRequest;
+use super::error::CopyError;
+use super::lengths::Choices;
+use super::losses::Losses;
+use super::state::Skipped;
+use super::target::{self, Asked};
+use crate::verify::chain;
+
+/// A group of the copy.
+#[derive(Debug)]
+pub(crate) struct NewGroup {
+    pub(crate) path: NodePath,
+    pub(crate) attributes: Object,
+}
+
+/// An array of the copy.
+#[derive(Debug)]
+pub(crate) struct NewArray {
+    pub(crate) path: NodePath,
+    pub(crate) source: Array,
+    pub(crate) metadata: ArrayMetadata,
+}
+
+/// All nodes of the copy. Parents precede their children in each source.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes {
+    pub(crate) groups: Vec<NewGroup>,
+    pub(crate) arrays: Vec<NewArray>,
+    pub(crate) losses: Losses,
+    pub(crate) refused: Vec<String>,
+    pub(crate) skipped: Vec<Skipped>,
+    known: BTreeMap<NodePath, Place>,
+}
+
+/// Where a node is in the lists.
+#[derive(Debug)]
+enum Place {
+    Group(usize),
+    Array,
+}
+
+impl Nodes {
+    /// Adds the chosen nodes of a source.
+    pub(crate) fn add(
+        &mut self,
+        source: &Hierarchy,
+        chosen: &[NodeEntry],
+        format: Format,
+        request: &CopyRequest,
+        choices: &Choices<'_>,
+    ) -> Result<(), CopyError> {
+        for entry in chosen {
+            let found = Found { source, entry, format, request };
+            match found.add_to(self, choices) {
+                Ok(()) => {}
+                Err(error) if is_cancelled(&error) => return Err(error),
+                Err(error) => self.refused.push(format!("{}: {}", entry.path, error.text())),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_group(&mut self, path: NodePath, attributes: Object) -> Result<(), CopyError> {
+        match self.known.get(&path) {
+            None => {
+                self.known.insert(path.clone(), Place::Group(self.groups.len()));
+                self.groups.push(NewGroup { path, attributes });
+            }
+            Some(Place::Array) => return Err(in_two_sources()),
+            Some(&Place::Group(position)) => {
+                let there = &mut self.groups[position].attributes;
+                if there.is_empty() {
+                    *there = attributes;
+                } else if !attributes.is_empty() && *there != attributes {
+                    return Err(CopyError::message("two sources have this group, with different attributes"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_array(&mut self, array: NewArray) -> Result<(), CopyError> {
+        if self.known.insert(array.path.clone(), Place::Array).is_some() {
+            return Err(in_two_sources());
+        }
+        self.arrays.push(array);
+        Ok(())
+    }
+}
+
+fn in_two_sources() -> CopyError {
+    CopyError::message("two sources have this node; choose one with --exclude or --path")
+}
+
+fn is_cancelled(error: &CopyError) -> bool {
+    matches!(error, CopyError::Engine(zarr_engine::Error::Cancelled))
+}
+
+/// A node of a source.
+struct Found<'a> {
+    source: &'a Hierarchy,
+    entry: &'a NodeEntry,
+    format: Format,
+    request: &'a CopyRequest,
+}
+
+impl Found<'_> {
+    fn add_to(&self, nodes: &mut Nodes, choices: &Choices<'_>) -> Result<(), CopyError> {
+        let path = self.entry.path.in_format(self.format).map_err(zarr_engine::Error::from)?;
+        match self.source.node(&self.entry.path)? {
+            // An implicit group exists as soon as it has children.
+            Node::Group(_) if self.entry.kind == Kind::ImplicitGroup => Ok(()),
+            Node::Group(group) => {
+                lost_of_group(&group, self.request.consolidate)?
+                    .iter()
+                    .for_each(|what| nodes.losses.add(&self.entry.path, what));
+                nodes.add_group(path, group.attributes().clone())
+            }
+            Node::Array(array) => {
+                let chunking = choices.of(&array, self.format)?;
+                let asked = Asked { chunking, is_lossy: self.request.lossy };
+                let (metadata, lost) = target::metadata(&array, self.format, &asked)?;
+                lost.iter().for_each(|loss| nodes.losses.add(&self.entry.path, loss));
+                nodes.add_array(NewArray { path, source: *array, metadata })
+            }
+            Node::Unreadable(unreadable) => {
+                let reason = problems(&unreadable.error).join("; ");
+                if !self.request.skip_unreadable {
+                    return Err(CopyError::message(reason));
+                }
+                nodes.skipped.push(Skipped::new(&self.entry.path, None, reason));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Returns the problems with a node, or its error.
+fn problems(error: &zarr_engine::Error) -> Vec<String> {
+    match error {
+        zarr_engine::Error::NotUnderstood(error) => error.problems.iter().map(ToString::to_string).collect(),
+        error => vec![chain(error)],
+    }
+}
+
+/// Returns the metadata of a group that is not copied. Consolidated metadata is not lost if the copy has its own.
+fn lost_of_group(group: &Group, is_consolidated: bool) -> Result<Vec<String>, CopyError> {
+    let metadata = group.metadata();
+    let ignored = metadata.ignored.keys();
+    let mut lost: Vec<_> = ignored
+        .map(|name| format!("`{name}`: an unknown member that readers may ignore; it is not copied"))
+        .collect();
+    let has_copies = match metadata.format {
+        Format::V2 => {
+            let key = v2::consolidated_key(group.path())?;
+            group.hierarchy().store().size(&key)?.is_some()
+        }
+        Format::V3Draft | Format::V3 => metadata.consolidated.is_some(),
+    };
+    if has_copies && !is_consolidated {
+        lost.push("consolidated metadata; recreate them with `zarrctl consolidate`".to_owned());
+    }
+    Ok(lost)
+}
+
+/// Writes the document of a group, unless it exists with the same attributes.
+pub(crate) fn write_group(destination: &Hierarchy, group: &NewGroup) -> Result<(), CopyError> {
+    let NewGroup { path, attributes } = group;
+    let text = path.to_string();
+    let exists = destination.exists(&text)?;
+    // The root of a hierarchy in the v3 draft exists without a document.
+    let is_implicit = exists && destination.group(path)?.is_implicit();
+    if !exists || is_implicit {
+        match destination.create_group(&text, attributes.clone()) {
+            // Another part of the copy was first.
+            Err(zarr_engine::Error::InTheWay(_)) if destination.exists(&text)? => {}
+            created => return Ok(created.map(drop)?),
+        }
+    }
+    match attributes.is_empty() || destination.group(path)?.attributes() == attributes {
+        true => Ok(()),
+        false => Ok(destination.set_attributes(&text, attributes.clone())?),
+    }
+}

@@ -1,0 +1,470 @@
+//! The plan of a copy.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use zarr_engine::{Array, Context, Error, Hierarchy, NodeEntry, OpenOptions};
+use zarr_metadata::ArrayMetadata;
+use zarr_metadata::draft::EntryPoint;
+use zarr_spec::store::{Store, get_value};
+use zarr_spec::{Format, NodePath, Prefix};
+
+use super::between;
+use super::chosen::Chosen;
+use super::entry_point::entry_point;
+use super::error::CopyError;
+use super::existing::{Existing, Rule};
+use super::lengths::Choices;
+use super::losses::Losses;
+use super::lossless::check_a_chunk;
+use super::nodes::{NewArray, NewGroup, Nodes};
+use super::others::Others;
+use super::passes::{Passes, Shapes, Sizes};
+use super::state::{Skipped, State};
+use super::{CopyRequest, text};
+use crate::boxes::{element_size, size};
+use crate::manifest::hex;
+use crate::settings::Settings;
+use crate::shelf::Shelf;
+
+/// The largest document of a rehearsal, in bytes.
+const LARGEST_DOCUMENT: usize = 64 << 20;
+
+/// How the elements of an array are copied.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Method {
+    /// Encoded chunks are copied unchanged.
+    Encoded,
+    /// Elements are decoded and encoded.
+    Decoded(Passes),
+}
+
+/// The copy of one array.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ArrayPlan {
+    /// The path in the copy.
+    pub path: NodePath,
+    /// Elements of the array per dimension.
+    pub shape: Vec<u64>,
+    /// Elements of a chunk of the source, or of its largest one.
+    pub source_chunk: Vec<u64>,
+    /// Elements of a chunk of the copy, or of a shard.
+    pub chunk: Vec<u64>,
+    /// The bytes of all elements.
+    pub size: u64,
+    /// How elements are copied.
+    pub method: Method,
+    pub(crate) source: Array,
+    pub(crate) metadata: ArrayMetadata,
+    /// Whether an interrupted copy has completed the array.
+    pub(crate) is_complete: bool,
+}
+
+impl ArrayPlan {
+    /// Returns the number of passes over the array.
+    #[must_use]
+    pub fn passes(&self) -> u64 {
+        match &self.method {
+            Method::Encoded => 1,
+            Method::Decoded(passes) => passes.count(),
+        }
+    }
+
+    /// Returns the bytes of elements that are decoded, in all passes, or copied.
+    #[must_use]
+    pub fn read_size(&self) -> u64 {
+        match &self.method {
+            Method::Encoded => self.size,
+            Method::Decoded(Passes::One(pass)) => times(self.size, pass.reads),
+            Method::Decoded(Passes::Two(two)) => times(self.size, two.first.reads + two.second.reads),
+        }
+    }
+
+    /// Returns the bytes of elements that are written, in all passes.
+    #[must_use]
+    pub fn written_size(&self) -> u64 {
+        self.size.saturating_mul(self.passes())
+    }
+
+    /// Returns the bytes that the intermediate array takes in the destination.
+    #[must_use]
+    pub fn temporary_size(&self) -> u64 {
+        if self.passes() > 1 { self.size } else { 0 }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the number is for people, and casts of floats saturate"
+)]
+fn times(size: u64, reads: f64) -> u64 {
+    (size as f64 * reads) as u64
+}
+
+/// Prints how the array is copied, one property per line.
+impl fmt::Display for ArrayPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = zarr_spec::printable(&self.path).to_string();
+        let size = text::size(self.size);
+        writeln!(f, "{path}  {}, {size}", text::shape(&self.shape))?;
+        let Method::Decoded(passes) = &self.method else {
+            return writeln!(f, "  copies the encoded chunks");
+        };
+        writeln!(f, "  chunks  {} to {}", text::shape(&self.source_chunk), text::shape(&self.chunk))?;
+        writeln!(f, "  passes  {passes}")?;
+        if passes.count() > 1 {
+            writeln!(f, "  space   {size} in the destination, until the array is complete")?;
+        }
+        Ok(())
+    }
+}
+
+/// A copy that can be run. Nothing has been written yet.
+#[derive(Debug)]
+pub struct CopyPlan {
+    pub(crate) arrays: Vec<ArrayPlan>,
+    pub(crate) groups: Vec<NewGroup>,
+    /// Other files of each source.
+    pub(crate) others: Vec<(Arc<dyn Store>, Others)>,
+    pub(crate) losses: Losses,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) replaced: Vec<NodePath>,
+    pub(crate) sources: Vec<String>,
+    /// The nodes at and below the paths of each source.
+    listed: Vec<Vec<NodeEntry>>,
+    pub(crate) digest: String,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) existing: Option<Hierarchy>,
+    pub(crate) target: Target,
+    pub(crate) request: CopyRequest,
+    pub(crate) settings: Settings,
+}
+
+/// The hierarchy that is written.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) context: Context,
+    pub(crate) format: Format,
+    pub(crate) entry_point: Option<EntryPoint>,
+}
+
+impl CopyPlan {
+    /// Returns the copies of arrays.
+    #[must_use]
+    pub fn arrays(&self) -> &[ArrayPlan] {
+        &self.arrays
+    }
+
+    /// Returns the number of groups with documents.
+    #[must_use]
+    pub fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns the metadata that the copy loses.
+    #[must_use]
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// Returns the nodes that are left out because they cannot be read.
+    #[must_use]
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// Returns warnings.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Returns all nodes at and below the paths of source number `source`, including those that are not copied.
+    #[must_use]
+    pub fn listed(&self, source: usize) -> &[NodeEntry] {
+        self.listed.get(source).map_or(&[], |listed| listed)
+    }
+
+    /// Returns the hash of the plan: sources, nodes, their documents in the copy, and how elements are copied. All parts
+    /// of one copy have the same one.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Returns whether the destination has no hierarchy in the format of the copy.
+    #[must_use]
+    pub fn creates_hierarchy(&self) -> bool {
+        self.existing.is_none()
+    }
+
+    /// Returns the existing arrays that are erased first.
+    #[must_use]
+    pub fn replaced(&self) -> &[NodePath] {
+        &self.replaced
+    }
+
+    /// Returns the memory for elements in bytes. Chunks take the memory of the context in addition.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.settings.memory
+    }
+}
+
+/// Plans the copy of nodes of `sources` to the store `destination`, in `context`, whose limits and modes apply to what is
+/// written.
+///
+/// Documents are read, converted and written to memory, so that everything that prevents the copy is found before anything
+/// is written. Open the sources without consolidated metadata, which may be out of date.
+///
+/// # Errors
+///
+/// [`CopyError::Refused`] with a reason for each node that cannot be copied; [`CopyError::Request`];
+/// [`CopyError::Engine`].
+pub fn plan_copy(
+    sources: &[&Hierarchy],
+    destination: &Arc<dyn Store>,
+    context: &Context,
+    request: &CopyRequest,
+    settings: &Settings,
+) -> Result<CopyPlan, CopyError> {
+    let [first, ..] = sources else { return Err(CopyError::message("there is no source to copy")) };
+    let existing = existing(destination, context)?;
+    let there = existing.as_ref().map(Hierarchy::format);
+    let format = request.format.or(there).unwrap_or_else(|| first.format());
+    if request.consolidate && format == Format::V3Draft {
+        let message = format!("{format} has no consolidated metadata; leave out --consolidate");
+        return Err(CopyError::message(message));
+    }
+    if request.overwrite && request.part.count() > 1 {
+        return Err(CopyError::message(
+            "--overwrite cannot be combined with --partition: erase the old arrays first",
+        ));
+    }
+    if request.resume && !destination.capabilities().listable {
+        let message = "--resume needs a destination that can list its keys";
+        return Err(CopyError::message(message));
+    }
+    let mut nodes = Nodes::default();
+    let mut found = Sources::default();
+    let there = existing.as_ref().and_then(Hierarchy::entry_point).cloned();
+    let choices = Choices::new(request);
+    for source in sources {
+        let roots = roots(source, request)?;
+        let entry_point = entry_point(source, &roots[0], format, there.clone(), &mut nodes.losses);
+        found.entry_point = found.entry_point.or(entry_point);
+        let chosen = Chosen::find(source, &roots, request)?;
+        nodes.add(source, &chosen.nodes, format, request, &choices)?;
+        let others = Others::find(source, &chosen, format, &mut nodes.losses)?;
+        found.warnings.extend(others.warning.clone());
+        found.others.push((Arc::clone(source.store()), others));
+        found.listed.push(chosen.all);
+        found.locations.push(source.store().location());
+    }
+    // If a node cannot be read, it may be the one that an option is for.
+    if nodes.refused.is_empty() {
+        nodes.refused = choices.without_effect();
+    }
+    let existing = existing.filter(|hierarchy| hierarchy.format() == format);
+    let target = Target { context: context.clone(), format, entry_point: found.entry_point.take() };
+    let planning = Planning { store: destination, existing, target, request, settings };
+    planning.finish(nodes, found)
+}
+
+/// What was found in the sources, in addition to nodes.
+#[derive(Default)]
+struct Sources {
+    entry_point: Option<EntryPoint>,
+    others: Vec<(Arc<dyn Store>, Others)>,
+    warnings: Vec<String>,
+    listed: Vec<Vec<NodeEntry>>,
+    locations: Vec<String>,
+}
+
+/// A plan whose documents are not tried yet.
+struct Planning<'a> {
+    store: &'a Arc<dyn Store>,
+    existing: Option<Hierarchy>,
+    target: Target,
+    request: &'a CopyRequest,
+    settings: &'a Settings,
+}
+
+impl Planning<'_> {
+    fn finish(self, mut nodes: Nodes, found: Sources) -> Result<CopyPlan, CopyError> {
+        let rehearsal = Rehearsal::of(&self, &mut nodes)?;
+        let Rehearsal { mut arrays, digest } = rehearsal;
+        let digest = self.digest(digest, &found.locations, &arrays);
+        let mut replaced = Vec::new();
+        if let Some(existing) = &self.existing {
+            let rule = self.rule(&digest)?;
+            let taken = Existing::find(&nodes.groups, &arrays, existing, rule, self.settings)?;
+            nodes.refused.extend(taken.refused);
+            for array in &mut arrays {
+                array.is_complete = taken.complete.contains(&array.path);
+            }
+            replaced = taken.replaced;
+        }
+        if !nodes.refused.is_empty() {
+            return Err(CopyError::Refused(nodes.refused));
+        }
+        Ok(CopyPlan {
+            arrays,
+            groups: nodes.groups,
+            others: found.others,
+            losses: nodes.losses,
+            skipped: nodes.skipped,
+            warnings: found.warnings,
+            replaced,
+            sources: found.locations,
+            listed: found.listed,
+            digest,
+            store: Arc::clone(self.store),
+            existing: self.existing,
+            target: self.target,
+            request: self.request.clone(),
+            settings: self.settings.clone(),
+        })
+    }
+
+    /// Returns what is done with existing arrays.
+    fn rule(&self, digest: &str) -> Result<Rule, CopyError> {
+        let continues = self.request.resume || self.request.part.count() > 1;
+        if continues && self.store.capabilities().listable && State::new(self.store, digest)?.is_begun()? {
+            return Ok(Rule::Resume);
+        }
+        Ok(if self.request.overwrite { Rule::Replace } else { Rule::Compare })
+    }
+
+    /// Completes the hash of the documents.
+    fn digest(&self, mut hash: Sha256, sources: &[String], arrays: &[ArrayPlan]) -> String {
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        };
+        sources.iter().for_each(|source| add(source));
+        for array in arrays {
+            add(&array.path.to_string());
+            add(&format!("{:?}", array.method));
+        }
+        let CopyRequest { lossy, skip_unreadable, part, .. } = self.request;
+        add(&format!("{lossy} {skip_unreadable} {}", part.count()));
+        hex(&hash.finalize())
+    }
+}
+
+/// The copies of arrays, and the hash of all documents, after these were written to memory.
+struct Rehearsal {
+    arrays: Vec<ArrayPlan>,
+    digest: Sha256,
+}
+
+impl Rehearsal {
+    /// Writes all documents to memory, to find errors before anything is copied.
+    fn of(planning: &Planning<'_>, nodes: &mut Nodes) -> Result<Self, CopyError> {
+        let store: Arc<dyn Store> = Arc::new(Shelf::default());
+        let hierarchy = planning.target.create(Arc::clone(&store))?;
+        let refused = &mut nodes.refused;
+        for NewGroup { path, attributes } in &nodes.groups {
+            let created = hierarchy.create_group(path.to_string(), attributes.clone());
+            refused.extend(created.err().map(|error| reason(path, &error.into())));
+        }
+        let mut arrays = Vec::new();
+        for array in nodes.arrays.drain(..) {
+            let path = array.path.clone();
+            match planning.rehearse(&hierarchy, array) {
+                Ok(array) => arrays.push(array),
+                Err(error) => refused.push(reason(&path, &error)),
+            }
+        }
+        let mut digest = Sha256::new();
+        for key in store.list_sorted(&Prefix::root())? {
+            let value = get_value(&*store, &key, LARGEST_DOCUMENT)?.unwrap_or_default();
+            for part in [key.as_str().as_bytes(), &value] {
+                digest.update((part.len() as u64).to_le_bytes());
+                digest.update(part);
+            }
+        }
+        Ok(Self { arrays, digest })
+    }
+}
+
+fn reason(path: &NodePath, error: &CopyError) -> String {
+    format!("{path}: {}", error.text())
+}
+
+impl Planning<'_> {
+    fn rehearse(&self, hierarchy: &Hierarchy, array: NewArray) -> Result<ArrayPlan, CopyError> {
+        let NewArray { path, source, metadata } = array;
+        let to = hierarchy.prepare_array(path.to_string(), metadata.clone())?;
+        let memory = self.settings.memory;
+        let is_encoded = have_one_form(&source, &to) && source.hierarchy().store().capabilities().listable;
+        if !self.request.lossy && !have_one_form(&source, &to) {
+            check_a_chunk(&source, &to, memory)?;
+            to.erase_leftovers()?;
+        }
+        hierarchy.publish_array(&to)?;
+        let shapes = Shapes {
+            array: source.shape().to_vec(),
+            source: source.chunk_grid().largest_chunk(),
+            target: to.chunk_grid().largest_chunk(),
+            sizes: Sizes { element: element_size(&source), budget: memory },
+        };
+        let is_possible = between::is_possible(&source, &**self.store);
+        let max_reads = if is_possible { self.request.max_reads } else { f64::INFINITY };
+        let method = match is_encoded {
+            true => Method::Encoded,
+            false => Method::Decoded(Passes::new(&shapes, max_reads)),
+        };
+        let Shapes { array: shape, source: source_chunk, target: chunk, .. } = shapes;
+        let size = size(&source);
+        Ok(ArrayPlan { path, shape, source_chunk, chunk, size, method, source, metadata, is_complete: false })
+    }
+}
+
+impl Target {
+    /// Creates the hierarchy in a store.
+    pub(crate) fn create(&self, store: Arc<dyn Store>) -> Result<Hierarchy, Error> {
+        match &self.entry_point {
+            Some(entry_point) => Hierarchy::create_draft(store, &self.context, entry_point),
+            None => Hierarchy::create(store, &self.context, self.format),
+        }
+    }
+}
+
+/// Returns whether encoded chunks are valid in both arrays.
+fn have_one_form(from: &Array, to: &Array) -> bool {
+    let from = from.metadata();
+    let to = to.metadata();
+    from.format == to.format
+        && from.shape == to.shape
+        && from.data_type == to.data_type
+        && from.chunk_grid == to.chunk_grid
+        && from.memory_layout == to.memory_layout
+        && from.codecs == to.codecs
+        && from.fill_value == to.fill_value
+        && from.storage_transformers == to.storage_transformers
+}
+
+/// Opens the hierarchy in the destination without its consolidated metadata, which may lack nodes.
+fn existing(store: &Arc<dyn Store>, context: &Context) -> Result<Option<Hierarchy>, CopyError> {
+    let options = OpenOptions::new().consolidated(false);
+    match Hierarchy::open_with(Arc::clone(store), context, options) {
+        Ok(hierarchy) => Ok(Some(hierarchy)),
+        Err(Error::NoHierarchy(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the paths to copy from a source; at least one.
+fn roots(source: &Hierarchy, request: &CopyRequest) -> Result<Vec<NodePath>, CopyError> {
+    if request.paths.is_empty() {
+        return Ok(vec![NodePath::root()]);
+    }
+    Ok(request.paths.iter().map(|path| source.path(path)).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,367 @@
+//! Runs the plan of a copy.
+
+use std::collections::BTreeSet;
+
+use zarr_engine::{Array, Error, Hierarchy, Node};
+
+use super::error::CopyError;
+use super::existing::have_same_elements;
+use super::nodes::write_group;
+use super::plan::{ArrayPlan, CopyPlan};
+use super::progress::CopyProgress;
+use super::share::{Part, Share};
+use super::state::{Skipped, State};
+use super::transfer::{How, Transfer};
+
+/// How often publishing is tried while other parts publish the same arrays.
+const ATTEMPTS: usize = 5;
+
+/// What a run has done.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct CopySummary {
+    /// Whether the copy is complete: its metadata is written.
+    pub is_complete: bool,
+    /// The parts that must run before the copy is complete, or before the second pass.
+    pub missing_parts: Vec<u64>,
+    /// The number of arrays in the copy.
+    pub arrays: usize,
+    /// The number of groups in the copy.
+    pub groups: usize,
+    /// The bytes of elements that this run has copied, in all passes.
+    pub bytes: u64,
+    /// Whether an interrupted copy was continued.
+    pub is_resumed: bool,
+    /// Nodes and chunks that were left out, by all parts.
+    pub skipped: Vec<Skipped>,
+    /// Warnings.
+    pub warnings: Vec<String>,
+}
+
+/// The passes that a run takes over arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Both, array by array.
+    Both,
+    First,
+    Second,
+}
+
+impl CopyPlan {
+    /// Copies the elements, and then writes the metadata, which makes the copy complete. Of a copy in several parts, the
+    /// part that finds all others complete writes the metadata.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::Request`] if the destination contradicts the request; then nothing was written.
+    /// [`CopyError::Incomplete`] if the copy was interrupted by an error, or cancelled: a run with
+    /// [`CopyRequest::resume`](super::CopyRequest::resume) continues it. [`CopyError::Engine`].
+    pub fn run(&self, progress: &CopyProgress) -> Result<CopySummary, CopyError> {
+        progress.check()?;
+        let which = self.which_passes()?;
+        let state = match self.store.capabilities().listable {
+            true => Some(State::new(&self.store, &self.digest)?),
+            false => None,
+        };
+        let is_begun = state.as_ref().map_or(Ok(false), State::is_begun)?;
+        let parts = self.request.part.count();
+        if which == Which::Second {
+            self.refuse_early_second_pass(state.as_ref(), is_begun)?;
+        }
+        let is_resumed = is_begun && (self.request.resume || parts > 1);
+        let destination = match &self.existing {
+            Some(existing) => existing.clone(),
+            None => self.target.create(self.store.clone())?,
+        };
+        let mut running =
+            Running { plan: self, destination, state, progress, is_resumed, arrays: Vec::new() };
+        running.prepare()?;
+        if !is_resumed {
+            running.begin()?;
+        }
+        let copied = running.copy(which).and_then(|()| running.finish(which));
+        let mut summary = copied.map_err(|error| running.interrupted(error))?;
+        summary.warnings.extend(running.destination.warnings().iter().map(ToString::to_string));
+        Ok(summary)
+    }
+
+    fn which_passes(&self) -> Result<Which, CopyError> {
+        let has_two = self.arrays.iter().any(|array| array.passes() > 1);
+        match (self.request.part.count() > 1, has_two, self.request.pass) {
+            (false, _, None) => Ok(Which::Both),
+            (true, true, Some(1)) | (true, false, None) => Ok(Which::First),
+            (true, true, Some(2)) => Ok(Which::Second),
+            (true, true, _) => Err(CopyError::message(
+                "some arrays take two passes: run all parts with --pass 1, and then all parts with --pass 2",
+            )),
+            (true, false, Some(_)) => Err(CopyError::message("every array takes one pass; leave out --pass")),
+            (false, ..) => Err(CopyError::message("--pass needs --partition: one process runs both passes")),
+        }
+    }
+
+    fn refuse_early_second_pass(&self, state: Option<&State>, is_begun: bool) -> Result<(), CopyError> {
+        let parts = self.request.part.count();
+        let Some(state) = state.filter(|_| is_begun) else {
+            return Err(CopyError::message(
+                "the first pass of this plan has not begun: run all parts with --pass 1",
+            ));
+        };
+        let missing = state.missing_parts(1, parts)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing = missing.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        Err(CopyError::message(format!(
+            "the first pass is not complete: parts {missing} of {parts} are missing"
+        )))
+    }
+
+    /// Returns the bytes of elements of all arrays.
+    fn size(&self) -> u64 {
+        self.arrays.iter().fold(0, |sum, array| sum.saturating_add(array.size))
+    }
+}
+
+/// A run of a plan.
+struct Running<'a> {
+    plan: &'a CopyPlan,
+    destination: Hierarchy,
+    state: Option<State>,
+    progress: &'a CopyProgress,
+    is_resumed: bool,
+    /// The arrays that are copied, without documents.
+    arrays: Vec<(&'a ArrayPlan, Array)>,
+}
+
+impl<'a> Running<'a> {
+    fn part(&self) -> Part {
+        self.plan.request.part
+    }
+
+    /// Erases arrays that are replaced, and prepares the new ones.
+    fn prepare(&mut self) -> Result<(), CopyError> {
+        for path in &self.plan.replaced {
+            self.destination.erase_keeping_parent(path.to_string())?;
+        }
+        for array in self.plan.arrays.iter().filter(|array| !array.is_complete) {
+            let prepared = self.destination.prepare_array(array.path.to_string(), array.metadata.clone())?;
+            self.arrays.push((array, prepared));
+        }
+        Ok(())
+    }
+
+    /// Makes sure that no chunks of another copy remain, and marks this one as begun.
+    fn begin(&mut self) -> Result<(), CopyError> {
+        let parts = self.part().count();
+        let Some(state) = &self.state else {
+            return self.arrays.iter().try_for_each(|(_, array)| Ok(array.erase_leftovers()?));
+        };
+        for other in state.others()? {
+            if parts > 1 || other.parts > 1 {
+                return Err(CopyError::message(
+                    "another copy in several parts has begun in the destination, from other sources or with other \
+                     options; complete it, or remove it with `zarrctl clean`",
+                ));
+            }
+            state.remove_other(&other)?;
+        }
+        if parts == 1 {
+            // An earlier attempt of this plan is not continued.
+            state.remove()?;
+            for (_, array) in &self.arrays {
+                array.erase_leftovers()?;
+            }
+        } else if self.has_chunks()? {
+            // Another part may have begun in the meantime.
+            if state.is_begun()? {
+                self.is_resumed = true;
+                return Ok(());
+            }
+            return Err(CopyError::message(
+                "the destination has chunks of the new arrays, without metadata; remove them with `zarrctl clean`",
+            ));
+        }
+        state.begin(parts, &self.plan.sources)?;
+        // Parts that run again find what they have written.
+        self.is_resumed = parts > 1;
+        Ok(())
+    }
+
+    fn has_chunks(&self) -> Result<bool, CopyError> {
+        for (_, array) in &self.arrays {
+            if !array.stored_chunks()?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn copy(&self, which: Which) -> Result<(), CopyError> {
+        let part = self.part();
+        let total = self.plan.size();
+        let passes = |array: &ArrayPlan| match which {
+            Which::Both => array.passes(),
+            Which::First => 1,
+            Which::Second => array.passes() - 1,
+        };
+        let work = self.arrays.iter().map(|(plan, _)| plan.size.saturating_mul(passes(plan)));
+        self.progress.begin(work.fold(0, u64::saturating_add) / part.count());
+        let mut before = 0_u64;
+        for array in &self.plan.arrays {
+            let share = Share::new(part, before, array.size, total);
+            before = before.saturating_add(array.size);
+            let Some((plan, to)) = self.arrays.iter().find(|(plan, _)| plan.path == array.path) else {
+                continue;
+            };
+            self.progress.begin_array(to.path().to_string());
+            self.copy_array(&Transfer { plan, to, share, how: self.how() }, which)?;
+        }
+        Ok(())
+    }
+
+    fn how(&self) -> How<'_> {
+        How {
+            is_lossy: self.plan.request.lossy,
+            skips: self.plan.request.skip_unreadable,
+            is_resumed: self.is_resumed,
+            memory: self.plan.settings.memory,
+            state: self.state.as_ref(),
+            progress: self.progress,
+        }
+    }
+
+    fn copy_array(&self, transfer: &Transfer<'_>, which: Which) -> Result<(), CopyError> {
+        let Transfer { plan, .. } = transfer;
+        match which {
+            Which::First => transfer.first_pass(),
+            Which::Second => transfer.second_pass(),
+            Which::Both if plan.passes() == 1 => transfer.first_pass(),
+            Which::Both => {
+                let path = plan.path.to_string();
+                let state = self.state.as_ref();
+                if self.is_resumed && state.map_or(Ok(false), |state| state.is_array_finished(&path))? {
+                    self.progress.add(plan.size.saturating_mul(plan.passes()));
+                    return Ok(());
+                }
+                transfer.first_pass()?;
+                transfer.second_pass()?;
+                state.map_or(Ok(()), |state| state.finish_array(&path))?;
+                transfer.remove_between()
+            }
+        }
+    }
+
+    /// Marks this part as complete. If all parts are, completes the copy.
+    fn finish(&self, which: Which) -> Result<CopySummary, CopyError> {
+        let part = self.part();
+        let mut summary = self.summary()?;
+        if let Some(state) = self.state.as_ref().filter(|_| part.count() > 1) {
+            let pass = if which == Which::Second { 2 } else { 1 };
+            state.finish_part(pass, part)?;
+            summary.missing_parts = state.missing_parts(pass, part.count())?;
+            let has_second = which == Which::First && self.plan.request.pass.is_some();
+            // If the description is gone, another part has completed the copy in the meantime.
+            let is_over = !has_second && !state.is_begun()?;
+            if has_second || (!summary.missing_parts.is_empty() && !is_over) {
+                return Ok(summary);
+            }
+            if is_over {
+                state.remove()?;
+                summary.missing_parts.clear();
+                summary.is_complete = true;
+                return Ok(summary);
+            }
+        }
+        self.complete(&mut summary)?;
+        Ok(summary)
+    }
+
+    fn summary(&self) -> Result<CopySummary, CopyError> {
+        let mut skipped: BTreeSet<Skipped> = self.plan.skipped.iter().cloned().collect();
+        if let Some(state) = &self.state {
+            skipped.extend(state.skipped()?);
+        }
+        Ok(CopySummary {
+            arrays: self.plan.arrays.len(),
+            groups: self.plan.groups.len(),
+            bytes: self.progress.done(),
+            is_resumed: self.is_resumed,
+            skipped: skipped.into_iter().collect(),
+            ..CopySummary::default()
+        })
+    }
+
+    /// Writes the metadata: groups first, so that `clean` finds chunks without arrays if this is interrupted.
+    fn complete(&self, summary: &mut CopySummary) -> Result<(), CopyError> {
+        if self.plan.request.verify {
+            self.verify()?;
+        }
+        for group in &self.plan.groups {
+            write_group(&self.destination, group)?;
+        }
+        for (from, others) in &self.plan.others {
+            summary.warnings.extend(others.copy(&**from, &*self.plan.store)?);
+        }
+        self.publish()?;
+        if self.plan.request.consolidate {
+            self.destination.consolidate("/")?;
+        }
+        summary.is_complete = true;
+        self.state.as_ref().map_or(Ok(()), State::remove)
+    }
+
+    /// Reads the copies of all arrays, and compares them with their sources.
+    fn verify(&self) -> Result<(), CopyError> {
+        let settings = self.plan.settings.clone().progress(self.progress.chunks());
+        for (plan, copy) in &self.arrays {
+            self.progress.begin_array(format!("{} (verifying)", copy.path()));
+            if !have_same_elements(&plan.source, copy, &settings)? {
+                let path = copy.path();
+                return Err(CopyError::message(format!(
+                    "{path}: the elements of the copy differ from the source"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the documents of arrays. Other parts may write them at the same time.
+    fn publish(&self) -> Result<(), CopyError> {
+        let mut last = Ok(());
+        for _attempt in 0..ATTEMPTS {
+            let mut missing = Vec::new();
+            for (_, array) in &self.arrays {
+                if self.part().count() == 1 || !self.is_published(array)? {
+                    missing.push(array.clone());
+                }
+            }
+            last = self.destination.publish_arrays(&missing);
+            match &last {
+                Err(Error::InTheWay(_) | Error::Conflict(_)) if self.part().count() > 1 => {}
+                _ => break,
+            }
+        }
+        Ok(last?)
+    }
+
+    fn is_published(&self, array: &Array) -> Result<bool, CopyError> {
+        match self.destination.node(array.path()) {
+            Ok(Node::Array(there)) => Ok(there.metadata() == array.metadata()),
+            Ok(_) | Err(Error::NoNode(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the error of a copy that has begun. If there are no chunks, nothing remains.
+    fn interrupted(&self, error: CopyError) -> CopyError {
+        // The original error is more important than an error of a listing.
+        let has_chunks = self.has_chunks().unwrap_or(true);
+        if has_chunks || self.part().count() > 1 {
+            return CopyError::Incomplete(Box::new(error));
+        }
+        if let Some(state) = &self.state {
+            let _removed = state.remove();
+        }
+        error
+    }
+}

@@ -1,0 +1,194 @@
+//! The CF conventions: times, scale factors and missing values.
+
+pub(crate) mod calendar;
+
+use zarr_kit::Array;
+use zarr_kit::spec::{Object, Value};
+
+use calendar::{Calendar, DAY, Date};
+
+/// The time in `days since 2001-01-01`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TimeUnits {
+    /// Seconds per unit.
+    seconds: f64,
+    /// The seconds from the first day of the calendar to the reference.
+    reference: f64,
+    calendar: Calendar,
+}
+
+/// The longest date that is parsed.
+const LONGEST: usize = 40;
+
+impl TimeUnits {
+    /// Returns the units in the attributes of an array, or of the NumPy data type.
+    pub(crate) fn of(array: &Array) -> Option<Self> {
+        let text = |name: &str| array.attributes().get(name).and_then(Value::as_str);
+        if let Some(units) = numpy_units(&array.data_type().name()) {
+            return Some(units);
+        }
+        Self::parse(text("units")?, text("calendar").unwrap_or("standard"))
+    }
+
+    /// Parses units such as `hours since 1900-01-01 00:00:00`.
+    pub(crate) fn parse(units: &str, calendar: &str) -> Option<Self> {
+        let calendar = Calendar::parse(calendar)?;
+        let (unit, reference) = units.split_once(" since ")?;
+        let seconds = match unit.trim().to_ascii_lowercase().as_str() {
+            "days" | "day" | "d" => 86_400.0,
+            "hours" | "hour" | "hr" | "hrs" | "h" => 3600.0,
+            "minutes" | "minute" | "min" | "mins" => 60.0,
+            "seconds" | "second" | "sec" | "secs" | "s" => 1.0,
+            "milliseconds" | "millisecond" | "msec" | "msecs" | "ms" => 1e-3,
+            "microseconds" | "microsecond" => 1e-6,
+            "nanoseconds" | "nanosecond" => 1e-9,
+            _ => return None,
+        };
+        let reference = Date::parse(reference.trim())?.start(calendar)?;
+        Some(Self { seconds, reference, calendar })
+    }
+
+    /// Formats a time with as many parts as it has.
+    pub(crate) fn text(&self, value: f64) -> String {
+        // Seconds since the reference have more digits after the decimal point than seconds since the first day.
+        let first = (self.reference / DAY).floor();
+        let seconds = value * self.seconds + (self.reference - first * DAY);
+        if seconds.is_finite() { self.calendar.text(first, seconds) } else { "NaT".to_owned() }
+    }
+
+    /// Returns the first time of a date, and the first time after it: a month for `2001-02`.
+    pub(crate) fn bounds(&self, text: &str) -> Option<(f64, f64)> {
+        let date = Date::parse(text)?;
+        let value = |seconds: f64| (seconds - self.reference) / self.seconds;
+        Some((value(date.start(self.calendar)?), value(date.end(self.calendar)?)))
+    }
+}
+
+/// Returns the units of `numpy.datetime64[unit]`.
+fn numpy_units(name: &str) -> Option<TimeUnits> {
+    let unit = name.strip_prefix("numpy.datetime64[")?.strip_suffix(']')?;
+    let digits = unit.bytes().take_while(u8::is_ascii_digit).count();
+    let count: f64 = if digits == 0 { 1.0 } else { unit[..digits].parse().ok()? };
+    let seconds = match &unit[digits..] {
+        "W" => 604_800.0,
+        "D" => 86_400.0,
+        "h" => 3600.0,
+        "m" => 60.0,
+        "s" => 1.0,
+        "ms" => 1e-3,
+        "us" | "μs" => 1e-6,
+        "ns" => 1e-9,
+        _ => return None,
+    };
+    let calendar = Calendar::Proleptic;
+    let reference = Date::parse("1970-01-01")?.start(calendar)?;
+    Some(TimeUnits { seconds: seconds * count, reference, calendar })
+}
+
+/// How stored numbers become values.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decoding {
+    scale: f64,
+    offset: f64,
+    /// Stored numbers that stand for missing values.
+    missing: Vec<f64>,
+}
+
+impl Decoding {
+    /// Returns the scale factor, the offset and the missing values in attributes.
+    pub(crate) fn of(array: &Array) -> Self {
+        let attributes = array.attributes();
+        let number = |name| attributes.get(name).and_then(number);
+        let missing = ["_FillValue", "missing_value"].into_iter().flat_map(|name| numbers(attributes, name));
+        Self {
+            scale: number("scale_factor").unwrap_or(1.0),
+            offset: number("add_offset").unwrap_or(0.0),
+            missing: missing.collect(),
+        }
+    }
+
+    /// Returns whether values are stored as other numbers.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.scale != 1.0 || self.offset != 0.0
+    }
+
+    /// Returns the value of a stored number; NaN if it is missing.
+    pub(crate) fn value(&self, stored: f64) -> f64 {
+        if self.missing.contains(&stored) { f64::NAN } else { stored * self.scale + self.offset }
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+fn numbers(attributes: &Object, name: &str) -> Vec<f64> {
+    match attributes.get(name) {
+        Some(Value::Array(values)) => values.iter().filter_map(number).collect(),
+        Some(value) => number(value).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_decoded_as_xarray_decodes_them() {
+        // The texts are those of cftime and pandas.
+        for (units, calendar, value, text) in [
+            ("days since 2001-01-01", "standard", 31.0, "2001-02-01"),
+            ("days since 2001-01-01", "standard", 0.5, "2001-01-01T12:00"),
+            ("hours since 1900-01-01 00:00:00.0", "gregorian", 1_051_896.0, "2020-01-01"),
+            ("seconds since 1970-01-01T00:00:00Z", "proleptic_gregorian", 1e9, "2001-09-09T01:46:40"),
+            ("days since 2000-02-28", "noleap", 1.0, "2000-03-01"),
+            ("days since 2001-02-28", "all_leap", 1.0, "2001-02-29"),
+            ("days since 2000-02-30", "360_day", 1.0, "2000-03-01"),
+            ("days since 1582-10-04", "standard", 1.0, "1582-10-15"),
+            ("days since 1582-10-04", "julian", 1.0, "1582-10-05"),
+            ("days since 1-1-1", "standard", 730_000.0, "1999-09-02"),
+            ("milliseconds since 2000-01-01", "standard", 1.0, "2000-01-01T00:00:00.001"),
+        ] {
+            let time = TimeUnits::parse(units, calendar).unwrap_or_else(|| panic!("{units}"));
+            assert_eq!(time.text(value), text, "{units} {calendar}");
+        }
+        for (units, calendar) in [
+            ("K", "standard"),
+            ("months since 2000-01-01", "standard"),
+            ("days since x", "standard"),
+            ("days since 2000-01-01", "lunar"),
+        ] {
+            assert_eq!(TimeUnits::parse(units, calendar), None, "{units}");
+        }
+    }
+
+    #[test]
+    fn partial_dates_have_a_beginning_and_an_end() {
+        let time = TimeUnits::parse("days since 2001-01-01", "standard").unwrap();
+        assert_eq!(time.bounds("2001-02"), Some((31.0, 59.0)));
+        assert_eq!(time.bounds("2001"), Some((0.0, 365.0)));
+        assert_eq!(time.bounds("2001-12"), Some((334.0, 365.0)));
+        assert_eq!(time.bounds("2001-01-02"), Some((1.0, 2.0)));
+        assert_eq!(time.bounds("2001-01-02T06"), Some((1.25, 1.25 + 1.0 / 24.0)));
+        for text in ["", "2001-13", "2001-02-30", "x", "2001-02-01T25", &"2".repeat(LONGEST + 1)] {
+            assert_eq!(time.bounds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numpy_times_have_units() {
+        assert_eq!(numpy_units("numpy.datetime64[s]").unwrap().text(1e9), "2001-09-09T01:46:40");
+        assert_eq!(numpy_units("numpy.datetime64[2D]").unwrap().text(1.0), "1970-01-03");
+        assert_eq!(numpy_units("numpy.datetime64[Y]"), None);
+        assert_eq!(numpy_units("int64"), None);
+    }
+
+    #[test]
+    fn missing_values_are_compared_before_scaling() {
+        let decoding = Decoding { scale: 0.5, offset: 10.0, missing: vec![-999.0] };
+        assert!(decoding.value(-999.0).is_nan());
+        assert_eq!(decoding.value(4.0), 12.0);
+        assert!(decoding.is_packed());
+    }
+}

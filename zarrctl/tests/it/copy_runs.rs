@@ -1,0 +1,334 @@
+//! Copies that are killed and resumed, and copies in several parts.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Output};
+use std::thread;
+
+use crate::kills::trace::{self, End};
+use crate::support::{Place, bytes, program, refused, run, text};
+
+/// Creates arrays of several sizes with elements, some of them missing, in a folder `source`.
+fn source(place: &Place) -> String {
+    let store = place.at("source");
+    let arrays = [
+        ("/t2m", "12,4,5", "1,4,5", "time,lat,lon"),
+        ("/ocean/sst", "12,4,5", "6,2,5", "time,lat,lon"),
+        ("/time", "12", "12", "time"),
+    ];
+    for (path, shape, chunks, names) in arrays {
+        let array = ["create", &store, path, "--shape", shape, "--chunks", chunks, "--dtype", "int16"];
+        bytes(&[&array[..], &["--dimension-names", names]].concat());
+        let count = shape.split(',').map(|length| length.parse::<u16>().unwrap()).product::<u16>();
+        // The first row is the fill value.
+        let elements: Vec<u8> =
+            (0..count).flat_map(|number| if number < 20 { [0; 2] } else { number.to_le_bytes() }).collect();
+        bytes(&["put", "--format", "raw", &store, path, &place.file("elements", &elements)]);
+    }
+    rows(place, &store);
+    store
+}
+
+/// Adds an array whose rows are chunks. With little memory, it becomes columns in two passes.
+fn rows(place: &Place, store: &str) {
+    let array = ["create", store, "/rows", "--shape", "64,16384", "--chunks", "1,16384", "--dtype", "int16"];
+    bytes(&[&array[..], &["--codec", "none"]].concat());
+    let elements: Vec<u8> =
+        (0..64 * 16384_u32).flat_map(|number| ((number % 30011) as u16).to_le_bytes()).collect();
+    bytes(&["put", "--format", "raw", store, "/rows", &place.file("rows", &elements)]);
+}
+
+fn digest(store: &str) -> String {
+    text(&["digest", store])
+}
+
+/// The options of a copy: without recoding, in one pass, and in two passes.
+const COPIES: [&[&str]; 3] = [
+    &["copy", "source", "copy", "--exclude", "rows"],
+    &["copy", "source", "copy", "--chunks", "time=4", "--codec", "gzip", "--exclude", "rows"],
+    &["--memory", "1MiB", "copy", "source", "copy", "--chunks", "/rows=64,256", "--include", "rows"],
+];
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = program();
+    command.args(arguments);
+    command
+}
+
+/// Runs a command in the folder of a test.
+fn ran(place: &Place, arguments: &[&str]) -> Output {
+    command(arguments).current_dir(place.path("")).output().unwrap()
+}
+
+fn succeeds(place: &Place, arguments: &[&str]) {
+    let output = ran(place, arguments);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && messages.is_empty(), "{arguments:?}: {messages}");
+}
+
+/// Kills a command after this part of its run, out of ten.
+fn kill(place: &Place, arguments: &[&str], tenths: usize, moments: usize) {
+    let killed = trace::run(&command(arguments), &place.path(""), Some((moments * tenths / 10).max(1)));
+    assert_eq!(killed.end, End::Killed, "{arguments:?}");
+}
+
+/// Returns the number of moments of a command, after which its copy is removed.
+fn moments(place: &Place, arguments: &[&str]) -> usize {
+    let whole = trace::run(&command(arguments), &place.path(""), None);
+    assert_eq!(whole.end, End::Exited(0), "{arguments:?}");
+    whole.moments
+}
+
+/// Returns the identities of the stored chunks, which change if a chunk is written again.
+fn chunks(place: &Place) -> Vec<(String, u64)> {
+    let files =
+        place.files("copy").into_iter().filter(|file| file.contains("/c/") && !file.contains("__") && !file.contains(".zarr-tmp"));
+    let identity = |file: String| {
+        let inode = fs::metadata(place.path("copy").join(&file)).unwrap().ino();
+        (file, inode)
+    };
+    files.map(identity).collect()
+}
+
+#[test]
+fn a_killed_copy_is_resumed_and_reaches_the_same_digest() {
+    for arguments in COPIES {
+        let place = Place::new();
+        source(&place);
+        let moments = moments(&place, arguments);
+        let expected = digest(&place.at("copy"));
+        let files = place.files("copy");
+        for tenths in [1, 3, 5, 7, 9] {
+            fs::remove_dir_all(place.path("copy")).unwrap();
+            kill(&place, arguments, tenths, moments);
+            let before = chunks(&place);
+            succeeds(&place, &[arguments, &["--resume"]].concat());
+            // The temporary file of a value that was being written is left.
+            text(&["clean", &place.at("copy"), "--older-than", "0s"]);
+            assert_eq!(digest(&place.at("copy")), expected, "{arguments:?} {tenths}");
+            assert_eq!(place.files("copy"), files, "{arguments:?} {tenths}");
+            let again = chunks(&place);
+            let rewritten = before.iter().filter(|chunk| !again.contains(chunk)).count();
+            // Chunks that are decoded are copied together, and such a box may have been incomplete.
+            assert!(
+                arguments != COPIES[0] || rewritten == 0,
+                "{arguments:?} {tenths}: {rewritten} of {}",
+                before.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_killed_copy_starts_again_with_other_options_or_without_resume() {
+    let place = Place::new();
+    source(&place);
+    let [first, second, _] = COPIES;
+    let moments = moments(&place, first);
+    let expected = digest(&place.at("copy"));
+    for more in [&["--resume"][..], &[]] {
+        fs::remove_dir_all(place.path("copy")).unwrap();
+        kill(&place, first, 5, moments);
+        assert!(place.files("copy").iter().any(|file| file.starts_with("__zarrctl/")));
+        succeeds(&place, &[second, more].concat());
+        assert_eq!(digest(&place.at("copy")), expected, "{more:?}");
+        assert!(!place.path("copy/__zarrctl").exists(), "{:?}", place.files("copy"));
+    }
+    fs::remove_dir_all(place.path("copy")).unwrap();
+    kill(&place, first, 5, moments);
+    text(&["clean", &place.at("copy"), "--older-than", "0s"]);
+    assert!(place.files("copy").is_empty(), "{:?}", place.files("copy"));
+}
+
+/// Runs parts at the same time. Part `killed` is killed.
+fn run_parts(place: &Place, arguments: &[&str], killed: Option<usize>) -> Vec<Option<Output>> {
+    let part = |number: usize| {
+        let part = format!("{number}/4");
+        let arguments = [arguments, &["--partition", &part]].concat();
+        match killed == Some(number) {
+            true => {
+                let killed = trace::run(&command(&arguments), &place.path(""), Some(2));
+                assert_eq!(killed.end, End::Killed);
+                None
+            }
+            false => Some(ran(place, &arguments)),
+        }
+    };
+    thread::scope(|scope| {
+        let parts: Vec<_> = (1..=4).map(|number| scope.spawn(move || part(number))).collect();
+        parts.into_iter().map(|part| part.join().unwrap()).collect()
+    })
+}
+
+fn all_succeed(parts: &[Option<Output>]) {
+    for output in parts.iter().flatten() {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn four_parts_at_once_reach_the_same_digest_after_one_is_killed() {
+    for arguments in &COPIES[..2] {
+        let place = Place::new();
+        source(&place);
+        bytes(&["copy", &place.at("source"), &place.at("whole"), "--exclude", "rows"]);
+        let expected = digest(&place.at("whole"));
+        for killed in [1, 3] {
+            all_succeed(&run_parts(&place, arguments, Some(killed)));
+            assert!(refused(&["tree", &place.at("copy")], 1).contains("no Zarr hierarchy"));
+            let again = format!("{killed}/4");
+            succeeds(&place, &[arguments, &["--partition", &again, "--consolidate"][..]].concat());
+            assert_eq!(digest(&place.at("copy")), expected, "{arguments:?} {killed}");
+            assert!(!place.path("copy/__zarrctl").exists(), "{:?}", place.files("copy"));
+            assert!(fs::read_to_string(place.path("copy/zarr.json")).unwrap().contains("consolidated"));
+            fs::remove_dir_all(place.path("copy")).unwrap();
+        }
+        all_succeed(&run_parts(&place, arguments, None));
+        assert_eq!(digest(&place.at("copy")), expected, "{arguments:?}");
+        assert!(!place.path("copy/__zarrctl").exists(), "{:?}", place.files("copy"));
+    }
+}
+
+#[test]
+fn two_passes_are_two_arrays_of_jobs() {
+    let place = Place::new();
+    source(&place);
+    let copy = COPIES[2];
+    let first = [copy, &["--pass", "1"]].concat();
+    let second = [copy, &["--pass", "2"]].concat();
+    let refusal = |arguments: &[&str], part: &str| {
+        let output = ran(&place, &[arguments, &["--partition", part]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refusal(copy, "1/4").contains("run all parts with --pass 1"));
+    assert!(refusal(&second, "1/4").contains("has not begun"));
+    all_succeed(&run_parts(&place, &first, Some(2)));
+    let message = refusal(&second, "3/4");
+    assert!(message.contains("the first pass is not complete: parts 2 of 4 are missing"), "{message}");
+    succeeds(&place, &[&first[..], &["--partition", "2/4"]].concat());
+    all_succeed(&run_parts(&place, &second, Some(4)));
+    succeeds(&place, &[&second[..], &["--partition", "4/4"]].concat());
+    bytes(&["copy", &place.at("source"), &place.at("whole"), "--include", "rows"]);
+    assert_eq!(digest(&place.at("copy")), digest(&place.at("whole")));
+    assert!(!place.path("copy/__zarrctl").exists(), "{:?}", place.files("copy"));
+}
+
+#[test]
+fn parts_refuse_another_plan_and_chunks_of_another_copy() {
+    let place = Place::new();
+    source(&place);
+    let [first, second, _] = COPIES;
+    succeeds(&place, &[first, &["--partition", "1/2"]].concat());
+    for (arguments, more) in [(second, "2/2"), (first, "2/3")] {
+        let output = ran(&place, &[arguments, &["--partition", more]].concat());
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("another copy in several parts has begun"), "{message}");
+    }
+    assert!(String::from_utf8(ran(&place, second).stderr).unwrap().contains("another copy in several parts"));
+    fs::remove_dir_all(place.path("copy/__zarrctl")).unwrap();
+    let output = ran(&place, &[first, &["--partition", "2/2"]].concat());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("the destination has chunks of the new arrays"), "{message}");
+    for (more, part) in [
+        (&["--partition", "0/2"][..], "`0/2` is not a part: expected i/n"),
+        (&["--pass", "1"], "--partition"),
+        (&["--partition", "1/2", "--overwrite"], "cannot be used with"),
+    ] {
+        let output = ran(&place, &[first, more].concat());
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn existing_arrays_are_replaced_on_request() {
+    let place = Place::new();
+    let store = source(&place);
+    let copy = place.at("copy");
+    bytes(&["create", &copy, "/t2m", "--shape", "100", "--chunks", "1", "--dtype", "int8"]);
+    bytes(&["put", "--format", "raw", &copy, "/t2m", &place.file("ones", &[1; 100])]);
+    bytes(&["create", &copy, "/other", "--shape", "1", "--dtype", "int8"]);
+    bytes(&["attrs", &copy, "/", "--set", "old=1"]);
+    bytes(&["attrs", &store, "/", "--set", "new=1"]);
+    let message = refused(&["copy", &store, &copy], 1);
+    assert!(message.contains("/t2m: ") && message.contains("/: the group already exists"), "{message}");
+    let plan = text(&["copy", &store, &copy, "--overwrite", "--plan"]);
+    assert!(plan.starts_with("/t2m  is erased first\n"), "{plan}");
+    bytes(&["copy", &store, &copy, "--overwrite"]);
+    assert!(run(&["erase", &copy, "/other"]).status.success());
+    assert_eq!(digest(&copy), digest(&store));
+    let chunks = place.files("copy").into_iter().filter(|file| file.starts_with("t2m/c/")).count();
+    assert_eq!(chunks, 11, "{:?}", place.files("copy"));
+}
+
+#[test]
+fn several_sources_are_copied_into_one_hierarchy() {
+    let place = Place::new();
+    let store = source(&place);
+    let other = place.at("other");
+    bytes(&["create", &other, "/ocean/salt", "--shape", "3", "--dtype", "int8", "--format", "v2"]);
+    let copy = place.at("copy");
+    bytes(&["copy", &store, &other, &copy, "--verify", "--jobs", "2"]);
+    let tree = text(&["tree", &copy]);
+    assert!(["salt", "sst", "t2m"].iter().all(|name| tree.contains(name)), "{tree}");
+    assert!(text(&["info", &copy, "/ocean/salt", "--json"]).contains(r#""format": "v3""#));
+    let message = refused(&["copy", &store, &store, &place.at("twice")], 1);
+    assert!(message.contains("/t2m: two sources have this node"), "{message}");
+    assert!(place.files("twice").is_empty());
+}
+
+/// Runs a copy that leaves out what it cannot read, and returns the list.
+fn skipping(arguments: &[&str]) -> String {
+    let output = run(&[arguments, &["--skip-unreadable"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn unreadable_nodes_and_chunks_are_left_out_and_listed() {
+    let place = Place::new();
+    let store = source(&place);
+    bytes(&["create", &store, "/pickle", "--shape", "1", "--dtype", "int8", "--format", "v3"]);
+    let document = fs::read_to_string(place.path("source/pickle/zarr.json")).unwrap();
+    place.file("source/pickle/zarr.json", document.replace("\"int8\"", "\"mystery\"").as_bytes());
+    place.file("source/t2m/c/3/0/0", b"damaged");
+    let copy = place.at("copy");
+    let arguments = ["copy", &store, &copy, "--chunks", "time=6", "--exclude", "rows"];
+    let message = refused(&arguments, 1);
+    assert!(message.contains("/pickle: ") && message.contains("mystery"), "{message}");
+    let list = skipping(&arguments);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 2, "{list}");
+    assert!(lines[0].starts_with("/pickle: ") && lines[1].starts_with("/t2m chunk [3, 0, 0]: "), "{list}");
+    let elements =
+        |store: &str, rows: &str| bytes(&["get", store, "/t2m", "--format", "raw", "--select", rows]);
+    for rows in ["0:3", "4:12"] {
+        assert_eq!(elements(&copy, rows), elements(&store, rows), "{rows}");
+    }
+    assert!(elements(&copy, "3").iter().all(|&byte| byte == 0));
+    assert!(!place.path("copy/__zarrctl").exists());
+}
+
+#[test]
+fn a_damaged_inner_chunk_costs_no_other_elements() {
+    let place = Place::new();
+    let store = place.at("source");
+    let array = ["create", &store, "/a", "--shape", "8,8", "--chunks", "2,8", "--shards", "8,8"];
+    bytes(&[&array[..], &["--dtype", "uint8", "--codec", "crc32c"]].concat());
+    let elements: Vec<u8> = (1..=64).collect();
+    bytes(&["put", "--format", "raw", &store, "/a", &place.file("elements", &elements)]);
+    let shard = place.path("source/a/c/0/0");
+    let mut stored = fs::read(&shard).unwrap();
+    let at = stored.iter().position(|&byte| byte == 17).unwrap();
+    stored[at] = 99;
+    fs::write(&shard, stored).unwrap();
+    let copy = place.at("copy");
+    let list = skipping(&["copy", &store, &copy, "--shards", "none", "--chunks", "8,4"]);
+    assert!(list.starts_with("/a chunk [0, 0]: "), "{list}");
+    let mut expected = elements;
+    expected[16..32].fill(0);
+    assert_eq!(bytes(&["get", &copy, "/a", "--format", "raw"]), expected);
+}
