@@ -90,7 +90,9 @@ def test_parts_of_a_copy_are_read_by_xarray(tmp_path: Path) -> None:
     written = xr.Dataset({"t": (("time", "x"), values)}, coords={"time": times, "x": np.arange(6)})
     written.to_zarr(tmp_path / "source", encoding=packed, consolidated=False)
     for part in (2, 1):
-        zarr_kit.copy(tmp_path / "source", tmp_path / "b", chunks={"time": 4, "x": 2}, partition=(part, 2), consolidate=True)
+        zarr_kit.copy(
+            tmp_path / "source", tmp_path / "b", chunks={"time": 4, "x": 2}, partition=(part, 2), consolidate=True
+        )
     found = xr.open_zarr(tmp_path / "b")
     xr.testing.assert_identical(found.load(), xr.open_zarr(tmp_path / "source", consolidated=False).load())
     assert zarr.open_array(tmp_path / "b" / "t", mode="r").chunks == (4, 2)

@@ -91,8 +91,8 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
 
 
 def _flags(options: CopyOptions) -> list[str]:
-    flags = ("lossy", "consolidate", "overwrite", "resume", "skip_unreadable", "verify")
-    arguments = [f"--{name.replace('_', '-')}" for name in flags if options.get(name, False)]
+    names = ("lossy", "consolidate", "overwrite", "resume", "skip_unreadable", "verify")
+    arguments = [f"--{name.replace('_', '-')}" for name in names if options.get(name, False)]
     if "max_reads" in options:
         arguments.append(f"--max-reads={float(options['max_reads'])}")
     if "partition" in options:
