@@ -36,7 +36,7 @@ pub use run::CopySummary;
 pub use share::Part;
 pub use state::Skipped;
 
-/// What is copied, and how.
+/// The request for a copy: the nodes, and how they are copied.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CopyRequest {

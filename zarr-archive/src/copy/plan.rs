@@ -276,7 +276,7 @@ pub fn plan_copy(
     planning.finish(nodes, found)
 }
 
-/// What was found in the sources, in addition to nodes.
+/// Findings in the sources, in addition to nodes.
 #[derive(Default)]
 struct Sources {
     entry_point: Option<EntryPoint>,

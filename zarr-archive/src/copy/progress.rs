@@ -19,7 +19,7 @@ struct State {
     current: Mutex<Current>,
 }
 
-/// What is copied at the moment.
+/// The array that is copied at the moment.
 #[derive(Debug, Default)]
 struct Current {
     array: String,

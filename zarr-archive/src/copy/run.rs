@@ -16,7 +16,7 @@ use super::transfer::{How, Transfer};
 /// How often publishing is tried while other parts publish the same arrays.
 const ATTEMPTS: usize = 5;
 
-/// What a run has done.
+/// The result of a run.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct CopySummary {

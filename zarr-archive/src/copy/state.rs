@@ -1,4 +1,4 @@
-//! What a copy stores in its destination until it is complete: a folder per plan, with markers of what is done.
+//! The folder of a plan in the destination of a copy, which holds markers until the copy is complete.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

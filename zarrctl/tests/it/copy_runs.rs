@@ -81,8 +81,10 @@ fn moments(place: &Place, arguments: &[&str]) -> usize {
 
 /// Returns the identities of the stored chunks, which change if a chunk is written again.
 fn chunks(place: &Place) -> Vec<(String, u64)> {
-    let files =
-        place.files("copy").into_iter().filter(|file| file.contains("/c/") && !file.contains("__") && !file.contains(".zarr-tmp"));
+    let files = place
+        .files("copy")
+        .into_iter()
+        .filter(|file| file.contains("/c/") && !file.contains("__") && !file.contains(".zarr-tmp"));
     let identity = |file: String| {
         let inode = fs::metadata(place.path("copy").join(&file)).unwrap().ino();
         (file, inode)
