@@ -2,7 +2,7 @@
 //!
 //! The number of elements precedes them. It and the lengths are u32, little endian. A length counts bytes.
 
-use zarr_spec::codec::CodecError;
+use zarr_spec::codec::{CodecError, CodecResult};
 use zarr_spec::output::Output;
 use zarr_spec::representation::{ArrayRepresentation, Elements, Representation};
 use zarr_spec::{Creation, Format};
@@ -30,7 +30,7 @@ impl<'a> Items<'a> {
     /// # Errors
     ///
     /// [`CodecError::Encode`]; [`CodecError::Unsupported`] for more elements than this machine can address.
-    pub fn new(array: &ArrayRepresentation, decoded: &'a [u8]) -> Result<Self, CodecError> {
+    pub fn new(array: &ArrayRepresentation, decoded: &'a [u8]) -> CodecResult<Self> {
         Self::split(count(array)?, decoded).ok_or_else(|| {
             CodecError::encode("expected one offset per element, followed by the bytes of all elements")
         })
@@ -73,7 +73,7 @@ impl<'a> Items<'a> {
 /// # Errors
 ///
 /// [`CodecError::Unsupported`].
-pub fn check_type(array: &ArrayRepresentation, name: &str) -> Result<(), CodecError> {
+pub fn check_type(array: &ArrayRepresentation, name: &str) -> CodecResult {
     let other = array.data_type.name();
     if other != name || array.data_type.elements() != Elements::Variable {
         return Err(CodecError::Unsupported(format!("it encodes data type `{name}`, not `{other}`")));
@@ -93,7 +93,7 @@ pub fn check_creation(
     decoded: &Representation,
     name: &str,
     tolerated: &str,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     let NoConfiguration {} = creation.parse()?;
     let array = array(decoded)?;
     if creation.format != Format::V3 || array.data_type.name() != tolerated {
@@ -114,7 +114,7 @@ pub fn encode(
     decoded: &[u8],
     encoded: &mut Output<'_>,
     check: impl FnOnce(Items<'_>) -> Result<(), &'static str>,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     let items = Items::new(array, decoded)?;
     check(items).map_err(CodecError::encode)?;
     let too_many = |_| {
@@ -152,7 +152,7 @@ pub fn decode(
     encoded: &[u8],
     decoded: &mut Output<'_>,
     check: impl FnOnce(Items<'_>) -> Result<(), &'static str>,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     let count = count(array)?;
     let (number, mut rest) = word(encoded).ok_or_else(|| {
         CodecError::corrupt("expected the number of elements in 4 bytes, but the data is shorter")
@@ -182,7 +182,7 @@ pub fn decode(
     Ok(())
 }
 
-fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
+fn count(array: &ArrayRepresentation) -> CodecResult<usize> {
     let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
     count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }
@@ -195,7 +195,7 @@ fn word(encoded: &[u8]) -> Option<(usize, &[u8])> {
 
 /// Returns the length of the next element, which is at most `left`, and the bytes from its start.
 #[inline]
-fn next_item(encoded: &[u8], left: usize) -> Result<(usize, &[u8]), CodecError> {
+fn next_item(encoded: &[u8], left: usize) -> CodecResult<(usize, &[u8])> {
     let item = word(encoded).filter(|&(length, rest)| length <= left && length <= rest.len());
     item.ok_or_else(|| CodecError::corrupt("an element reaches past the end"))
 }

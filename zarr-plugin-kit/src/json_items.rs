@@ -10,7 +10,7 @@
 use zarr_json::{Limits, ParseError, ParseOptions, Value};
 
 use crate::items::Items;
-use zarr_spec::codec::CodecError;
+use zarr_spec::codec::{CodecError, CodecResult};
 use zarr_spec::output::{LimitExceeded, Output};
 use zarr_spec::representation::{ArrayRepresentation, Elements};
 
@@ -44,7 +44,7 @@ pub fn item(payload: &[u8]) -> Result<Value, ParseError> {
 ///
 /// [`CodecError::Corrupt`] if it is not JSON or nests too deeply; [`CodecError::TooLarge`] past
 /// [`MAX_ENCODED_SIZE`].
-pub fn parse_document(encoded: &[u8], rank: usize) -> Result<Value, CodecError> {
+pub fn parse_document(encoded: &[u8], rank: usize) -> CodecResult<Value> {
     check_size(encoded)?;
     parse(encoded, max_depth(rank)).map_err(CodecError::corrupt)
 }
@@ -60,7 +60,7 @@ pub fn max_depth(rank: usize) -> usize {
 /// # Errors
 ///
 /// [`CodecError::TooLarge`] past [`MAX_ENCODED_SIZE`].
-pub fn check_size(encoded: &[u8]) -> Result<(), CodecError> {
+pub fn check_size(encoded: &[u8]) -> CodecResult {
     match encoded.len() {
         0..=MAX_ENCODED_SIZE => Ok(()),
         _ => Err(LimitExceeded { limit: MAX_ENCODED_SIZE }.into()),
@@ -79,7 +79,7 @@ pub fn counted_size(encoded: usize) -> usize {
 /// # Errors
 ///
 /// [`CodecError::Unsupported`].
-pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
+pub fn check_array(array: &ArrayRepresentation) -> CodecResult {
     let name = array.data_type.name();
     if name != DATA_TYPE || array.data_type.elements() != Elements::Variable {
         return Err(CodecError::Unsupported(format!("it encodes data type `{DATA_TYPE}`, not `{name}`")));
@@ -98,7 +98,7 @@ pub fn check_array(array: &ArrayRepresentation) -> Result<(), CodecError> {
 /// # Errors
 ///
 /// [`CodecError::Unsupported`] as [`check_array`]; [`CodecError::Encode`] for elements that are not items.
-pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, CodecError> {
+pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> CodecResult<Value> {
     check_array(array)?;
     let shape = lengths(array)?;
     let wrong = |error| CodecError::encode(format!("an item is not valid JSON: {error}"));
@@ -120,11 +120,7 @@ pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> Result<Value, Co
 /// # Errors
 ///
 /// [`CodecError::Unsupported`] as [`check_array`]; [`CodecError::Corrupt`]; [`CodecError::TooLarge`].
-pub fn put_elements(
-    array: &ArrayRepresentation,
-    document: &Value,
-    decoded: &mut Output<'_>,
-) -> Result<(), CodecError> {
+pub fn put_elements(array: &ArrayRepresentation, document: &Value, decoded: &mut Output<'_>) -> CodecResult {
     check_array(array)?;
     let mut shape = lengths(array)?;
     let [list @ .., typestring, stored_shape] = document.as_array().unwrap_or_default() else {
@@ -168,7 +164,7 @@ fn parse(text: &[u8], depth: usize) -> Result<Value, ParseError> {
 }
 
 /// Returns the shape, if the number of lists does not exceed the limit of a document.
-fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
+fn lengths(array: &ArrayRepresentation) -> CodecResult<Vec<usize>> {
     let lists = array.shape.iter().take_while(|&&length| length > 0);
     let lists =
         lists.copied().try_fold(1, u64::checked_mul).filter(|&lists| lists <= MAX_ENCODED_SIZE as u64);
@@ -179,10 +175,7 @@ fn lengths(array: &ArrayRepresentation) -> Result<Vec<usize>, CodecError> {
 }
 
 /// Appends the items of a list of the outermost remaining dimension.
-fn nested(
-    shape: &[usize],
-    items: &mut impl Iterator<Item = Result<Value, CodecError>>,
-) -> Result<Vec<Value>, CodecError> {
+fn nested(shape: &[usize], items: &mut impl Iterator<Item = CodecResult<Value>>) -> CodecResult<Vec<Value>> {
     match *shape {
         [] => Ok(Vec::new()),
         [length] => items.take(length).collect(),
@@ -190,7 +183,7 @@ fn nested(
     }
 }
 
-fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -> Result<(), CodecError> {
+fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -> CodecResult {
     let Some((&length, rest)) = shape.split_first() else { return Ok(()) };
     if list.len() != length {
         return Err(CodecError::corrupt(format!(

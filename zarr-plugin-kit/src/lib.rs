@@ -8,6 +8,7 @@
 //! | read and write data type members of configurations | [`typestrings`] |
 //! | call a library that encodes and decodes a stream in pieces | [`stream`] |
 //! | handle elements of variable size | [`items`], and [`json_items`] for arbitrary objects |
+//! | read and write fill values of small float types | [`decimals`] |
 //! | decode subsets of an array | [`subsets`] |
 //! | name a data type that v2 represents as objects | [`ObjectNames`] |
 //! | accept no configuration | [`NoConfiguration`] |
@@ -17,6 +18,7 @@
 
 mod casts;
 mod configuration;
+pub mod decimals;
 pub mod items;
 pub mod json_items;
 pub mod numbers;

@@ -1,7 +1,7 @@
 //! Data types of variable size: objects with a codec in v2, an extension in the draft, a name in final v3.
 
 use zarr_json::Value;
-use zarr_spec::data_type::{DataTypeDocument, DataTypeError};
+use zarr_spec::data_type::{DataTypeDocument, DataTypeResult};
 use zarr_spec::{Creation, Format, Identifiers, Invalid};
 
 /// The names of a data type that v2 represents as objects. Its documents never have a configuration.
@@ -30,8 +30,8 @@ impl ObjectNames {
     ///
     /// # Errors
     ///
-    /// [`DataTypeError::InvalidConfiguration`].
-    pub fn check(&self, creation: &Creation<'_>) -> Result<(), DataTypeError> {
+    /// [`DataTypeError::InvalidConfiguration`](zarr_spec::DataTypeError::InvalidConfiguration).
+    pub fn check(&self, creation: &Creation<'_>) -> DataTypeResult<()> {
         let fits = match (creation.format, creation.type_name) {
             (_, Some(name)) => name.as_str() == Some(self.type_name),
             // Objects of the draft's first generation, with a known codec.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::numbers::{Number, Operand};
-use zarr_spec::codec::CodecError;
+use zarr_spec::codec::{CodecError, CodecResult};
 use zarr_spec::data_type::DataType;
 use zarr_spec::output::Output;
 use zarr_spec::representation::{ArrayRepresentation, ByteOrder, FillValue, Representation};
@@ -13,7 +13,7 @@ use zarr_spec::representation::{ArrayRepresentation, ByteOrder, FillValue, Repre
 /// # Errors
 ///
 /// [`CodecError::Unsupported`] if the preceding codec produces bytes.
-pub fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
+pub fn array(decoded: &Representation) -> CodecResult<&ArrayRepresentation> {
     match decoded {
         Representation::Array(array) => Ok(array),
         Representation::Bytes(_) => {
@@ -55,8 +55,8 @@ impl<N: Operand> Sides<N> {
     pub fn representation(
         &self,
         decoded: &ArrayRepresentation,
-        encode: impl FnOnce(&[u8], &mut [u8]) -> Result<(), CodecError>,
-    ) -> Result<ArrayRepresentation, CodecError> {
+        encode: impl FnOnce(&[u8], &mut [u8]) -> CodecResult,
+    ) -> CodecResult<ArrayRepresentation> {
         self.count(decoded)?;
         let fill_value = decoded.fill_value.bytes();
         let size = self.decoded.size();
@@ -86,8 +86,8 @@ impl<N: Operand> Sides<N> {
         array: &ArrayRepresentation,
         decoded: &[u8],
         encoded: &mut Output<'_>,
-        encode: impl FnOnce(&[u8], &mut [u8]) -> Result<(), CodecError>,
-    ) -> Result<(), CodecError> {
+        encode: impl FnOnce(&[u8], &mut [u8]) -> CodecResult,
+    ) -> CodecResult {
         let count = self.count(array)?;
         if decoded.len() != count * self.decoded.size() {
             return Err(CodecError::encode(other_size(decoded, count, self.decoded.size())));
@@ -108,8 +108,8 @@ impl<N: Operand> Sides<N> {
         array: &ArrayRepresentation,
         encoded: &[u8],
         decoded: &mut Output<'_>,
-        decode: impl FnOnce(&[u8], &mut [u8]) -> Result<(), CodecError>,
-    ) -> Result<(), CodecError> {
+        decode: impl FnOnce(&[u8], &mut [u8]) -> CodecResult,
+    ) -> CodecResult {
         let count = self.count(array)?;
         if encoded.len() != count * self.encoded.size() {
             return Err(CodecError::corrupt(other_size(encoded, count, self.encoded.size())));
@@ -121,7 +121,7 @@ impl<N: Operand> Sides<N> {
     }
 
     /// Returns the number of elements, if `array` has the data type of the decoded side.
-    fn count(&self, array: &ArrayRepresentation) -> Result<usize, CodecError> {
+    fn count(&self, array: &ArrayRepresentation) -> CodecResult<usize> {
         if N::of(&*array.data_type) != Some(self.decoded) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(

@@ -1,6 +1,6 @@
 //! Loops for libraries that encode and decode a stream in pieces.
 
-use zarr_spec::codec::CodecError;
+use zarr_spec::codec::{CodecError, CodecResult};
 use zarr_spec::output::{LimitExceeded, Output};
 
 /// The least growth of the output, in bytes.
@@ -35,8 +35,8 @@ impl StreamProgress {
 pub fn encode(
     decoded: &[u8],
     encoded: &mut Output<'_>,
-    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<StreamProgress, CodecError>,
-) -> Result<(), CodecError> {
+    mut step: impl FnMut(&[u8], &mut [u8]) -> CodecResult<StreamProgress>,
+) -> CodecResult {
     let mut read = 0;
     let mut written = 0;
     loop {
@@ -60,8 +60,8 @@ pub fn encode(
 pub fn decode<'e>(
     encoded: &'e [u8],
     decoded: &mut Output<'_>,
-    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<StreamProgress, CodecError>,
-) -> Result<&'e [u8], CodecError> {
+    mut step: impl FnMut(&[u8], &mut [u8]) -> CodecResult<StreamProgress>,
+) -> CodecResult<&'e [u8]> {
     let mut read = 0;
     let mut written = 0;
     loop {

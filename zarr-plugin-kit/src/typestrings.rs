@@ -4,7 +4,7 @@ use zarr_json::Value;
 
 use crate::numbers::Number;
 use zarr_spec::Creation;
-use zarr_spec::codec::CodecError;
+use zarr_spec::codec::{CodecError, CodecResult};
 use zarr_spec::data_type::{Created, DataType, DataTypeDocument};
 use zarr_spec::format::Format;
 use zarr_spec::host::chain::has_byte_order;
@@ -16,7 +16,7 @@ use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
 /// # Errors
 ///
 /// [`CodecError::InvalidConfiguration`].
-pub fn data_type(creation: &Creation<'_>, member: &str, text: &str) -> Result<Created, CodecError> {
+pub fn data_type(creation: &Creation<'_>, member: &str, text: &str) -> CodecResult<Created> {
     let is_name = NAMES.contains(&text);
     if is_name && creation.format == Format::V2 {
         creation.reading.tolerate(format!("`{member}` is `{text}` instead of a typestring"))?;
@@ -69,7 +69,7 @@ pub fn check_same(
     dtype: &dyn DataType,
     order: &ByteOrder,
     array: &ArrayRepresentation,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     let name = dtype.name();
     let array_name = array.data_type.name();
     if Number::or_time(&*array.data_type) != Number::or_time(dtype) {
@@ -102,7 +102,7 @@ fn order_name(order: &ByteOrder) -> &'static str {
 /// # Errors
 ///
 /// [`CodecError::Unsupported`] for a type that v2 does not have.
-pub fn member(name: &str, side: &ArrayRepresentation, format: Format) -> Result<(String, Value), CodecError> {
+pub fn member(name: &str, side: &ArrayRepresentation, format: Format) -> CodecResult<(String, Value)> {
     let order = if format == Format::V2 { &side.byte_order } else { &ByteOrder::Little };
     let document = side.data_type.document(Format::V2, order);
     let document = document.map_err(|error| CodecError::Unsupported(error.to_string()))?;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wasmi::TypedFunc;
 use zarr_plugin::Failure;
 use zarr_plugin::abi::{self, Buf, Call, CodecInstance, CodecVtable, DataTypeHandle, Item, Str};
-use zarr_spec::codec::{ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec};
+use zarr_plugin::convert::{array_of_json, format_number, parse, value_codec};
+use zarr_spec::codec::{ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Format, LimitExceeded, Object, Output,
+    ArrayRepresentation, Codec, CodecError, CodecResult, Creation, Format, LimitExceeded, Object, Output,
     Representation, Size, Value,
 };
 
@@ -15,7 +16,7 @@ use crate::entry;
 use crate::failure::codec_error;
 use crate::guest::{Address, Guest};
 use crate::library::Module;
-use crate::shown::{Entry, encoded_of, format_number, parse, put_array, put_representation, size_at};
+use crate::shown::{Entry, put_array, put_representation, size_at};
 use crate::{ENCODED_PER_BYTE, GUEST_MEMORY};
 
 /// The maximum size of a plugin's checksum, in bytes.
@@ -108,7 +109,7 @@ pub(crate) fn create(
     recipe: &Recipe,
     creation: &Creation<'_>,
     decoded: &Representation,
-) -> Result<Codec, CodecError> {
+) -> CodecResult<Codec> {
     let entry = Entry::of(creation);
     let codec = || {
         let mut made = recipe.make(&entry, decoded)?;
@@ -134,7 +135,7 @@ pub(crate) fn create(
                 "it declared a checksum of {size} bytes; the limit is {MAX_CHECKSUM}"
             ))),
             abi::FORM_CHECKSUM => {
-                Ok(Codec::BytesToBytes(Arc::new(WasmChecksum { codec, size: size as usize, at_start })))
+                Ok(Codec::Checksum(Arc::new(WasmChecksum { codec, size: size as usize, at_start })))
             }
             other => Err(Failure::broken(format!("it returned a codec of the unknown form {other}"))),
         }
@@ -148,7 +149,7 @@ pub(crate) fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,
     format: Format,
-) -> Result<Object, CodecError> {
+) -> CodecResult<Object> {
     let same = || creation.configuration.as_object().cloned().unwrap_or_default();
     let translated = || {
         let (mut guest, vtable, context) = recipe.start()?;
@@ -168,25 +169,6 @@ pub(crate) fn translate(
         }
     };
     translated().map_err(|failure: Failure| codec_error(failure, &recipe.origin, true))
-}
-
-/// Returns a codec that consists only of data.
-fn value_codec(value: &Value) -> Result<Codec, Failure> {
-    let codec = || {
-        let members = value.as_object().filter(|members| members.len() == 1)?;
-        let (name, content) = members.iter().next()?;
-        match (name, content.as_str()) {
-            ("permutation", _) => {
-                let order = content.as_array()?.iter();
-                let order = order.map(|dimension| usize::try_from(dimension.as_u64()?).ok());
-                Some(Codec::Permutation(order.collect::<Option<_>>()?))
-            }
-            ("binary", Some("little")) => Some(Codec::Binary(ByteOrder::Little)),
-            ("binary", Some("big")) => Some(Codec::Binary(ByteOrder::Big)),
-            _ => None,
-        }
-    };
-    codec().ok_or_else(|| Failure::broken(format!("it returned a codec with the invalid value {value}")))
 }
 
 /// Returns the maximum size of encoded output, which nothing else limits, for `decoded` bytes.
@@ -244,7 +226,7 @@ impl WasmCodec {
         from: &[u8],
         to: &mut Output<'_>,
         is_encoding: bool,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let limit = if is_encoding { to.remaining().min(most_encoded(from.len())) } else { to.remaining() };
         let run = self.with(from.len(), |made| {
             let step = if is_encoding { &made.functions.encode } else { &made.functions.decode };
@@ -273,42 +255,32 @@ impl BytesToBytesCodec for WasmCodec {
         self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.run(None, decoded, encoded, true)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.run(None, encoded, decoded, false)
     }
 }
 
 impl ArrayToBytesCodec for WasmCodec {
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         let size = self.size(&Representation::Array(array.clone()));
         size.map_err(|failure| codec_error(failure, &self.recipe.origin, true))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.run(Some(array), decoded, encoded, true)
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.run(Some(array), encoded, decoded, false)
     }
 }
 
 impl ArrayToArrayCodec for WasmCodec {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         let encoded = self.with(0, |made| {
             let encoded_array = required(&made.functions.encoded_array, "encoded_array")?;
             let guest = &mut made.guest;
@@ -323,33 +295,23 @@ impl ArrayToArrayCodec for WasmCodec {
                 return Err(Failure::new(abi::UNSUPPORTED, what));
             }
             let json = parse(&guest.take(json)?)?;
-            encoded_of(&json, decoded).ok_or_else(|| {
+            array_of_json(&json, decoded.data_type.clone(), decoded).ok_or_else(|| {
                 Failure::broken(format!("it returned the invalid description {json} of the encoded array"))
             })
         });
         encoded.map_err(|failure| codec_error(failure, &self.recipe.origin, true))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.run(Some(array), decoded, encoded, true)
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.run(Some(array), encoded, decoded, false)
     }
 }
 
-/// A checksum codec of a module. It is not a [`zarr_spec::codec::Checksum`], which cannot fail.
+/// A checksum of a module.
 #[derive(Debug)]
 struct WasmChecksum {
     codec: WasmCodec,
@@ -357,57 +319,28 @@ struct WasmChecksum {
     at_start: bool,
 }
 
-impl WasmChecksum {
-    fn checksum(&self, bytes: &[u8], is_encoding: bool) -> Result<Vec<u8>, CodecError> {
-        let checksum = self.codec.with(bytes.len(), |made| {
+impl Checksum for WasmChecksum {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn at_start(&self) -> bool {
+        self.at_start
+    }
+
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult {
+        let computed = self.codec.with(bytes.len(), |made| {
             let function = required(&made.functions.checksum, "checksum")?;
             let guest = &mut made.guest;
             let text = guest.put_text(bytes)?;
             let text = guest.put::<Str>(&[("ptr", text & 0xffff_ffff), ("len", text >> 32)])?;
-            let checksum = guest.put_bytes(&vec![0; self.size])?;
+            let at = guest.put_bytes(&vec![0; self.size])?;
             let err = guest.put::<Buf>(&[])?;
-            let status = guest.call(function, (made.this, text, checksum, err))?;
+            let status = guest.call(function, (made.this, text, at, err))?;
             guest.outcome(status, err)?;
-            Ok(guest.bytes(checksum, self.size)?.to_vec())
+            checksum.copy_from_slice(guest.bytes(at, self.size)?);
+            Ok(())
         });
-        checksum.map_err(|failure| codec_error(failure, &self.codec.recipe.origin, is_encoding))
-    }
-}
-
-impl BytesToBytesCodec for WasmChecksum {
-    fn encoded_size(&self, decoded: Size) -> Size {
-        let more = |size: u64| size.checked_add(self.size as u64);
-        match decoded {
-            Size::Exact(size) => more(size).map_or(Size::Unknown, Size::Exact),
-            Size::AtMost(size) => more(size).map_or(Size::Unknown, Size::AtMost),
-            Size::Unknown => Size::Unknown,
-        }
-    }
-
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
-        let checksum = self.checksum(decoded, true)?;
-        let (first, second) = if self.at_start { (&checksum[..], decoded) } else { (decoded, &checksum[..]) };
-        encoded.put(first)?;
-        Ok(encoded.put(second)?)
-    }
-
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
-        let Some(content) = encoded.len().checked_sub(self.size) else {
-            let there = encoded.len();
-            let size = self.size;
-            return Err(CodecError::corrupt(format!(
-                "{there} bytes are too short for a checksum of {size} bytes"
-            )));
-        };
-        let (stored, content) = if self.at_start {
-            encoded.split_at(self.size)
-        } else {
-            let (content, stored) = encoded.split_at(content);
-            (stored, content)
-        };
-        if self.checksum(content, false)? != stored {
-            return Err(CodecError::corrupt("checksum mismatch"));
-        }
-        Ok(decoded.put(content)?)
+        computed.map_err(|failure| codec_error(failure, &self.codec.recipe.origin, false))
     }
 }

@@ -2,12 +2,12 @@
 
 use zarr_plugin::Failure;
 use zarr_plugin::abi::{self, Buf, Host, Item, Plugin};
-use zarr_plugin::host::Refusal;
-use zarr_spec::{About, Example, Format, Identifiers, Loss, Value};
+use zarr_plugin::convert::about;
+use zarr_plugin::host::{Opened, Refusal};
+use zarr_spec::{About, Identifiers};
 
 use crate::guest::{Address, Guest};
 use crate::library::Module;
-use crate::shown::parse;
 
 /// The maximum length of a list in a library.
 const MAX_ITEMS: u32 = 4096;
@@ -16,24 +16,16 @@ const MAX_ITEMS: u32 = 4096;
 const MAX_TEXT: u32 = 1 << 20;
 const MAX_TEXTS: usize = 4 << 20;
 
-/// The description of a library. The texts are leaked.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) abi: (u16, u16),
-    pub(crate) name: &'static str,
-    pub(crate) version: &'static str,
-    pub(crate) license: &'static str,
-    pub(crate) build: &'static str,
-    /// The codecs, each with its index in the items.
-    pub(crate) codecs: Vec<(u32, Identifiers, About)>,
-}
+/// A codec of a library, with its index in the items.
+pub(crate) type Found = (u32, Identifiers, About);
 
-/// Starts a guest and reads its description.
+/// Starts a guest and reads its description: a library that has no codecs yet, and what it lists. The texts are
+/// leaked.
 ///
 /// # Errors
 ///
 /// The reason for which the module is not a plugin.
-pub(crate) fn describe(module: &Module) -> Result<Found, Refusal> {
+pub(crate) fn describe(module: &Module) -> Result<(Opened, Vec<Found>), Refusal> {
     let failed = |failure: Failure| Refusal::Failed(failure.message);
     let (guest, plugin) = start(module).map_err(failed)?;
     let major = guest.get_u32::<Plugin>(plugin, "abi_major").map_err(failed)?;
@@ -80,12 +72,13 @@ struct Texts<'g> {
 }
 
 impl Texts<'_> {
-    fn found(&mut self, plugin: Address, abi: (u16, u16)) -> Result<Found, Failure> {
+    fn found(&mut self, plugin: Address, abi: (u16, u16)) -> Result<(Opened, Vec<Found>), Failure> {
         let mut text = |member| self.text::<Plugin>(plugin, member);
         let name = text("name")?;
         let version = text("version")?;
-        let license = text("license")?;
-        let build = text("build")?;
+        let mut opened = Opened::new(abi, name, version, Vec::new());
+        opened.license = text("license")?;
+        opened.build = text("build")?;
         let count = at_most(self.guest.get_u32::<Plugin>(plugin, "n_items")?)?;
         let mut codecs = Vec::new();
         for number in 0..count {
@@ -95,7 +88,7 @@ impl Texts<'_> {
                 codecs.push((number, identifiers, about));
             }
         }
-        Ok(Found { abi, name, version, license, build, codecs })
+        Ok((opened, codecs))
     }
 
     fn codec(&mut self, item: Address) -> Result<(Identifiers, About), Failure> {
@@ -115,9 +108,9 @@ impl Texts<'_> {
         identifiers.id = some(self.text::<Item>(item, "id")?);
         identifiers.aliases = aliases.leak();
         let summary = self.text::<Item>(item, "summary")?;
-        let examples = examples(self.text::<Item>(item, "examples_json")?)?;
+        let examples = self.text::<Item>(item, "examples_json")?;
         let schemas = self.text::<Item>(item, "configuration_schema_json")?;
-        Ok((identifiers, with_schemas(About::new(summary, examples), schemas)?))
+        Ok((identifiers, about(summary, examples, schemas)?))
     }
 
     fn text<T: abi::describe::Described>(
@@ -150,52 +143,4 @@ fn at_most(count: u32) -> Result<u32, Failure> {
         return Err(Failure::broken(format!("it lists {count} items or aliases; the limit is {MAX_ITEMS}")));
     }
     Ok(count)
-}
-
-/// Adds the schemas of the configuration, which `zarr_item` lists by the names of formats.
-fn with_schemas(about: About, json: &'static str) -> Result<About, Failure> {
-    if json.is_empty() {
-        return Ok(about);
-    }
-    let schemas = parse(json.as_bytes())?;
-    let Some(schemas) = schemas.as_object() else {
-        return Err(Failure::broken("its schemas do not have the form in the header"));
-    };
-    let known = Format::ALL.into_iter().filter_map(|format| Some((format, schemas.get(format.name())?)));
-    Ok(known.fold(about, |about, (format, schema)| about.with_schema_text(format, schema.to_string().leak())))
-}
-
-/// Parses the examples of a `zarr_item`.
-fn examples(json: &'static str) -> Result<&'static [Example], Failure> {
-    if json.is_empty() {
-        return Ok(&[]);
-    }
-    let list = parse(json.as_bytes())?;
-    let examples: Option<Vec<Example>> = list.as_array().and_then(|list| list.iter().map(example).collect());
-    match examples {
-        Some(examples) => Ok(examples.leak()),
-        None => Err(Failure::broken("its examples do not have the form in the header")),
-    }
-}
-
-fn example(json: &Value) -> Option<Example> {
-    let members = json.as_object()?;
-    let list = |name: &str| members.get(name).map_or(Some(&[][..]), Value::as_array);
-    let name = |name: &Value| -> Option<&'static str> { Some(name.as_str()?.to_owned().leak()) };
-    let format: Format = members.get("format")?.as_str()?.parse().ok()?;
-    let document: &'static str = members.get("document")?.to_string().leak();
-    let data_types: Vec<&'static str> = list("data_types")?.iter().map(name).collect::<Option<_>>()?;
-    let shape: Vec<u64> = list("shape")?.iter().map(Value::as_u64).collect::<Option<_>>()?;
-    let bound = |loss: &Value, name: &str| loss.as_object()?.get(name)?.as_f64();
-    let loss = match members.get("loss") {
-        None | Some(Value::Null) => Loss::Nothing,
-        Some(loss) if loss.as_str() == Some("unbounded") => Loss::Unbounded,
-        Some(loss) => match (bound(loss, "absolute"), bound(loss, "relative")) {
-            (Some(bound), None) => Loss::Absolute(bound),
-            (None, Some(bound)) => Loss::Relative(bound),
-            _ => return None,
-        },
-    };
-    let example = Example::of(format, document).with_data_types(data_types.leak());
-    Some(example.with_shape(shape.leak()).with_loss(loss))
 }

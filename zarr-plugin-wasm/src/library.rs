@@ -94,8 +94,8 @@ fn config() -> Config {
 /// The reason for which the module cannot be used as a plugin.
 pub(crate) fn open(library: &[u8]) -> Result<Opened, Refusal> {
     let module = Arc::new(Module::new(library)?);
-    let found = entry::describe(&module)?;
-    let origin: Arc<str> = format!("plugin {} {}", found.name, found.version).into();
+    let (mut opened, found) = entry::describe(&module)?;
+    let origin: Arc<str> = format!("plugin {} {}", opened.name, opened.version).into();
     let codec = |(number, identifiers, about)| {
         let recipe = Recipe { module: module.clone(), item: number, origin: origin.clone() };
         let translated = recipe.clone();
@@ -108,11 +108,8 @@ pub(crate) fn open(library: &[u8]) -> Result<Opened, Refusal> {
         CodecPlugin::new(identifiers, Box::leak(Box::new(create)))
             .translated_by(Box::leak(Box::new(translate)))
             .with_about(about)
-            .from(Origin::new(found.name, found.version))
+            .from(Origin::new(opened.name, opened.version))
     };
-    let codecs = found.codecs.into_iter().map(codec).collect();
-    let mut opened = Opened::new(found.abi, found.name, found.version, codecs);
-    opened.license = found.license;
-    opened.build = found.build;
+    opened.codecs = found.into_iter().map(codec).collect();
     Ok(opened)
 }

@@ -1,16 +1,12 @@
 //! Structs for the creation of codecs, in the memory of a guest.
 
-use zarr_json::{Limits, ParseOptions};
+use zarr_plugin::convert::{format_number, kind_number, mode_number, size_of_shown, size_shown};
 use zarr_plugin::{Failure, abi};
-use zarr_spec::data_type::Kind;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Creation, Elements, Format, Mode, Representation, Size, Units, Value,
 };
 
 use crate::guest::{Address, Guest};
-
-/// The maximum size of a document from a guest, in bytes.
-const MAX_DOCUMENT: usize = 16 << 20;
 
 /// An entry of a metadata document, retained to create the codec in further guests.
 #[derive(Debug, Clone)]
@@ -52,35 +48,15 @@ impl Entry {
     }
 }
 
-pub(crate) fn format_number(format: Format) -> u32 {
-    match format {
-        Format::V2 => abi::FORMAT_V2,
-        Format::V3Draft => abi::FORMAT_V3_DRAFT,
-        Format::V3 => abi::FORMAT_V3,
-    }
-}
-
-fn mode_number(mode: Mode) -> u32 {
-    match mode {
-        Mode::Strict => abi::MODE_STRICT,
-        Mode::Lenient => abi::MODE_LENIENT,
-        Mode::Compatibility => abi::MODE_COMPATIBILITY,
-    }
-}
-
 /// Places a `zarr_representation` in the guest's memory.
 pub(crate) fn put_representation(guest: &mut Guest, decoded: &Representation) -> Result<Address, Failure> {
     match decoded {
         Representation::Bytes(size) => {
             let at = guest.put::<abi::Representation>(&[("kind", abi::FOR_BYTES.into())])?;
-            let (kind, bytes) = match *size {
-                Size::Unknown => (abi::SIZE_UNKNOWN, 0),
-                Size::Exact(bytes) => (abi::SIZE_EXACT, bytes),
-                Size::AtMost(bytes) => (abi::SIZE_AT_MOST, bytes),
-            };
+            let shown = size_shown(*size);
             let size = Guest::inside::<abi::Representation>(at, "size")?;
-            guest.set::<abi::Size>(size, "kind", kind.into())?;
-            guest.set::<abi::Size>(size, "bytes", bytes)?;
+            guest.set::<abi::Size>(size, "kind", shown.kind.into())?;
+            guest.set::<abi::Size>(size, "bytes", shown.bytes)?;
             Ok(at)
         }
         Representation::Array(array) => {
@@ -93,11 +69,8 @@ pub(crate) fn put_representation(guest: &mut Guest, decoded: &Representation) ->
 /// Reads a `zarr_size`. An unknown kind means an unknown size.
 pub(crate) fn size_at(guest: &Guest, at: Address) -> Result<Size, Failure> {
     let bytes = guest.get::<abi::Size>(at, "bytes")?;
-    Ok(match guest.get_u32::<abi::Size>(at, "kind")? {
-        abi::SIZE_EXACT => Size::Exact(bytes),
-        abi::SIZE_AT_MOST => Size::AtMost(bytes),
-        _ => Size::Unknown,
-    })
+    let kind = guest.get_u32::<abi::Size>(at, "kind")?;
+    Ok(size_of_shown(abi::Size { bytes, kind, reserved: 0 }))
 }
 
 /// Places a `zarr_array` in the guest's memory, without the functions of its data type.
@@ -154,52 +127,4 @@ fn size_number(size: usize) -> Result<u64, Failure> {
 
 fn too_large(what: &str) -> Failure {
     Failure::new(abi::UNSUPPORTED, format!("{what} is larger than the memory of WebAssembly"))
-}
-
-fn kind_number(kind: Option<Kind>) -> u32 {
-    match kind {
-        Some(Kind::Bool) => abi::KIND_BOOL,
-        Some(Kind::Int) => abi::KIND_INT,
-        Some(Kind::UInt) => abi::KIND_UINT,
-        Some(Kind::Float) => abi::KIND_FLOAT,
-        Some(Kind::BFloat) => abi::KIND_BFLOAT,
-        Some(Kind::Complex) => abi::KIND_COMPLEX,
-        _ => abi::KIND_OPAQUE,
-    }
-}
-
-/// Returns the array that the JSON from `encoded_array` describes. Missing members mean no change.
-pub(crate) fn encoded_of(json: &Value, decoded: &ArrayRepresentation) -> Option<ArrayRepresentation> {
-    let members = json.as_object()?;
-    let mut encoded = decoded.clone();
-    if let Some(shape) = members.get("shape") {
-        encoded.shape = shape.as_array()?.iter().map(Value::as_u64).collect::<Option<_>>()?;
-    }
-    if let Some(bytes) = members.get("fill_value") {
-        let bytes = bytes.as_array()?.iter().map(|byte| u8::try_from(byte.as_u64()?).ok());
-        encoded.fill_value = zarr_spec::FillValue::new(bytes.collect::<Option<Vec<u8>>>()?);
-    }
-    if let Some(order) = members.get("byte_order") {
-        encoded.byte_order = match order.as_str() {
-            Some("little") => ByteOrder::Little,
-            Some("big") => ByteOrder::Big,
-            Some(_) => return None,
-            None => {
-                let big: Option<Vec<bool>> = order.as_array()?.iter().map(Value::as_bool).collect();
-                ByteOrder::Mixed(big?.into())
-            }
-        };
-    }
-    let size = encoded.data_type.elements().size();
-    size.is_none_or(|size| size == encoded.fill_value.bytes().len()).then_some(encoded)
-}
-
-/// Parses a document, which may contain bare NaN and infinities.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
-    let options =
-        ParseOptions { limits: Limits { bytes: MAX_DOCUMENT, ..Limits::default() }, bare_non_finite: true };
-    match zarr_json::parse(bytes, &options) {
-        Ok(parsed) => Ok(parsed.value),
-        Err(error) => Err(Failure::broken(format!("invalid JSON from the other side: {error}"))),
-    }
 }

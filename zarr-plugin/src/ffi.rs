@@ -166,19 +166,16 @@ pub(crate) unsafe fn take_json(from: &mut Buf) -> Result<Value, Failure> {
     parse(&unsafe { take(from) }?)
 }
 
-/// Copies and releases a buffer like [`take`], as UTF-8 text.
-///
-/// # Safety
-///
-/// As [`take`].
-pub(crate) unsafe fn take_text(from: &mut Buf) -> Result<String, Failure> {
-    // SAFETY: as this function requires.
-    String::from_utf8(unsafe { take(from) }?)
-        .map_err(|_| Failure::broken("it returned a text that is not UTF-8"))
+pub(crate) fn as_text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|_| Failure::broken("it returned a text that is not UTF-8"))
 }
 
 /// Parses a document, which may contain NaN and infinities.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
+///
+/// # Errors
+///
+/// [`Failure::BROKEN`] if it is not JSON, or too long.
+pub fn parse(bytes: &[u8]) -> Result<Value, Failure> {
     let options =
         ParseOptions { limits: Limits { bytes: MAX_TEXT, ..Limits::default() }, bare_non_finite: true };
     match zarr_json::parse(bytes, &options) {

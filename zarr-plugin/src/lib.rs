@@ -21,6 +21,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod abi;
+pub mod convert;
 mod failure;
 mod ffi;
 #[cfg(all(feature = "host", target_os = "linux"))]

@@ -108,6 +108,9 @@ fn limit_of(source: BoxError) -> Result<LimitExceeded, BoxError> {
     }
 }
 
+/// The result of an operation of a codec.
+pub type CodecResult<T = ()> = Result<T, CodecError>;
+
 /// A codec. The variants differ in how an engine can use it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -143,31 +146,21 @@ pub trait ArrayToArrayCodec: Debug + Send + Sync {
     ///
     /// [`CodecError::Unsupported`] if the codec does not support the data type or shape, or cannot represent
     /// the fill value.
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError>;
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation>;
 
     /// Appends the encoded form of `decoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
     /// [`CodecError::Encode`], [`CodecError::TooLarge`].
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError>;
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult;
 
     /// Appends the decoded form of `encoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
     /// [`CodecError::Corrupt`], [`CodecError::TooLarge`].
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError>;
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult;
 }
 
 /// Converts an array to bytes.
@@ -180,31 +173,21 @@ pub trait ArrayToBytesCodec: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if the codec does not support the data type or shape.
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError>;
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size>;
 
     /// Appends the encoded form of `decoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
     /// [`CodecError::Encode`], [`CodecError::TooLarge`].
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError>;
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult;
 
     /// Appends the decoded form of `encoded`. `array` describes the decoded side.
     ///
     /// # Errors
     ///
     /// [`CodecError::Corrupt`], [`CodecError::TooLarge`].
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError>;
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult;
 
     /// Returns the codec as a trait object that decodes subsets, if supported. The default is `None`.
     fn subsets(&self) -> Option<&dyn DecodeSubset> {
@@ -225,7 +208,7 @@ pub trait CompositeCodec: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if the codec does not support the data type or shape.
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError>;
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size>;
 
     /// Appends the encoded form of `decoded`. `array` describes the decoded side.
     ///
@@ -238,7 +221,7 @@ pub trait CompositeCodec: Debug + Send + Sync {
         decoded: &[u8],
         encoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError>;
+    ) -> CodecResult;
 
     /// Appends the decoded form of `encoded`. `array` describes the decoded side.
     ///
@@ -251,7 +234,7 @@ pub trait CompositeCodec: Debug + Send + Sync {
         encoded: &[u8],
         decoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError>;
+    ) -> CodecResult;
 }
 
 /// Runs the chains of a [`CompositeCodec`]. The engine implements it.
@@ -270,7 +253,7 @@ pub trait RunChain {
         array: &ArrayRepresentation,
         decoded: &[u8],
         encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError>;
+    ) -> CodecResult;
 
     /// Appends the elements of `array` that `chain` decodes from `encoded`. If elements have a fixed size,
     /// these are exactly the bytes of the array.
@@ -284,7 +267,7 @@ pub trait RunChain {
         array: &ArrayRepresentation,
         encoded: &[u8],
         decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError>;
+    ) -> CodecResult;
 }
 
 /// Converts bytes to bytes.
@@ -300,14 +283,14 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`CodecError::Encode`], [`CodecError::TooLarge`].
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError>;
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult;
 
     /// Appends the decoded form of `encoded`.
     ///
     /// # Errors
     ///
     /// [`CodecError::Corrupt`]; [`CodecError::TooLarge`] if the result exceeds the limit of `decoded`.
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError>;
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult;
 
     /// Like [`BytesToBytesCodec::decode`], for a caller that uses only the decoded bytes in `range`. Appends
     /// the same number of bytes, but those outside of `range` may have any value, including the previous
@@ -320,12 +303,7 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
     /// # Errors
     ///
     /// Those of `decode`, and [`CodecError::Corrupt`] if `range` exceeds the decoded size.
-    fn decode_range(
-        &self,
-        encoded: &[u8],
-        range: Range<usize>,
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode_range(&self, encoded: &[u8], range: Range<usize>, decoded: &mut Output<'_>) -> CodecResult {
         let before = decoded.written().len();
         self.decode(encoded, decoded)?;
         range_within(&range, decoded.written().len() - before)
@@ -342,7 +320,7 @@ pub trait BytesToBytesCodec: Debug + Send + Sync {
 /// # Errors
 ///
 /// [`CodecError::Corrupt`] if it is not.
-pub fn range_within(range: &Range<usize>, size: usize) -> Result<(), CodecError> {
+pub fn range_within(range: &Range<usize>, size: usize) -> CodecResult {
     if range.start <= range.end && range.end <= size {
         return Ok(());
     }
@@ -367,7 +345,7 @@ pub trait Checksum: Debug + Send + Sync {
     /// # Errors
     ///
     /// Only if a loaded library computes the checksum and fails.
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError>;
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult;
 }
 
 /// Inner chunks, encoded separately, and an index of their positions.
@@ -405,7 +383,7 @@ impl Shard {
 pub type CodecPlugin = Plugin<Codec>;
 
 impl PluginKind for Codec {
-    type Create = dyn Fn(&Creation<'_>, &Representation) -> Result<Codec, CodecError> + Send + Sync;
+    type Create = dyn Fn(&Creation<'_>, &Representation) -> CodecResult<Codec> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::Codec;
 }
@@ -422,7 +400,7 @@ pub fn all_members<T: DeserializeOwned + Serialize>(
     creation: &Creation<'_>,
     _decoded: &Representation,
     _to: Format,
-) -> Result<Object, CodecError> {
+) -> CodecResult<Object> {
     match zarr_json::to_value(&creation.parse::<T>()?) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use zarr_json::{DeError, DeFault, Value, schema};
 
-use crate::codec::{Codec, CodecError};
+use crate::codec::{Codec, CodecResult};
 use crate::data_type::{Created, DataTypeDocument, DataTypeError};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Invalid, Mode, Reading};
@@ -32,21 +32,21 @@ pub trait Resolve: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if it is unknown, and the error of the plugin.
-    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError>;
+    /// [`CodecError::Unsupported`](crate::CodecError::Unsupported) if it is unknown, and the error of the plugin.
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec>;
 
     /// Returns the name and configuration of the codec for `creation` in documents of `to`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if the codec is unknown or the format does not have an identifier for it,
+    /// [`CodecError::Unsupported`](crate::CodecError::Unsupported) if the codec is unknown or the format does not have an identifier for it,
     /// and the error of the plugin.
     fn translated_codec(
         &self,
         creation: &Creation<'_>,
         decoded: &Representation,
         to: Format,
-    ) -> Result<ExtensionDocument, CodecError>;
+    ) -> CodecResult<ExtensionDocument>;
 
     /// Returns the error for an unknown codec identifier of `format`.
     fn unknown_codec(&self, format: Format, identifier: &str) -> Option<Unknown>;

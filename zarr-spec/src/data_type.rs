@@ -21,6 +21,9 @@ pub use typestring::{GENERIC_UNIT, TIME_UNITS, Typestring};
 /// Maximum size of an element in bytes, so that a document cannot declare a size that exhausts the memory.
 pub const MAX_ELEMENT_SIZE: usize = 1 << 26;
 
+/// The result of an operation of a data type.
+pub type DataTypeResult<T> = Result<T, DataTypeError>;
+
 /// Why a data type or a fill value could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -75,8 +78,11 @@ pub trait DataType: Any + Debug + Send + Sync {
     /// Returns the memory layout of elements.
     fn elements(&self) -> Elements;
 
-    /// Returns the interpretation of elements by codecs that calculate with numbers; `None` if they cannot.
-    fn kind(&self) -> Option<Kind>;
+    /// Returns the interpretation of elements by codecs that calculate with numbers; `None`, the default, if
+    /// they cannot.
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
 
     /// Writes the type for a document of `format`, including fallbacks of the draft. Elements are stored in
     /// `order`: v2 documents contain it, in the other formats a codec declares it.
@@ -84,7 +90,7 @@ pub trait DataType: Any + Debug + Send + Sync {
     /// # Errors
     ///
     /// [`DataTypeError::NotInFormat`].
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError>;
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument>;
 
     /// Reads the element that a `fill_value` member represents. Never called with `null` in v2 and in the
     /// draft, where it means "undefined".
@@ -92,7 +98,7 @@ pub trait DataType: Any + Debug + Send + Sync {
     /// # Errors
     ///
     /// [`DataTypeError::FillValue`].
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError>;
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue>;
 
     /// Writes the `fill_value` member for `element` in `format`, preserving all bits if the format permits.
     /// `order` is that of stored elements, as in [`FillContext`].
@@ -100,12 +106,7 @@ pub trait DataType: Any + Debug + Send + Sync {
     /// # Errors
     ///
     /// [`DataTypeError::FillValue`] if the bytes are not an element, or the format cannot express it.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        order: &ByteOrder,
-    ) -> Result<Value, DataTypeError>;
+    fn fill_value_json(&self, element: &[u8], format: Format, order: &ByteOrder) -> DataTypeResult<Value>;
 
     /// Returns the fill value of an array that is created without one: zero, false or empty.
     fn default_fill_value(&self) -> FillValue {
@@ -252,7 +253,7 @@ pub type Created = (Arc<dyn DataType>, ByteOrder);
 pub type DataTypePlugin = Plugin<dyn DataType>;
 
 impl plugin::PluginKind for dyn DataType {
-    type Create = dyn Fn(&Creation<'_>) -> Result<Created, DataTypeError> + Send + Sync;
+    type Create = dyn Fn(&Creation<'_>) -> DataTypeResult<Created> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::DataType;
 }

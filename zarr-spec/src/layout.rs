@@ -1,6 +1,6 @@
 //! Chunk memory layouts of the draft, and the `order` of v2: the order of the elements in a chunk.
 
-use crate::codec::{Codec, CodecError};
+use crate::codec::{Codec, CodecResult};
 use crate::creation::Creation;
 use crate::host::registry::ExtensionPoint;
 use crate::plugin::{Plugin, PluginKind};
@@ -14,7 +14,7 @@ pub enum MemoryLayout {}
 pub type MemoryLayoutPlugin = Plugin<MemoryLayout>;
 
 impl PluginKind for MemoryLayout {
-    type Create = dyn Fn(&Creation<'_>, usize) -> Result<Codec, CodecError> + Send + Sync;
+    type Create = dyn Fn(&Creation<'_>, usize) -> CodecResult<Codec> + Send + Sync;
 
     const POINT: ExtensionPoint = ExtensionPoint::MemoryLayout;
 }

@@ -25,7 +25,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecError, CodecPlugin};
+//! use zarr_spec::codec::{BytesToBytesCodec, Codec, CodecPlugin, CodecResult};
 //! use zarr_spec::{Creation, Example, Identifiers, Output, Representation};
 //!
 //! zarr_spec::register!(
@@ -44,16 +44,16 @@
 //! }
 //!
 //! impl BytesToBytesCodec for Xor {
-//!     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+//!     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
 //!         decoded.iter().try_for_each(|byte| Ok(encoded.put(&[byte ^ self.key])?))
 //!     }
 //!
-//!     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+//!     fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
 //!         self.encode(encoded, decoded)
 //!     }
 //! }
 //!
-//! fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+//! fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
 //!     Ok(Codec::BytesToBytes(Arc::new(creation.parse::<Xor>()?)))
 //! }
 //! # fn main() {
@@ -91,9 +91,9 @@ pub use typetag;
 
 pub use about::{About, Example, Loss};
 pub use bytes::Bytes;
-pub use codec::{Codec, CodecError, CodecPlugin};
+pub use codec::{Codec, CodecError, CodecPlugin, CodecResult};
 pub use creation::{Creation, Resolve};
-pub use data_type::{DataType, DataTypeError, DataTypePlugin};
+pub use data_type::{DataType, DataTypeError, DataTypePlugin, DataTypeResult};
 pub use format::{Format, Invalid, Mode, Reading};
 pub use host::chain::{ChainError, CodecChain};
 pub use host::registry::Registry;

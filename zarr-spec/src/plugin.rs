@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use zarr_json::{Object, Value, printable};
 
 use crate::about::{About, Example};
-use crate::codec::{Codec, CodecError};
+use crate::codec::{Codec, CodecResult};
 use crate::creation::Creation;
 use crate::format::Format;
 use crate::host::registry::ExtensionPoint;
@@ -119,8 +119,7 @@ pub trait PluginKind: 'static {
 }
 
 /// Rewrites the configuration of a codec for another format.
-pub type TranslateCodec =
-    dyn Fn(&Creation<'_>, &Representation, Format) -> Result<Object, CodecError> + Send + Sync;
+pub type TranslateCodec = dyn Fn(&Creation<'_>, &Representation, Format) -> CodecResult<Object> + Send + Sync;
 
 /// A plugin that a program knows.
 ///
@@ -194,7 +193,7 @@ impl Plugin<Codec> {
         creation: &Creation<'_>,
         decoded: &Representation,
         format: Format,
-    ) -> Result<Object, CodecError> {
+    ) -> CodecResult<Object> {
         match (self.translate, creation.configuration) {
             (Some(translate), _) => translate(creation, decoded, format),
             (None, Value::Object(members)) => Ok(members.clone()),

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 
 use crate::key::{ByteRange, Key, Prefix};
-use crate::output::Output;
+use crate::output::{LimitExceeded, Output};
 
 pub mod cache;
 mod condition;
@@ -23,7 +23,7 @@ pub use cache::ChunkCache;
 pub use condition::{Backoff, Condition, ConditionalWrite, StoreLock};
 #[doc(hidden)]
 pub use delegate::EveryStoreMethod;
-pub use error::{IoKind, StoreError};
+pub use error::{IoKind, StoreError, StoreResult};
 pub use opening::{
     DescribeStore, DescribedStore, Locations, OpenStep, OpenStore, Step, StoreConfiguration, StorePlugin,
     open_described,
@@ -117,12 +117,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::TooLarge`] if the part is larger than `to` accepts, [`StoreError::Io`].
-    fn get(
-        &self,
-        key: &Key,
-        options: GetOptions,
-        to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError>;
+    fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>>;
 
     /// Replaces the value atomically: concurrent readers see the old value or the new one, never a mixture.
     ///
@@ -132,7 +127,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::Key`] for a key that the store cannot hold, [`StoreError::Io`].
-    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError>;
+    fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()>;
 
     /// Writes a value if `condition` holds. A store with this method has [`Capabilities::conditional_set`].
     ///
@@ -162,12 +157,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// Those of [`Store::set`]. A condition that does not hold is a value: [`ConditionalWrite::Conflict`].
-    fn set_if(
-        &self,
-        key: &Key,
-        value: Payload<'_>,
-        condition: &Condition,
-    ) -> Result<ConditionalWrite, StoreError> {
+    fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> StoreResult<ConditionalWrite> {
         let _nothing_is_written = (key, value, condition);
         Err(not_conditional(&self.location()))
     }
@@ -178,7 +168,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// Those of [`Store::erase`].
-    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+    fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
         let _nothing_is_erased = (key, version);
         Err(not_conditional(&self.location()))
     }
@@ -191,7 +181,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::Io`], of the kind [`IoKind::TimedOut`] if a lock of a process that ended must be removed by hand.
-    fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
+    fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
         let _nothing_is_locked = key;
         Ok(None)
     }
@@ -201,7 +191,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::Io`].
-    fn erase(&self, key: &Key) -> Result<(), StoreError>;
+    fn erase(&self, key: &Key) -> StoreResult<()>;
 
     /// Lists every key that begins with `prefix` once, in any order.
     ///
@@ -215,7 +205,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::Io`]. An error ends the listing.
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError>;
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>>;
 
     /// Returns hints for reading efficiently.
     fn read_hints(&self) -> ReadHints {
@@ -229,11 +219,7 @@ pub trait Store: Debug + Send + Sync {
     /// The caller waits only for the store: a failed request is an item like any other.
     fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         let _one_request_is_within_any_budget = budget;
-        Box::new(requests.into_iter().enumerate().map(|(index, request)| {
-            let mut output = Output::at_most(request.limit);
-            let found = self.get(&request.key, request.options, &mut output);
-            (index, found.map(|found| found.map(|found| found.into_response(output))))
-        }))
+        get_each(self, requests)
     }
 
     /// Returns the size of a value in bytes; `None` if the key is missing.
@@ -241,7 +227,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::Io`].
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         let nothing = ByteRange::Range { offset: 0, size: 0 };
         let found = self.get(key, GetOptions::uncached(nothing), &mut Output::at_most(0))?;
         Ok(found.map(|found| found.size))
@@ -263,7 +249,7 @@ pub trait Store: Debug + Send + Sync {
     ///
     /// [`StoreError::Invalid`] if parts of one value overlap; then nothing is written. As [`Store::get`] and
     /// [`Store::set`].
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
         rewrite_values(self, values)
     }
 
@@ -272,7 +258,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// As [`Store::erase`].
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+    fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {
         keys.iter().try_for_each(|key| self.erase(key))
     }
 
@@ -281,7 +267,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// As [`Store::erase`] and [`Store::list_prefix`].
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
         erase_listed(self, prefix)
     }
 
@@ -293,7 +279,7 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     ///
     /// As [`Store::list_prefix`].
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+    fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
         directory(prefix, self.list_prefix(prefix)?)
     }
 }
@@ -309,7 +295,7 @@ impl dyn Store + '_ {
     /// # Errors
     ///
     /// As [`Store::list_prefix`].
-    pub fn list(&self) -> Result<Vec<Key>, StoreError> {
+    pub fn list(&self) -> StoreResult<Vec<Key>> {
         self.list_sorted(&Prefix::root())
     }
 
@@ -318,7 +304,7 @@ impl dyn Store + '_ {
     /// # Errors
     ///
     /// As [`Store::list_prefix`].
-    pub fn list_sorted(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    pub fn list_sorted(&self, prefix: &Prefix) -> StoreResult<Vec<Key>> {
         let mut keys: Vec<Key> = self.list_prefix(prefix)?.collect::<Result<_, _>>()?;
         keys.sort_unstable();
         Ok(keys)
@@ -329,7 +315,7 @@ impl dyn Store + '_ {
     /// # Errors
     ///
     /// As [`Store::list_prefix`].
-    pub fn any_key(&self, prefix: &Prefix) -> Result<Option<Key>, StoreError> {
+    pub fn any_key(&self, prefix: &Prefix) -> StoreResult<Option<Key>> {
         self.list_prefix(prefix)?.next().transpose()
     }
 }
@@ -339,10 +325,40 @@ impl dyn Store + '_ {
 /// # Errors
 ///
 /// As [`Store::get`].
-pub fn get_value(store: &dyn Store, key: &Key, limit: usize) -> Result<Option<Bytes>, StoreError> {
+pub fn get_value(store: &dyn Store, key: &Key, limit: usize) -> StoreResult<Option<Bytes>> {
     let mut output = Output::at_most(limit);
     let found = store.get(key, ByteRange::Full.into(), &mut output)?;
     Ok(found.map(|found| found.into_bytes(output)))
+}
+
+/// Answers requests one by one with [`Store::get`], in their order.
+pub fn get_each<S: Store + ?Sized>(store: &S, requests: Vec<Request>) -> Responses<'_> {
+    Box::new(requests.into_iter().enumerate().map(|(index, request)| (index, get_one(store, &request))))
+}
+
+/// Answers a request with [`Store::get`].
+///
+/// # Errors
+///
+/// As [`Store::get`].
+pub fn get_one<S: Store + ?Sized>(store: &S, request: &Request) -> StoreResult<Option<Response>> {
+    let mut output = Output::at_most(request.limit);
+    let found = store.get(&request.key, request.options, &mut output)?;
+    Ok(found.map(|found| found.into_response(output)))
+}
+
+/// Returns a part of a value in memory, without a copy.
+///
+/// # Errors
+///
+/// [`StoreError::TooLarge`] if it has more than `limit` bytes.
+pub fn shared_part(key: &Key, value: &Bytes, range: ByteRange, limit: usize) -> StoreResult<Bytes> {
+    let part = range.within(value.len() as u64);
+    let bounds = usize::try_from(part.start).ok().zip(usize::try_from(part.end).ok());
+    match bounds.filter(|(start, end)| end - start <= limit) {
+        Some((start, end)) => Ok(value.slice(start..end)),
+        None => Err(StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } }),
+    }
 }
 
 /// Removes the values of all keys below `prefix` that the store lists, in bounded memory.
@@ -350,7 +366,7 @@ pub fn get_value(store: &dyn Store, key: &Key, limit: usize) -> Result<Option<By
 /// # Errors
 ///
 /// As [`Store::erase_values`] and [`Store::list_prefix`].
-pub fn erase_listed<S: Store + ?Sized>(store: &S, prefix: &Prefix) -> Result<(), StoreError> {
+pub fn erase_listed<S: Store + ?Sized>(store: &S, prefix: &Prefix) -> StoreResult<()> {
     let mut keys = store.list_prefix(prefix)?;
     loop {
         let batch: Vec<Key> = keys.by_ref().take(ERASED_TOGETHER).collect::<Result<_, _>>()?;
@@ -369,7 +385,7 @@ const ERASED_TOGETHER: usize = 10_000;
 /// # Errors
 ///
 /// Those of `keys`.
-pub fn directory(prefix: &Prefix, keys: Keys<'_>) -> Result<Directory, StoreError> {
+pub fn directory(prefix: &Prefix, keys: Keys<'_>) -> StoreResult<Directory> {
     let mut here = Vec::new();
     let mut prefixes = BTreeSet::new();
     for key in keys {

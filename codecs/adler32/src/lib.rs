@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use zarr_plugin_kit::ChecksumLocation;
 use zarr_spec::codec::{Checksum, CodecEntry, all_members};
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation, json};
+use zarr_spec::{Codec, CodecPlugin, CodecResult, Creation, Example, Identifiers, Representation, json};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -72,7 +72,7 @@ impl Checksum for Adler32 {
         self.at_start
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult {
         checksum.copy_from_slice(&simd_adler32::adler32(&bytes).to_le_bytes());
         Ok(())
     }
@@ -85,7 +85,7 @@ struct Adler32Configuration {
     location: ChecksumLocation,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let location = creation.parse::<Adler32Configuration>()?.location;
     Ok(Codec::Checksum(Arc::new(Adler32 { at_start: location.is_start() })))
 }

@@ -16,8 +16,8 @@ use zarr_plugin_kit::numbers::{Number, cast_each};
 use zarr_plugin_kit::{Sides, array, typestrings};
 use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, json,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, Example, Format,
+    Identifiers, Loss, Object, Output, Representation, json,
 };
 
 zarr_spec::register!(
@@ -70,13 +70,13 @@ impl AsType {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if one of the data types is not numeric.
-    pub fn new(decode_dtype: &dyn DataType, encode_dtype: Arc<dyn DataType>) -> Result<Self, CodecError> {
+    pub fn new(decode_dtype: &dyn DataType, encode_dtype: Arc<dyn DataType>) -> CodecResult<Self> {
         let decoded = number(decode_dtype)?;
         let encoded = number(&*encode_dtype)?;
         Ok(Self(Sides::new(decoded, encoded, encode_dtype)))
     }
 
-    fn to_encoded(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+    fn to_encoded(&self, decoded: &[u8], encoded: &mut [u8]) -> CodecResult {
         cast_each((self.0.decoded, decoded), (self.0.encoded, encoded));
         Ok(())
     }
@@ -92,25 +92,15 @@ impl From<AsType> for CodecEntry {
 }
 
 impl ArrayToArrayCodec for AsType {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         self.0.representation(decoded, |from, to| self.to_encoded(from, to))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.0.encode(array, decoded, encoded, |from, to| self.to_encoded(from, to))
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.0.decode(array, encoded, decoded, |from, to| {
             cast_each((self.0.encoded, from), (self.0.decoded, to));
             Ok(())
@@ -118,7 +108,7 @@ impl ArrayToArrayCodec for AsType {
     }
 }
 
-fn number(data_type: &dyn DataType) -> Result<Number, CodecError> {
+fn number(data_type: &dyn DataType) -> CodecResult<Number> {
     Number::of(data_type).ok_or_else(|| {
         CodecError::Unsupported(format!("elements of data type `{}` cannot be cast", data_type.name()))
     })
@@ -130,11 +120,11 @@ struct AsTypeConfiguration {
     decode_dtype: String,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::ArrayToArray(Arc::new(parse(creation, array(decoded)?)?)))
 }
 
-fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<AsType, CodecError> {
+fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult<AsType> {
     let configuration: AsTypeConfiguration = creation.parse()?;
     number(&*array.data_type)?;
     let (decoded, order) = typestrings::data_type(creation, "decode_dtype", &configuration.decode_dtype)?;
@@ -147,16 +137,10 @@ fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<AsType,
 }
 
 /// Writes typestrings, which all formats use for this codec.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let encoded = parse(creation, array)?.encoded(array)?;
-    let members = [
-        typestrings::member("encode_dtype", &encoded, format),
-        typestrings::member("decode_dtype", array, format),
-    ];
+    let members =
+        [typestrings::member("encode_dtype", &encoded, to), typestrings::member("decode_dtype", array, to)];
     members.into_iter().collect()
 }

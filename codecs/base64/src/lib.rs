@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Representation, Size,
 };
 
 zarr_spec::register!(
@@ -61,14 +61,14 @@ impl BytesToBytesCodec for Base64 {
         }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let size = decoded.len().div_ceil(DECODED).saturating_mul(ENCODED);
         let written = STANDARD.encode_slice(decoded, encoded.spare(size)?).map_err(CodecError::encode)?;
         encoded.advance(written);
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let (groups, _) = encoded.as_chunks::<ENCODED>();
         let padding = encoded.iter().rev().take(2).filter(|&&character| character == b'=').count();
         let size = (groups.len() * DECODED).saturating_sub(padding);
@@ -78,7 +78,7 @@ impl BytesToBytesCodec for Base64 {
     }
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::BytesToBytes(Arc::new(Base64)))
 }

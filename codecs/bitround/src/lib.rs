@@ -25,8 +25,8 @@ use zarr_plugin_kit::numbers::{AnyNumber, Complex, Number, Operand as _, each};
 use zarr_plugin_kit::{Sides, array, with_any_number};
 use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, json,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, Example, Format,
+    Identifiers, Loss, Object, Output, Representation, json,
 };
 
 use round::Round;
@@ -83,7 +83,7 @@ impl BitRound {
     ///
     /// [`CodecError::Unsupported`] if the elements are not integers, floats, complex numbers or times;
     /// [`CodecError::InvalidConfiguration`] if `keepbits` exceeds the mantissa, or is 0 for integers.
-    pub fn new(keepbits: u32, data_type: Arc<dyn DataType>) -> Result<Self, CodecError> {
+    pub fn new(keepbits: u32, data_type: Arc<dyn DataType>) -> CodecResult<Self> {
         let name = data_type.name();
         let is_rounded =
             |number: &AnyNumber| !matches!(number, AnyNumber::Number(Number::Bool) | AnyNumber::Narrow(..));
@@ -103,7 +103,7 @@ impl BitRound {
         Ok(Self { keepbits, sides: Sides::new(decoded, encoded, data_type) })
     }
 
-    fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+    fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> CodecResult {
         let keepbits = self.keepbits;
         match self.sides.decoded {
             AnyNumber::Number(Number::C64) => {
@@ -140,25 +140,15 @@ impl From<BitRound> for CodecEntry {
 }
 
 impl ArrayToArrayCodec for BitRound {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         self.sides.representation(decoded, |from, to| self.round(from, to))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.sides.encode(array, decoded, encoded, |from, to| self.round(from, to))
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.sides.decode(array, encoded, decoded, |from, to| {
             to.copy_from_slice(from);
             Ok(())
@@ -171,7 +161,7 @@ struct BitRoundConfiguration {
     keepbits: u32,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let array = array(decoded)?;
     let codec = parse(creation, array)?;
     let number = codec.sides.decoded;
@@ -184,7 +174,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
     Ok(Codec::ArrayToArray(Arc::new(codec)))
 }
 
-fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<BitRound, CodecError> {
+fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult<BitRound> {
     let BitRoundConfiguration { keepbits } = creation.parse()?;
     if keepbits == 0 && !is_of_numcodecs(creation) {
         return Err(CodecError::configuration("`keepbits` is 0; expected at least 1"));
@@ -205,18 +195,14 @@ fn is_of_numcodecs(creation: &Creation<'_>) -> bool {
 }
 
 /// Returns the configuration, which is the same in every format that supports it.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let codec = parse(creation, array)?;
-    if format == Format::V2 && !is_of_numpy(codec.sides.decoded) {
+    if to == Format::V2 && !is_of_numpy(codec.sides.decoded) {
         let name = array.data_type.name();
         return Err(CodecError::Unsupported(format!("`bitround` does not support `{name}` in v2")));
     }
-    if format == Format::V3Draft && codec.keepbits == 0 {
+    if to == Format::V3Draft && codec.keepbits == 0 {
         return Err(CodecError::Unsupported("`keepbits` cannot be 0 in the v3 draft".into()));
     }
     let mut configuration = Object::new();

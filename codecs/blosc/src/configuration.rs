@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Deserializer};
-use zarr_spec::{CodecError, Creation, Format, Invalid, Object, Representation, Value};
+use zarr_spec::{CodecResult, Creation, Format, Invalid, Object, Representation, Value};
 
 use crate::{Blosc, Compressor, Settings, Shuffle};
 
@@ -21,7 +21,7 @@ pub(crate) struct Configuration {
 
 impl Configuration {
     /// Parses the configuration of `creation`, for chunks like `decoded`.
-    pub(crate) fn parse(creation: &Creation<'_>, decoded: &Representation) -> Result<Self, CodecError> {
+    pub(crate) fn parse(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Self> {
         match (creation.format, creation.identifier) {
             (Format::V2 | Format::V3Draft, _) | (Format::V3, "numcodecs.blosc") => {
                 from_v2(creation, element_size(decoded))
@@ -36,7 +36,7 @@ impl Configuration {
         Self { cname: compressor, clevel: level, shuffle, automatic: false, typesize, blocksize }
     }
 
-    pub(crate) fn codec(self) -> Result<Blosc, CodecError> {
+    pub(crate) fn codec(self) -> CodecResult<Blosc> {
         Blosc::new(self.cname, self.clevel, self.shuffle, self.typesize, self.blocksize)
     }
 
@@ -104,7 +104,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroU
     NonZeroUsize::deserialize(deserializer).map(Some)
 }
 
-fn from_v3(creation: &Creation<'_>, element_size: usize) -> Result<Configuration, CodecError> {
+fn from_v3(creation: &Creation<'_>, element_size: usize) -> CodecResult<Configuration> {
     let V3Configuration { cname, clevel, shuffle, typesize, blocksize } = creation.parse()?;
     let shuffle = match shuffle {
         ShuffleName::NoShuffle => Shuffle::None,
@@ -147,7 +147,7 @@ fn byte_shuffle() -> Value {
     Value::from(1)
 }
 
-fn from_v2(creation: &Creation<'_>, element_size: usize) -> Result<Configuration, CodecError> {
+fn from_v2(creation: &Creation<'_>, element_size: usize) -> CodecResult<Configuration> {
     let V2Configuration { cname, clevel, shuffle, blocksize, typesize } = creation.parse()?;
     let typesize = typesize.map_or(element_size, NonZeroUsize::get);
     let shuffle = shuffle_number(creation, &shuffle)?;

@@ -16,7 +16,7 @@ mod against_c_blosc;
 use std::ops::Range;
 
 use zarr_spec::codec::{PartSource, PartTarget};
-use zarr_spec::{CodecError, LimitExceeded, Output};
+use zarr_spec::{CodecError, CodecResult, LimitExceeded, Output};
 
 use crate::header::{Header, flag};
 use crate::inner::{self, Compressors, Decompressors, VERSION};
@@ -321,10 +321,10 @@ pub(crate) trait Blocks {
     fn size(&self) -> usize;
 
     /// Returns one block: the bytes of `range`.
-    fn block(&mut self, range: Range<usize>) -> Result<&[u8], CodecError>;
+    fn block(&mut self, range: Range<usize>) -> CodecResult<&[u8]>;
 
     /// Copies all blocks, of `blocksize` bytes each, to `stored`, which has their total size.
-    fn store(&mut self, blocksize: usize, stored: &mut [u8]) -> Result<(), CodecError>;
+    fn store(&mut self, blocksize: usize, stored: &mut [u8]) -> CodecResult;
 }
 
 /// A source in memory.
@@ -333,11 +333,11 @@ impl Blocks for &[u8] {
         self.len()
     }
 
-    fn block(&mut self, range: Range<usize>) -> Result<&[u8], CodecError> {
+    fn block(&mut self, range: Range<usize>) -> CodecResult<&[u8]> {
         Ok(&self[range])
     }
 
-    fn store(&mut self, _blocksize: usize, stored: &mut [u8]) -> Result<(), CodecError> {
+    fn store(&mut self, _blocksize: usize, stored: &mut [u8]) -> CodecResult {
         stored.copy_from_slice(self);
         Ok(())
     }
@@ -354,13 +354,13 @@ impl Blocks for Parts<'_> {
         self.parts.size()
     }
 
-    fn block(&mut self, range: Range<usize>) -> Result<&[u8], CodecError> {
+    fn block(&mut self, range: Range<usize>) -> CodecResult<&[u8]> {
         self.memory.resize(range.len(), 0);
         self.parts.read(range.start, self.memory)?;
         Ok(self.memory)
     }
 
-    fn store(&mut self, blocksize: usize, stored: &mut [u8]) -> Result<(), CodecError> {
+    fn store(&mut self, blocksize: usize, stored: &mut [u8]) -> CodecResult {
         let mut parts = stored.chunks_mut(blocksize).enumerate();
         parts.try_for_each(|(number, part)| self.parts.read(number * blocksize, part))
     }
@@ -386,7 +386,7 @@ impl Encoder {
         settings: &Settings,
         parts: &mut dyn PartSource,
         encoded: &mut [u8],
-    ) -> Result<usize, CodecError> {
+    ) -> CodecResult<usize> {
         let mut memory = std::mem::take(&mut self.gathered);
         let size = self.encode(settings, Parts { parts, memory: &mut memory }, encoded);
         self.gathered = memory;
@@ -405,7 +405,7 @@ impl Encoder {
         settings: &Settings,
         mut decoded: impl Blocks,
         encoded: &mut [u8],
-    ) -> Result<usize, CodecError> {
+    ) -> CodecResult<usize> {
         let decoded_size = decoded.size();
         let no_buffer = || CodecError::encode(format!("{decoded_size} bytes do not fit into a Blosc buffer"));
         let number = Compressors::number(settings.compressor).ok_or_else(no_buffer)?;
@@ -451,7 +451,7 @@ impl Encoder {
         splits: bool,
         decoded: &mut impl Blocks,
         encoded: &mut [u8],
-    ) -> Result<Option<usize>, CodecError> {
+    ) -> CodecResult<Option<usize>> {
         let size = decoded.size();
         let mut end = OVERHEAD + 4 * size.div_ceil(blocksize);
         for number in 0..size.div_ceil(blocksize) {

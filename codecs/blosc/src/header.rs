@@ -1,6 +1,6 @@
 //! The header of 16 bytes at the start of every buffer.
 
-use zarr_spec::CodecError;
+use zarr_spec::{CodecError, CodecResult};
 
 use crate::{MAX_BLOCKSIZE, MAX_SIZE, OVERHEAD, Shuffle};
 
@@ -37,7 +37,7 @@ pub(crate) mod flag {
 
 impl Header {
     /// Parses the header of a buffer and checks its sizes against `encoded` and the maximum.
-    pub(crate) fn parse(encoded: &[u8]) -> Result<Self, CodecError> {
+    pub(crate) fn parse(encoded: &[u8]) -> CodecResult<Self> {
         let Some(&[version, inner_version, flags, typesize, ref sizes @ ..]) =
             encoded.first_chunk::<OVERHEAD>()
         else {
@@ -53,7 +53,7 @@ impl Header {
         Ok(header)
     }
 
-    fn check(&self, found: usize) -> Result<(), CodecError> {
+    fn check(&self, found: usize) -> CodecResult {
         let number = self.inner_number();
         if usize::from(number) >= INNER_FORMATS.len() {
             return Err(CodecError::corrupt(format!("unknown inner format {number} of a Blosc buffer")));

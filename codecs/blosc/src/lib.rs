@@ -28,8 +28,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, InParts, PartSource, PartTarget, range_within};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
-    Representation, Size,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object, Output,
+    Pool, Representation, Size,
 };
 
 use configuration::{Configuration, V2Configuration, V3Configuration};
@@ -148,7 +148,7 @@ impl Blosc {
         shuffle: Shuffle,
         typesize: usize,
         blocksize: usize,
-    ) -> Result<Self, CodecError> {
+    ) -> CodecResult<Self> {
         if level > 9 {
             return Err(CodecError::configuration(format!("`clevel` is {level}; expected 0 to 9")));
         }
@@ -203,25 +203,20 @@ impl BytesToBytesCodec for Blosc {
         with_header.map_or(Size::Unknown, Size::AtMost)
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.encode_to(decoded.len(), encoded, |settings, room| match settings.compressor.library_name() {
             Some(name) => compress(name, settings, decoded, room),
             None => self.encoders.with(Encoder::new, |encoder| encoder.encode(settings, decoded, room)),
         })
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let header = Header::parse(encoded)?;
         self.decompress(&header, encoded, 0..header.size as usize, decoded)
     }
 
     /// Blocks are independent. Buffers that C-Blosc decodes are decoded completely.
-    fn decode_range(
-        &self,
-        encoded: &[u8],
-        range: Range<usize>,
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode_range(&self, encoded: &[u8], range: Range<usize>, decoded: &mut Output<'_>) -> CodecResult {
         let header = Header::parse(encoded)?;
         range_within(&range, header.size as usize)?;
         self.decompress(&header, encoded, range, decoded)
@@ -238,7 +233,7 @@ impl InParts for Blosc {
         frame::part_size(&self.settings, decoded_size)
     }
 
-    fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> CodecResult {
         self.encode_to(decoded.size(), encoded, |settings, room| {
             self.encoders.with(Encoder::new, |encoder| encoder.encode_parts(settings, decoded, room))
         })
@@ -250,7 +245,7 @@ impl InParts for Blosc {
         (is_divided && Decompressors::knows(header.inner_number())).then_some(header.blocksize as usize)
     }
 
-    fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> Result<(), CodecError> {
+    fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> CodecResult {
         let header = Header::parse(encoded)?;
         let decode = |decoder: &mut Decoder| decoder.decode_parts(&header, encoded, decoded);
         self.decoders.with(Decoder::new, decode).map_err(|unfinished| unfinished.error(&header))
@@ -263,8 +258,8 @@ impl Blosc {
         &self,
         decoded_size: usize,
         encoded: &mut Output<'_>,
-        encode: impl FnOnce(&Settings, &mut [u8]) -> Result<usize, CodecError>,
-    ) -> Result<(), CodecError> {
+        encode: impl FnOnce(&Settings, &mut [u8]) -> CodecResult<usize>,
+    ) -> CodecResult {
         if decoded_size > MAX_SIZE {
             let what = format!(
                 "{decoded_size} bytes do not fit into a Blosc buffer; at most {MAX_SIZE} are possible"
@@ -285,7 +280,7 @@ impl Blosc {
         encoded: &[u8],
         range: Range<usize>,
         decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         if header.size == 0 {
             return Ok(());
         }
@@ -307,7 +302,7 @@ impl DecodeFailure {
 }
 
 /// Decodes a whole buffer with C-Blosc, after checking the sizes of all streams against the declared size.
-fn decompress_whole(header: &Header, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+fn decompress_whole(header: &Header, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
     let size = header.size as usize;
     frame::check_limit(size, decoded)?;
     frame::check(header, encoded).map_err(|why| corrupt(header, &why))?;
@@ -325,12 +320,7 @@ fn corrupt(header: &Header, why: &str) -> CodecError {
 }
 
 /// Encodes a whole buffer with C-Blosc.
-fn compress(
-    name: &CStr,
-    settings: &Settings,
-    decoded: &[u8],
-    encoded: &mut [u8],
-) -> Result<usize, CodecError> {
+fn compress(name: &CStr, settings: &Settings, decoded: &[u8], encoded: &mut [u8]) -> CodecResult<usize> {
     match library::compress(name, settings, decoded, encoded) {
         Ok(size) if size >= OVERHEAD => Ok(size),
         Ok(size) => Err(CodecError::encode(format!("C-Blosc returned {size} bytes"))),
@@ -338,18 +328,14 @@ fn compress(
     }
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let configuration = Configuration::parse(creation, decoded)?;
     Ok(Codec::BytesToBytes(Arc::new(configuration.codec()?)))
 }
 
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let configuration = Configuration::parse(creation, decoded)?;
-    Ok(match format {
+    Ok(match to {
         Format::V3 => configuration.v3(),
         Format::V2 | Format::V3Draft => configuration.v2(),
     })

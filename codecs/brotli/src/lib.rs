@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Representation, json,
 };
 
 zarr_spec::register!(
@@ -76,7 +76,7 @@ impl Brotli {
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] for another level, and for a `window` that is not 10 to 24.
-    pub fn new(level: i32, window: i32, mode: BrotliMode) -> Result<Self, CodecError> {
+    pub fn new(level: i32, window: i32, mode: BrotliMode) -> CodecResult<Self> {
         if !(0..=11).contains(&level) {
             return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 11")));
         }
@@ -97,11 +97,11 @@ impl From<Brotli> for CodecEntry {
 }
 
 impl BytesToBytesCodec for Brotli {
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         stream::encode(self, decoded, encoded)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         stream::decode(encoded, decoded)
     }
 }
@@ -113,7 +113,7 @@ struct BrotliConfiguration {
     lgwin: Option<i32>,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let BrotliConfiguration { level, mode, lgwin } = creation.parse()?;
     let codec = Brotli::new(level.unwrap_or(4), lgwin.unwrap_or(22), mode.unwrap_or_default())?;
     Ok(Codec::BytesToBytes(Arc::new(codec)))

@@ -5,12 +5,12 @@ use brotli::enc::backward_references::BrotliEncoderMode;
 use brotli::enc::encode::BrotliEncoderInitParams;
 use brotli::{BrotliCompress, BrotliDecompressStream, BrotliResult, BrotliState};
 use zarr_plugin_kit::stream::{self, StreamProgress};
-use zarr_spec::{CodecError, Output};
+use zarr_spec::{CodecError, CodecResult, Output};
 
 use crate::{Brotli, BrotliMode};
 
 /// Appends the stream of `decoded`.
-pub(crate) fn encode(codec: &Brotli, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+pub(crate) fn encode(codec: &Brotli, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
     let mut parameters = BrotliEncoderInitParams();
     parameters.quality = codec.level;
     parameters.lgwin = codec.window;
@@ -26,7 +26,7 @@ pub(crate) fn encode(codec: &Brotli, decoded: &[u8], encoded: &mut Output<'_>) -
 }
 
 /// Decodes `encoded`, which must be exactly one stream.
-pub(crate) fn decode(encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+pub(crate) fn decode(encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
     let alloc = StandardAlloc::default;
     // A strict decoder has windows of at most 16 MiB, so that a stream cannot request 1 GiB.
     let mut state = BrotliState::new_strict(alloc(), alloc(), alloc());

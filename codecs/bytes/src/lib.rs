@@ -11,8 +11,8 @@
 use serde::Deserialize;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, Elements, Example, Format,
-    Identifiers, Object, Representation,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, CodecResult, Creation, Elements, Example,
+    Format, Identifiers, Object, Representation,
 };
 
 zarr_spec::register!(
@@ -65,7 +65,7 @@ enum Endian {
     Big,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let array = array(decoded)?;
     if creation.format == Format::V3 && creation.identifier != "bytes" {
         creation.reading.tolerate(format!(
@@ -98,7 +98,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
 }
 
 /// Returns whether byte order affects the elements, which must have a fixed size.
-fn concerns(array: &ArrayRepresentation) -> Result<bool, CodecError> {
+fn concerns(array: &ArrayRepresentation) -> CodecResult<bool> {
     match array.data_type.elements() {
         Elements::Fixed { units, .. } => Ok(has_byte_order(&units)),
         Elements::Variable => Err(CodecError::Unsupported(format!(
@@ -108,7 +108,7 @@ fn concerns(array: &ArrayRepresentation) -> Result<bool, CodecError> {
     }
 }
 
-fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
+fn array(decoded: &Representation) -> CodecResult<&ArrayRepresentation> {
     match decoded {
         Representation::Array(array) => Ok(array),
         Representation::Bytes(_) => {
@@ -118,7 +118,7 @@ fn array(decoded: &Representation) -> Result<&ArrayRepresentation, CodecError> {
 }
 
 /// Omits `endian` where final v3 allows that; the draft requires it.
-fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let endian = match create(creation, decoded)? {
         Codec::Binary(ByteOrder::Big) => "big",
         _ => "little",

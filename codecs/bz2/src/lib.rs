@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Representation, json,
 };
 
 zarr_spec::register!(
@@ -59,7 +59,7 @@ impl Bz2 {
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] for another level.
-    pub fn new(level: u32) -> Result<Self, CodecError> {
+    pub fn new(level: u32) -> CodecResult<Self> {
         if !(1..=9).contains(&level) {
             return Err(CodecError::configuration(format!("`level` is {level}; expected 1 to 9")));
         }
@@ -74,13 +74,13 @@ impl From<Bz2> for CodecEntry {
 }
 
 impl BytesToBytesCodec for Bz2 {
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let mut stream = BzEncoder::new(decoded, Compression::new(self.level));
         io::copy(&mut stream, encoded).map_err(CodecError::encode)?;
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let mut rest = member(encoded, decoded)?;
         while !rest.is_empty() {
             rest = member(rest, decoded)?;
@@ -101,7 +101,7 @@ const BLOCK_SIZE: usize = 100_000;
 /// The library allocates and clears memory for a whole block at the start of each stream: 3.6 MB at level 9. To
 /// decode small streams in time proportional to their size, streams without content bypass it, and others get a
 /// lower level if that suffices for the bytes that may still be produced.
-fn member<'e>(encoded: &'e [u8], decoded: &mut Output<'_>) -> Result<&'e [u8], CodecError> {
+fn member<'e>(encoded: &'e [u8], decoded: &mut Output<'_>) -> CodecResult<&'e [u8]> {
     let stated = encoded.strip_prefix(MAGIC).and_then(<[u8]>::split_first);
     let (level, content) = match stated {
         Some((level @ b'1'..=b'9', content)) => (level - b'0', content),
@@ -128,7 +128,7 @@ fn sufficient_level(size: usize) -> u8 {
 }
 
 /// Decodes the rest of a stream, after its level, and returns the bytes after it.
-fn inflate<'e>(level: u8, content: &'e [u8], decoded: &mut Output<'_>) -> Result<&'e [u8], CodecError> {
+fn inflate<'e>(level: u8, content: &'e [u8], decoded: &mut Output<'_>) -> CodecResult<&'e [u8]> {
     let mut library = Decompress::new(false);
     let [a, b, c] = *MAGIC;
     library.decompress(&[a, b, c, b'0' + level], &mut []).map_err(CodecError::corrupt)?;
@@ -151,6 +151,6 @@ fn one() -> u32 {
     1
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::BytesToBytes(Arc::new(Bz2::new(creation.parse::<Bz2Configuration>()?.level)?)))
 }

@@ -302,11 +302,7 @@ fn elements(
 }
 
 /// Returns the configuration, which is the same in every format, without members of an earlier edition.
-fn translate(
-    creation: &Creation<'_>,
-    _decoded: &Representation,
-    _format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
     let configuration: CastValueConfiguration = creation.parse()?;
     let mut members = creation.configuration.as_object().cloned().unwrap_or_default();
     if matches!(configuration.out_of_range, None | Some(DeclaredOutOfRange::Error)) {

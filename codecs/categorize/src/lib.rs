@@ -209,18 +209,14 @@ fn check_type(creation: &Creation<'_>, dtype: &str, array: &ArrayRepresentation)
 }
 
 /// Writes typestrings, which all formats use for this codec.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> Result<Object, CodecError> {
     let array = array(decoded)?;
     let codec = build(creation, creation.parse()?, array)?;
     let dtype = match Text::of(array)? {
         Text::Variable => ("dtype".to_owned(), Value::from("|O")),
-        Text::Fixed { .. } => typestrings::member("dtype", array, format)?,
+        Text::Fixed { .. } => typestrings::member("dtype", array, to)?,
     };
-    let astype = typestrings::member("astype", &codec.encoded(array)?, format)?;
+    let astype = typestrings::member("astype", &codec.encoded(array)?, to)?;
     let labels = ("labels".to_owned(), codec.labels.into_iter().collect::<Value>());
     Ok([labels, dtype, astype].into_iter().collect())
 }

@@ -15,7 +15,8 @@ use zarr_metadata::v3;
 use zarr_spec::codec::{BytesToBytesCodec, Checksum};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, Value,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Representation,
+    Size, Value,
 };
 
 zarr_spec::register!(
@@ -52,7 +53,7 @@ struct ConditionalConfiguration {
     header_bits: Option<u64>,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let ConditionalConfiguration { codecs, header_bits } = creation.parse()?;
     let documents = v3::extensions("codecs", &codecs, creation.reading)
         .map_err(|error| CodecError::configuration(error.to_string()))?;
@@ -84,7 +85,7 @@ fn inner(
     creation: &Creation<'_>,
     document: &ExtensionDocument,
     decoded: &Representation,
-) -> Result<Inner, CodecError> {
+) -> CodecResult<Inner> {
     let creation = creation.inner(document);
     match creation.registry.codec(&creation, decoded)? {
         Codec::BytesToBytes(codec) => Ok(Inner::Computed(codec)),
@@ -96,7 +97,7 @@ fn inner(
 impl Conditional {
     /// Applies the first `count` codecs and all checksums to `decoded`. Returns `None` if the result exceeds
     /// `limit` bytes.
-    fn apply(&self, count: usize, decoded: &[u8], limit: usize) -> Result<Option<Vec<u8>>, CodecError> {
+    fn apply(&self, count: usize, decoded: &[u8], limit: usize) -> CodecResult<Option<Vec<u8>>> {
         let mut bytes = decoded.to_vec();
         for (_, inner) in self.used(count) {
             let mut encoded = Output::at_most(limit);
@@ -136,7 +137,7 @@ impl Inner {
         }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let checksum = match self {
             Self::Computed(codec) => return codec.encode(decoded, encoded),
             Self::Checksum(checksum) => checksum,
@@ -147,7 +148,7 @@ impl Inner {
         Ok(parts.into_iter().try_for_each(|part| encoded.put(part))?)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let checksum = match self {
             Self::Computed(codec) => return codec.decode(encoded, decoded),
             Self::Checksum(checksum) => checksum,
@@ -192,7 +193,7 @@ impl BytesToBytesCodec for Conditional {
         }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let mut best = None;
         for count in self.choices() {
             // A codec may produce a longer form that later codecs make smaller.
@@ -213,7 +214,7 @@ impl BytesToBytesCodec for Conditional {
         Ok(encoded.put(&bytes)?)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let Some((header, bytes)) = encoded.split_at_checked(self.header) else {
             return Err(CodecError::corrupt(format!("{} bytes are too few for the header", encoded.len())));
         };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use zarr_plugin_kit::ChecksumLocation;
 use zarr_spec::codec::{Checksum, CodecEntry, all_members};
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation, json};
+use zarr_spec::{Codec, CodecPlugin, CodecResult, Creation, Example, Identifiers, Representation, json};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -72,7 +72,7 @@ impl Checksum for Crc32 {
         self.at_start
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult {
         checksum.copy_from_slice(&crc32fast::hash(bytes).to_le_bytes());
         Ok(())
     }
@@ -85,7 +85,7 @@ struct Crc32Configuration {
     location: ChecksumLocation,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let location = creation.parse::<Crc32Configuration>()?.location;
     Ok(Codec::Checksum(Arc::new(Crc32 { at_start: location.is_start() })))
 }

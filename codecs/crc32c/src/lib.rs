@@ -15,7 +15,8 @@ use serde::Deserialize;
 use zarr_plugin_kit::{ChecksumLocation, NoConfiguration};
 use zarr_spec::codec::{Checksum, CodecEntry};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object,
+    Representation, json,
 };
 
 zarr_spec::register!(
@@ -81,7 +82,7 @@ impl Checksum for Crc32c {
         self.at_start
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult {
         checksum.copy_from_slice(&crc32c::crc32c(bytes).to_le_bytes());
         Ok(())
     }
@@ -93,11 +94,11 @@ struct LocationConfiguration {
     location: ChecksumLocation,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::Checksum(Arc::new(configured(creation)?)))
 }
 
-fn configured(creation: &Creation<'_>) -> Result<Crc32c, CodecError> {
+fn configured(creation: &Creation<'_>) -> CodecResult<Crc32c> {
     if creation.format == Format::V3 && creation.identifier == "crc32c" {
         let NoConfiguration {} = creation.parse()?;
         return Ok(Crc32c::at_end());
@@ -106,7 +107,7 @@ fn configured(creation: &Creation<'_>) -> Result<Crc32c, CodecError> {
     Ok(Crc32c { at_start: location.is_start() })
 }
 
-fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> CodecResult<Object> {
     let at_start = configured(creation)?.at_start;
     let mut configuration = Object::new();
     match to {

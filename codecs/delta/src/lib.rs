@@ -17,8 +17,8 @@ use zarr_plugin_kit::numbers::{Number, is_time};
 use zarr_plugin_kit::{Sides, array, typestrings};
 use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format,
-    Identifiers, Loss, Object, Output, Representation, Value, json,
+    ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, Example,
+    Format, Identifiers, Loss, Object, Output, Representation, Value, json,
 };
 
 zarr_spec::register!(
@@ -62,7 +62,7 @@ impl Delta {
     ///
     /// [`CodecError::Unsupported`] if one of them does not support differences, or if booleans or complex
     /// numbers would be stored as another type.
-    pub fn new(dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
+    pub fn new(dtype: &dyn DataType, astype: Arc<dyn DataType>) -> CodecResult<Self> {
         let decoded = number(dtype)?;
         let encoded = number(&*astype)?;
         let class = |number: Number| (number == Number::Bool, number.is_complex());
@@ -76,12 +76,12 @@ impl Delta {
         Ok(Self(Sides::new(decoded, encoded, astype)))
     }
 
-    fn differences(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+    fn differences(&self, decoded: &[u8], encoded: &mut [u8]) -> CodecResult {
         arithmetic::encode(self.0.decoded, self.0.encoded, decoded, encoded);
         Ok(())
     }
 
-    fn sums(&self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
+    fn sums(&self, encoded: &[u8], decoded: &mut [u8]) -> CodecResult {
         arithmetic::decode(self.0.decoded, self.0.encoded, encoded, decoded);
         Ok(())
     }
@@ -97,30 +97,20 @@ impl From<Delta> for CodecEntry {
 }
 
 impl ArrayToArrayCodec for Delta {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         self.0.representation(decoded, |from, to| self.differences(from, to))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.0.encode(array, decoded, encoded, |from, to| self.differences(from, to))
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.0.decode(array, encoded, decoded, |from, to| self.sums(from, to))
     }
 }
 
-fn number(data_type: &dyn DataType) -> Result<Number, CodecError> {
+fn number(data_type: &dyn DataType) -> CodecResult<Number> {
     Number::or_time(data_type).ok_or_else(|| {
         CodecError::Unsupported(format!(
             "elements of data type `{}` do not support differences",
@@ -135,12 +125,12 @@ struct DeltaConfiguration {
     astype: Option<String>,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::ArrayToArray(Arc::new(parse(creation, array(decoded)?)?.0)))
 }
 
 /// Returns the codec, and whether its configuration has an `astype`.
-fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<(Delta, bool), CodecError> {
+fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult<(Delta, bool)> {
     let DeltaConfiguration { dtype: decoded_text, astype: encoded_text } = creation.parse()?;
     let (dtype, order) = typestrings::data_type(creation, "dtype", &decoded_text)?;
     check_type(creation, array, &*dtype, &order)?;
@@ -159,7 +149,7 @@ fn check_type(
     array: &ArrayRepresentation,
     dtype: &dyn DataType,
     order: &ByteOrder,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     number(&*array.data_type)?;
     typestrings::check_same(creation, "dtype", dtype, order, array)?;
     let name = dtype.name();
@@ -175,20 +165,16 @@ fn check_type(
 
 /// Writes typestrings, which all formats use for this codec. Times are written as integers, since numcodecs
 /// cannot decode differences of times.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let (delta, has_astype) = parse(creation, array)?;
     let encoded = delta.encoded(array)?;
     let member = |name: &str, side: &ArrayRepresentation| {
         if is_time(&*side.data_type) {
-            let is_big = format == Format::V2 && side.byte_order == ByteOrder::Big;
+            let is_big = to == Format::V2 && side.byte_order == ByteOrder::Big;
             return Ok((name.to_owned(), Value::from(if is_big { ">i8" } else { "<i8" })));
         }
-        typestrings::member(name, side, format)
+        typestrings::member(name, side, to)
     };
     let dtype = Some(member("dtype", array));
     let astype = has_astype.then(|| member("astype", &encoded));

@@ -20,8 +20,8 @@ use zarr_plugin_kit::{Sides, array, typestrings};
 use zarr_spec::Number as JsonNumber;
 use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, Value, json,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, Example, Format,
+    Identifiers, Loss, Object, Output, Representation, Value, json,
 };
 
 use scaling::Scaling;
@@ -112,7 +112,7 @@ impl FixedScaleOffset {
         astype: Arc<dyn DataType>,
         offset: Parameter,
         scale: Parameter,
-    ) -> Result<Self, CodecError> {
+    ) -> CodecResult<Self> {
         if !offset.as_f64().is_finite() || !scale.as_f64().is_finite() || scale.as_f64() == 0.0 {
             return Err(CodecError::configuration(
                 "`offset` and `scale` must be finite, and `scale` must not be 0",
@@ -135,30 +135,20 @@ impl From<FixedScaleOffset> for CodecEntry {
 }
 
 impl ArrayToArrayCodec for FixedScaleOffset {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         self.sides.representation(decoded, |from, to| self.scaling.encode(from, to))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.sides.encode(array, decoded, encoded, |from, to| self.scaling.encode(from, to))
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.sides.decode(array, encoded, decoded, |from, to| self.scaling.decode(from, to))
     }
 }
 
-fn number(data_type: &dyn DataType) -> Result<Number, CodecError> {
+fn number(data_type: &dyn DataType) -> CodecResult<Number> {
     let number = Number::of(data_type).filter(|number| number.is_integer() || number.is_float());
     number.ok_or_else(|| scaling::not_scaled(&data_type.name()))
 }
@@ -171,7 +161,7 @@ struct FixedScaleOffsetConfiguration {
     astype: Option<String>,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let configuration = creation.parse()?;
     Ok(Codec::ArrayToArray(Arc::new(build(creation, &configuration, array(decoded)?)?)))
 }
@@ -180,7 +170,7 @@ fn build(
     creation: &Creation<'_>,
     configuration: &FixedScaleOffsetConfiguration,
     array: &ArrayRepresentation,
-) -> Result<FixedScaleOffset, CodecError> {
+) -> CodecResult<FixedScaleOffset> {
     let (dtype, order) = typestrings::data_type(creation, "dtype", &configuration.dtype)?;
     number(&*array.data_type)?;
     typestrings::check_same(creation, "dtype", &*dtype, &order, array)?;
@@ -196,30 +186,23 @@ fn build(
 }
 
 /// Converts a number. Like Python, the arithmetic distinguishes `1` from `1.0`.
-fn parameter_of(number: &JsonNumber) -> Result<Parameter, CodecError> {
+fn parameter_of(number: &JsonNumber) -> CodecResult<Parameter> {
     let real = || number.as_f64().map(Parameter::Real);
     let parameter = number.as_i64().map(Parameter::Whole).or_else(real);
     parameter.ok_or_else(|| CodecError::configuration(format!("{number} is not a number")))
 }
 
 /// Writes typestrings, which all formats use for this codec.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let configuration: FixedScaleOffsetConfiguration = creation.parse()?;
     let encoded = build(creation, &configuration, array)?.encoded(array)?;
-    let astype = configuration
-        .astype
-        .is_some()
-        .then(|| typestrings::member("astype", &encoded, format))
-        .transpose()?;
+    let astype =
+        configuration.astype.is_some().then(|| typestrings::member("astype", &encoded, to)).transpose()?;
     let members = [
         ("offset".to_owned(), Value::Number(configuration.offset)),
         ("scale".to_owned(), Value::Number(configuration.scale)),
-        typestrings::member("dtype", array, format)?,
+        typestrings::member("dtype", array, to)?,
     ];
     Ok(members.into_iter().chain(astype).collect())
 }

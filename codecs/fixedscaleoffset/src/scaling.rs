@@ -2,7 +2,7 @@
 
 use zarr_plugin_kit::numbers::{Element, Number, each, f16};
 use zarr_plugin_kit::{Cast, with_number};
-use zarr_spec::codec::CodecError;
+use zarr_spec::codec::{CodecError, CodecResult};
 
 use crate::Parameter;
 
@@ -21,7 +21,7 @@ pub(crate) fn not_scaled(name: &str) -> CodecError {
 
 impl Scaling {
     /// Encodes all elements to `encoded`, which has the same number of elements.
-    pub(crate) fn encode(self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+    pub(crate) fn encode(self, decoded: &[u8], encoded: &mut [u8]) -> CodecResult {
         with_number!(self.decoded, D => {
             integer: with_number!(self.encoded, E => self.encode_whole::<D, E>(decoded, encoded)),
             float: with_number!(self.encoded, E => self.encode_real::<D, E>(decoded, encoded)),
@@ -31,7 +31,7 @@ impl Scaling {
     }
 
     /// Decodes all elements to `decoded`, which has the same number of elements.
-    pub(crate) fn decode(self, encoded: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
+    pub(crate) fn decode(self, encoded: &[u8], decoded: &mut [u8]) -> CodecResult {
         with_number!(self.encoded, E => {
             integer: with_number!(self.decoded, D => self.decode_to::<D, E>(encoded, decoded)),
             float: with_number!(self.decoded, D => self.decode_to::<D, E>(encoded, decoded)),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use zarr_plugin_kit::NoConfiguration;
 use zarr_spec::codec::{Checksum, CodecEntry, all_members};
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Representation};
+use zarr_spec::{Codec, CodecPlugin, CodecResult, Creation, Example, Identifiers, Representation};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -51,7 +51,7 @@ impl Checksum for Fletcher32 {
         4
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult {
         checksum.copy_from_slice(&fletcher32(bytes).to_le_bytes());
         Ok(())
     }
@@ -84,7 +84,7 @@ fn folded(sum: u32) -> u32 {
     (sum & 0xffff) + (sum >> 16)
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::Checksum(Arc::new(Fletcher32)))
 }

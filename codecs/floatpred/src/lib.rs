@@ -22,8 +22,8 @@ use zarr_plugin_kit::numbers::Number;
 use zarr_plugin_kit::{array, typestrings};
 use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Object, Output, Representation, Size, Value, json,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, Example, Format,
+    Identifiers, Object, Output, Representation, Size, Value, json,
 };
 
 use rows::Rows;
@@ -66,7 +66,7 @@ impl Floatpred {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] for elements that are not floats, and for another distance than 1, 2 or 4.
-    pub fn new(data_type: &dyn DataType, axis: i64, distance: u64) -> Result<Self, CodecError> {
+    pub fn new(data_type: &dyn DataType, axis: i64, distance: u64) -> CodecResult<Self> {
         let name = data_type.name();
         let number = Number::of(data_type).ok_or_else(|| {
             CodecError::Unsupported(format!("elements of data type `{name}` are not floats"))
@@ -80,7 +80,7 @@ impl Floatpred {
         Ok(Self { number, axis, distance })
     }
 
-    fn rows(&self, array: &ArrayRepresentation) -> Result<Rows, CodecError> {
+    fn rows(&self, array: &ArrayRepresentation) -> CodecResult<Rows> {
         if Number::of(&*array.data_type) != Some(self.number) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(
@@ -101,16 +101,11 @@ impl From<Floatpred> for CodecEntry {
 }
 
 impl ArrayToBytesCodec for Floatpred {
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         Ok(Size::Exact(self.rows(array)?.size() as u64))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let rows = self.rows(array)?;
         rows.check(decoded.len()).map_err(CodecError::encode)?;
         rows.encode(decoded, &mut encoded.spare(decoded.len())?[..decoded.len()]);
@@ -118,12 +113,7 @@ impl ArrayToBytesCodec for Floatpred {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let rows = self.rows(array)?;
         rows.check(encoded.len()).map_err(CodecError::corrupt)?;
         rows.decode(encoded, &mut decoded.spare(encoded.len())?[..encoded.len()]);
@@ -150,11 +140,11 @@ fn one() -> u64 {
     1
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::ArrayToBytes(Arc::new(parse(creation, array(decoded)?)?)))
 }
 
-fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<Floatpred, CodecError> {
+fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult<Floatpred> {
     let configuration: FloatpredConfiguration = creation.parse()?;
     if creation.format != Format::V3 || creation.identifier != NAME {
         check_repeated(creation, array, &configuration)?;
@@ -169,7 +159,7 @@ fn check_repeated(
     creation: &Creation<'_>,
     array: &ArrayRepresentation,
     configuration: &FloatpredConfiguration,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     let missing = |member| CodecError::configuration(format!("`{member}` is missing"));
     let shape = configuration.shape.as_ref().ok_or_else(|| missing("shape"))?;
     if *shape != array.shape {
@@ -184,17 +174,13 @@ fn check_repeated(
 }
 
 /// Writes all members of the other format.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let codec = parse(creation, array)?;
     let mut members = Object::new();
-    if format == Format::V2 {
+    if to == Format::V2 {
         members.insert("shape", array.shape.iter().map(|&size| Value::from(size)).collect::<Value>());
-        let (name, dtype) = typestrings::member("dtype", array, format)?;
+        let (name, dtype) = typestrings::member("dtype", array, to)?;
         members.insert(name, dtype);
     }
     members.insert("axis", codec.axis);

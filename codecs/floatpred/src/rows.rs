@@ -1,6 +1,6 @@
 //! Rows of floats, stored as planes of bytes.
 
-use zarr_spec::CodecError;
+use zarr_spec::{CodecError, CodecResult};
 
 /// The division of a chunk into rows.
 #[derive(Debug, Clone, Copy)]
@@ -16,12 +16,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// Divides a chunk of `shape` into rows of the last dimension, or of the last two if `axis` is the
     /// dimension before the last.
-    pub(crate) fn new(
-        shape: &[u64],
-        axis: i64,
-        distance: u64,
-        element_size: usize,
-    ) -> Result<Self, CodecError> {
+    pub(crate) fn new(shape: &[u64], axis: i64, distance: u64, element_size: usize) -> CodecResult<Self> {
         let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
         let from_end = if axis < 0 { -axis } else { rank.saturating_sub(axis) };
         let row_rank = match from_end {

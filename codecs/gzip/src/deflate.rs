@@ -3,7 +3,7 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use zarr_plugin_kit::stream::{self, StreamProgress};
-use zarr_spec::{CodecError, Output};
+use zarr_spec::{CodecError, CodecResult, Output};
 
 #[cfg(feature = "libdeflate")]
 use crate::whole;
@@ -30,7 +30,7 @@ impl Encoder {
     }
 
     /// Appends the deflate stream of `decoded`.
-    pub(crate) fn deflate(&mut self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    pub(crate) fn deflate(&mut self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         #[cfg(feature = "libdeflate")]
         if let Some(whole) = &mut self.whole {
             let bound = whole.bound(decoded.len()).min(encoded.remaining());
@@ -75,7 +75,7 @@ impl Decoder {
         &mut self,
         encoded: &'e [u8],
         decoded: &mut Output<'_>,
-    ) -> Result<&'e [u8], CodecError> {
+    ) -> CodecResult<&'e [u8]> {
         #[cfg(feature = "libdeflate")]
         if let Some(whole) = &mut self.whole
             && let Some(size) = expected_size(encoded, decoded.remaining())

@@ -25,8 +25,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Pool,
-    Representation, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object, Output,
+    Pool, Representation, json,
 };
 
 use deflate::{Decoder, Encoder};
@@ -72,7 +72,7 @@ impl Gzip {
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] if `level` is above 9.
-    pub fn new(level: u32) -> Result<Self, CodecError> {
+    pub fn new(level: u32) -> CodecResult<Self> {
         if level > 9 {
             return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 9")));
         }
@@ -87,7 +87,7 @@ impl From<Gzip> for CodecEntry {
 }
 
 impl BytesToBytesCodec for Gzip {
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         encoded.put(&header::header(self.level))?;
         self.encoders.with(|| Encoder::new(self.level), |encoder| encoder.deflate(decoded, encoded))?;
         encoded.put(&checksum(decoded))?;
@@ -95,7 +95,7 @@ impl BytesToBytesCodec for Gzip {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.decoders.with(Decoder::new, |decoder| {
             let mut rest = member(decoder, encoded, decoded)?;
             while !rest.is_empty() {
@@ -107,11 +107,7 @@ impl BytesToBytesCodec for Gzip {
 }
 
 /// Decodes the first member of `encoded` and returns the bytes after it.
-fn member<'e>(
-    decoder: &mut Decoder,
-    encoded: &'e [u8],
-    decoded: &mut Output<'_>,
-) -> Result<&'e [u8], CodecError> {
+fn member<'e>(decoder: &mut Decoder, encoded: &'e [u8], decoded: &mut Output<'_>) -> CodecResult<&'e [u8]> {
     let stream = header::skip(encoded).map_err(CodecError::corrupt)?;
     let start = decoded.written().len();
     let rest = decoder.inflate(stream, decoded)?;
@@ -150,11 +146,11 @@ struct GzipConfiguration {
     level: Option<i64>,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::BytesToBytes(Arc::new(Gzip::new(level(creation)?)?)))
 }
 
-fn level(creation: &Creation<'_>) -> Result<u32, CodecError> {
+fn level(creation: &Creation<'_>) -> CodecResult<u32> {
     let configured = creation.parse::<GzipConfiguration>()?.level;
     let numcodecs = creation.format == Format::V2 || creation.identifier == "numcodecs.gzip";
     match configured {
@@ -173,7 +169,7 @@ fn level(creation: &Creation<'_>) -> Result<u32, CodecError> {
 }
 
 /// Writes `level`, which every format has. Only v2 allows -1 or a missing level.
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> CodecResult<Object> {
     let mut configuration = Object::new();
     configuration.insert("level", level(creation)?);
     Ok(configuration)

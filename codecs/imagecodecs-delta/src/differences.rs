@@ -1,6 +1,6 @@
 //! Differences between neighbours along one dimension, in place.
 
-use zarr_spec::CodecError;
+use zarr_spec::{CodecError, CodecResult};
 
 /// The elements of a chunk, divided by one dimension.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Divides a chunk of `shape` by dimension `axis`, which is counted from the end if it is negative.
-    pub(crate) fn new(shape: &[u64], axis: i64, element_size: usize) -> Result<Self, CodecError> {
+    pub(crate) fn new(shape: &[u64], axis: i64, element_size: usize) -> CodecResult<Self> {
         let dimension = if axis < 0 { axis + i64::try_from(shape.len()).unwrap_or(0) } else { axis };
         let dimension = usize::try_from(dimension).ok().filter(|&dimension| dimension < shape.len());
         let dimension = dimension.ok_or_else(|| {

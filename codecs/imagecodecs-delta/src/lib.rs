@@ -22,8 +22,8 @@ use zarr_plugin_kit::numbers::Number;
 use zarr_plugin_kit::{array, typestrings};
 use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Object, Output, Representation, Value, json,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, Example, Format,
+    Identifiers, Object, Output, Representation, Value, json,
 };
 
 use differences::Runs;
@@ -65,7 +65,7 @@ impl ImagecodecsDelta {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] for booleans and complex numbers.
-    pub fn new(data_type: &dyn DataType, axis: i64) -> Result<Self, CodecError> {
+    pub fn new(data_type: &dyn DataType, axis: i64) -> CodecResult<Self> {
         let name = data_type.name();
         let number = Number::of(data_type).ok_or_else(|| {
             CodecError::Unsupported(format!("elements of data type `{name}` are not numbers"))
@@ -77,7 +77,7 @@ impl ImagecodecsDelta {
     }
 
     /// Returns the neighbours of each element along the dimension.
-    fn runs(&self, array: &ArrayRepresentation) -> Result<Runs, CodecError> {
+    fn runs(&self, array: &ArrayRepresentation) -> CodecResult<Runs> {
         if Number::of(&*array.data_type) != Some(self.number) {
             let name = array.data_type.name();
             return Err(CodecError::Unsupported(format!(
@@ -95,17 +95,12 @@ impl From<ImagecodecsDelta> for CodecEntry {
 }
 
 impl ArrayToArrayCodec for ImagecodecsDelta {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         self.runs(decoded)?;
         Ok(decoded.clone())
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let runs = self.runs(array)?;
         runs.check(decoded.len()).map_err(CodecError::encode)?;
         let room = &mut encoded.spare(decoded.len())?[..decoded.len()];
@@ -115,12 +110,7 @@ impl ArrayToArrayCodec for ImagecodecsDelta {
         Ok(())
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let runs = self.runs(array)?;
         runs.check(encoded.len()).map_err(CodecError::corrupt)?;
         let room = &mut decoded.spare(encoded.len())?[..encoded.len()];
@@ -149,11 +139,11 @@ fn one() -> u64 {
     1
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::ArrayToArray(Arc::new(parse(creation, array(decoded)?)?)))
 }
 
-fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> Result<ImagecodecsDelta, CodecError> {
+fn parse(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult<ImagecodecsDelta> {
     let configuration: DeltaConfiguration = creation.parse()?;
     check_repeated(creation, array, &configuration)?;
     if configuration.dist != 1 {
@@ -169,7 +159,7 @@ fn check_repeated(
     creation: &Creation<'_>,
     array: &ArrayRepresentation,
     configuration: &DeltaConfiguration,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     if let Some(shape) = configuration.shape.as_ref().filter(|shape| **shape != array.shape) {
         let expected = &array.shape;
         return Err(CodecError::configuration(format!(
@@ -192,17 +182,13 @@ fn is_of_v3(creation: &Creation<'_>) -> bool {
 }
 
 /// Writes all members of the other format.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let delta = parse(creation, array)?;
     let mut members = Object::new();
-    if format == Format::V2 {
+    if to == Format::V2 {
         members.insert("shape", array.shape.iter().map(|&size| Value::from(size)).collect::<Value>());
-        let (name, dtype) = typestrings::member("dtype", array, format)?;
+        let (name, dtype) = typestrings::member("dtype", array, to)?;
         members.insert(name, dtype);
     }
     members.insert("axis", delta.axis);

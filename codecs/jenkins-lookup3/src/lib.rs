@@ -16,7 +16,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::Checksum;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation, Value,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object,
+    Representation, Value,
 };
 
 zarr_spec::register!(
@@ -61,7 +62,7 @@ impl Checksum for JenkinsLookup3 {
         4
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult {
         checksum.copy_from_slice(&lookup3(&self.prefix, bytes, self.initval).to_le_bytes());
         Ok(())
     }
@@ -121,11 +122,11 @@ struct JenkinsLookup3Configuration {
     prefix: Option<Value>,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::Checksum(Arc::new(configured(creation)?)))
 }
 
-fn configured(creation: &Creation<'_>) -> Result<JenkinsLookup3, CodecError> {
+fn configured(creation: &Creation<'_>) -> CodecResult<JenkinsLookup3> {
     let configuration: JenkinsLookup3Configuration = creation.parse()?;
     if let Some(prefix) = configuration.prefix.filter(|prefix| !prefix.is_null()) {
         return Err(CodecError::configuration(format!(
@@ -136,7 +137,7 @@ fn configured(creation: &Creation<'_>) -> Result<JenkinsLookup3, CodecError> {
     Ok(JenkinsLookup3::new(configuration.initval.unwrap_or(0), []))
 }
 
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> CodecResult<Object> {
     let mut configuration = Object::new();
     configuration.insert("initval", configured(creation)?.initval);
     configuration.insert("prefix", Value::Null);

@@ -18,7 +18,7 @@ use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, 
 use serde::{Deserialize, Serialize};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
     Representation, Size,
 };
 
@@ -80,7 +80,7 @@ impl BytesToBytesCodec for Lz4 {
         }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let size = u32::try_from(decoded.len()).ok().filter(|_| decoded.len() <= MAXIMUM_SIZE);
         let size = size.ok_or_else(|| {
             CodecError::encode(format!(
@@ -98,7 +98,7 @@ impl BytesToBytesCodec for Lz4 {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let (header, block) = encoded
             .split_first_chunk::<HEADER_SIZE>()
             .ok_or_else(|| CodecError::corrupt("the bytes are too few for the size of the chunk"))?;
@@ -131,7 +131,7 @@ fn one() -> i64 {
     1
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     creation.parse::<Lz4Configuration>()?;
     Ok(Codec::BytesToBytes(Arc::new(Lz4::new())))
 }

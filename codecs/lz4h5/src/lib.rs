@@ -18,7 +18,7 @@ use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, 
 use serde::Deserialize;
 use zarr_spec::codec::BytesToBytesCodec;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
     Representation, Size,
 };
 
@@ -61,7 +61,7 @@ impl Lz4h5 {
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] for 0 and for more than 1 GiB.
-    pub fn new(block_size: usize) -> Result<Self, CodecError> {
+    pub fn new(block_size: usize) -> CodecResult<Self> {
         if block_size == 0 || block_size > MAXIMUM_BLOCK {
             return Err(CodecError::configuration(format!(
                 "`blocksize` is {block_size}; expected 1 to {MAXIMUM_BLOCK}"
@@ -71,7 +71,7 @@ impl Lz4h5 {
     }
 
     /// Appends the encoded size of `block` and its encoded bytes.
-    fn encode_block(&self, block: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode_block(&self, block: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let mut compressed = vec![0; get_maximum_output_size(block.len())];
         let size = self
             .tables
@@ -92,14 +92,14 @@ impl BytesToBytesCodec for Lz4h5 {
         Size::AtMost(limit.saturating_add(blocks.saturating_mul(4)).saturating_add(HEADER_SIZE as u64))
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let block_size = self.block_size.min(decoded.len().max(1));
         encoded.put(&(decoded.len() as u64).to_be_bytes())?;
         encoded.put(&u32::try_from(block_size).map_err(CodecError::encode)?.to_be_bytes())?;
         decoded.chunks(block_size).try_for_each(|block| self.encode_block(block, encoded))
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let mut rest = encoded;
         let size = usize::try_from(u64::from_be_bytes(*next_array(&mut rest)?)).unwrap_or(usize::MAX);
         let block_size = next_size(&mut rest)?;
@@ -125,7 +125,7 @@ impl BytesToBytesCodec for Lz4h5 {
 }
 
 /// Decodes a block to all of `decoded`.
-fn decode_block(stored: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
+fn decode_block(stored: &[u8], decoded: &mut [u8]) -> CodecResult {
     if stored.len() == decoded.len() {
         decoded.copy_from_slice(stored);
         return Ok(());
@@ -138,18 +138,18 @@ fn decode_block(stored: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
     Ok(())
 }
 
-fn next_size(rest: &mut &[u8]) -> Result<usize, CodecError> {
+fn next_size(rest: &mut &[u8]) -> CodecResult<usize> {
     let size = u32::from_be_bytes(*next_array(rest)?);
     Ok(usize::try_from(size).unwrap_or(usize::MAX))
 }
 
-fn next_array<'e, const N: usize>(rest: &mut &'e [u8]) -> Result<&'e [u8; N], CodecError> {
+fn next_array<'e, const N: usize>(rest: &mut &'e [u8]) -> CodecResult<&'e [u8; N]> {
     let (first, after) = rest.split_first_chunk().ok_or_else(truncated)?;
     *rest = after;
     Ok(first)
 }
 
-fn next_bytes<'e>(rest: &mut &'e [u8], size: usize) -> Result<&'e [u8], CodecError> {
+fn next_bytes<'e>(rest: &mut &'e [u8], size: usize) -> CodecResult<&'e [u8]> {
     let (first, after) = rest.split_at_checked(size).ok_or_else(truncated)?;
     *rest = after;
     Ok(first)
@@ -165,7 +165,7 @@ struct Lz4h5Configuration {
     blocksize: Option<u32>,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let Lz4h5Configuration { level: _has_no_effect, blocksize } = creation.parse()?;
     let block_size = blocksize.and_then(|size| usize::try_from(size).ok()).unwrap_or(MAXIMUM_BLOCK);
     Ok(Codec::BytesToBytes(Arc::new(Lz4h5::new(block_size)?)))

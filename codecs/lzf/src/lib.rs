@@ -15,8 +15,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, LimitExceeded, Output, Representation,
-    Size, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, LimitExceeded, Output,
+    Representation, Size, json,
 };
 
 zarr_spec::register!(
@@ -55,7 +55,7 @@ impl From<Lzf> for CodecEntry {
 
 impl Lzf {
     /// Returns the stream after the header, and the size in the header.
-    fn split<'e>(&self, encoded: &'e [u8]) -> Result<(&'e [u8], Option<usize>), CodecError> {
+    fn split<'e>(&self, encoded: &'e [u8]) -> CodecResult<(&'e [u8], Option<usize>)> {
         if !self.header {
             return Ok((encoded, None));
         }
@@ -76,7 +76,7 @@ impl BytesToBytesCodec for Lzf {
         }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         if self.header {
             let size = u32::try_from(decoded.len()).map_err(|_| {
                 CodecError::encode(format!("{} bytes are too many for a size of 4 bytes", decoded.len()))
@@ -86,7 +86,7 @@ impl BytesToBytesCodec for Lzf {
         stream::encode(decoded, encoded)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let (stream, declared) = self.split(encoded)?;
         if declared.is_some_and(|declared| declared > decoded.remaining()) {
             return Err(LimitExceeded { limit: decoded.written().len() + decoded.remaining() }.into());
@@ -112,7 +112,7 @@ fn yes() -> bool {
     true
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let LzfConfiguration { header } = creation.parse()?;
     Ok(Codec::BytesToBytes(Arc::new(Lzf { header })))
 }

@@ -4,7 +4,7 @@
 //! of a reference in their upper 3 bits, less 2, and the upper 5 bits of the distance, less 1. A length of 7
 //! in these bits is increased by the next byte. The lower 8 bits of the distance follow.
 
-use zarr_spec::{CodecError, Output};
+use zarr_spec::{CodecError, CodecResult, Output};
 
 /// Maximum number of literals in a run.
 const MAX_RUN: usize = 32;
@@ -26,7 +26,7 @@ enum Part<'s> {
 }
 
 /// Returns the number of bytes that `stream` decodes to.
-pub(crate) fn decoded_size(stream: &[u8]) -> Result<usize, CodecError> {
+pub(crate) fn decoded_size(stream: &[u8]) -> CodecResult<usize> {
     let mut rest = stream;
     let mut size = 0;
     while let Some(part) = next_part(&mut rest)? {
@@ -42,7 +42,7 @@ pub(crate) fn decoded_size(stream: &[u8]) -> Result<usize, CodecError> {
 }
 
 /// Decodes `stream` to all of `decoded`, which has the size that [`decoded_size`] returned.
-pub(crate) fn decode(stream: &[u8], decoded: &mut [u8]) -> Result<(), CodecError> {
+pub(crate) fn decode(stream: &[u8], decoded: &mut [u8]) -> CodecResult {
     let mut rest = stream;
     let mut at = 0;
     while let Some(part) = next_part(&mut rest)? {
@@ -72,7 +72,7 @@ fn repeat(decoded: &mut [u8], at: usize, distance: usize, length: usize) {
 }
 
 /// Removes the first part from `rest`. Returns `None` at the end.
-fn next_part<'s>(rest: &mut &'s [u8]) -> Result<Option<Part<'s>>, CodecError> {
+fn next_part<'s>(rest: &mut &'s [u8]) -> CodecResult<Option<Part<'s>>> {
     let Some(control) = next_byte(rest) else { return Ok(None) };
     let truncated = || CodecError::corrupt("the stream ends within a run or a reference");
     let control = usize::from(control);
@@ -94,7 +94,7 @@ fn next_byte(rest: &mut &[u8]) -> Option<u8> {
 }
 
 /// Appends the stream of `decoded`.
-pub(crate) fn encode(decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+pub(crate) fn encode(decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
     // The positions, plus one, at which groups of bytes were last seen; 0 if they were not.
     let mut table = vec![0; 1 << TABLE_BITS];
     let mut written = 0;
@@ -127,7 +127,7 @@ fn place_in_table([first, second, third]: [u8; MIN_LENGTH]) -> usize {
     usize::try_from(hash).unwrap_or(0)
 }
 
-fn put_literals(literals: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+fn put_literals(literals: &[u8], encoded: &mut Output<'_>) -> CodecResult {
     for run in literals.chunks(MAX_RUN) {
         encoded.put(&[low_byte(run.len() - 1)])?;
         encoded.put(run)?;
@@ -136,7 +136,7 @@ fn put_literals(literals: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecEr
 }
 
 /// Appends a reference of at least [`MIN_LENGTH`] bytes.
-fn put_reference(distance: usize, length: usize, encoded: &mut Output<'_>) -> Result<(), CodecError> {
+fn put_reference(distance: usize, length: usize, encoded: &mut Output<'_>) -> CodecResult {
     let distance = distance - 1;
     let length = length - 2;
     let high = low_byte(distance >> 8);

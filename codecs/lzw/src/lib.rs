@@ -15,7 +15,9 @@ use weezl::{BitOrder, BufferResult, LzwStatus, decode::Decoder, encode::Encoder}
 use zarr_plugin_kit::NoConfiguration;
 use zarr_plugin_kit::stream::{self, StreamProgress};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
-use zarr_spec::{Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation};
+use zarr_spec::{
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Representation,
+};
 
 zarr_spec::register!(
     CodecPlugin::new(
@@ -60,7 +62,7 @@ impl Total {
 }
 
 impl BytesToBytesCodec for Lzw {
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let mut encoder = Encoder::with_tiff_size_switch(BitOrder::Msb, LITERAL_BITS);
         encoder.finish();
         let mut total = Total::default();
@@ -71,7 +73,7 @@ impl BytesToBytesCodec for Lzw {
         })
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let mut decoder = Decoder::with_tiff_size_switch(BitOrder::Msb, LITERAL_BITS);
         let mut total = Total::default();
         // TIFF writers may pad a strip: bytes after the end code have no meaning.
@@ -84,7 +86,7 @@ impl BytesToBytesCodec for Lzw {
     }
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let NoConfiguration {} = creation.parse()?;
     Ok(Codec::BytesToBytes(Arc::new(Lzw)))
 }

@@ -21,8 +21,8 @@ use zarr_metadata::v3;
 use zarr_spec::codec::{CompositeCodec, RunChain};
 use zarr_spec::host::chain::{ChainCreation, Link};
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, Creation, Example,
-    Identifiers, Output, Representation, Size, Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecPlugin, CodecResult, Creation,
+    Example, Identifiers, Output, Representation, Size, Value,
 };
 
 zarr_spec::register!(
@@ -60,7 +60,7 @@ struct N5Configuration {
     codecs: Value,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let N5Configuration { codecs } = creation.parse()?;
     let array = zarr_plugin_kit::array(decoded)?;
     header_of(array)?;
@@ -73,7 +73,7 @@ fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, Co
 }
 
 /// Checks that the codecs are those of N5.
-fn check(links: &[Link], array: &ArrayRepresentation) -> Result<(), CodecError> {
+fn check(links: &[Link], array: &ArrayRepresentation) -> CodecResult {
     let rank = array.shape.len();
     let is_reversed = |order: &[usize]| order.iter().copied().eq((0..rank).rev());
     let has_order = array.data_type.elements().size() != Some(1);
@@ -101,7 +101,7 @@ fn check(links: &[Link], array: &ArrayRepresentation) -> Result<(), CodecError> 
 }
 
 /// Returns the header of a block with the shape of `array`.
-fn header_of(array: &ArrayRepresentation) -> Result<Vec<u8>, CodecError> {
+fn header_of(array: &ArrayRepresentation) -> CodecResult<Vec<u8>> {
     let name = array.data_type.name();
     if !DATA_TYPES.contains(&&*name) {
         return Err(CodecError::Unsupported(format!("N5 does not have a data type `{name}`")));
@@ -121,7 +121,7 @@ impl N5Default {
         &self,
         array: &ArrayRepresentation,
         encoded: &'a [u8],
-    ) -> Result<(ArrayRepresentation, &'a [u8]), CodecError> {
+    ) -> CodecResult<(ArrayRepresentation, &'a [u8])> {
         let rank = array.shape.len();
         let cut_off =
             || CodecError::corrupt(format!("{} bytes are too few for the header of a block", encoded.len()));
@@ -158,7 +158,7 @@ impl CompositeCodec for N5Default {
         vec![&self.codecs]
     }
 
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         let header = header_of(array)?.len() as u64;
         let more = |size: u64| size.checked_add(header);
         Ok(match self.codecs.encoded_size() {
@@ -174,7 +174,7 @@ impl CompositeCodec for N5Default {
         decoded: &[u8],
         encoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         encoded.put(&header_of(array)?)?;
         chains.encode(&self.codecs, array, decoded, encoded)
     }
@@ -185,7 +185,7 @@ impl CompositeCodec for N5Default {
         encoded: &[u8],
         decoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let (block, rest) = self.block(array, encoded)?;
         if block.shape == array.shape {
             return chains.decode(&self.codecs, array, rest, decoded);

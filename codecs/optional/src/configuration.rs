@@ -8,8 +8,8 @@ use zarr_plugin_kit::array;
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::host::chain::{ChainCreation, Link};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecChain, CodecError, Creation, Elements, Format, Object, Representation,
-    Value,
+    ArrayRepresentation, Codec, CodecChain, CodecError, CodecResult, Creation, Elements, Format, Object,
+    Representation, Value,
 };
 
 use crate::{Optional, count, data_array, mask_array};
@@ -23,7 +23,7 @@ pub(crate) struct OptionalConfiguration {
     data_codecs: Value,
 }
 
-pub(crate) fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+pub(crate) fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::Composite(Arc::new(optional(creation, decoded)?)))
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn translate(
     creation: &Creation<'_>,
     decoded: &Representation,
     to: Format,
-) -> Result<Object, CodecError> {
+) -> CodecResult<Object> {
     let optional = optional(creation, decoded)?;
     let mut members = Object::new();
     members.insert(MASK_CODECS, translated(creation, &optional.mask_codecs, to)?);
@@ -40,7 +40,7 @@ pub(crate) fn translate(
     Ok(members)
 }
 
-fn optional(creation: &Creation<'_>, decoded: &Representation) -> Result<Optional, CodecError> {
+fn optional(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Optional> {
     let OptionalConfiguration { mask_codecs, data_codecs } = creation.parse()?;
     let array = array(decoded)?;
     // The array of all elements, the largest possible one.
@@ -68,7 +68,7 @@ fn chain(
     member: &str,
     documents: &Value,
     array: &ArrayRepresentation,
-) -> Result<CodecChain, CodecError> {
+) -> CodecResult<CodecChain> {
     let documents = match creation.format {
         Format::V3Draft => draft::codecs(member, documents),
         Format::V3 | Format::V2 => v3::extensions(member, documents, creation.reading),
@@ -84,7 +84,7 @@ fn chain(
     Ok(chain)
 }
 
-fn translated(creation: &Creation<'_>, chain: &CodecChain, to: Format) -> Result<Value, CodecError> {
+fn translated(creation: &Creation<'_>, chain: &CodecChain, to: Format) -> CodecResult<Value> {
     let entry = |(position, link): (usize, &Link)| {
         let Some(document) = &link.document else { return Ok(None) };
         let inner = creation.inner(document);

@@ -23,8 +23,8 @@ use std::sync::Arc;
 use zarr_plugin_kit::items::Items;
 use zarr_spec::codec::{CompositeCodec, RunChain};
 use zarr_spec::{
-    ArrayRepresentation, CodecChain, CodecError, CodecPlugin, DataType, Elements, Example, FillValue,
-    Identifiers, Mode, Output, Size,
+    ArrayRepresentation, CodecChain, CodecError, CodecPlugin, CodecResult, DataType, Elements, Example,
+    FillValue, Identifiers, Mode, Output, Size,
 };
 
 zarr_spec::register!(
@@ -84,7 +84,7 @@ impl CompositeCodec for Optional {
         vec![&self.mask_codecs, &self.data_codecs]
     }
 
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         inner(array).map(|_| Size::Unknown)
     }
 
@@ -94,7 +94,7 @@ impl CompositeCodec for Optional {
         decoded: &[u8],
         encoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let start = encoded.written().len();
         encoded.put(&[0; 2 * WORD])?;
         let (mask, data, present) = part(array, decoded)?;
@@ -117,7 +117,7 @@ impl CompositeCodec for Optional {
         encoded: &[u8],
         decoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let (encoded_mask, encoded_data) = split(encoded)?;
         let count = count(array)?;
         // Checks the limit before decoding, since the chunk may exceed it.
@@ -154,7 +154,7 @@ impl CompositeCodec for Optional {
 }
 
 /// Returns the data type of present elements.
-fn inner(array: &ArrayRepresentation) -> Result<&Arc<dyn DataType>, CodecError> {
+fn inner(array: &ArrayRepresentation) -> CodecResult<&Arc<dyn DataType>> {
     array.data_type.optional().ok_or_else(|| {
         let name = array.data_type.name();
         CodecError::Unsupported(format!("expected data type `zarrs.optional`, found `{name}`"))
@@ -162,7 +162,7 @@ fn inner(array: &ArrayRepresentation) -> Result<&Arc<dyn DataType>, CodecError> 
 }
 
 /// Returns the number of elements of a chunk.
-fn count(array: &ArrayRepresentation) -> Result<usize, CodecError> {
+fn count(array: &ArrayRepresentation) -> CodecResult<usize> {
     let count = array.element_count().filter(|&count| count < usize::MAX / OFFSET);
     count.ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
 }
@@ -173,14 +173,14 @@ fn mask_array(array: &ArrayRepresentation, mask_type: &Arc<dyn DataType>) -> Arr
 }
 
 /// Returns the array of `count` elements that `data_codecs` encode.
-fn data_array(array: &ArrayRepresentation, count: usize) -> Result<ArrayRepresentation, CodecError> {
+fn data_array(array: &ArrayRepresentation, count: usize) -> CodecResult<ArrayRepresentation> {
     let data_type = inner(array)?;
     Ok(ArrayRepresentation::new(vec![count as u64], Arc::clone(data_type), data_type.default_fill_value())
         .with_byte_order(array.byte_order.clone()))
 }
 
 /// Returns the mask, the present elements in their memory layout, and their number.
-fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>, usize), CodecError> {
+fn part(array: &ArrayRepresentation, decoded: &[u8]) -> CodecResult<(Vec<u8>, Vec<u8>, usize)> {
     let is_variable = inner(array)?.elements() == Elements::Variable;
     let mut mask = Vec::new();
     let mut offsets = Vec::new();
@@ -204,7 +204,7 @@ fn part(array: &ArrayRepresentation, decoded: &[u8]) -> Result<(Vec<u8>, Vec<u8>
 }
 
 /// Splits a chunk into the encoded mask and the encoded elements.
-fn split(encoded: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
+fn split(encoded: &[u8]) -> CodecResult<(&[u8], &[u8])> {
     let word = |bytes: &[u8; WORD]| u64::from_le_bytes(*bytes);
     let header = encoded.split_first_chunk::<WORD>().and_then(|(mask_size, rest)| {
         let (data_size, rest) = rest.split_first_chunk::<WORD>()?;
@@ -223,7 +223,7 @@ fn split(encoded: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
 }
 
 /// Normalizes the decoded elements, since an element may have several stored forms.
-fn settle(data_type: &dyn DataType, elements: Output<'static>, mode: Mode) -> Result<Vec<u8>, CodecError> {
+fn settle(data_type: &dyn DataType, elements: Output<'static>, mode: Mode) -> CodecResult<Vec<u8>> {
     let mut elements = elements.into_written();
     data_type.settle(&mut elements, mode).map_err(|invalid| CodecError::corrupt(invalid.to_string()))?;
     Ok(elements)
@@ -235,7 +235,7 @@ fn join<'e>(
     mut present: impl Iterator<Item = &'e [u8]>,
     bytes: usize,
     decoded: &mut Output<'_>,
-) -> Result<(), CodecError> {
+) -> CodecResult {
     let table = (mask.len() + 1) * OFFSET;
     let marks = mask.iter().filter(|&&byte| byte != 0).count();
     let size = table.saturating_add(marks).saturating_add(bytes);

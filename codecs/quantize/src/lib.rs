@@ -15,8 +15,8 @@ use zarr_plugin_kit::numbers::{Number, cast_each, each, f16};
 use zarr_plugin_kit::{Cast, Sides, array, typestrings, with_number};
 use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Object, Output, Representation, Value, json,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, Example, Format,
+    Identifiers, Loss, Object, Output, Representation, Value, json,
 };
 
 zarr_spec::register!(
@@ -71,7 +71,7 @@ impl Quantize {
     ///
     /// [`CodecError::Unsupported`] if one of the types is not a float type;
     /// [`CodecError::InvalidConfiguration`] if `dtype` cannot represent the power of two for `digits`.
-    pub fn new(digits: i32, dtype: &dyn DataType, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
+    pub fn new(digits: i32, dtype: &dyn DataType, astype: Arc<dyn DataType>) -> CodecResult<Self> {
         let decoded = float(dtype)?;
         let encoded = float(&*astype)?;
         let scale = (f64::from(digits) * std::f64::consts::LOG2_10).ceil().exp2();
@@ -89,7 +89,7 @@ impl Quantize {
         Ok(Self { digits, scale, sides: Sides::new(decoded, encoded, astype) })
     }
 
-    fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
+    fn round(&self, decoded: &[u8], encoded: &mut [u8]) -> CodecResult {
         let scale = self.scale;
         let sides = &self.sides;
         with_number!(sides.decoded, D => {
@@ -139,25 +139,15 @@ impl From<Quantize> for CodecEntry {
 }
 
 impl ArrayToArrayCodec for Quantize {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         self.sides.representation(decoded, |from, to| self.round(from, to))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.sides.encode(array, decoded, encoded, |from, to| self.round(from, to))
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.sides.decode(array, encoded, decoded, |from, to| {
             cast_each((self.sides.encoded, from), (self.sides.decoded, to));
             Ok(())
@@ -165,7 +155,7 @@ impl ArrayToArrayCodec for Quantize {
     }
 }
 
-fn float(data_type: &dyn DataType) -> Result<Number, CodecError> {
+fn float(data_type: &dyn DataType) -> CodecResult<Number> {
     let number = Number::of(data_type).filter(|number| number.is_float());
     number.ok_or_else(|| no_float(&data_type.name()))
 }
@@ -181,7 +171,7 @@ struct QuantizeConfiguration {
     astype: Option<String>,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     let configuration = creation.parse()?;
     Ok(Codec::ArrayToArray(Arc::new(build(creation, &configuration, array(decoded)?)?)))
 }
@@ -190,7 +180,7 @@ fn build(
     creation: &Creation<'_>,
     configuration: &QuantizeConfiguration,
     array: &ArrayRepresentation,
-) -> Result<Quantize, CodecError> {
+) -> CodecResult<Quantize> {
     float(&*array.data_type)?;
     let (dtype, order) = typestrings::data_type(creation, "dtype", &configuration.dtype)?;
     typestrings::check_same(creation, "dtype", &*dtype, &order, array)?;
@@ -204,16 +194,12 @@ fn build(
 }
 
 /// Writes typestrings, which all formats use for this codec.
-fn translate(
-    creation: &Creation<'_>,
-    decoded: &Representation,
-    format: Format,
-) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     let array = array(decoded)?;
     let configuration: QuantizeConfiguration = creation.parse()?;
     let encoded = build(creation, &configuration, array)?.encoded(array)?;
-    let astype = configuration.astype.is_some().then(|| typestrings::member("astype", &encoded, format));
+    let astype = configuration.astype.is_some().then(|| typestrings::member("astype", &encoded, to));
     let digits = Ok(("digits".to_owned(), Value::from(configuration.digits)));
-    let dtype = typestrings::member("dtype", array, format);
+    let dtype = typestrings::member("dtype", array, to);
     [digits, dtype].into_iter().chain(astype).collect()
 }

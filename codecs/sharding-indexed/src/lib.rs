@@ -15,8 +15,8 @@ use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::{ChainCreation, Link, inner_grid_shape};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, Creation, Elements, Example, FillValue,
-    Format, Identifiers, Object, Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecChain, CodecError, CodecPlugin, CodecResult, Creation, Elements,
+    Example, FillValue, Format, Identifiers, Object, Representation, Size, Value,
 };
 
 zarr_spec::register!(
@@ -66,12 +66,12 @@ enum IndexLocation {
     End,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::Shard(Arc::new(shard(creation, &creation.parse()?, decoded)?)))
 }
 
 /// Translates the codecs of both lists by their plugins, which does not preserve tolerated deviations.
-fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> CodecResult<Object> {
     let read = creation.parse::<ShardingConfiguration>()?;
     let shard = shard(creation, &read, decoded)?;
     let written = ShardingConfiguration {
@@ -89,7 +89,7 @@ fn translate(creation: &Creation<'_>, decoded: &Representation, _to: Format) -> 
 }
 
 /// Returns a chain as a list of documents.
-fn documents_of(creation: &Creation<'_>, chain: &CodecChain) -> Result<Value, CodecError> {
+fn documents_of(creation: &Creation<'_>, chain: &CodecChain) -> CodecResult<Value> {
     let entry = |(position, link): (usize, &Link)| {
         let document = link.document.as_ref()?;
         Some(translated_document(creation, document, chain.created_for(position)))
@@ -101,7 +101,7 @@ fn translated_document(
     creation: &Creation<'_>,
     document: &ExtensionDocument,
     decoded: &Representation,
-) -> Result<Value, CodecError> {
+) -> CodecResult<Value> {
     let ExtensionDocument { identifier, configuration, .. } = document;
     let mut name = identifier.clone();
     let mut configuration = configuration.clone();
@@ -123,7 +123,7 @@ fn shard(
     creation: &Creation<'_>,
     configuration: &ShardingConfiguration,
     decoded: &Representation,
-) -> Result<Shard, CodecError> {
+) -> CodecResult<Shard> {
     let Representation::Array(shard) = decoded else {
         return Err(CodecError::Unsupported(
             "expected an array, but the preceding codec produces bytes".into(),
@@ -139,7 +139,7 @@ fn shard(
 }
 
 /// Returns the array of the index: offset and size of every inner chunk, both 2^64 - 1 for a missing one.
-fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> Result<ArrayRepresentation, CodecError> {
+fn index_array(creation: &Creation<'_>, grid_shape: Vec<u64>) -> CodecResult<ArrayRepresentation> {
     let document = DataTypeDocument::named("uint64");
     let data_type = creation.registry.data_type(Format::V3, &document, creation.reading);
     let (data_type, _) = data_type
@@ -160,7 +160,7 @@ fn index_chain(
     creation: &Creation<'_>,
     documents: &Value,
     index: &ArrayRepresentation,
-) -> Result<CodecChain, CodecError> {
+) -> CodecResult<CodecChain> {
     let index_codecs = chain(creation, "index_codecs", documents, index)?;
     if matches!(index_codecs.encoded_size(), Size::Exact(_)) {
         return Ok(index_codecs);
@@ -183,7 +183,7 @@ fn chain(
     member: &str,
     documents: &Value,
     array: &ArrayRepresentation,
-) -> Result<CodecChain, CodecError> {
+) -> CodecResult<CodecChain> {
     let documents = v3::extensions(member, documents, creation.reading)
         .map_err(|error| CodecError::configuration(error.to_string()))?;
     let chain =

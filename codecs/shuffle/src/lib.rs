@@ -16,8 +16,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
-    Size, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object, Output,
+    Representation, Size, json,
 };
 
 zarr_spec::register!(
@@ -60,7 +60,7 @@ impl Shuffle {
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] for 0.
-    pub fn new(element_size: usize) -> Result<Self, CodecError> {
+    pub fn new(element_size: usize) -> CodecResult<Self> {
         if element_size == 0 {
             return Err(CodecError::configuration("`elementsize` is 0; expected at least 1"));
         }
@@ -86,7 +86,7 @@ impl BytesToBytesCodec for Shuffle {
         decoded
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.check(decoded.len()).map_err(CodecError::encode)?;
         let room = &mut encoded.spare(decoded.len())?[..decoded.len()];
         transpose::split_planes(self.element_size, decoded, room);
@@ -94,7 +94,7 @@ impl BytesToBytesCodec for Shuffle {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.check(encoded.len()).map_err(CodecError::corrupt)?;
         let room = &mut decoded.spare(encoded.len())?[..encoded.len()];
         transpose::join_planes(self.element_size, encoded, room);
@@ -114,13 +114,13 @@ fn four() -> u32 {
     4
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let size = element_size(creation)?;
     Ok(Codec::BytesToBytes(Arc::new(Shuffle::new(usize::try_from(size).unwrap_or(usize::MAX))?)))
 }
 
 /// Returns the size of an element, at least 1.
-fn element_size(creation: &Creation<'_>) -> Result<u32, CodecError> {
+fn element_size(creation: &Creation<'_>) -> CodecResult<u32> {
     match creation.parse::<ShuffleConfiguration>()?.elementsize {
         0 => {
             creation.reading.tolerate("`elementsize` is 0; it is read as 1, which does not change bytes")?;
@@ -130,7 +130,7 @@ fn element_size(creation: &Creation<'_>) -> Result<u32, CodecError> {
     }
 }
 
-fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> CodecResult<Object> {
     let mut members = Object::new();
     members.insert("elementsize", element_size(creation)?);
     Ok(members)

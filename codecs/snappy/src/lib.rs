@@ -17,7 +17,7 @@ use serde::Deserialize;
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
     Representation, Size,
 };
 
@@ -75,7 +75,7 @@ impl BytesToBytesCodec for Snappy {
         }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let bound = match max_compress_len(decoded.len()) {
             0 => return Err(CodecError::encode(format!("Snappy cannot compress {} bytes", decoded.len()))),
             bound => bound,
@@ -86,7 +86,7 @@ impl BytesToBytesCodec for Snappy {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         let size = decompress_len(encoded).map_err(CodecError::corrupt)?;
         if encoded.is_empty() {
             return Err(CodecError::corrupt("the block is empty"));
@@ -109,7 +109,7 @@ struct SnappyConfiguration {
     level: Option<i64>,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let SnappyConfiguration { level: _has_no_effect } = creation.parse()?;
     Ok(Codec::BytesToBytes(Arc::new(Snappy::new())))
 }

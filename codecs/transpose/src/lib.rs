@@ -10,7 +10,8 @@
 
 use serde::Deserialize;
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Representation, Value,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object,
+    Representation, Value,
 };
 
 zarr_spec::register!(
@@ -42,11 +43,11 @@ struct TransposeConfiguration {
     order: Value,
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::Permutation(order(creation, decoded)?))
 }
 
-fn order(creation: &Creation<'_>, decoded: &Representation) -> Result<Vec<usize>, CodecError> {
+fn order(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Vec<usize>> {
     let Representation::Array(array) = decoded else {
         return Err(CodecError::Unsupported(
             "expected an array, but the preceding codec produces bytes".into(),
@@ -68,7 +69,7 @@ fn order(creation: &Creation<'_>, decoded: &Representation) -> Result<Vec<usize>
 }
 
 /// Parses `list` as a permutation of the numbers below `rank`.
-fn permutation(list: &[Value], rank: usize) -> Result<Vec<usize>, CodecError> {
+fn permutation(list: &[Value], rank: usize) -> CodecResult<Vec<usize>> {
     let wrong = || {
         let list: Vec<String> = list.iter().map(Value::to_string).collect();
         CodecError::configuration(format!(
@@ -94,7 +95,7 @@ fn permutation(list: &[Value], rank: usize) -> Result<Vec<usize>, CodecError> {
 }
 
 /// Writes a list, in v3 and in the draft.
-fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> CodecResult<Object> {
     if to == Format::V2 {
         return Err(CodecError::Unsupported(
             "v2 does not have a codec for the order of dimensions, only its member `order`".into(),

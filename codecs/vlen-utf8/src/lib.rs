@@ -12,7 +12,7 @@ use zarr_plugin_kit::NoConfiguration;
 use zarr_plugin_kit::items::{self, Items};
 use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
+    ArrayRepresentation, Codec, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output,
     Representation, Size,
 };
 
@@ -52,33 +52,23 @@ impl From<VlenUtf8> for CodecEntry {
 }
 
 impl ArrayToBytesCodec for VlenUtf8 {
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         check_type(array)?;
         Ok(Size::Unknown)
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         check_type(array)?;
         items::encode(array, decoded, encoded, |items| check_items(array, items))
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         check_type(array)?;
         items::decode(array, encoded, decoded, |items| check_items(array, items))
     }
 }
 
-fn check_type(array: &ArrayRepresentation) -> Result<(), CodecError> {
+fn check_type(array: &ArrayRepresentation) -> CodecResult {
     items::check_type(array, DATA_TYPE)
         .or_else(|error| items::check_type(array, TOLERATED).map_err(|_not_tolerated| error))
 }
@@ -91,7 +81,7 @@ fn check_items(array: &ArrayRepresentation, items: Items<'_>) -> Result<(), &'st
     Err("an element is not UTF-8")
 }
 
-fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
     items::check_creation(creation, decoded, DATA_TYPE, TOLERATED)?;
     Ok(Codec::ArrayToBytes(Arc::new(VlenUtf8)))
 }

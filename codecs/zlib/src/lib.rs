@@ -22,7 +22,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Pool, Representation, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, Output, Pool,
+    Representation, json,
 };
 
 use stream::{Decoder, Encoder};
@@ -67,7 +68,7 @@ impl Zlib {
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] for another level.
-    pub fn new(level: i32) -> Result<Self, CodecError> {
+    pub fn new(level: i32) -> CodecResult<Self> {
         let level = match level {
             -1 => 6,
             0..=9 => level.unsigned_abs(),
@@ -84,11 +85,11 @@ impl From<Zlib> for CodecEntry {
 }
 
 impl BytesToBytesCodec for Zlib {
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.encoders.with(|| Encoder::new(self.level), |encoder| encoder.deflate(decoded, encoded))
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.decoders.with(Decoder::new, |decoder| decoder.inflate(encoded, decoded))
     }
 }
@@ -104,6 +105,6 @@ fn one() -> i32 {
     1
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     Ok(Codec::BytesToBytes(Arc::new(Zlib::new(creation.parse::<ZlibConfiguration>()?.level)?)))
 }

@@ -5,7 +5,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 #[cfg(feature = "libdeflate")]
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use zarr_plugin_kit::stream::{self, StreamProgress};
-use zarr_spec::{CodecError, Output};
+use zarr_spec::{CodecError, CodecResult, Output};
 
 /// Scratch memory for compressing at one level.
 pub(crate) struct Encoder {
@@ -31,7 +31,7 @@ impl Encoder {
     }
 
     /// Appends the stream of `decoded`.
-    pub(crate) fn deflate(&mut self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    pub(crate) fn deflate(&mut self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         #[cfg(feature = "libdeflate")]
         if let Some(whole) = &mut self.whole {
             let bound = whole.zlib_compress_bound(decoded.len()).min(encoded.remaining());
@@ -70,7 +70,7 @@ impl Decoder {
     }
 
     /// Decodes the stream at the start of `encoded`. Ignores bytes after the stream.
-    pub(crate) fn inflate(&mut self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    pub(crate) fn inflate(&mut self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         #[cfg(feature = "libdeflate")]
         {
             let room = decoded.spare(expected_size(encoded, decoded.remaining()))?;

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, range_within};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, LimitExceeded, Object, Output,
-    Pool, Representation, Size, json,
+    Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, LimitExceeded,
+    Object, Output, Pool, Representation, Size, json,
 };
 use zstd::zstd_safe::{self, CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
@@ -68,7 +68,7 @@ impl Zstd {
     /// # Errors
     ///
     /// [`CodecError::InvalidConfiguration`] for another level.
-    pub fn new(level: i32, checksum: bool) -> Result<Self, CodecError> {
+    pub fn new(level: i32, checksum: bool) -> CodecResult<Self> {
         if !(MINIMUM_LEVEL..=MAXIMUM_LEVEL).contains(&level) {
             return Err(CodecError::configuration(format!(
                 "`level` is {level}; expected {MINIMUM_LEVEL} to {MAXIMUM_LEVEL}"
@@ -94,7 +94,7 @@ impl BytesToBytesCodec for Zstd {
         }
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         let bound = zstd_safe::compress_bound(decoded.len());
         if encoded.remaining() < bound {
             // The library needs spare space even if the result would fit.
@@ -112,7 +112,7 @@ impl BytesToBytesCodec for Zstd {
         Ok(())
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.decoders.with(Decoder::new, |Decoder(context)| {
             let mut rest = encoded;
             loop {
@@ -132,12 +132,7 @@ impl BytesToBytesCodec for Zstd {
     }
 
     /// Decodes only up to the end of `range`, if that saves work and nothing after it needs to be verified.
-    fn decode_range(
-        &self,
-        encoded: &[u8],
-        range: Range<usize>,
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode_range(&self, encoded: &[u8], range: Range<usize>, decoded: &mut Output<'_>) -> CodecResult {
         let Some(size) = divisible(encoded).filter(|size| range.end <= size - size / 8) else {
             let before = decoded.written().len();
             self.decode(encoded, decoded)?;
@@ -180,7 +175,7 @@ const USUAL_WINDOW: u64 = 8 << 20;
 const MAXIMUM_WINDOW: u64 = 64 << 20;
 
 /// Fills `room` from the beginning of a frame that contains more bytes.
-fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> Result<(), CodecError> {
+fn decode_beginning(context: &mut DCtx<'_>, frame: &[u8], room: &mut [u8]) -> CodecResult {
     context.init().map_err(corrupt)?;
     let mut source = InBuffer::around(frame);
     let mut target = OutBuffer::around(room);
@@ -203,12 +198,7 @@ const USUAL_RATIO: u64 = 64;
 
 /// Decodes directly into the output. Memory follows the decoded bytes instead if the frame declares far more
 /// than frames of its size usually hold, unless the caller expects that size.
-fn decode_sized(
-    context: &mut DCtx<'_>,
-    frame: &[u8],
-    size: u64,
-    decoded: &mut Output<'_>,
-) -> Result<(), CodecError> {
+fn decode_sized(context: &mut DCtx<'_>, frame: &[u8], size: u64, decoded: &mut Output<'_>) -> CodecResult {
     let remaining = decoded.remaining();
     let is_usual = size <= USUAL_WINDOW.max(frame.len() as u64 * USUAL_RATIO) || size == remaining as u64;
     if size <= remaining as u64 && !is_usual {
@@ -225,7 +215,7 @@ fn decode_sized(
 }
 
 /// Reserves memory for the `size` bytes that a frame declares.
-fn fitting<'o>(frame: &[u8], size: u64, decoded: &'o mut Output<'_>) -> Result<&'o mut [u8], CodecError> {
+fn fitting<'o>(frame: &[u8], size: u64, decoded: &'o mut Output<'_>) -> CodecResult<&'o mut [u8]> {
     let size = usize::try_from(size).ok().filter(|&size| size <= decoded.remaining());
     let size = size.ok_or_else(|| limit(decoded))?;
     if size > (frame.len() / BLOCK_HEADER_SIZE).saturating_mul(BLOCK_SIZE) {
@@ -235,7 +225,7 @@ fn fitting<'o>(frame: &[u8], size: u64, decoded: &'o mut Output<'_>) -> Result<&
 }
 
 /// Decodes in pieces, since the size is not declared.
-fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+fn decode_unsized(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>) -> CodecResult {
     if needs_large_window(frame) {
         return decode_without_window(context, frame, decoded);
     }
@@ -277,11 +267,7 @@ fn needs_large_window(frame: &[u8]) -> bool {
 
 /// Decodes in one call, so that the output is the window. It has at most the number of bytes that the blocks
 /// can hold.
-fn decode_without_window(
-    context: &mut DCtx<'_>,
-    frame: &[u8],
-    decoded: &mut Output<'_>,
-) -> Result<(), CodecError> {
+fn decode_without_window(context: &mut DCtx<'_>, frame: &[u8], decoded: &mut Output<'_>) -> CodecResult {
     let remaining = decoded.remaining();
     let size = largest_content(frame).min(remaining);
     let usual = (frame.len() as u64).saturating_mul(USUAL_RATIO).max(MAXIMUM_WINDOW);
@@ -388,12 +374,12 @@ struct NumcodecsConfiguration {
     checksum: Option<bool>,
 }
 
-fn create(creation: &Creation<'_>, _decoded: &Representation) -> Result<Codec, CodecError> {
+fn create(creation: &Creation<'_>, _decoded: &Representation) -> CodecResult<Codec> {
     let (level, checksum) = configuration(creation)?;
     Ok(Codec::BytesToBytes(Arc::new(Zstd::new(level, checksum)?)))
 }
 
-fn configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
+fn configuration(creation: &Creation<'_>) -> CodecResult<(i32, bool)> {
     if creation.format == Format::V2 {
         return numcodecs_configuration(creation);
     }
@@ -409,7 +395,7 @@ fn configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
     Ok((level, checksum.unwrap_or(false)))
 }
 
-fn numcodecs_configuration(creation: &Creation<'_>) -> Result<(i32, bool), CodecError> {
+fn numcodecs_configuration(creation: &Creation<'_>) -> CodecResult<(i32, bool)> {
     let NumcodecsConfiguration { level, checksum } = creation.parse()?;
     let mut level = level.unwrap_or(0);
     if level > MAXIMUM_LEVEL {
@@ -421,7 +407,7 @@ fn numcodecs_configuration(creation: &Creation<'_>) -> Result<(i32, bool), Codec
 
 /// Writes both parameters, but omits a false `checksum` in v2, since some readers do not know it (tensorstore
 /// refuses it).
-fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> Result<Object, CodecError> {
+fn translate(creation: &Creation<'_>, _decoded: &Representation, to: Format) -> CodecResult<Object> {
     let (level, checksum) = configuration(creation)?;
     let mut configuration = Object::new();
     configuration.insert("level", level);

@@ -14,15 +14,15 @@
 //! draft.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
 use half::bf16;
+use zarr_plugin_kit::decimals;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Number, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Number, Units, Value,
 };
 
 /// The URI of the extension in the draft.
@@ -54,7 +54,7 @@ pub struct BFloat16;
 
 /// Creates the data type, which does not have a configuration. `type` of the draft is the name, preceded by
 /// `>` if the order is big endian.
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     match creation.configuration {
         Value::Null => {}
         Value::Object(members) if members.is_empty() => {}
@@ -114,39 +114,12 @@ fn as_stored(bits: u16, order: &ByteOrder) -> u16 {
 /// Returns the nearest element, rounded once from the decimal text. Ties round to even, and overflow to
 /// infinity.
 fn nearest(number: &Number) -> Option<bf16> {
-    let double = number.as_f64()?;
-    let magnitude = double.abs();
-    if magnitude.is_infinite() {
-        return Some(bf16::from_f64(double));
-    }
-    let quantum = quantum(magnitude);
-    let quotient = magnitude / quantum;
-    // The double rounds like the text, unless it is exactly between two elements.
-    let middle = quotient.fract() == 0.5;
-    let side = if middle { number.compare_magnitude(magnitude)? } else { Ordering::Equal };
-    let rounded = match side {
-        Ordering::Less => quotient.floor(),
-        Ordering::Equal => quotient.round_ties_even(),
-        Ordering::Greater => quotient.ceil(),
-    };
-    // The product is exact, except for numbers that are too large and become infinite.
-    Some(bf16::from_f64((rounded * quantum).copysign(double)))
-}
-
-/// Returns the distance between elements close to a number, a power of two: 2^-133 below 2^-126.
-fn quantum(magnitude: f64) -> f64 {
-    let exponent = (magnitude.to_bits() >> 52).max(1023 - 126);
-    f64::from_bits((exponent - 7) << 52)
+    decimals::nearest(number, 7, -126).map(bf16::from_f64)
 }
 
 /// Returns the float with the fewest digits that rounds to this element.
 fn shortest(element: bf16) -> f64 {
-    let value = element.to_f64();
-    let reads_back = |text: &String| {
-        Number::parse(text).and_then(|number| nearest(&number)).is_some_and(|read| read == element)
-    };
-    let shortest = (0..5).map(|digits| format!("{value:.digits$e}")).find(reads_back);
-    shortest.and_then(|text| text.parse().ok()).unwrap_or(value)
+    decimals::shortest(element.to_f64(), |number| nearest(number) == Some(element))
 }
 
 impl DataType for BFloat16 {
@@ -162,7 +135,7 @@ impl DataType for BFloat16 {
         Some(Kind::BFloat)
     }
 
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         match format {
             Format::V3 => Ok(DataTypeDocument::named(NAME)),
             Format::V2 => Err(DataTypeError::NotInFormat {
@@ -179,19 +152,14 @@ impl DataType for BFloat16 {
 
     /// Reads a number, `"NaN"`, an infinity, or `0x` and four digits: the bits in v3, the stored bytes in the
     /// draft.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let bits = parse_fill(json, context);
         bits.map(|bits| FillValue::new(bits.to_ne_bytes()))
             .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {NAME}")))
     }
 
     /// Writes the stored bytes in the draft, so that the fallback can read them.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
         let bits = element.try_into().map(u16::from_ne_bytes).map_err(|_| {
             DataTypeError::FillValue(format!("{} bytes are not an element of {NAME}", element.len()))
         })?;

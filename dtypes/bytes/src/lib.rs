@@ -12,9 +12,10 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zarr_plugin_kit::ObjectNames;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Value,
 };
 
 const NAMES: ObjectNames = ObjectNames {
@@ -39,12 +40,12 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VariableBytes;
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     NAMES.check(creation)?;
     Ok((Arc::new(VariableBytes), ByteOrder::Little))
 }
 
-fn byte(json: &Value) -> Result<u8, DataTypeError> {
+fn byte(json: &Value) -> DataTypeResult<u8> {
     let byte = json.as_u64().and_then(|byte| u8::try_from(byte).ok());
     byte.ok_or_else(|| DataTypeError::FillValue(format!("{json} is not an integer from 0 to 255")))
 }
@@ -58,17 +59,13 @@ impl DataType for VariableBytes {
         Elements::Variable
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
-    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, _order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         Ok(NAMES.document(format))
     }
 
     /// Reads Base64 or a list of integers. In v2, and in the generation of the draft that uses its forms, 0
     /// means no bytes.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let zero = json.as_u64() == Some(0);
         match (json, context.format) {
             (Value::String(text), _) => match STANDARD.decode(text) {
@@ -88,12 +85,7 @@ impl DataType for VariableBytes {
     }
 
     /// Writes Base64, which every format reads.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        _format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], _format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         Ok(Value::from(STANDARD.encode(element)))
     }
 

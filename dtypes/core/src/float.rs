@@ -1,8 +1,7 @@
 //! Fill values of floats, and of the parts of complex numbers.
 
-use std::cmp::Ordering;
-
 use half::f16;
+use zarr_plugin_kit::decimals;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{Format, Number, Value};
 
@@ -86,30 +85,8 @@ fn round(number: &Number, size: usize) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Rounds the nearest double, which gives the same result as the text unless it is exactly between two halves.
 fn nearest_f16(number: &Number) -> Option<f16> {
-    let double = number.as_f64()?;
-    let magnitude = double.abs();
-    if magnitude.is_infinite() {
-        return Some(f16::INFINITY.copysign(f16::from_f64(double)));
-    }
-    let quantum = quantum_of_f16(magnitude);
-    let quotient = magnitude / quantum;
-    let middle = quotient.fract() == 0.5;
-    let side = if middle { number.compare_magnitude(magnitude)? } else { Ordering::Equal };
-    let rounded = match side {
-        Ordering::Less => quotient.floor(),
-        Ordering::Equal => quotient.round_ties_even(),
-        Ordering::Greater => quotient.ceil(),
-    };
-    // The product is exact, except for numbers that are too large and become infinite.
-    Some(f16::from_f64((rounded * quantum).copysign(double)))
-}
-
-/// Returns the distance between halves close to a number, a power of two: 2^-24 below 2^-13.
-fn quantum_of_f16(magnitude: f64) -> f64 {
-    let exponent = (magnitude.to_bits() >> 52).max(1023 - 14);
-    f64::from_bits((exponent - 10) << 52)
+    decimals::nearest(number, 10, -14).map(f16::from_f64)
 }
 
 /// Returns the value of `element`, and whether it is the NaN of the fill value `"NaN"`.
@@ -161,12 +138,7 @@ fn number(element: &[u8], value: f64, format: Format) -> Option<Number> {
 
 /// Returns the double with the fewest digits that rounds to this half.
 fn shortest_f16(half: f16) -> f64 {
-    let value = half.to_f64();
-    let reads_back = |text: &String| {
-        Number::parse(text).and_then(|number| nearest_f16(&number)).is_some_and(|read| read == half)
-    };
-    let shortest = (0..5).map(|digits| format!("{value:.digits$e}")).find(reads_back);
-    shortest.and_then(|text| text.parse().ok()).unwrap_or(value)
+    decimals::shortest(half.to_f64(), |number| nearest_f16(number) == Some(half))
 }
 
 /// Formats a float for people: `1`, `0.1`, `1e-7`, `NaN`, `-inf`.

@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, Typestring};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Mode, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Mode, Units, Value,
 };
 
 pub use raw::Raw;
@@ -109,7 +109,7 @@ struct Properties {
 
 /// Creates a data type. Each name and each old typestring selects one type; the extension of the draft
 /// selects it by `type`.
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     if creation.identifier.contains(':') {
         return complex_extension(creation);
     }
@@ -130,7 +130,7 @@ fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
     Ok((Arc::new(core), if big { ByteOrder::Big } else { ByteOrder::Little }))
 }
 
-fn complex_extension(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn complex_extension(creation: &Creation<'_>) -> DataTypeResult<Created> {
     let (core, order) = match creation.type_name.and_then(Value::as_str) {
         Some("<c8") => (CoreType::Complex64, ByteOrder::Little),
         Some(">c8") => (CoreType::Complex64, ByteOrder::Big),
@@ -206,7 +206,7 @@ impl DataType for CoreType {
         Some(self.properties().kind)
     }
 
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         let Properties { name, id, unit, .. } = self.properties();
         let sign = match order {
             _ if unit == 1 => '|',
@@ -219,19 +219,14 @@ impl DataType for CoreType {
         })
     }
 
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let bytes = self.parse_fill(json, context).map_err(|what| {
             DataTypeError::FillValue(format!("{what}; the data type is {}", self.properties().name))
         })?;
         Ok(FillValue::new(bytes))
     }
 
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         let Properties { name, kind, size, unit, .. } = self.properties();
         let wrong = DataTypeError::FillValue;
         if element.len() != size {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, MAX_ELEMENT_SIZE};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, MAX_ELEMENT_SIZE};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Units, Value,
 };
 
 use crate::bits;
@@ -76,7 +76,7 @@ fn is_raw(name: &str) -> bool {
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     refuse_configuration(creation)?;
     let name = creation.identifier;
     let digits = Some(name).filter(|name| is_raw(name)).and_then(|name| name.strip_prefix('r'));
@@ -110,19 +110,15 @@ impl DataType for Raw {
         Elements::Fixed { size: self.size, units: Units::Uniform(1) }
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
     /// Returns the name: `r16`, in v2 `|V2`.
-    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, _order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         Ok(match format {
             Format::V2 => DataTypeDocument::in_v2("V", Value::from(format!("|V{}", self.size))),
             _ => DataTypeDocument::named(&self.name()),
         })
     }
 
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let bytes = self.parse_fill(json, context).and_then(|bytes| match bytes.len() == self.size {
             true => Ok(bytes),
             false => Err(format!("{json} is {} bytes", bytes.len())),
@@ -132,12 +128,7 @@ impl DataType for Raw {
         })
     }
 
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         if element.len() != self.size {
             return Err(DataTypeError::FillValue(format!(
                 "{} bytes are not an element of {}",

@@ -22,8 +22,8 @@ use zarr_spec::data_type::{
     Created, DataTypeDocument, FillContext, GENERIC_UNIT, Kind, TIME_UNITS, Typestring,
 };
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Units, Value,
 };
 
 /// The URI of the extension in the draft.
@@ -159,7 +159,7 @@ struct TimeConfiguration {
     scale_factor: i64,
 }
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     let (time, order) = match creation.format {
         Format::V2 => from_v2(creation)?,
         Format::V3Draft => from_draft(creation.type_name)?,
@@ -221,7 +221,7 @@ impl DataType for Time {
         Some(Kind::Int)
     }
 
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         if self.unit == GENERIC_UNIT && format != Format::V3 {
             return Err(self.not_in(format, "the format requires a unit"));
         }
@@ -245,7 +245,7 @@ impl DataType for Time {
     }
 
     /// Reads the count as an integer, or `"NaT"`.
-    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let count = match json {
             Value::String(text) if text == "NaT" => Some(civil::NOT_A_TIME),
             json => json.as_i64(),
@@ -257,12 +257,7 @@ impl DataType for Time {
     }
 
     /// Writes the count, which all readers support.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        _format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], _format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         let count = count(element).ok_or_else(|| {
             DataTypeError::FillValue(format!("{} bytes are not an element of {}", element.len(), self.name()))
         })?;

@@ -17,10 +17,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind, MAX_ELEMENT_SIZE, Typestring};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, MAX_ELEMENT_SIZE, Typestring};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Units, Value,
 };
 
 /// The URI of the draft's extension for bytes and text.
@@ -155,7 +155,7 @@ struct LengthConfiguration {
     length_bytes: u64,
 }
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     let (created, order) = match creation.format {
         Format::V2 => from_typestring(creation.configuration.as_str().unwrap_or_default(), creation)?,
         Format::V3Draft => from_draft(creation)?,
@@ -215,11 +215,7 @@ impl DataType for FixedLength {
         Elements::Fixed { size: self.size, units: Units::Uniform(unit) }
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         match format {
             Format::V2 => {
                 let id = match self.content {
@@ -240,19 +236,14 @@ impl DataType for FixedLength {
     }
 
     /// Reads text as a JSON string and everything else as Base64; raw bytes of the draft as a bit pattern.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let bytes = fill::parse(json, self.content, self.size, context);
         bytes
             .map(FillValue::new)
             .map_err(|what| DataTypeError::FillValue(format!("{what}; the data type is {}", self.name())))
     }
 
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         if element.len() != self.size {
             let what = format!("{} bytes are not an element of {}", element.len(), self.name());
             return Err(DataTypeError::FillValue(what));

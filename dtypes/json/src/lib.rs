@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use zarr_plugin_kit::ObjectNames;
 use zarr_plugin_kit::json_items::{self, DATA_TYPE};
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Value,
 };
 
 const NAMES: ObjectNames = ObjectNames {
@@ -51,7 +51,7 @@ const MSGPACK_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Json;
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     NAMES.check(creation)?;
     Ok((Arc::new(Json), ByteOrder::Little))
 }
@@ -69,27 +69,18 @@ impl DataType for Json {
         Elements::Variable
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
-    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, _order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         Ok(NAMES.document(format))
     }
 
     /// Reads the item itself.
-    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, _context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let text = zarr_json::to_vec(json).map_err(|error| DataTypeError::FillValue(error.to_string()))?;
         item(&text).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
         Ok(FillValue::new(text))
     }
 
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         let item = item(element).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))?;
         if let Some(path) = item.find_non_finite() {
             return Err(DataTypeError::FillValue(format!(

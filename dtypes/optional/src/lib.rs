@@ -18,10 +18,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Object, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Object, Value,
 };
 
 const NAME: &str = "zarrs.optional";
@@ -93,7 +93,7 @@ struct OptionalConfiguration {
     configuration: Object,
 }
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     let document = match creation.format {
         Format::V2 => return Err(Invalid::new("v2 does not have optional data types").into()),
         Format::V3 => {
@@ -140,11 +140,7 @@ impl DataType for Optional {
         Elements::Variable
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         match format {
             Format::V2 => {
                 let name = self.name().into_owned();
@@ -168,7 +164,7 @@ impl DataType for Optional {
     }
 
     /// Reads a list of one element; `null`, or an empty list in the draft, for a missing one.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         match (json, json.as_array(), context.format) {
             (Value::Null, _, Format::V3) | (_, Some([]), Format::V3Draft) => Ok(FillValue::zero(0)),
             (_, Some([present]), _) => {
@@ -185,12 +181,7 @@ impl DataType for Optional {
     }
 
     /// Writes the form that [`fill_value`](Self::fill_value) reads.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
         let wrong = |invalid: Invalid| DataTypeError::FillValue(invalid.to_string());
         match split(element).map_err(wrong)? {
             None if format == Format::V3Draft => Ok(Value::Array(Vec::new())),

@@ -1,7 +1,6 @@
 //! Floats of up to 16 bits, and their values.
 
-use std::cmp::Ordering;
-
+use zarr_plugin_kit::decimals;
 use zarr_spec::Number;
 
 /// The layout of a float, from the highest bit down: sign, exponent, mantissa.
@@ -143,15 +142,9 @@ impl Float {
             return too_large();
         }
         let exponent = exponent_of(magnitude).max(self.least_exponent());
-        let quotient = magnitude / power_of_two(exponent - self.mantissa.cast_signed());
-        // The double rounds like the text, unless it is exactly between two elements.
-        let middle = quotient.fract() == 0.5;
-        let side = if middle { number.compare_magnitude(magnitude) } else { Some(Ordering::Equal) };
-        let rounded = match side.ok_or_else(|| format!("{number} has too many digits"))? {
-            Ordering::Less => quotient.floor(),
-            Ordering::Equal => quotient.round_ties_even(),
-            Ordering::Greater => quotient.ceil(),
-        };
+        let quantum = power_of_two(exponent - self.mantissa.cast_signed());
+        let rounded = decimals::quotient(number, magnitude, quantum)
+            .ok_or_else(|| format!("{number} has too many digits"))?;
         // A mantissa that becomes one bit longer increments the exponent, which is in the higher bits.
         let binade = i32::from(exponent - self.least_exponent()) << self.mantissa;
         let steps = binade + as_integer(rounded);

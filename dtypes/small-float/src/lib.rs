@@ -37,10 +37,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Mode, Number, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Mode, Number, Units, Value,
 };
 
 use float::{Float, Special};
@@ -138,7 +138,7 @@ plugins! {
 
 /// Creates the data type, which does not have a configuration. `type` of the draft is the name, preceded by
 /// `>` if the order is big endian.
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     match creation.configuration {
         Value::Null => {}
         Value::Object(members) if members.is_empty() => {}
@@ -298,11 +298,7 @@ impl DataType for SmallFloat {
         Elements::Fixed { size: self.size(), units: Units::Uniform(self.float.bytes()) }
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         let name = self.name();
         match format {
             Format::V3 => Ok(DataTypeDocument::named(&name)),
@@ -321,7 +317,7 @@ impl DataType for SmallFloat {
 
     /// Reads a number, `"NaN"`, an infinity, or `0x` and the digits of the code; a pair of these for a complex
     /// type. In the draft, also reads the stored bytes.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let bytes = self.parse(json, context);
         bytes
             .map(FillValue::new)
@@ -329,12 +325,7 @@ impl DataType for SmallFloat {
     }
 
     /// Writes the stored bytes in the draft, so that the fallback can read them.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
         if element.len() != self.size() {
             let what = format!("{} bytes are not an element of {}", element.len(), self.name());
             return Err(DataTypeError::FillValue(what));

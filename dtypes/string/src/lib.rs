@@ -10,10 +10,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use zarr_plugin_kit::ObjectNames;
-use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
+use zarr_spec::data_type::{Created, DataTypeDocument, FillContext};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Value,
 };
 
 const NAMES: ObjectNames = ObjectNames {
@@ -48,7 +48,7 @@ const LABEL_EXAMPLES: &[Example] = &[Example::v2(r#""|O""#)];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Text;
 
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     NAMES.check(creation)?;
     Ok((Arc::new(Text), ByteOrder::Little))
 }
@@ -66,16 +66,12 @@ impl DataType for Text {
         Elements::Variable
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
-    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, _order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         Ok(NAMES.document(format))
     }
 
     /// Reads the text itself. In v2, and in the generation of the draft that uses its forms, 0 means empty text.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let zero = json.as_u64() == Some(0);
         match (json, context.format) {
             (Value::String(text), _) => Ok(FillValue::new(text.as_bytes())),
@@ -88,12 +84,7 @@ impl DataType for Text {
         }
     }
 
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        _format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], _format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         text(element).map(Value::from).map_err(|invalid| DataTypeError::FillValue(invalid.to_string()))
     }
 

@@ -1,7 +1,7 @@
 //! Writing structures as documents.
 
 use zarr_spec::data_type::{DataTypeDocument, Field};
-use zarr_spec::{ByteOrder, DataType, DataTypeError, Format, Value};
+use zarr_spec::{ByteOrder, DataType, DataTypeError, DataTypeResult, Format, Value};
 
 use crate::{Structure, URI};
 
@@ -9,7 +9,7 @@ pub(crate) fn write(
     structure: &Structure,
     format: Format,
     order: &ByteOrder,
-) -> Result<DataTypeDocument, DataTypeError> {
+) -> DataTypeResult<DataTypeDocument> {
     let refuse = |hint: &str| {
         let name = structure.name().into_owned();
         Err(DataTypeError::NotInFormat { name, format, hint: format!("; {hint}") })
@@ -40,13 +40,13 @@ pub(crate) fn write(
     }
 }
 
-fn v3_field(field: &Field) -> Result<Value, DataTypeError> {
+fn v3_field(field: &Field) -> DataTypeResult<Value> {
     let data_type = field.data_type.document(Format::V3, &ByteOrder::Little)?.json;
     Ok([("name", Value::from(field.name.as_str())), ("data_type", data_type)].into_iter().collect())
 }
 
 /// Returns `[name, type]` or `[name, type, shape]` for each field.
-fn list(structure: &Structure, format: Format, order: &ByteOrder) -> Result<Vec<Value>, DataTypeError> {
+fn list(structure: &Structure, format: Format, order: &ByteOrder) -> DataTypeResult<Vec<Value>> {
     let orders = structure.field_orders(order);
     structure
         .fields
@@ -65,7 +65,7 @@ fn list(structure: &Structure, format: Format, order: &ByteOrder) -> Result<Vec<
 
 /// Returns the type of a field in a list. In the draft, the name of a core type does not declare a byte
 /// order, but the typestring of v2 does, and readers know it too.
-fn list_type(data_type: &dyn DataType, format: Format, order: &ByteOrder) -> Result<Value, DataTypeError> {
+fn list_type(data_type: &dyn DataType, format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
     let document = data_type.document(format, order)?;
     if format == Format::V2 {
         return Ok(document.json);

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zarr_spec::data_type::{Field, FillContext};
-use zarr_spec::{ByteOrder, DataTypeError, Format, Object, Value};
+use zarr_spec::{ByteOrder, DataTypeError, DataTypeResult, Format, Object, Value};
 
 use crate::{Structure, is_big, size_of};
 
@@ -12,7 +12,7 @@ pub(crate) fn parse(
     structure: &Structure,
     json: &Value,
     context: &FillContext<'_>,
-) -> Result<Vec<u8>, DataTypeError> {
+) -> DataTypeResult<Vec<u8>> {
     match (json, context.format) {
         (Value::String(text), Format::V2 | Format::V3Draft) => from_base64(structure, text, context),
         (Value::String(text), Format::V3) if structure.is_old => from_base64(structure, text, context),
@@ -28,7 +28,7 @@ pub(crate) fn to_json(
     element: &[u8],
     format: Format,
     order: &ByteOrder,
-) -> Result<Value, DataTypeError> {
+) -> DataTypeResult<Value> {
     match format {
         Format::V2 | Format::V3Draft => {
             let mut stored = element.to_vec();
@@ -54,11 +54,7 @@ fn wrong(what: String) -> DataTypeError {
 }
 
 /// Decodes the stored bytes of an element. Readers of v2 agree on padding with zeros and on truncating.
-fn from_base64(
-    structure: &Structure,
-    text: &str,
-    context: &FillContext<'_>,
-) -> Result<Vec<u8>, DataTypeError> {
+fn from_base64(structure: &Structure, text: &str, context: &FillContext<'_>) -> DataTypeResult<Vec<u8>> {
     let bytes = STANDARD.decode(text).map_err(|error| wrong(format!("\"{text}\" is not Base64: {error}")))?;
     if bytes.len() != structure.size {
         let what = format!("fill value \"{text}\" has {} bytes; expected {}", bytes.len(), structure.size);
@@ -88,7 +84,7 @@ fn from_object(
     structure: &Structure,
     members: &Object,
     context: &FillContext<'_>,
-) -> Result<Vec<u8>, DataTypeError> {
+) -> DataTypeResult<Vec<u8>> {
     let known = |name: &str| structure.named_fields().any(|field| field.name == name);
     if let Some(unknown) = members.keys().find(|name| !known(name)) {
         return Err(wrong(format!("unknown field `{unknown}`")));

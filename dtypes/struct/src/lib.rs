@@ -20,10 +20,10 @@ use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use zarr_spec::data_type::{DataTypeDocument, Field, FillContext, Kind, MAX_ELEMENT_SIZE};
+use zarr_spec::data_type::{DataTypeDocument, Field, FillContext, MAX_ELEMENT_SIZE};
 use zarr_spec::{
-    ByteOrder, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format, Identifiers,
-    Invalid, Mode, Unit, Units, Value,
+    ByteOrder, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example, FillValue, Format,
+    Identifiers, Invalid, Mode, Unit, Units, Value,
 };
 
 /// The URI of the extension in the draft.
@@ -218,27 +218,18 @@ impl DataType for Structure {
         Elements::Fixed { size: self.size, units }
     }
 
-    fn kind(&self) -> Option<Kind> {
-        None
-    }
-
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         document::write(self, format, order)
     }
 
     /// Reads an object with a member for each field in v3, and Base64 of the stored element in v2. The draft
     /// reads both.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         fill::parse(self, json, context).map(FillValue::new)
     }
 
     /// Writes a form that [`fill_value`](Self::fill_value) reads.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
         if element.len() != self.size {
             return Err(DataTypeError::FillValue(format!(
                 "{} bytes are not an element of a structure of {}",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::data_type::{Created, DataTypeDocument};
-use zarr_spec::{Creation, DataTypeError, Format, Invalid, Value};
+use zarr_spec::{Creation, DataTypeError, DataTypeResult, Format, Invalid, Value};
 
 use crate::{Member, OLD_NAME, Structure};
 
@@ -21,7 +21,7 @@ struct FieldDocument {
     data_type: Value,
 }
 
-pub(crate) fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+pub(crate) fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     let list = match creation.format {
         Format::V2 => Some(creation.configuration),
         Format::V3Draft => creation.type_name,
@@ -43,13 +43,13 @@ pub(crate) fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> 
     created(Structure::new(members)?)
 }
 
-fn created(structure: Structure) -> Result<Created, DataTypeError> {
+fn created(structure: Structure) -> DataTypeResult<Created> {
     let order = structure.byte_order().clone();
     Ok((Arc::new(structure), order))
 }
 
 /// Reads `[name, type]` or `[name, type, shape]`.
-fn list_member(field: &Value, creation: &Creation<'_>) -> Result<Member, DataTypeError> {
+fn list_member(field: &Value, creation: &Creation<'_>) -> DataTypeResult<Member> {
     let wrong =
         || Invalid::new(format!("{field} is not a field; expected a name, a type and optionally a shape"));
     let (name, data_type, shape) = match field.as_array() {
@@ -83,7 +83,7 @@ fn sub_array(shape: &Value, creation: &Creation<'_>) -> Result<Vec<usize>, Inval
 
 /// Reads the type of a field in a list. In the draft it may be an identifier of the draft or a typestring
 /// (DX-DT-11); byte strings do not have a byte order there, as in `S3` (DX-DT-09).
-fn list_type(data_type: &Value, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn list_type(data_type: &Value, creation: &Creation<'_>) -> DataTypeResult<Created> {
     let size = data_type
         .as_str()
         .filter(|_| creation.format == Format::V3Draft)
@@ -105,7 +105,7 @@ fn list_type(data_type: &Value, creation: &Creation<'_>) -> Result<Created, Data
     creation.registry.data_type(format, &document, creation.reading)
 }
 
-fn from_v3(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn from_v3(creation: &Creation<'_>) -> DataTypeResult<Created> {
     let is_old = creation.identifier == OLD_NAME;
     let StructConfiguration { fields } = creation.parse()?;
     if fields.is_empty() {
@@ -117,7 +117,7 @@ fn from_v3(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
 }
 
 /// Reads an object for `struct` and a pair for `structured`. Tolerates the other form (EX-STRUCT-10).
-fn v3_member(field: &Value, is_old: bool, creation: &Creation<'_>) -> Result<Member, DataTypeError> {
+fn v3_member(field: &Value, is_old: bool, creation: &Creation<'_>) -> DataTypeResult<Member> {
     let is_pair = field.as_array().is_some();
     let FieldDocument { name, data_type } = match field {
         Value::Array(pair) => match &pair[..] {

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, Kind};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, Elements, Example, FillValue, Format,
-    Identifiers, Invalid, Mode, Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
+    FillValue, Format, Identifiers, Invalid, Mode, Units, Value,
 };
 
 /// The URI of the extension in the draft.
@@ -146,7 +146,7 @@ impl SubByte {
 
 /// Creates the data type, which does not have a configuration. v3 has a name for each type, the draft a
 /// `type` next to the URI.
-fn create(creation: &Creation<'_>) -> Result<Created, DataTypeError> {
+fn create(creation: &Creation<'_>) -> DataTypeResult<Created> {
     match creation.configuration {
         Value::Null => {}
         Value::Object(members) if members.is_empty() => {}
@@ -176,7 +176,7 @@ impl DataType for SubByte {
         Some(if self.is_signed() { Kind::Int } else { Kind::UInt })
     }
 
-    fn document(&self, format: Format, _order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, _order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         let name = self.identifier();
         match format {
             Format::V3 => Ok(DataTypeDocument::named(name)),
@@ -190,7 +190,7 @@ impl DataType for SubByte {
     }
 
     /// Reads an integer; in the draft also the byte of an element.
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let byte = self.parse_fill(json, context.format);
         byte.map(|byte| FillValue::new([byte])).map_err(|what| {
             DataTypeError::FillValue(format!("{what}; the data type is {}", self.identifier()))
@@ -198,12 +198,7 @@ impl DataType for SubByte {
     }
 
     /// Writes the byte of an element in the draft, so that the fallback can read it.
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        _order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
+    fn fill_value_json(&self, element: &[u8], format: Format, _order: &ByteOrder) -> DataTypeResult<Value> {
         let &[byte] = element else {
             let what = format!("{} bytes are not an element of {}", element.len(), self.identifier());
             return Err(DataTypeError::FillValue(what));

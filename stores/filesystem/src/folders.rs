@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 use zarr_spec::printable_path;
-use zarr_spec::store::StoreError;
+use zarr_spec::store::{StoreError, StoreResult};
 
 use crate::place::{Base, failed, parent, refused};
 use crate::reading::is_absent;
@@ -37,7 +37,7 @@ impl Folders {
     ///
     /// [`StoreError::Key`] if a value or a link blocks the path. [`StoreError::Io`] for other failures,
     /// including folders that another process removed in the meantime.
-    pub(crate) fn make(&self, base: &Base, key: &str, folder: &str) -> Result<Known, StoreError> {
+    pub(crate) fn make(&self, base: &Base, key: &str, folder: &str) -> StoreResult<Known> {
         if let Some(known) = self.known(folder) {
             return Ok(known);
         }
@@ -83,7 +83,7 @@ impl Folders {
     /// # Errors
     ///
     /// [`StoreError::Key`] if a link leads to a folder outside of the root.
-    pub(crate) fn find(&self, base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
+    pub(crate) fn find(&self, base: &Base, key: &str, folder: &str) -> StoreResult<bool> {
         if self.known(folder).is_some() {
             return Ok(true);
         }
@@ -127,7 +127,7 @@ impl Folders {
 }
 
 /// Returns whether `folder` exists, to write `key` to it.
-fn is_there(base: &Base, key: &str, folder: &str) -> Result<bool, StoreError> {
+fn is_there(base: &Base, key: &str, folder: &str) -> StoreResult<bool> {
     match look(base, folder)? {
         Look::Folder => Ok(true),
         Look::Nothing => Ok(false),
@@ -164,7 +164,7 @@ enum Look {
     Outside(PathBuf),
 }
 
-fn look(base: &Base, folder: &str) -> Result<Look, StoreError> {
+fn look(base: &Base, folder: &str) -> StoreResult<Look> {
     let path = base.below(folder);
     match look_at(base, &path) {
         Ok(look) => Ok(look),

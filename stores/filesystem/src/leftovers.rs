@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use zarr_spec::store::StoreError;
+use zarr_spec::store::StoreResult;
 
 use crate::FilesystemStore;
 use crate::place::{TEMPORARY, failed};
@@ -31,8 +31,8 @@ impl Leftover {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Io`].
-    pub fn remove(&self) -> Result<(), StoreError> {
+    /// [`StoreError::Io`](zarr_spec::store::StoreError::Io).
+    pub fn remove(&self) -> StoreResult<()> {
         match fs::remove_file(&self.path) {
             Err(error) if !is_absent(&error) => Err(failed("removing", &self.path, error)),
             _ => Ok(()),
@@ -48,8 +48,8 @@ impl FilesystemStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Io`].
-    pub fn leftovers(&self) -> Result<Vec<Leftover>, StoreError> {
+    /// [`StoreError::Io`](zarr_spec::store::StoreError::Io).
+    pub fn leftovers(&self) -> StoreResult<Vec<Leftover>> {
         let mut leftovers = Vec::new();
         let now = SystemTime::now();
         let mut folders = vec![self.path().to_owned()];

@@ -36,7 +36,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use zarr_spec::store::{
     Capabilities, Condition, ConditionalWrite, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
-    Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, Version,
+    Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, StoreResult, Version,
 };
 use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Pool, Prefix, printable_path, typetag};
 
@@ -112,7 +112,7 @@ impl FilesystemStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] if `root` is not a folder, [`StoreError::Io`] if the path is empty.
-    pub fn open(root: impl AsRef<Path>) -> Result<Self, StoreError> {
+    pub fn open(root: impl AsRef<Path>) -> StoreResult<Self> {
         let root = root.as_ref();
         let absolute = path::absolute(root).map_err(|error| failed("opening", root, error))?;
         if let Some(what) = State::at(&absolute).ok().and_then(|state| state.no_folder()) {
@@ -137,7 +137,7 @@ impl FilesystemStore {
     /// # Errors
     ///
     /// Those of [`FilesystemStore::open`], and [`StoreError::Invalid`] for a URL with a host or a query.
-    pub fn open_url(text: &str) -> Result<Self, StoreError> {
+    pub fn open_url(text: &str) -> StoreResult<Self> {
         match url::path_of(text)? {
             Some(path) => Self::open(path),
             None => Self::open(text),
@@ -187,7 +187,7 @@ impl FilesystemStore {
 }
 
 impl FilesystemStore {
-    fn need_locks(&self) -> Result<(), StoreError> {
+    fn need_locks(&self) -> StoreResult<()> {
         match self.locking {
             Locking::None => Err(StoreError::not_supported(self, "not conditional")),
             Locking::Os | Locking::Lockfile => Ok(()),
@@ -200,7 +200,7 @@ impl FilesystemStore {
         key: &Key,
         range: ByteRange,
         to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    ) -> StoreResult<Option<GetResult>> {
         let path = self.base.value(key)?;
         let Some(file) = reading::opened(&path)? else { return Ok(None) };
         let before = to.written().len();
@@ -230,12 +230,7 @@ impl Store for FilesystemStore {
         ReadHints::new(0, 64 << 10)
     }
 
-    fn get(
-        &self,
-        key: &Key,
-        options: GetOptions,
-        to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         let is_whole = options.range == ByteRange::Full;
         if options.for_update && self.locking != Locking::None {
             return self.get_for_update(key, options.range, to);
@@ -250,48 +245,43 @@ impl Store for FilesystemStore {
         })
     }
 
-    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
         self.writers.with(Writer::default, |writer| self.write(key, &value, None, writer)).map(drop)
     }
 
-    fn set_if(
-        &self,
-        key: &Key,
-        value: Payload<'_>,
-        condition: &Condition,
-    ) -> Result<ConditionalWrite, StoreError> {
+    fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> StoreResult<ConditionalWrite> {
         self.need_locks()?;
         self.writers.with(Writer::default, |writer| self.write(key, &value, Some(condition), writer))
     }
 
-    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+    fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
         self.need_locks()?;
         self.remove(key, Some(version))
     }
 
-    fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
+    fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
         let path = self.base.value(key)?;
         self.folders.make(&self.base, key.as_str(), place::parent(key.as_str()).unwrap_or_default())?;
         self.hold_change(&path)
     }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    fn erase(&self, key: &Key) -> StoreResult<()> {
         self.remove(key, None).map(drop)
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
         self.remove_below(prefix)
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
         Ok(Box::new(listing::KeysBelow::new(&self.base, prefix)?))
     }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+    fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
         listing::directory(&self.base, prefix)
     }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         Ok(reading::state(&self.base.value(key)?)?.map(|state| state.size))
     }
 }
@@ -308,11 +298,11 @@ struct FilesystemConfiguration {
 
 #[typetag::deserialize(name = "filesystem")]
 impl StoreConfiguration for FilesystemConfiguration {
-    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         Ok(Arc::new(FilesystemStore::open(&self.path)?.durable(self.durable).locking(self.locking)))
     }
 }
 
-fn open(text: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn open(text: &str) -> StoreResult<Arc<dyn Store>> {
     Ok(Arc::new(FilesystemStore::open_url(text)?))
 }

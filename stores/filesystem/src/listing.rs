@@ -4,7 +4,7 @@ use std::fs::{self, DirEntry, ReadDir};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use zarr_spec::store::{Directory, StoreError};
+use zarr_spec::store::{Directory, StoreResult};
 use zarr_spec::{Key, Prefix};
 
 use crate::place::{Base, TEMPORARY, failed, parent};
@@ -23,14 +23,14 @@ impl<'s> KeysBelow<'s> {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Key`] for a prefix that the store cannot hold.
-    pub(crate) fn new(base: &'s Base, prefix: &Prefix) -> Result<Self, StoreError> {
+    /// [`StoreError::Key`](zarr_spec::store::StoreError::Key) for a prefix that the store cannot hold.
+    pub(crate) fn new(base: &'s Base, prefix: &Prefix) -> StoreResult<Self> {
         base.folder(prefix)?;
         Ok(Self { base, open: None, folders: vec![prefix.to_string()] })
     }
 
     /// Returns the next entry of the open folder, or of the next folder.
-    fn next_entry(&mut self) -> Result<Option<Found>, StoreError> {
+    fn next_entry(&mut self) -> StoreResult<Option<Found>> {
         loop {
             if let Some(open) = &mut self.open
                 && let Some(found) = open.next(self.base)?
@@ -44,7 +44,7 @@ impl<'s> KeysBelow<'s> {
 }
 
 impl Iterator for KeysBelow<'_> {
-    type Item = Result<Key, StoreError>;
+    type Item = StoreResult<Key>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -66,8 +66,8 @@ impl Iterator for KeysBelow<'_> {
 ///
 /// # Errors
 ///
-/// [`StoreError::Io`].
-pub(crate) fn has_keys(base: &Base, prefix: &Prefix) -> Result<bool, StoreError> {
+/// [`StoreError::Io`](zarr_spec::store::StoreError::Io).
+pub(crate) fn has_keys(base: &Base, prefix: &Prefix) -> StoreResult<bool> {
     Ok(KeysBelow::new(base, prefix)?.next().transpose()?.is_some())
 }
 
@@ -75,8 +75,8 @@ pub(crate) fn has_keys(base: &Base, prefix: &Prefix) -> Result<bool, StoreError>
 ///
 /// # Errors
 ///
-/// [`StoreError::Io`].
-pub(crate) fn directory(base: &Base, prefix: &Prefix) -> Result<Directory, StoreError> {
+/// [`StoreError::Io`](zarr_spec::store::StoreError::Io).
+pub(crate) fn directory(base: &Base, prefix: &Prefix) -> StoreResult<Directory> {
     base.folder(prefix)?;
     let mut keys = Vec::new();
     let mut prefixes = Vec::new();
@@ -109,7 +109,7 @@ struct OpenFolder {
 
 impl OpenFolder {
     /// Opens a folder; `None` if it does not exist.
-    fn open(base: &Base, folder: String) -> Result<Option<Self>, StoreError> {
+    fn open(base: &Base, folder: String) -> StoreResult<Option<Self>> {
         let path = base.below(&folder);
         match fs::read_dir(&path) {
             Ok(entries) => Ok(Some(Self { folder, path, entries })),
@@ -119,7 +119,7 @@ impl OpenFolder {
     }
 
     /// Returns the next visible entry.
-    fn next(&mut self, base: &Base) -> Result<Option<Found>, StoreError> {
+    fn next(&mut self, base: &Base) -> StoreResult<Option<Found>> {
         for entry in &mut self.entries {
             match entry.and_then(|entry| look_at(base, &self.folder, &entry)) {
                 Ok(Some(found)) => return Ok(Some(found)),

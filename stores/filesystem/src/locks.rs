@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use zarr_spec::printable_path;
-use zarr_spec::store::{IoKind, StoreError, StoreLock};
+use zarr_spec::store::{IoKind, StoreError, StoreLock, StoreResult};
 
 use crate::FilesystemStore;
 use crate::handles::Handle;
@@ -98,7 +98,7 @@ impl FilesystemStore {
         handle: Option<&'h Handle>,
         path: &Path,
         access: Access,
-    ) -> Result<Held<'h>, StoreError> {
+    ) -> StoreResult<Held<'h>> {
         let folder = path.parent().unwrap_or(path);
         match (self.locking, handle) {
             (Locking::None, _) => Ok(Held::Nothing),
@@ -122,7 +122,7 @@ impl FilesystemStore {
     /// # Errors
     ///
     /// [`StoreError::Io`].
-    pub(crate) fn hold_change(&self, path: &Path) -> Result<Option<StoreLock>, StoreError> {
+    pub(crate) fn hold_change(&self, path: &Path) -> StoreResult<Option<StoreLock>> {
         let lock = lock_of(path, CHANGE_LOCK);
         match self.locking {
             Locking::None => Ok(None),
@@ -212,7 +212,7 @@ pub(crate) struct LockFile(PathBuf);
 
 impl LockFile {
     /// Creates the file. Waits while another process has it, but not if the same process has it for `patience`.
-    fn create(path: PathBuf, patience: Duration) -> Result<Self, StoreError> {
+    fn create(path: PathBuf, patience: Duration) -> StoreResult<Self> {
         let mut holder = String::new();
         let mut since = Instant::now();
         let mut delay = Duration::from_millis(1);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{self, Path, PathBuf};
 
-use zarr_spec::store::StoreError;
+use zarr_spec::store::{StoreError, StoreResult};
 use zarr_spec::{Key, KeyError, Prefix, printable_path};
 
 /// The prefix of the names of temporary files.
@@ -33,7 +33,7 @@ impl Base {
     /// # Errors
     ///
     /// [`StoreError::Key`] for a key that is not a valid file path.
-    pub(crate) fn value(&self, key: &Key) -> Result<PathBuf, StoreError> {
+    pub(crate) fn value(&self, key: &Key) -> StoreResult<PathBuf> {
         let mut path = OsString::new();
         self.put_value(key, &mut path)?;
         Ok(path.into())
@@ -44,7 +44,7 @@ impl Base {
     /// # Errors
     ///
     /// As [`Base::value`].
-    pub(crate) fn put_value(&self, key: &Key, path: &mut OsString) -> Result<(), StoreError> {
+    pub(crate) fn put_value(&self, key: &Key, path: &mut OsString) -> StoreResult<()> {
         check(key.as_str(), "key")?;
         self.put_below(key.as_str(), path);
         Ok(())
@@ -55,7 +55,7 @@ impl Base {
     /// # Errors
     ///
     /// [`StoreError::Key`] for a prefix that is not a valid folder path.
-    pub(crate) fn folder(&self, prefix: &Prefix) -> Result<PathBuf, StoreError> {
+    pub(crate) fn folder(&self, prefix: &Prefix) -> StoreResult<PathBuf> {
         check(prefix.as_str(), "prefix")?;
         Ok(self.below(prefix.as_str()))
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use zarr_spec::store::{Contents, GetResult, StoreError};
+use zarr_spec::store::{Contents, GetResult, StoreError, StoreResult};
 use zarr_spec::{ByteRange, Key, Output};
 
 use crate::place::failed;
@@ -24,7 +24,7 @@ pub(crate) fn read(
     path: &Path,
     range: ByteRange,
     to: &mut Output<'_>,
-) -> Result<Option<GetResult>, StoreError> {
+) -> StoreResult<Option<GetResult>> {
     if let ByteRange::Range { size: 0, .. } = range {
         // A limit of zero bytes asks only for the size and the version.
         return Ok(state(path)?.map(State::with_contents));
@@ -41,11 +41,7 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// Those of [`read`].
-pub(crate) fn read_small(
-    key: &Key,
-    path: &Path,
-    to: &mut Output<'_>,
-) -> Result<Option<GetResult>, StoreError> {
+pub(crate) fn read_small(key: &Key, path: &Path, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
     let Some(file) = opened(path)? else { return Ok(None) };
     let room = to.remaining();
     let spare = to.spare(room).map_err(|source| StoreError::TooLarge { key: key.to_string(), source })?;
@@ -69,7 +65,7 @@ pub(crate) fn read_small(
 /// # Errors
 ///
 /// [`StoreError::Io`], also if the path is neither a file nor a folder.
-pub(crate) fn state(path: &Path) -> Result<Option<State>, StoreError> {
+pub(crate) fn state(path: &Path) -> StoreResult<Option<State>> {
     match State::at(path).and_then(State::of_value) {
         Ok(state) => Ok(state),
         Err(error) if is_absent(&error) => Ok(None),
@@ -78,12 +74,12 @@ pub(crate) fn state(path: &Path) -> Result<Option<State>, StoreError> {
 }
 
 /// Returns the state of an open file.
-fn state_of(path: &Path, file: &File) -> Result<Option<State>, StoreError> {
+fn state_of(path: &Path, file: &File) -> StoreResult<Option<State>> {
     State::of(file).and_then(State::of_value).map_err(|error| failed("reading", path, error))
 }
 
 /// Opens the file at `path`, if it exists.
-pub(crate) fn opened(path: &Path) -> Result<Option<File>, StoreError> {
+pub(crate) fn opened(path: &Path) -> StoreResult<Option<File>> {
     match open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if is_absent(&error) => Ok(None),
@@ -103,7 +99,7 @@ pub(crate) fn read_file(
     file: &File,
     range: ByteRange,
     to: &mut Output<'_>,
-) -> Result<Option<GetResult>, StoreError> {
+) -> StoreResult<Option<GetResult>> {
     let Some(state) = state_of(path, file)? else { return Ok(None) };
     let part = range.within(state.size);
     let too_large = |source| StoreError::TooLarge { key: key.to_string(), source };

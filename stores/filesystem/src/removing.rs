@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::thread;
 
-use zarr_spec::store::{ConditionalWrite, StoreError, Version};
+use zarr_spec::store::{ConditionalWrite, StoreResult, Version};
 use zarr_spec::{Key, Prefix};
 
 use crate::FilesystemStore;
@@ -20,11 +20,7 @@ const ATTEMPTS: usize = 100;
 
 impl FilesystemStore {
     /// Removes a value if it has `version`; without one, always.
-    pub(crate) fn remove(
-        &self,
-        key: &Key,
-        version: Option<&Version>,
-    ) -> Result<ConditionalWrite, StoreError> {
+    pub(crate) fn remove(&self, key: &Key, version: Option<&Version>) -> StoreResult<ConditionalWrite> {
         let missing = match version {
             Some(_) => ConditionalWrite::Conflict,
             None => ConditionalWrite::Done(None),
@@ -69,7 +65,7 @@ impl FilesystemStore {
         Ok(ConditionalWrite::Done(None))
     }
 
-    pub(crate) fn remove_below(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    pub(crate) fn remove_below(&self, prefix: &Prefix) -> StoreResult<()> {
         let path = self.base.folder(prefix)?;
         let erasing = |error| failed("erasing", &path, error);
         self.folders.forget_all();

@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use zarr_spec::store::{StoreError, Version};
+use zarr_spec::store::{StoreResult, Version};
 
 use crate::FilesystemStore;
 use crate::place::failed;
@@ -48,8 +48,8 @@ impl FilesystemStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Io`].
-    pub(crate) fn current_version(&self, path: &Path) -> Result<Option<Version>, StoreError> {
+    /// [`StoreError::Io`](zarr_spec::store::StoreError::Io).
+    pub(crate) fn current_version(&self, path: &Path) -> StoreResult<Option<Version>> {
         let reading = |error| failed("reading", path, error);
         if self.is_local() {
             match State::at(path).and_then(State::of_value) {

@@ -13,7 +13,7 @@ use std::thread;
 #[cfg(unix)]
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use zarr_spec::store::{Condition, ConditionalWrite, StoreError, Version};
+use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreResult, Version};
 use zarr_spec::{Key, Prefix};
 
 use crate::folders::Known;
@@ -34,7 +34,7 @@ impl FilesystemStore {
         value: &[u8],
         condition: Option<&Condition>,
         writer: &mut Writer,
-    ) -> Result<ConditionalWrite, StoreError> {
+    ) -> StoreResult<ConditionalWrite> {
         self.base.put_value(key, &mut writer.value)?;
         for _ in 1..ATTEMPTS {
             match self.write_once(key, value, condition, writer) {
@@ -56,7 +56,7 @@ impl FilesystemStore {
         value: &[u8],
         condition: Option<&Condition>,
         writer: &mut Writer,
-    ) -> Result<ConditionalWrite, StoreError> {
+    ) -> StoreResult<ConditionalWrite> {
         let Writer { value: path, temporary, handles, names } = writer;
         if self.durable {
             self.existing_ancestor.get_or_init(|| self.closest_folder());
@@ -105,7 +105,7 @@ impl FilesystemStore {
     }
 
     /// Renames a temporary file to the path of a value. Removes an empty folder there.
-    fn rename(&self, temporary: &mut Temporary<'_>, key: &Key, path: &Path) -> Result<(), StoreError> {
+    fn rename(&self, temporary: &mut Temporary<'_>, key: &Key, path: &Path) -> StoreResult<()> {
         let Err(error) = temporary.rename(path) else { return Ok(()) };
         if !path.is_dir() {
             return Err(failed("writing", path, error));
@@ -119,7 +119,7 @@ impl FilesystemStore {
 
     /// Removes empty folders at the path of a value. Refuses a link to a folder, which a rename would replace
     /// like a file.
-    fn clear_path(&self, key: &Key, path: &Path) -> Result<(), StoreError> {
+    fn clear_path(&self, key: &Key, path: &Path) -> StoreResult<()> {
         match fs::symlink_metadata(path) {
             Ok(there) if there.is_symlink() && path.is_dir() => Err(there_are_keys_below(key)),
             Ok(there) if there.is_dir() => {

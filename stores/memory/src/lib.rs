@@ -14,9 +14,10 @@ use bytes::Bytes;
 use serde::Deserialize;
 use zarr_spec::store::{
     Capabilities, Condition, ConditionalWrite, Contents, Directory, GetOptions, GetResult, Keys, Payload,
-    Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, Version, check_overlaps, put_at,
+    Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, StoreResult, Version, check_overlaps,
+    put_at, shared_part,
 };
-use zarr_spec::{Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+use zarr_spec::{Example, Invalid, Key, Output, Prefix, typetag};
 
 zarr_spec::register!(
     StorePlugin::new("memory", &["memory"], &open)
@@ -96,27 +97,14 @@ impl Store for MemoryStore {
         Capabilities::ALL_AND_CONDITIONAL
     }
 
-    fn get(
-        &self,
-        key: &Key,
-        options: GetOptions,
-        to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         let values = self.values();
         let Some(Value { bytes, version }) = values.by_key.get(key) else { return Ok(None) };
-        let part = options.range.within(bytes.len() as u64);
-        let limit = LimitExceeded { limit: to.remaining() };
-        let too_large = || StoreError::TooLarge { key: key.to_string(), source: limit };
-        let start = usize::try_from(part.start).map_err(|_| too_large())?;
-        let end = usize::try_from(part.end).map_err(|_| too_large())?;
-        if end - start > limit.limit {
-            return Err(too_large());
-        }
-        let contents = Contents::Shared(bytes.slice(start..end));
+        let contents = Contents::Shared(shared_part(key, bytes, options.range, to.remaining())?);
         Ok(Some(GetResult::new(contents, bytes.len() as u64, Some(as_version(*version)))))
     }
 
-    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
         // Copies before it takes the lock. Replacing a value then allocates nothing else.
         let bytes = value.into_bytes();
         let mut stored = self.change();
@@ -126,12 +114,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn set_if(
-        &self,
-        key: &Key,
-        value: Payload<'_>,
-        condition: &Condition,
-    ) -> Result<ConditionalWrite, StoreError> {
+    fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> StoreResult<ConditionalWrite> {
         let bytes = value.into_bytes();
         let mut stored = self.change();
         if !condition.holds(stored.version(key).as_ref()) {
@@ -141,7 +124,7 @@ impl Store for MemoryStore {
         Ok(ConditionalWrite::Done(stored.version(key)))
     }
 
-    fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
+    fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
         let held = self.locks.held.lock().unwrap_or_else(PoisonError::into_inner);
         let is_held = |held: &mut BTreeSet<Key>| held.contains(key);
         let held = self.locks.released.wait_while(held, is_held);
@@ -149,7 +132,7 @@ impl Store for MemoryStore {
         Ok(Some(Box::new(HeldLock { locks: Arc::clone(&self.locks), key: key.clone() })))
     }
 
-    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+    fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
         let mut stored = self.change();
         if stored.version(key).as_ref() != Some(version) {
             return Ok(ConditionalWrite::Conflict);
@@ -159,7 +142,7 @@ impl Store for MemoryStore {
     }
 
     /// Changes either all values or none.
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
         check_overlaps(values)?;
         let mut stored = self.change();
         let mut changed: BTreeMap<&Key, Vec<u8>> = BTreeMap::new();
@@ -176,12 +159,12 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    fn erase(&self, key: &Key) -> StoreResult<()> {
         self.change().by_key.remove(key);
         Ok(())
     }
 
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+    fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {
         let mut stored = self.change();
         for key in keys {
             stored.by_key.remove(key);
@@ -189,7 +172,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
         let mut stored = self.change();
         let all = Bound::Included(prefix.to_string());
         let keys: Vec<Key> = stored.below(prefix, &all).cloned().collect();
@@ -200,7 +183,7 @@ impl Store for MemoryStore {
     }
 
     /// Copies a page of keys at a time, so the caller may change the store while it iterates.
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
         let prefix = prefix.clone();
         let mut from = Bound::Included(prefix.to_string());
         let mut page = Vec::new().into_iter();
@@ -214,7 +197,7 @@ impl Store for MemoryStore {
         })))
     }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+    fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
         let stored = self.values();
         let mut directory = Directory::default();
         let mut from = Bound::Included(prefix.as_str().to_owned());
@@ -236,7 +219,7 @@ impl Store for MemoryStore {
         }
     }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         Ok(self.values().by_key.get(key).map(|value| value.bytes.len() as u64))
     }
 }
@@ -291,12 +274,12 @@ struct MemoryConfiguration {}
 
 #[typetag::deserialize(name = "memory")]
 impl StoreConfiguration for MemoryConfiguration {
-    fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, _given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         Ok(Arc::new(MemoryStore::new()))
     }
 }
 
-fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn open(url: &str) -> StoreResult<Arc<dyn Store>> {
     let rest = url.split_once(':').map_or(url, |(_, rest)| rest);
     if !matches!(rest, "" | "//" | "///") {
         let what = format!(

@@ -28,10 +28,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::store::{
-    Capabilities, CompletedRequest, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys,
-    Request, Response, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+    Capabilities, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Request, Responses, Step,
+    Store, StoreConfiguration, StoreError, StorePlugin, StoreResult, get_one, get_value, shared_part,
 };
-use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
+use zarr_spec::{Bytes, Example, Invalid, Key, Output, Prefix, typetag};
 
 mod document;
 mod listing;
@@ -65,7 +65,7 @@ impl N5Store {
     }
 
     /// Returns the document of the node at `folder`; `None` if it is not a node.
-    fn document(&self, folder: &Prefix) -> Result<Option<Bytes>, StoreError> {
+    fn document(&self, folder: &Prefix) -> StoreResult<Option<Bytes>> {
         if let Some(attributes) = self.attributes(folder)? {
             return self.converted(folder, &attributes).map(Some);
         }
@@ -74,26 +74,26 @@ impl N5Store {
         Ok(is_node.then(|| Bytes::from_static(document::GROUP)))
     }
 
-    fn attributes(&self, folder: &Prefix) -> Result<Option<Bytes>, StoreError> {
+    fn attributes(&self, folder: &Prefix) -> StoreResult<Option<Bytes>> {
         get_value(&*self.0, &folder.key(ATTRIBUTES)?, MAX_DOCUMENT)
     }
 
-    fn converted(&self, folder: &Prefix, attributes: &[u8]) -> Result<Bytes, StoreError> {
+    fn converted(&self, folder: &Prefix, attributes: &[u8]) -> StoreResult<Bytes> {
         let place = || format!("{}/{folder}{ATTRIBUTES}", self.0.location());
         document::convert(attributes).map_err(|reason| StoreError::io("reading", place(), reason))
     }
 
     /// Returns whether the document of a folder is that of an array. A damaged document is not.
-    fn is_array(&self, folder: &Prefix) -> Result<bool, StoreError> {
+    fn is_array(&self, folder: &Prefix) -> StoreResult<bool> {
         Ok(self.attributes(folder)?.is_some_and(|attributes| document::is_array(&attributes)))
     }
 
-    fn is_folder(&self, folder: &Prefix) -> Result<bool, StoreError> {
+    fn is_folder(&self, folder: &Prefix) -> StoreResult<bool> {
         self.0.list_prefix(folder)?.next().transpose().map(|first| first.is_some())
     }
 
     /// Returns whether a folder above this one is an array.
-    fn is_in_array(&self, folder: &Prefix) -> Result<bool, StoreError> {
+    fn is_in_array(&self, folder: &Prefix) -> StoreResult<bool> {
         let mut above = folder.parent();
         while let Some(folder) = above {
             if self.is_array(&folder)? {
@@ -136,19 +136,14 @@ zarr_spec::delegate_store! {
             self.0.capabilities().read_only()
         }
 
-        fn get(
-            &self,
-            key: &Key,
-            options: GetOptions,
-            to: &mut Output<'_>,
-        ) -> Result<Option<GetResult>, StoreError> {
+        fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
             match meaning(key) {
                 Meaning::Value => self.0.get(key, options, to),
                 Meaning::Hidden => Ok(None),
                 Meaning::Document(folder) => {
                     let Some(document) = self.document(&folder)? else { return Ok(None) };
                     let size = document.len() as u64;
-                    let part = part_of(key, &document, options.range, to.remaining())?;
+                    let part = shared_part(key, &document, options.range, to.remaining())?;
                     Ok(Some(GetResult::new(Contents::Shared(part), size, None)))
                 }
             }
@@ -168,11 +163,11 @@ zarr_spec::delegate_store! {
             }
             let values = self.0.get_many(inner, budget);
             let values = values.filter_map(move |(number, found)| Some((*originals.get(number)?, found)));
-            let documents = documents.into_iter().map(|(index, request)| self.complete(index, &request));
+            let documents = documents.into_iter().map(|(index, request)| (index, get_one(self, &request)));
             Box::new(values.chain(documents))
         }
 
-        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
             match meaning(key) {
                 Meaning::Value => self.0.size(key),
                 Meaning::Hidden => Ok(None),
@@ -190,33 +185,13 @@ zarr_spec::delegate_store! {
             self.0.caches_values()
         }
 
-        fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
             listing::keys(self, prefix)
         }
 
-        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
             listing::directory(self, prefix)
         }
-    }
-}
-
-impl N5Store {
-    /// Completes a request for a document.
-    fn complete(&self, index: usize, request: &Request) -> CompletedRequest {
-        let mut output = Output::at_most(request.limit);
-        let found = self.get(&request.key, request.options, &mut output);
-        let response = |found: GetResult| -> Response { found.into_response(output) };
-        (index, found.map(|found| found.map(response)))
-    }
-}
-
-/// Returns a part of a document.
-fn part_of(key: &Key, document: &Bytes, range: ByteRange, limit: usize) -> Result<Bytes, StoreError> {
-    let part = range.within(document.len() as u64);
-    let bounds = usize::try_from(part.start).ok().zip(usize::try_from(part.end).ok());
-    match bounds.filter(|(start, end)| end - start <= limit) {
-        Some((start, end)) => Ok(document.slice(start..end)),
-        None => Err(StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } }),
     }
 }
 
@@ -229,12 +204,12 @@ struct N5Configuration {
 
 #[typetag::deserialize(name = "n5")]
 impl StoreConfiguration for N5Configuration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         Ok(Arc::new(N5Store::new(self.store.open(given)?)))
     }
 }
 
-fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
+fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
     if let Some((name, _)) = step.options.first() {
         return Err(Invalid::new(format!("`|n5:` does not have options, found `{name}`")).into());
     }
@@ -242,7 +217,7 @@ fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 /// Returns an error, because only a step can open other locations.
-fn without_stores(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn without_stores(url: &str) -> StoreResult<Arc<dyn Store>> {
     let what = format!("`{url}`: an N5 container needs a program that opens stores, or a JSON description");
     Err(Invalid::new(what).into())
 }

@@ -1,6 +1,6 @@
 //! Listings with the documents of Zarr.
 
-use zarr_spec::store::{Directory, Keys, StoreError};
+use zarr_spec::store::{Directory, Keys, StoreError, StoreResult};
 use zarr_spec::{Key, Prefix};
 
 use crate::{ATTRIBUTES, DOCUMENT, N5Store};
@@ -9,7 +9,7 @@ use crate::{ATTRIBUTES, DOCUMENT, N5Store};
 const MAX_DEPTH: usize = 1000;
 
 /// Lists the keys and prefixes directly below `prefix`. Names of Zarr's documents in the container are hidden.
-pub(crate) fn directory(store: &N5Store, prefix: &Prefix) -> Result<Directory, StoreError> {
+pub(crate) fn directory(store: &N5Store, prefix: &Prefix) -> StoreResult<Directory> {
     let inner = store.0.list_dir(prefix)?;
     let exists = !inner.keys.is_empty() || !inner.prefixes.is_empty();
     let has_attributes = inner.keys.iter().any(|key| key.name() == ATTRIBUTES);
@@ -23,7 +23,7 @@ pub(crate) fn directory(store: &N5Store, prefix: &Prefix) -> Result<Directory, S
 
 /// Lists every key below `prefix`. The folders of groups are listed one after the other, blocks of arrays as they are
 /// taken.
-pub(crate) fn keys<'s>(store: &'s N5Store, prefix: &Prefix) -> Result<Keys<'s>, StoreError> {
+pub(crate) fn keys<'s>(store: &'s N5Store, prefix: &Prefix) -> StoreResult<Keys<'s>> {
     if store.is_in_array(prefix)? || store.is_array(prefix)? {
         return blocks(store, prefix);
     }
@@ -52,7 +52,7 @@ fn next_folder<'s>(
     store: &'s N5Store,
     folder: &Prefix,
     remaining: &mut Vec<Prefix>,
-) -> Result<Keys<'s>, StoreError> {
+) -> StoreResult<Keys<'s>> {
     if folder.as_str().matches('/').count() > MAX_DEPTH {
         let reason = format!("groups are nested more than {MAX_DEPTH} deep");
         return Err(StoreError::io("listing", folder.as_str(), reason));
@@ -66,7 +66,7 @@ fn next_folder<'s>(
 }
 
 /// Lists the keys of an array, or of a part of it.
-fn blocks<'s>(store: &'s N5Store, prefix: &Prefix) -> Result<Keys<'s>, StoreError> {
+fn blocks<'s>(store: &'s N5Store, prefix: &Prefix) -> StoreResult<Keys<'s>> {
     let keys = store.0.list_prefix(prefix)?;
     Ok(Box::new(keys.filter_map(|key| match key {
         Ok(key) if key.name() == DOCUMENT => None,

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::vec;
 
 use tokio::task::JoinSet;
-use zarr_spec::store::{CompletedRequest, Request, Response, StoreError};
+use zarr_spec::store::{CompletedRequest, Request, Response, StoreError, StoreResult};
 
 use crate::budget::Budget;
 use crate::fetch::Part;
@@ -146,12 +146,12 @@ struct PendingResult {
 }
 
 impl PendingResult {
-    fn complete(mut self, answer: Result<Option<Response>, StoreError>) {
+    fn complete(mut self, answer: StoreResult<Option<Response>>) {
         self.is_complete = true;
         self.send(answer);
     }
 
-    fn send(&self, answer: Result<Option<Response>, StoreError>) {
+    fn send(&self, answer: StoreResult<Option<Response>>) {
         // The receiver is gone if the batch was dropped.
         let _sent = self.send.send((self.expected, (self.number, answer)));
     }

@@ -22,7 +22,7 @@ use object_store::{Error, GetOptions, PutMode, PutOptions, PutResult};
 use tokio::sync::OnceCell;
 use tokio::time::sleep;
 use zarr_spec::Key;
-use zarr_spec::store::{Condition, ConditionalWrite, StoreError};
+use zarr_spec::store::{Condition, ConditionalWrite, StoreError, StoreResult};
 
 use crate::Shared;
 use crate::client::{NOT_IMPLEMENTED, Seen};
@@ -55,7 +55,7 @@ impl Shared {
         key: &Key,
         value: Bytes,
         condition: &Condition,
-    ) -> Result<ConditionalWrite, StoreError> {
+    ) -> StoreResult<ConditionalWrite> {
         let path = self.place.of_key(key)?;
         let applies = *self.applies_conditions.get_or_try_init(|| self.refuses_unmet_conditions()).await?;
         let mode = self.versions.mode(condition).filter(|_| applies);
@@ -93,12 +93,7 @@ impl Shared {
     }
 
     /// Returns the outcome of a write that was repeated and then refused: it has succeeded if the value is there.
-    async fn written_before(
-        &self,
-        key: &Key,
-        path: &Path,
-        value: &Bytes,
-    ) -> Result<ConditionalWrite, StoreError> {
+    async fn written_before(&self, key: &Key, path: &Path, value: &Bytes) -> StoreResult<ConditionalWrite> {
         let wrong = |error: Error| failed("reading", self.place.url_of(key.as_str()), &error, None);
         let got = match self.store.get_opts(path, GetOptions::default()).await {
             Ok(got) => got,
@@ -114,7 +109,7 @@ impl Shared {
     }
 
     /// Checks with temporary keys that the server refuses writes whose conditions do not hold.
-    async fn refuses_unmet_conditions(&self) -> Result<bool, StoreError> {
+    async fn refuses_unmet_conditions(&self) -> StoreResult<bool> {
         let number = RandomState::new().hash_one(Instant::now());
         let names = ["a", "b"].map(|name| format!("{TEMPORARY}{number:016x}-{name}"));
         let [missing, created] = [&names[0], &names[1]].map(|name| Key::new(name.as_str()));
@@ -137,7 +132,7 @@ impl Shared {
     }
 
     /// Returns whether the server refused a write, or its condition.
-    fn is_refusal(&self, put: Put, name: &str) -> Result<bool, StoreError> {
+    fn is_refusal(&self, put: Put, name: &str) -> StoreResult<bool> {
         match put {
             Put::Done(_) => Ok(false),
             Put::Refused(_) => Ok(true),

@@ -11,8 +11,8 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 use serde::Deserialize;
-use zarr_spec::store::{Capabilities, Store, StoreConfiguration, StoreError};
-use zarr_spec::{Invalid, typetag};
+use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, StoreError, StoreResult};
+use zarr_spec::{Invalid, json, typetag};
 
 use crate::client::{Connector, Redirects, WINDOW, policy};
 use crate::place::{BucketUrl, StoreLocation, bucket_url, http_url};
@@ -20,9 +20,9 @@ use crate::profile::Profile;
 use crate::versions::Versions;
 use crate::{RemoteStore, Shared, WRITEABLE, conditions};
 
-type Opened = Result<Arc<dyn Store>, StoreError>;
+type Opened = StoreResult<Arc<dyn Store>>;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct S3Configuration {
     url: String,
@@ -39,7 +39,7 @@ pub(crate) struct S3Configuration {
     requester_pays: bool,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GsConfiguration {
     url: String,
@@ -52,7 +52,7 @@ pub(crate) struct GsConfiguration {
     endpoint: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AzConfiguration {
     url: String,
@@ -66,7 +66,7 @@ pub(crate) struct AzConfiguration {
     endpoint: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HttpConfiguration {
     url: String,
@@ -104,7 +104,7 @@ impl StoreConfiguration for S3Configuration {
 
 impl S3Configuration {
     /// Returns a builder with the settings of the description, the environment and the profile, in this order.
-    fn builder(&self, profile: &Profile) -> Result<AmazonS3Builder, StoreError> {
+    fn builder(&self, profile: &Profile) -> StoreResult<AmazonS3Builder> {
         let mut builder = AmazonS3Builder::from_env();
         if self.anonymous {
             builder = builder.with_skip_signature(true);
@@ -221,20 +221,9 @@ impl StoreConfiguration for HttpConfiguration {
     }
 }
 
-pub(crate) fn open_s3(url: &str) -> Opened {
-    S3Configuration { url: url.to_owned(), ..S3Configuration::default() }.open(None)
-}
-
-pub(crate) fn open_gs(url: &str) -> Opened {
-    GsConfiguration { url: url.to_owned(), ..GsConfiguration::default() }.open(None)
-}
-
-pub(crate) fn open_az(url: &str) -> Opened {
-    AzConfiguration { url: url.to_owned(), ..AzConfiguration::default() }.open(None)
-}
-
-pub(crate) fn open_http(url: &str) -> Opened {
-    HttpConfiguration { url: url.to_owned(), ..HttpConfiguration::default() }.open(None)
+/// Opens the store of a description that has only a type and a URL.
+pub(crate) fn open(kind: &str, url: &str) -> Opened {
+    DescribedStore::parse(&json!({"type": kind, "url": url}))?.open(None)
 }
 
 /// The endpoint of a service, if it is not the default.
@@ -260,7 +249,7 @@ impl<'a> Endpoint<'a> {
 }
 
 /// Refuses a URL with a host after the bucket, which only Azure allows.
-fn named<'a>(at: BucketUrl<'a>, url: &str) -> Result<BucketUrl<'a>, StoreError> {
+fn named<'a>(at: BucketUrl<'a>, url: &str) -> StoreResult<BucketUrl<'a>> {
     match at.bucket.contains('@') {
         true => Err(wrong(url, "the name of a bucket cannot contain '@'")),
         false => Ok(at),

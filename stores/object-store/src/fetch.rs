@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, GetResult, ObjectMeta};
-use zarr_spec::store::{Response, StoreError};
+use zarr_spec::store::{Response, StoreError, StoreResult};
 use zarr_spec::{BoxError, ByteRange, Key, LimitExceeded};
 
 use crate::Shared;
@@ -49,7 +49,7 @@ struct Refused {
 
 impl Shared {
     /// Implements [`zarr_spec::store::Store::get`].
-    pub(crate) async fn fetch(&self, part: &Part) -> Result<Option<Response>, StoreError> {
+    pub(crate) async fn fetch(&self, part: &Part) -> StoreResult<Option<Response>> {
         let path = self.place.of_key(&part.key)?;
         let known = self.ranges.load(Ordering::Relaxed);
         match part.range {
@@ -77,7 +77,7 @@ impl Shared {
         path: &Path,
         range: GetRange,
         if_match: Option<String>,
-    ) -> Result<Option<Response>, StoreError> {
+    ) -> StoreResult<Option<Response>> {
         let is_from_the_end = matches!(range, GetRange::Suffix(_));
         let options = GetOptions { range: Some(range), if_match, ..GetOptions::default() };
         let Refused { error, seen } = match self.ask(path, options).await {
@@ -110,7 +110,7 @@ impl Shared {
     }
 
     /// Requests the size first, then the range.
-    async fn by_size(&self, part: &Part, path: &Path) -> Result<Option<Response>, StoreError> {
+    async fn by_size(&self, part: &Part, path: &Path) -> StoreResult<Option<Response>> {
         for attempt in 1.. {
             let Some(state) = self.state(part, path).await? else { return Ok(None) };
             let range = part.range.within(state.size);
@@ -134,7 +134,7 @@ impl Shared {
     }
 
     /// Requests the whole value and reads only to the end of the part.
-    async fn whole(&self, part: &Part, path: &Path) -> Result<Option<Response>, StoreError> {
+    async fn whole(&self, part: &Part, path: &Path) -> StoreResult<Option<Response>> {
         match self.ask(path, GetOptions::default()).await {
             Ok(got) => self.received(part, got).await.map(Some),
             Err(Refused { error, seen }) if self.is_missing(&error, &seen) => Ok(None),
@@ -143,7 +143,7 @@ impl Shared {
     }
 
     /// Extracts the requested part from a response.
-    async fn received(&self, part: &Part, got: GetResult) -> Result<Response, StoreError> {
+    async fn received(&self, part: &Part, got: GetResult) -> StoreResult<Response> {
         let received = got.range.clone();
         let state = got.meta.clone();
         let wanted = part.range.within(state.size);
@@ -175,7 +175,7 @@ impl Shared {
     }
 
     /// Requests the metadata of an object.
-    async fn state(&self, part: &Part, path: &Path) -> Result<Option<ObjectMeta>, StoreError> {
+    async fn state(&self, part: &Part, path: &Path) -> StoreResult<Option<ObjectMeta>> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         match self.ask(path, options).await {
             Ok(got) => Ok(Some(got.meta)),
@@ -189,7 +189,7 @@ impl Shared {
 
     /// Checks whether the bucket is missing rather than the key, since a response without a body does not show
     /// that.
-    async fn look_for_bucket(&self, part: &Part, path: &Path) -> Result<(), StoreError> {
+    async fn look_for_bucket(&self, part: &Part, path: &Path) -> StoreResult<()> {
         if self.exists.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -50,12 +50,12 @@ use object_store::ObjectStore;
 use tokio::sync::OnceCell;
 use zarr_spec::store::{
     Capabilities, Condition, ConditionalWrite, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
-    Request, Responses, Store, StoreError, StorePlugin,
+    Request, Responses, Store, StoreError, StorePlugin, StoreResult,
 };
 use zarr_spec::{BoxError, ByteRange, Example, Key, Output, Prefix};
 
 use client::WINDOW;
-use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Configuration};
+use configuration::{AzConfiguration, GsConfiguration, HttpConfiguration, S3Configuration, open};
 use fetch::Part;
 use listing::Listing;
 use place::StoreLocation;
@@ -63,25 +63,25 @@ use runtime::Runtime;
 use versions::Versions;
 
 zarr_spec::register!(
-    StorePlugin::new("s3", &["s3", "s3a"], &configuration::open_s3)
+    StorePlugin::new("s3", &["s3", "s3a"], &|url: &str| open("s3", url))
         .configuration::<S3Configuration>()
         .about("Stores values in a bucket of Amazon S3 or of a compatible server.", S3_EXAMPLES)
 );
 
 zarr_spec::register!(
-    StorePlugin::new("gs", &["gs", "gcs"], &configuration::open_gs)
+    StorePlugin::new("gs", &["gs", "gcs"], &|url: &str| open("gs", url))
         .configuration::<GsConfiguration>()
         .about("Stores values in a bucket of Google Cloud Storage.", GS_EXAMPLES)
 );
 
 zarr_spec::register!(
-    StorePlugin::new("az", &["az", "azure", "abfs", "abfss"], &configuration::open_az)
+    StorePlugin::new("az", &["az", "azure", "abfs", "abfss"], &|url: &str| open("az", url))
         .configuration::<AzConfiguration>()
         .about("Stores values in a container of Azure Blob Storage.", AZ_EXAMPLES)
 );
 
 zarr_spec::register!(
-    StorePlugin::new("http", &["http", "https"], &configuration::open_http)
+    StorePlugin::new("http", &["http", "https"], &|url: &str| open("http", url))
         .configuration::<HttpConfiguration>()
         .about("Reads values from an HTTP server.", HTTP_EXAMPLES)
 );
@@ -150,11 +150,7 @@ impl RemoteStore {
     /// # Errors
     ///
     /// [`StoreError::Key`] if `prefix` is not a valid prefix of keys.
-    pub fn new(
-        store: Arc<dyn ObjectStore>,
-        location: impl Into<String>,
-        prefix: &str,
-    ) -> Result<Self, StoreError> {
+    pub fn new(store: Arc<dyn ObjectStore>, location: impl Into<String>, prefix: &str) -> StoreResult<Self> {
         let place = StoreLocation::new(location.into(), prefix)?;
         Ok(Self::at(Shared::new(store, place, Versions::Tags), WRITEABLE))
     }
@@ -163,8 +159,8 @@ impl RemoteStore {
         Self { shared: Arc::new(shared), runtime: Runtime::default(), capabilities }
     }
 
-    fn refuse(&self, quality: &'static str) -> StoreError {
-        StoreError::NotSupported { store: self.location(), quality }
+    fn require(&self, is_supported: bool, quality: &'static str) -> StoreResult<()> {
+        if is_supported { Ok(()) } else { Err(StoreError::not_supported(self, quality)) }
     }
 
     /// Runs the future of `ask` on the store's threads and waits for its result.
@@ -172,9 +168,9 @@ impl RemoteStore {
         &self,
         operation: &'static str,
         ask: impl FnOnce(Arc<Shared>) -> F,
-    ) -> Result<T, StoreError>
+    ) -> StoreResult<T>
     where
-        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+        F: Future<Output = StoreResult<T>> + Send + 'static,
     {
         let ended = |source: BoxError| StoreError::io(operation, self.location(), source);
         self.runtime.wait(ask(Arc::clone(&self.shared))).map_err(ended)?
@@ -211,12 +207,7 @@ impl Store for RemoteStore {
         ReadHints::new(CONCURRENCY, COALESCE_GAP)
     }
 
-    fn get(
-        &self,
-        key: &Key,
-        options: GetOptions,
-        to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         let part = Part { key: key.clone(), range: options.range, limit: to.remaining(), budget: None };
         let fetched = self.wait("reading", |shared| async move { shared.fetch(&part).await })?;
         Ok(fetched.map(GetResult::from))
@@ -226,45 +217,32 @@ impl Store for RemoteStore {
         Box::new(batch::Batch::new(self, requests, budget))
     }
 
-    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
-        if !self.capabilities.writeable {
-            return Err(self.refuse("not writeable"));
-        }
+    fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
+        self.require(self.capabilities.writeable, "not writeable")?;
         let key = key.clone();
         let value = value.into_bytes();
         self.wait("writing", |shared| async move { shared.set(&key, value).await })
     }
 
-    fn set_if(
-        &self,
-        key: &Key,
-        value: Payload<'_>,
-        condition: &Condition,
-    ) -> Result<ConditionalWrite, StoreError> {
-        if !self.capabilities.conditional_set {
-            return Err(self.refuse("not conditional"));
-        }
+    fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> StoreResult<ConditionalWrite> {
+        self.require(self.capabilities.conditional_set, "not conditional")?;
         let key = key.clone();
         let value = value.into_bytes();
         let condition = condition.clone();
         self.wait("writing", |shared| async move { shared.set_if(&key, value, &condition).await })
     }
 
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
-        if !self.capabilities.writeable {
-            return Err(self.refuse("not writeable"));
-        }
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
+        self.require(self.capabilities.writeable, "not writeable")?;
         zarr_spec::store::rewrite_values(self, values)
     }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    fn erase(&self, key: &Key) -> StoreResult<()> {
         self.erase_values(std::slice::from_ref(key))
     }
 
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
-        if !self.capabilities.erasable {
-            return Err(self.refuse("not erasable"));
-        }
+    fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {
+        self.require(self.capabilities.erasable, "not erasable")?;
         if keys.is_empty() {
             return Ok(());
         }
@@ -279,10 +257,8 @@ impl Store for RemoteStore {
         })
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
-        if !self.capabilities.erasable {
-            return Err(self.refuse("not erasable"));
-        }
+    fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
+        self.require(self.capabilities.erasable, "not erasable")?;
         let prefix = prefix.clone();
         self.wait("erasing", |shared| async move {
             let below = shared.place.of_prefix(&prefix)?;
@@ -291,22 +267,18 @@ impl Store for RemoteStore {
         })
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
-        if !self.capabilities.listable {
-            return Err(self.refuse("not listable"));
-        }
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
+        self.require(self.capabilities.listable, "not listable")?;
         Ok(Box::new(Listing::begin(self, prefix)?))
     }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
-        if !self.capabilities.listable {
-            return Err(self.refuse("not listable"));
-        }
+    fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
+        self.require(self.capabilities.listable, "not listable")?;
         let prefix = prefix.clone();
         self.wait("listing", |shared| async move { shared.directory(&prefix).await })
     }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, budget: None };
         let fetched = self.wait("reading", |shared| async move { shared.fetch(&part).await })?;
         Ok(fetched.map(|fetched| fetched.size))

@@ -6,7 +6,7 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::ObjectMeta;
 use object_store::path::Path;
-use zarr_spec::store::{Directory, StoreError};
+use zarr_spec::store::{Directory, StoreError, StoreResult};
 use zarr_spec::{ByteRange, Key, Prefix};
 
 use crate::fetch::Part;
@@ -40,7 +40,7 @@ impl<'s> Listing<'s> {
     /// # Errors
     ///
     /// Those of the service.
-    pub(crate) fn begin(store: &'s RemoteStore, prefix: &Prefix) -> Result<Self, StoreError> {
+    pub(crate) fn begin(store: &'s RemoteStore, prefix: &Prefix) -> StoreResult<Self> {
         let below = prefix.clone();
         let Page { keys, objects } = store.wait("listing", |shared| async move {
             let path = shared.place.of_prefix(&below)?;
@@ -52,7 +52,7 @@ impl<'s> Listing<'s> {
 }
 
 impl Iterator for Listing<'_> {
-    type Item = Result<Key, StoreError>;
+    type Item = StoreResult<Key>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -76,7 +76,7 @@ impl Iterator for Listing<'_> {
 
 impl Shared {
     /// Returns the keys of the next response.
-    async fn page(&self, prefix: &Prefix, mut objects: Objects) -> Result<Page, StoreError> {
+    async fn page(&self, prefix: &Prefix, mut objects: Objects) -> StoreResult<Page> {
         let Some(listed) = objects.next().await else {
             return Ok(Page { keys: Vec::new(), objects: None });
         };
@@ -98,7 +98,7 @@ impl Shared {
 
     /// Returns the keys of empty objects that are values. An object that represents a folder is called `a/b/`
     /// but listed as `a/b`.
-    async fn values_among(&self, empty: Vec<Key>) -> Result<Vec<Key>, StoreError> {
+    async fn values_among(&self, empty: Vec<Key>) -> StoreResult<Vec<Key>> {
         let looked = stream::iter(empty).map(|key| async move {
             let part = Part { key: key.clone(), range: ByteRange::Last(0), limit: 0, budget: None };
             Ok::<_, StoreError>(self.fetch(&part).await?.map(|_| key))
@@ -108,7 +108,7 @@ impl Shared {
     }
 
     /// Returns the keys and prefixes directly below `prefix`.
-    pub(crate) async fn directory(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+    pub(crate) async fn directory(&self, prefix: &Prefix) -> StoreResult<Directory> {
         let below = self.place.of_prefix(prefix)?;
         let listed = self.store.list_with_delimiter(below.as_ref()).await;
         let listed = listed
@@ -125,7 +125,7 @@ impl Shared {
         &self,
         paths: BoxStream<'static, object_store::Result<Path>>,
         at: impl Fn() -> String,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let mut erased = self.store.delete_stream(paths);
         while let Some(result) = erased.next().await {
             match result {

@@ -5,7 +5,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt, PutOptions};
 use zarr_spec::Key;
-use zarr_spec::store::StoreError;
+use zarr_spec::store::StoreResult;
 
 use crate::Shared;
 use crate::client::Seen;
@@ -25,7 +25,7 @@ const AT_ONCE: usize = 8;
 
 impl Shared {
     /// Implements [`zarr_spec::store::Store::set`].
-    pub(crate) async fn set(&self, key: &Key, value: Bytes) -> Result<(), StoreError> {
+    pub(crate) async fn set(&self, key: &Key, value: Bytes) -> StoreResult<()> {
         let path = self.place.of_key(key)?;
         let seen = Seen::default();
         let written = match value.len() < LARGE {

@@ -24,7 +24,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde::Deserialize;
 use zarr_spec::store::{
     Capabilities, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, ReadHints, Request,
-    Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, rewrite_values,
+    Responses, Step, Store, StoreConfiguration, StorePlugin, StoreResult, rewrite_values,
 };
 use zarr_spec::{Example, Invalid, Key, KeyError, Output, Prefix, typetag};
 
@@ -57,8 +57,8 @@ impl OverlayStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] if `upper` cannot be written and listed, and its errors.
-    pub fn new(upper: Arc<dyn Store>, lower: Arc<dyn Store>) -> Result<Self, StoreError> {
+    /// [`StoreError::Invalid`](zarr_spec::store::StoreError::Invalid) if `upper` cannot be written and listed, and its errors.
+    pub fn new(upper: Arc<dyn Store>, lower: Arc<dyn Store>) -> StoreResult<Self> {
         if upper.capabilities().unconditional() != Capabilities::ALL {
             let what =
                 format!("`{}` cannot hold changes: it must read, write, list and erase", upper.location());
@@ -74,7 +74,7 @@ impl OverlayStore {
     }
 
     /// Writes markers, which hide keys and prefixes of the lower store.
-    fn hide(&self, marker: &Key) -> Result<(), StoreError> {
+    fn hide(&self, marker: &Key) -> StoreResult<()> {
         self.upper.set(marker, b"".into())?;
         self.erased.write().unwrap_or_else(PoisonError::into_inner).add(marker);
         Ok(())
@@ -118,12 +118,7 @@ impl Store for OverlayStore {
         ReadHints::new(concurrency, upper.coalesce_gap.max(lower.coalesce_gap))
     }
 
-    fn get(
-        &self,
-        key: &Key,
-        options: GetOptions,
-        to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         if marks::is_reserved(key) {
             return Ok(None);
         }
@@ -168,7 +163,7 @@ impl Store for OverlayStore {
         }))
     }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         if marks::is_reserved(key) {
             return Ok(None);
         }
@@ -178,16 +173,16 @@ impl Store for OverlayStore {
         }
     }
 
-    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
         check(key)?;
         self.upper.set(key, value)
     }
 
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
         rewrite_values(self, values)
     }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    fn erase(&self, key: &Key) -> StoreResult<()> {
         if marks::is_reserved(key) {
             return Ok(());
         }
@@ -197,7 +192,7 @@ impl Store for OverlayStore {
         self.upper.erase(key)
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
         if marks::is_reserved_prefix(prefix) {
             return Ok(());
         }
@@ -211,13 +206,13 @@ impl Store for OverlayStore {
         folders.try_for_each(|folder| self.upper.erase_prefix(folder))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
         let upper = self.upper.list_prefix(prefix)?;
         let upper = upper.filter(|key| !key.as_ref().is_ok_and(marks::is_reserved));
         Ok(Box::new(upper.chain(self.lower_keys(self.lower.list_prefix(prefix)?))))
     }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+    fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
         if marks::is_reserved_prefix(prefix) {
             return Ok(Directory::default());
         }
@@ -258,12 +253,12 @@ struct OverlayConfiguration {
 
 #[typetag::deserialize(name = "overlay")]
 impl StoreConfiguration for OverlayConfiguration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         Ok(Arc::new(OverlayStore::new(self.store.open(given)?, self.base.open(None)?)?))
     }
 }
 
-fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
+fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
     match step.options {
         [(name, changes)] if name == "changes" => {
             let upper = step.locations.open(changes)?;
@@ -277,7 +272,7 @@ fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 /// Returns an error, because only a step can open other locations.
-fn without_stores(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn without_stores(url: &str) -> StoreResult<Arc<dyn Store>> {
     Err(Invalid::new(format!("`{url}`: expected `BASE|overlay:?changes=LOCATION` or a JSON description"))
         .into())
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use zarr_spec::store::{Store, StoreError};
+use zarr_spec::store::{Store, StoreResult};
 use zarr_spec::{Invalid, Key, KeyError, Prefix};
 
 /// The prefix of markers.
@@ -29,7 +29,7 @@ impl Marks {
     /// # Errors
     ///
     /// [`Invalid`] for a key below the prefix of the markers that is not a marker, and the errors of the store.
-    pub(crate) fn read(upper: &dyn Store) -> Result<Self, StoreError> {
+    pub(crate) fn read(upper: &dyn Store) -> StoreResult<Self> {
         let mut marks = Self::default();
         for key in upper.list_prefix(&Prefix::new(RESERVED)?)? {
             let key = key?;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use zarr_spec::Key;
-use zarr_spec::store::{CompletedRequest, Request, Response, Responses, StoreError};
+use zarr_spec::store::{CompletedRequest, Request, Response, Responses, StoreResult, shared_part};
 
 use crate::document::Reference;
-use crate::{Part, ReferenceStore, inline_part, part_of};
+use crate::{Part, ReferenceStore, part_of};
 
 /// The requests for one other store.
 #[derive(Debug, Default)]
@@ -52,12 +52,12 @@ pub(crate) fn responses(store: &ReferenceStore, requests: Vec<Request>, budget: 
     Box::new(done.into_iter().chain(asked))
 }
 
-fn answer(store: &ReferenceStore, request: &Request) -> Result<Answer, StoreError> {
+fn answer(store: &ReferenceStore, request: &Request) -> StoreResult<Answer> {
     let Request { key, options, limit, .. } = request;
     let Some(reference) = store.find(key) else { return Ok(Answer::Missing) };
     let number = match reference {
         Reference::Inline(bytes) => {
-            let part = inline_part(key, bytes, options.range, *limit)?;
+            let part = shared_part(key, bytes, options.range, *limit)?;
             return Ok(Answer::Here(Response::new(part, bytes.len() as u64, None)));
         }
         Reference::Whole { target } | Reference::Part { target, .. } => *target,
@@ -83,7 +83,7 @@ fn converted(
     store: &ReferenceStore,
     original: &Original,
     found: Option<Response>,
-) -> Result<Option<Response>, StoreError> {
+) -> StoreResult<Option<Response>> {
     let Original { key, target, part, .. } = original;
     let Some(mut response) = found else { return Err(store.missing(key, store.target(key, *target)?)) };
     response.size = store.checked_size(key, *part, response.bytes.len() as u64, response.size)?;

@@ -17,12 +17,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::Deserialize;
 use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
     Capabilities, ChunkCache, Contents, DescribedStore, Directory, GetOptions, GetResult, IoKind, Keys,
-    ReadHints, Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, get_value,
+    ReadHints, Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult,
+    get_value, shared_part,
 };
 use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -67,7 +67,7 @@ impl ReferenceStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] if the file is missing or not a reference file, and the errors of `store`.
-    pub fn open(store: Arc<dyn Store>, key: &Key, others: Vec<Arc<dyn Store>>) -> Result<Self, StoreError> {
+    pub fn open(store: Arc<dyn Store>, key: &Key, others: Vec<Arc<dyn Store>>) -> StoreResult<Self> {
         let location = store.location();
         let separator = if location.ends_with([':', '/']) { "" } else { "/" };
         let name = format!("{location}{separator}{key}");
@@ -76,7 +76,7 @@ impl ReferenceStore {
         Self::new(name, &document, Allowed::new(store, others))
     }
 
-    fn new(name: String, document: &[u8], allowed: Allowed) -> Result<Self, StoreError> {
+    fn new(name: String, document: &[u8], allowed: Allowed) -> StoreResult<Self> {
         let References { entries, targets } = document::read(document)
             .map_err(|reason| Invalid::new(format!("`{name}` is not a valid reference file: {reason}")))?;
         let targets = targets.iter().map(|target| allowed.find(target)).collect();
@@ -92,7 +92,7 @@ impl ReferenceStore {
         StoreError::io("reading", format!("{}, reference `{key}`", self.name), reason)
     }
 
-    fn target(&self, key: &Key, number: u32) -> Result<&Target, StoreError> {
+    fn target(&self, key: &Key, number: u32) -> StoreResult<&Target> {
         let found = usize::try_from(number).ok().and_then(|number| self.targets.get(number));
         match found {
             Some(Ok(target)) => Ok(target),
@@ -108,12 +108,7 @@ impl ReferenceStore {
     }
 
     /// Returns the part of a target to read for a part of the value, after checking that the caller accepts it.
-    fn range(
-        key: &Key,
-        reference: &Reference,
-        wanted: ByteRange,
-        limit: usize,
-    ) -> Result<ByteRange, StoreError> {
+    fn range(key: &Key, reference: &Reference, wanted: ByteRange, limit: usize) -> StoreResult<ByteRange> {
         let Reference::Part { offset, size, .. } = reference else { return Ok(wanted) };
         let part = wanted.within(*size);
         if part.end - part.start > limit as u64 {
@@ -123,7 +118,7 @@ impl ReferenceStore {
     }
 
     /// Returns the size of the value, after checking that all bytes of the requested part were read.
-    fn checked_size(&self, key: &Key, part: Part, read: u64, target_size: u64) -> Result<u64, StoreError> {
+    fn checked_size(&self, key: &Key, part: Part, read: u64, target_size: u64) -> StoreResult<u64> {
         let Some((wanted, size)) = part else { return Ok(target_size) };
         if read < wanted {
             return Err(self.failed(key, format!("its target has only {target_size} bytes; it is truncated")));
@@ -161,16 +156,11 @@ zarr_spec::delegate_store! {
             })
         }
 
-        fn get(
-            &self,
-            key: &Key,
-            options: GetOptions,
-            to: &mut Output<'_>,
-        ) -> Result<Option<GetResult>, StoreError> {
+        fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
             let Some(reference) = self.find(key) else { return Ok(None) };
             let number = match reference {
                 Reference::Inline(bytes) => {
-                    let part = inline_part(key, bytes, options.range, to.remaining())?;
+                    let part = shared_part(key, bytes, options.range, to.remaining())?;
                     return Ok(Some(GetResult::new(Contents::Shared(part), bytes.len() as u64, None)));
                 }
                 Reference::Whole { target } | Reference::Part { target, .. } => *target,
@@ -194,7 +184,7 @@ zarr_spec::delegate_store! {
             batch::responses(self, requests, budget)
         }
 
-        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
             match self.find(key) {
                 None => Ok(None),
                 Some(Reference::Inline(bytes)) => Ok(Some(bytes.len() as u64)),
@@ -215,24 +205,14 @@ zarr_spec::delegate_store! {
             false
         }
 
-        fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
             let below = sorted::below(&self.entries, prefix, |(key, _)| key);
             Ok(Box::new(below.iter().map(|(key, _)| Ok(key.clone()))))
         }
 
-        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
             Ok(sorted::directory(&self.entries, prefix, |(key, _)| key)?)
         }
-    }
-}
-
-/// Returns the bytes of a part of a value in the reference file.
-fn inline_part(key: &Key, bytes: &Bytes, wanted: ByteRange, limit: usize) -> Result<Bytes, StoreError> {
-    let part = wanted.within(bytes.len() as u64);
-    let bounds = usize::try_from(part.start).ok().zip(usize::try_from(part.end).ok());
-    match bounds.filter(|(start, end)| end - start <= limit) {
-        Some((start, end)) => Ok(bytes.slice(start..end)),
-        None => Err(StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } }),
     }
 }
 
@@ -250,14 +230,14 @@ struct ReferenceConfiguration {
 
 #[typetag::deserialize(name = "reference")]
 impl StoreConfiguration for ReferenceConfiguration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         let others = self.targets.iter().map(|target| target.open(None)).collect::<Result<_, _>>()?;
         let key = Key::new(&*self.key)?;
         Ok(Arc::new(ReferenceStore::open(self.store.open(given)?, &key, others)?))
     }
 }
 
-fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
+fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
     let mut others = Vec::new();
     for (name, value) in step.options {
         if name != "target" {
@@ -271,7 +251,7 @@ fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 /// Returns an error, because only a step can open other locations.
-fn without_stores(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn without_stores(url: &str) -> StoreResult<Arc<dyn Store>> {
     let what = format!("`{url}`: references need a program that opens stores, or a JSON description");
     Err(Invalid::new(what).into())
 }

@@ -33,7 +33,8 @@ use serde::Deserialize;
 use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
     Capabilities, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload, ReadHints,
-    Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, Version,
+    Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult, Version,
+    get_each,
 };
 use zarr_spec::{
     BoxError, ByteRange, Example, Invalid, Key, LimitExceeded, Output, Pool, Prefix, printable_path, typetag,
@@ -81,7 +82,7 @@ impl ZipStore {
     ///
     /// [`StoreError::Invalid`] if the file does not exist or is not a complete archive, [`StoreError::Io`] if
     /// it cannot be read.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+    pub fn open(path: impl AsRef<Path>) -> StoreResult<Self> {
         let path = path.as_ref();
         let opening = |error: io::Error| StoreError::io("opening", printable_path(path).to_string(), error);
         let file = match File::open(path) {
@@ -111,7 +112,7 @@ impl ZipStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] if it is not a complete archive.
-    pub fn from_bytes(archive: Bytes) -> Result<Self, StoreError> {
+    pub fn from_bytes(archive: Bytes) -> StoreResult<Self> {
         Self::new(Source::Memory(archive), "memory".to_owned(), 0)
     }
 
@@ -120,7 +121,7 @@ impl ZipStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] if the value does not exist or is not a complete archive, and the errors of `store`.
-    pub fn within(store: Arc<dyn Store>, key: Key) -> Result<Self, StoreError> {
+    pub fn within(store: Arc<dyn Store>, key: Key) -> StoreResult<Self> {
         let archive = StoredArchive::open(store, key)?;
         let name = archive.place();
         let mut hasher = DefaultHasher::new();
@@ -132,7 +133,7 @@ impl ZipStore {
         Ok(store)
     }
 
-    fn new(source: Source, name: String, changed: u64) -> Result<Self, StoreError> {
+    fn new(source: Source, name: String, changed: u64) -> StoreResult<Self> {
         let entries = directory::read(&source).map_err(|reason| not_an_archive(&name, &reason))?;
         Ok(Self { source, name, entries, changed, inflaters: Pool::new() })
     }
@@ -143,7 +144,7 @@ impl ZipStore {
     /// # Errors
     ///
     /// [`StoreError::Io`] if the local header of the entry is damaged or cannot be read.
-    pub fn stored_range(&self, key: &Key) -> Result<Option<Range<u64>>, StoreError> {
+    pub fn stored_range(&self, key: &Key) -> StoreResult<Option<Range<u64>>> {
         let Some(entry) = self.entries.find(key).filter(|entry| entry.form() == Form::Stored) else {
             return Ok(None);
         };
@@ -178,13 +179,7 @@ impl ZipStore {
     }
 
     /// Refuses an entry that cannot be read, and a part that is larger than `limit`. Returns the part.
-    fn part(
-        &self,
-        key: &Key,
-        entry: &Entry,
-        range: ByteRange,
-        limit: usize,
-    ) -> Result<Range<u64>, StoreError> {
+    fn part(&self, key: &Key, entry: &Entry, range: ByteRange, limit: usize) -> StoreResult<Range<u64>> {
         if let Form::Refused(reason) = entry.form() {
             return Err(self.failed(key, reason.to_string().into()));
         }
@@ -229,12 +224,7 @@ impl Store for ZipStore {
         }
     }
 
-    fn get(
-        &self,
-        key: &Key,
-        options: GetOptions,
-        to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         let Some(entry) = self.entries.find(key) else { return Ok(None) };
         let part = self.part(key, entry, options.range, to.remaining())?;
         let contents = match &self.source {
@@ -248,44 +238,40 @@ impl Store for ZipStore {
     fn get_many(&self, requests: Vec<Request>, budget: usize) -> Responses<'_> {
         match &self.source {
             Source::Stored(archive) => ranges::get_many(self, archive, requests, budget),
-            _ => Box::new(requests.into_iter().enumerate().map(|(index, request)| {
-                let mut output = Output::at_most(request.limit);
-                let found = self.get(&request.key, request.options, &mut output);
-                (index, found.map(|found| found.map(|found| found.into_response(output))))
-            })),
+            _ => get_each(self, requests),
         }
     }
 
-    fn set(&self, _key: &Key, _value: Payload<'_>) -> Result<(), StoreError> {
+    fn set(&self, _key: &Key, _value: Payload<'_>) -> StoreResult<()> {
         Err(StoreError::not_supported(self, "not writeable"))
     }
 
-    fn set_partial_values(&self, _values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+    fn set_partial_values(&self, _values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
         Err(StoreError::not_supported(self, "not writeable"))
     }
 
-    fn erase(&self, _key: &Key) -> Result<(), StoreError> {
+    fn erase(&self, _key: &Key) -> StoreResult<()> {
         Err(StoreError::not_supported(self, "not erasable"))
     }
 
-    fn erase_values(&self, _keys: &[Key]) -> Result<(), StoreError> {
+    fn erase_values(&self, _keys: &[Key]) -> StoreResult<()> {
         Err(StoreError::not_supported(self, "not erasable"))
     }
 
-    fn erase_prefix(&self, _prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, _prefix: &Prefix) -> StoreResult<()> {
         Err(StoreError::not_supported(self, "not erasable"))
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
         let below = sorted::below(self.entries.all(), prefix, Entry::key);
         Ok(Box::new(below.iter().map(|entry| Ok(entry.key().clone()))))
     }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+    fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
         Ok(sorted::directory(self.entries.all(), prefix, Entry::key)?)
     }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         Ok(self.entries.find(key).map(Entry::size))
     }
 }
@@ -341,7 +327,7 @@ struct ZipConfiguration {
 
 #[typetag::deserialize(name = "zip")]
 impl StoreConfiguration for ZipConfiguration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         match (&self.path, &self.store, &self.key) {
             (Some(path), None, None) => Ok(Arc::new(ZipStore::open(path)?)),
             (None, Some(store), Some(key)) => {
@@ -359,7 +345,7 @@ const EXTENSIONS: [&str; 2] = ["zip", "ozx"];
 /// signature of an archive in several parts.
 const SIGNATURES: [[u8; 4]; 3] = [*b"PK\x03\x04", *b"PK\x05\x06", *b"PK\x07\x08"];
 
-fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn open(url: &str) -> StoreResult<Arc<dyn Store>> {
     let path = url.split_once(':').map_or(url, |(_, path)| path);
     let has_host = path.starts_with("//") && !path.starts_with("///");
     if path.is_empty() || has_host {
@@ -369,7 +355,7 @@ fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(ZipStore::open(path)?))
 }
 
-fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
+fn open_step(step: &Step<'_>) -> StoreResult<Arc<dyn Store>> {
     if let Some((name, _)) = step.options.first() {
         return Err(Invalid::new(format!("`|zip:` does not have options, found `{name}`")).into());
     }

@@ -6,7 +6,7 @@ use rawzip::ZipArchiveWriter;
 use rawzip::path::EntryPath;
 use rawzip::time::UtcDateTime;
 use zarr_spec::metadata_encoding::DOCUMENT_NAMES;
-use zarr_spec::store::{Contents, Store, StoreError};
+use zarr_spec::store::{Contents, Store, StoreError, StoreResult};
 use zarr_spec::{BoxError, Buffer, ByteRange, Invalid, Key, Prefix};
 
 /// Number of bytes of a value that are read at a time.
@@ -45,7 +45,7 @@ pub fn pack(
     to: impl Write,
     comment: &str,
     progress: &mut dyn FnMut(Packed),
-) -> Result<usize, StoreError> {
+) -> StoreResult<usize> {
     let mut keys = store.list_sorted(prefix)?;
     keys.sort_by_cached_key(|key| rank(prefix.strip(key.as_str()).unwrap_or_default()));
     let mut archive = ZipArchiveWriter::new(to);
@@ -74,7 +74,7 @@ fn add(
     buffer: &mut Buffer,
     to: &mut dyn Write,
     progress: &mut dyn FnMut(u64),
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let changed = || failed(key.as_str(), "its value changed while it was read".into());
     let mut done = 0;
     let mut state = None;

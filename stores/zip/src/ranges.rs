@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use zarr_spec::store::{CompletedRequest, Contents, Request, Response, Responses, Store, StoreError};
+use zarr_spec::store::{CompletedRequest, Contents, Request, Response, Responses, StoreResult, get_one};
 use zarr_spec::{BoxError, Output};
 
 use crate::directory::{Entry, Form};
@@ -109,7 +109,7 @@ pub(crate) fn get_many<'a>(
         let response = response.and_then(|response| finish(zip, archive, ranged, response));
         Some((ranged.wanted.index, response.map(Some)))
     });
-    let alone = alone.into_iter().map(|wanted| (wanted.index, get_alone(zip, &wanted.request)));
+    let alone = alone.into_iter().map(|wanted| (wanted.index, get_one(zip, &wanted.request)));
     Box::new(done.into_iter().chain(ranged).chain(alone))
 }
 
@@ -150,7 +150,7 @@ fn finish(
     archive: &StoredArchive,
     ranged: &Ranged<'_>,
     response: Option<Response>,
-) -> Result<Response, StoreError> {
+) -> StoreResult<Response> {
     let Ranged { wanted: Wanted { request, entry, part, .. }, start, size, is_exact } = ranged;
     let failed = |error: BoxError| zip.failed(&request.key, error);
     let response = response.ok_or_else(|| failed("the archive was removed".into()))?;
@@ -168,10 +168,4 @@ fn finish(
         bytes = output.into_written().into();
     }
     Ok(Response::new(bytes, entry.size(), Some(zip.version_of(entry))))
-}
-
-fn get_alone(zip: &ZipStore, request: &Request) -> Result<Option<Response>, StoreError> {
-    let mut output = Output::at_most(request.limit);
-    let found = zip.get(&request.key, request.options, &mut output)?;
-    Ok(found.map(|found| found.into_response(output)))
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use rawzip::ReaderAt;
-use zarr_spec::store::{Contents, GetOptions, ReadHints, Request, Responses, Store, StoreError, Version};
+use zarr_spec::store::{Contents, GetOptions, ReadHints, Request, Responses, Store, StoreResult, Version};
 use zarr_spec::{BoxError, ByteRange, Invalid, Key, Output};
 
 use crate::directory::MAX_DIRECTORY_SIZE;
@@ -63,8 +63,8 @@ impl StoredArchive {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] if it does not exist, and the errors of the store.
-    pub(crate) fn open(store: Arc<dyn Store>, key: Key) -> Result<Self, StoreError> {
+    /// [`StoreError::Invalid`](zarr_spec::store::StoreError::Invalid) if it does not exist, and the errors of the store.
+    pub(crate) fn open(store: Arc<dyn Store>, key: Key) -> StoreResult<Self> {
         let mut output = Output::at_most(usize::try_from(TAIL).unwrap_or(usize::MAX));
         let found = store.get(&key, GetOptions::uncached(ByteRange::Last(TAIL)), &mut output)?;
         let Some(found) = found else {

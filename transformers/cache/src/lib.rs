@@ -23,7 +23,7 @@ use serde::Deserialize;
 use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 use zarr_spec::store::{
     Condition, ConditionalWrite, Contents, DescribedStore, GetOptions, GetResult, Payload, Request, Response,
-    Responses, Store, StoreConfiguration, StoreError, StorePlugin, Version,
+    Responses, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult, Version,
 };
 use zarr_spec::{ByteRange, Bytes, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
@@ -104,8 +104,8 @@ impl CacheStore {
     fn change<T>(
         &self,
         drop_value: impl Fn(&mut Entries),
-        change: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        change: impl FnOnce(&dyn Store) -> StoreResult<T>,
+    ) -> StoreResult<T> {
         drop_value(&mut self.entries());
         let result = change(&*self.store);
         drop_value(&mut self.entries());
@@ -119,7 +119,7 @@ impl CacheStore {
         options: GetOptions,
         to: &mut Output<'_>,
         changes: ChangeCount,
-    ) -> Result<Option<GetResult>, StoreError> {
+    ) -> StoreResult<Option<GetResult>> {
         let before = to.written().len();
         let Some(found) = self.store.get(key, self.inner_options(options), to)? else {
             self.note_missing(key, changes);
@@ -166,7 +166,7 @@ impl CacheStore {
     }
 
     /// Returns the cached result of `request`.
-    fn find(&self, request: &Request) -> Option<Result<Option<Response>, StoreError>> {
+    fn find(&self, request: &Request) -> Option<StoreResult<Option<Response>>> {
         if request.options.for_update {
             return None;
         }
@@ -210,12 +210,7 @@ zarr_spec::delegate_store! {
     impl Store for CacheStore {
         forward(self.store): describe, list, lock;
 
-        fn get(
-            &self,
-            key: &Key,
-            options: GetOptions,
-            to: &mut Output<'_>,
-        ) -> Result<Option<GetResult>, StoreError> {
+        fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
             let (found, changes) = {
                 let mut entries = self.entries();
                 let found = if options.for_update { Found::Unknown } else { entries.find(key, options.range) };
@@ -266,7 +261,7 @@ zarr_spec::delegate_store! {
             Box::new(cached.into_iter().chain(fetched))
         }
 
-        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
             if !self.caches_missing {
                 return self.store.size(key);
             }
@@ -295,7 +290,7 @@ zarr_spec::delegate_store! {
             true
         }
 
-        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
             self.change(|entries| entries.change(key), |store| store.set(key, value))
         }
 
@@ -304,29 +299,29 @@ zarr_spec::delegate_store! {
             key: &Key,
             value: Payload<'_>,
             condition: &Condition,
-        ) -> Result<ConditionalWrite, StoreError> {
+        ) -> StoreResult<ConditionalWrite> {
             self.change(|entries| entries.change(key), |store| store.set_if(key, value, condition))
         }
 
-        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
             let drop_value = |entries: &mut Entries| values.iter().for_each(|(key, ..)| entries.change(key));
             self.change(drop_value, |store| store.set_partial_values(values))
         }
 
-        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        fn erase(&self, key: &Key) -> StoreResult<()> {
             self.change(|entries| entries.change(key), |store| store.erase(key))
         }
 
-        fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
             self.change(|entries| entries.change(key), |store| store.erase_if(key, version))
         }
 
-        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {
             let drop_value = |entries: &mut Entries| keys.iter().for_each(|key| entries.change(key));
             self.change(drop_value, |store| store.erase_values(keys))
         }
 
-        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
             self.change(|entries| entries.change_below(prefix), |store| store.erase_prefix(prefix))
         }
     }
@@ -374,7 +369,7 @@ struct CacheConfiguration {
 
 #[typetag::deserialize(name = "cache")]
 impl StoreConfiguration for CacheConfiguration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         if self.bytes == 0 {
             return Err(Invalid::new("`bytes` is 0; expected at least 1").into());
         }
@@ -416,6 +411,6 @@ fn check_order(chunks: Chunks, store: &dyn Store) -> Result<(), Invalid> {
 }
 
 /// Returns an error, because the store cannot be opened by URL.
-fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn without_a_url(url: &str) -> StoreResult<Arc<dyn Store>> {
     Err(Invalid::new(format!("`{url}`: a cache needs a JSON description with its store")).into())
 }

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use zarr_spec::store::cache::{ChangeCount, ChunkCache, ChunkId, ReadStart};
 use zarr_spec::store::{
     CompletedRequest, Condition, ConditionalWrite, DescribedStore, Directory, GetOptions, GetResult, Keys,
-    Payload, Request, Responses, Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, Version,
+    Payload, Request, Responses, Store, StoreConfiguration, StoreError, StoreLock, StorePlugin, StoreResult,
+    Version,
 };
 use zarr_spec::{Bytes, Example, Invalid, Key, KeyError, Output, Prefix, typetag};
 
@@ -49,7 +50,7 @@ impl PrefixStore {
 
     /// Returns the key without the prefix; `None` for a key outside of it, which the store should not have
     /// listed.
-    fn inner_key(&self, key: &Key) -> Option<Result<Key, StoreError>> {
+    fn inner_key(&self, key: &Key) -> Option<StoreResult<Key>> {
         Some(Key::new(self.root.strip(key.as_str())?).map_err(StoreError::from))
     }
 }
@@ -62,12 +63,7 @@ zarr_spec::delegate_store! {
             format!("{}, below `{}`", self.store.location(), self.root)
         }
 
-        fn get(
-            &self,
-            key: &Key,
-            options: GetOptions,
-            to: &mut Output<'_>,
-        ) -> Result<Option<GetResult>, StoreError> {
+        fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
             self.store.get(&self.outer_key(key)?, options, to)
         }
 
@@ -83,7 +79,7 @@ zarr_spec::delegate_store! {
             }
         }
 
-        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
             self.store.size(&self.outer_key(key)?)
         }
 
@@ -91,7 +87,7 @@ zarr_spec::delegate_store! {
             self.store.chunk_cache().map(|_| self as &dyn ChunkCache)
         }
 
-        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
             self.store.set(&self.outer_key(key)?, value)
         }
 
@@ -100,15 +96,15 @@ zarr_spec::delegate_store! {
             key: &Key,
             value: Payload<'_>,
             condition: &Condition,
-        ) -> Result<ConditionalWrite, StoreError> {
+        ) -> StoreResult<ConditionalWrite> {
             self.store.set_if(&self.outer_key(key)?, value, condition)
         }
 
-        fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
+        fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
             self.store.lock(&self.outer_key(key)?)
         }
 
-        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
             let mut outer = Vec::with_capacity(values.len());
             for (key, offset, part) in values {
                 outer.push((self.outer_key(key)?, *offset, *part));
@@ -116,24 +112,24 @@ zarr_spec::delegate_store! {
             self.store.set_partial_values(&outer)
         }
 
-        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        fn erase(&self, key: &Key) -> StoreResult<()> {
             self.store.erase(&self.outer_key(key)?)
         }
 
-        fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
             self.store.erase_if(&self.outer_key(key)?, version)
         }
 
-        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {
             let keys: Vec<Key> = keys.iter().map(|key| self.outer_key(key)).collect::<Result<_, _>>()?;
             self.store.erase_values(&keys)
         }
 
-        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
             self.store.erase_prefix(&self.outer_prefix(prefix)?)
         }
 
-        fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
             let outer = self.store.list_prefix(&self.outer_prefix(prefix)?)?;
             Ok(Box::new(outer.filter_map(|key| match key {
                 Ok(key) => self.inner_key(&key),
@@ -141,7 +137,7 @@ zarr_spec::delegate_store! {
             })))
         }
 
-        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
             let outer = self.store.list_dir(&self.outer_prefix(prefix)?)?;
             let keys = outer.keys.iter().filter_map(|key| self.inner_key(key));
             let prefixes = outer.prefixes.iter().filter_map(|prefix| self.root.strip(prefix.as_str()));
@@ -199,7 +195,7 @@ struct PrefixConfiguration {
 
 #[typetag::deserialize(name = "prefix")]
 impl StoreConfiguration for PrefixConfiguration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         let text = match self.prefix.as_str() {
             "" => String::new(),
             text if text.ends_with('/') => text.to_owned(),
@@ -210,6 +206,6 @@ impl StoreConfiguration for PrefixConfiguration {
 }
 
 /// Returns an error, because the store cannot be opened by URL.
-fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn without_a_url(url: &str) -> StoreResult<Arc<dyn Store>> {
     Err(Invalid::new(format!("`{url}`: a prefix needs a JSON description with its store")).into())
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_spec::store::{Capabilities, DescribedStore, Store, StoreConfiguration, StorePlugin, StoreResult};
 use zarr_spec::{Example, Invalid, typetag};
 
 zarr_spec::register!(
@@ -49,12 +49,12 @@ struct ReadOnlyConfiguration {
 
 #[typetag::deserialize(name = "read-only")]
 impl StoreConfiguration for ReadOnlyConfiguration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         Ok(Arc::new(ReadOnlyStore::new(self.store.open(given)?)))
     }
 }
 
 /// Returns an error, because the store cannot be opened by URL.
-fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn without_a_url(url: &str) -> StoreResult<Arc<dyn Store>> {
     Err(Invalid::new(format!("`{url}`: a read-only store needs a JSON description with its store")).into())
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use zarr_spec::store::{
     Condition, ConditionalWrite, Contents, DescribedStore, Directory, GetOptions, GetResult, Keys, Payload,
-    Request, Responses, Store, StoreConfiguration, StoreError, StorePlugin, Version,
+    Request, Responses, Store, StoreConfiguration, StorePlugin, StoreResult, Version,
 };
 use zarr_spec::{Example, Invalid, Key, Output, Prefix, typetag};
 
@@ -111,9 +111,9 @@ impl StatisticsStore {
         &self,
         operation: &'static str,
         values: usize,
-        call: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
+        call: impl FnOnce(&dyn Store) -> StoreResult<T>,
         bytes: impl FnOnce(&T) -> u64,
-    ) -> Result<T, StoreError> {
+    ) -> StoreResult<T> {
         let start = Instant::now();
         let result = call(&*self.store);
         let time = start.elapsed();
@@ -159,12 +159,7 @@ zarr_spec::delegate_store! {
     impl Store for StatisticsStore {
         forward(self.store): describe, cache, lock;
 
-        fn get(
-            &self,
-            key: &Key,
-            options: GetOptions,
-            to: &mut Output<'_>,
-        ) -> Result<Option<GetResult>, StoreError> {
+        fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
             let before = to.written().len();
             let get = |store: &dyn Store| {
                 let found = store.get(key, options, to)?;
@@ -190,7 +185,7 @@ zarr_spec::delegate_store! {
             })
         }
 
-        fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+        fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
             let size = value.len() as u64;
             self.measure("set", 1, |store| store.set(key, value), |()| size)
         }
@@ -200,34 +195,34 @@ zarr_spec::delegate_store! {
             key: &Key,
             value: Payload<'_>,
             condition: &Condition,
-        ) -> Result<ConditionalWrite, StoreError> {
+        ) -> StoreResult<ConditionalWrite> {
             let size = value.len() as u64;
             self.measure("set_if", 1, |store| store.set_if(key, value, condition), |_| size)
         }
 
-        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+        fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
             let bytes = values.iter().map(|(_, _, part)| part.len() as u64).sum();
             let set = |store: &dyn Store| store.set_partial_values(values);
             self.measure("set_partial_values", values.len(), set, |()| bytes)
         }
 
-        fn erase(&self, key: &Key) -> Result<(), StoreError> {
+        fn erase(&self, key: &Key) -> StoreResult<()> {
             self.measure("erase", 1, |store| store.erase(key), |()| 0)
         }
 
-        fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+        fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
             self.measure("erase_if", 1, |store| store.erase_if(key, version), |_| 0)
         }
 
-        fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+        fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {
             self.measure("erase_values", keys.len(), |store| store.erase_values(keys), |()| 0)
         }
 
-        fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+        fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
             self.measure("erase_prefix", 1, |store| store.erase_prefix(prefix), |()| 0)
         }
 
-        fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+        fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
             let start = Instant::now();
             match self.store.list_prefix(prefix) {
                 Ok(keys) => {
@@ -240,11 +235,11 @@ zarr_spec::delegate_store! {
             }
         }
 
-        fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+        fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
             self.measure("list_dir", 1, |store| store.list_dir(prefix), |_| 0)
         }
 
-        fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+        fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
             self.measure("size", 1, |store| store.size(key), |_| 0)
         }
     }
@@ -273,7 +268,7 @@ fn yes() -> bool {
 
 #[typetag::deserialize(name = "statistics")]
 impl StoreConfiguration for StatisticsConfiguration {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         let mut store = StatisticsStore::new(self.store.open(given)?);
         store.reports = self.report;
         Ok(Arc::new(store))
@@ -281,6 +276,6 @@ impl StoreConfiguration for StatisticsConfiguration {
 }
 
 /// Returns an error, because the store cannot be opened by URL.
-fn without_a_url(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+fn without_a_url(url: &str) -> StoreResult<Arc<dyn Store>> {
     Err(Invalid::new(format!("`{url}`: statistics need a JSON description with the store")).into())
 }

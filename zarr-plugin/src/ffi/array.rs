@@ -74,9 +74,10 @@ pub(crate) fn array_json(array: &ArrayRepresentation) -> Value {
     })
 }
 
-/// Returns the array that [`array_json`] describes. Missing members are those of `otherwise`. `None` if the fill value
-/// has another size than an element.
-pub(crate) fn array_of_json(
+/// Returns the array that the JSON of `encoded_array` describes. Missing members are those of `otherwise`. `None` if
+/// the fill value has another size than an element.
+#[must_use]
+pub fn array_of_json(
     json: &Value,
     data_type: Arc<dyn DataType>,
     otherwise: &ArrayRepresentation,
@@ -98,7 +99,9 @@ pub(crate) fn array_of_json(
     fits.then_some(ArrayRepresentation::new(shape, data_type, fill_value).with_byte_order(byte_order))
 }
 
-pub(crate) fn size_shown(size: Size) -> abi::Size {
+/// Converts a size for the other side.
+#[must_use]
+pub fn size_shown(size: Size) -> abi::Size {
     let (kind, bytes) = match size {
         Size::Unknown => (abi::SIZE_UNKNOWN, 0),
         Size::Exact(bytes) => (abi::SIZE_EXACT, bytes),
@@ -108,7 +111,8 @@ pub(crate) fn size_shown(size: Size) -> abi::Size {
 }
 
 /// Converts a size. An unknown kind means an unknown size.
-pub(crate) fn size_of_shown(shown: abi::Size) -> Size {
+#[must_use]
+pub fn size_of_shown(shown: abi::Size) -> Size {
     match shown.kind {
         abi::SIZE_EXACT => Size::Exact(shown.bytes),
         abi::SIZE_AT_MOST => Size::AtMost(shown.bytes),

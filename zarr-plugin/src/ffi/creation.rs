@@ -8,7 +8,9 @@ use super::lookup::{show_registry, with_lookup};
 use super::{Failure, borrowed, borrowed_text, contained, lend, parse, read};
 use crate::abi;
 
-pub(crate) fn format_number(format: Format) -> u32 {
+/// Returns the number of a format.
+#[must_use]
+pub fn format_number(format: Format) -> u32 {
     match format {
         Format::V2 => abi::FORMAT_V2,
         Format::V3Draft => abi::FORMAT_V3_DRAFT,
@@ -25,7 +27,9 @@ pub(crate) fn format_of(number: u32) -> Result<Format, Failure> {
     }
 }
 
-pub(crate) fn mode_number(mode: Mode) -> u32 {
+/// Returns the number of a reading mode.
+#[must_use]
+pub fn mode_number(mode: Mode) -> u32 {
     match mode {
         Mode::Strict => abi::MODE_STRICT,
         Mode::Lenient => abi::MODE_LENIENT,

@@ -16,7 +16,9 @@ const KINDS: [(Kind, u32); 6] = [
     (Kind::Complex, abi::KIND_COMPLEX),
 ];
 
-pub(crate) fn kind_number(kind: Option<Kind>) -> u32 {
+/// Returns the number of a kind of elements.
+#[must_use]
+pub fn kind_number(kind: Option<Kind>) -> u32 {
     let found = kind.and_then(|kind| KINDS.into_iter().find(|(known, _)| *known == kind));
     found.map_or(abi::KIND_OPAQUE, |(_, number)| number)
 }

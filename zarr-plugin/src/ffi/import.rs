@@ -1,6 +1,49 @@
 //! Objects of the other side as implementations of the traits: extensions of a loaded library, and objects that
 //! a host passes to a plugin.
 
+/// Calls a function of an [`Instance`](super::Instance): `call!(instance, function(arguments))`. The object before
+/// the arguments and the message after them are added.
+///
+/// # Safety
+///
+/// The arguments are those of the header: memory that is lent for this call, and memory for the results.
+macro_rules! call {
+    ($instance:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        $instance.call(|vtable, this, err| {
+            let function = $crate::ffi::required(vtable.$function, stringify!($function))?;
+            // SAFETY: a function of the other side, called with its object; for the arguments see above.
+            Ok(unsafe { function(this, $($argument,)* err) })
+        })
+    };
+}
+
+/// Calls a function like [`call!`] that fills a buffer, its last argument, and returns the bytes.
+macro_rules! fetch {
+    ($instance:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        let mut filled = $crate::ffi::EMPTY;
+        let called = call!($instance, $function($($argument,)* &mut filled));
+        // SAFETY: the call filled it.
+        called.and(unsafe { $crate::ffi::take(&mut filled) })
+    }};
+}
+
+/// Calls a function of an [`Imported`] item: `call_item!(item, creation, function(arguments))`. The context and the
+/// creation before the arguments and the message after them are added. The arguments are those of [`call!`].
+macro_rules! call_item {
+    ($item:expr, $creation:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        let item = $item;
+        $crate::ffi::required(item.vtable.$function, stringify!($function)).and_then(|function| {
+            let mut err = $crate::ffi::EMPTY;
+            let status = $crate::ffi::creation::show_creation($creation, |creation| {
+                // SAFETY: a function of the library, called with its context; for the arguments see `call`.
+                unsafe { function(item.context, creation, $($argument,)* &mut err) }
+            });
+            // SAFETY: the call filled it.
+            unsafe { $crate::ffi::outcome(status, &mut err) }
+        })
+    }};
+}
+
 mod batch;
 pub(crate) mod chains;
 pub(crate) mod codec;
@@ -52,8 +95,13 @@ impl<V: Growing> Imported<V> {
 }
 
 fn invalid(origin: &str, failure: &Failure) -> Invalid {
+    Invalid::new(said_by(origin, failure))
+}
+
+/// Returns the message of a failure, after the name of the plugin unless a library calls its host.
+fn said_by(origin: &str, failure: &Failure) -> String {
     let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
-    Invalid::new(format!("{origin}{verb}: {}", failure.message))
+    if origin.is_empty() { failure.message.clone() } else { format!("{origin}{verb}: {}", failure.message) }
 }
 
 fn lengths(json: &Value) -> Option<Vec<u64>> {

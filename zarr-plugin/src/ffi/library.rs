@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use zarr_spec::{About, Example, Format, Identifiers, Loss, Value};
+use zarr_spec::host::registry::ExtensionPoint;
+use zarr_spec::{About, CodecPlugin, Example, Format, Identifiers, Loss, Value};
 
 use super::import::Imported;
 use super::system::{Sealed, open_sealed};
@@ -22,9 +23,27 @@ pub(crate) enum Functions {
     StorageTransformer(Imported<abi::StorageTransformerVtable>),
     GenericExtension(Imported<abi::ExtensionVtable>),
     Store(Imported<abi::StoreVtable>),
+    /// A codec that a runtime runs, without the functions of the ABI.
+    RunCodec(CodecPlugin),
 }
 
-/// The contents of an open library. The texts live as long as the library.
+impl Functions {
+    pub(crate) fn point(&self) -> ExtensionPoint {
+        match self {
+            Self::Codec(_) | Self::RunCodec(_) => ExtensionPoint::Codec,
+            Self::MemoryLayout(_) => ExtensionPoint::MemoryLayout,
+            Self::DataType(_) => ExtensionPoint::DataType,
+            Self::ChunkGrid(_) => ExtensionPoint::ChunkGrid,
+            Self::ChunkKeyEncoding(_) => ExtensionPoint::ChunkKeyEncoding,
+            Self::MetadataEncoding(_) => ExtensionPoint::MetadataEncoding,
+            Self::StorageTransformer(_) => ExtensionPoint::StorageTransformer,
+            Self::GenericExtension(_) => ExtensionPoint::GenericExtension,
+            Self::Store(_) => ExtensionPoint::Store,
+        }
+    }
+}
+
+/// The contents of an open library, native or run by a runtime. The texts live as long as the library.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) abi: (u16, u16),
@@ -184,8 +203,8 @@ unsafe fn functions(
         identifiers.name = some(text(item.name)?);
         identifiers.id = some(text(item.id)?);
         identifiers.aliases = aliases?.leak();
-        let about = About::new(text(item.summary)?, examples(text(item.examples_json)?)?);
-        let about = with_schemas(about, text(item.configuration_schema_json)?)?;
+        let schemas = text(item.configuration_schema_json)?;
+        let about = about(text(item.summary)?, text(item.examples_json)?, schemas)?;
         Ok(Some((identifiers, about, functions)))
     }
 }
@@ -214,6 +233,19 @@ unsafe fn list<T>(items: *const T, len: usize) -> Result<&'static [T], Failure> 
     }
     // SAFETY: as this function requires.
     Ok(unsafe { borrowed_items(items, len) })
+}
+
+/// Returns the description of an item from its texts in the library, of which the examples and the schemas are JSON.
+///
+/// # Errors
+///
+/// [`Failure::BROKEN`] if they do not have the form in the header.
+pub fn about(
+    summary: &'static str,
+    examples_json: &'static str,
+    schemas_json: &'static str,
+) -> Result<About, Failure> {
+    with_schemas(About::new(summary, examples(examples_json)?), schemas_json)
 }
 
 fn examples(json: &'static str) -> Result<&'static [Example], Failure> {

@@ -7,7 +7,8 @@ use zarr_spec::data_type::{Created, DataTypeDocument};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::registry::FallbackResolver;
 use zarr_spec::{
-    Codec, CodecError, Creation, DataTypeError, Format, Registry, Representation, Resolve, Value, json,
+    Codec, CodecResult, Creation, DataTypeError, DataTypeResult, Format, Registry, Representation, Resolve,
+    Value, json,
 };
 
 use super::array::{representation_of, show_representation};
@@ -122,36 +123,35 @@ unsafe impl Sync for Host {}
 
 impl Host {
     /// Calls a function of the host, if the call that lends it has not ended.
-    fn ask<R>(&self, ask: impl FnOnce(&Lookup) -> Result<R, Failure>) -> Result<R, Failure> {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(lookup) => ask(lookup),
-            None => {
-                Err(Failure::new(abi::UNSUPPORTED, "extensions cannot be looked up after the call has ended"))
-            }
-        }
+    fn ask(
+        &self,
+        creation: &Creation<'_>,
+        ask: impl FnOnce(&Lookup, *const abi::Creation, *mut Buf) -> Result<i32, Failure>,
+    ) -> Result<(), Failure> {
+        let lent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lookup = lent.as_ref().ok_or_else(|| {
+            Failure::new(abi::UNSUPPORTED, "extensions cannot be looked up after the call has ended")
+        })?;
+        let mut err = EMPTY;
+        let status = show_entry(creation, |creation| ask(lookup, creation, &mut err))?;
+        // SAFETY: the call filled it.
+        unsafe { outcome(status, &mut err) }
     }
 }
 
 impl FallbackResolver for Host {
-    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-        let asked = self.ask(|lookup| {
-            let codec = required(lookup.codec, "codec")?;
-            let mut out = EMPTY_INSTANCE;
-            let mut err = EMPTY;
-            let status = show_representation(decoded, |decoded| {
-                show_entry(creation, |creation| {
-                    // SAFETY: a function of the host, called with memory for its results.
-                    unsafe { codec(lookup.context, creation, decoded, &mut out, &mut err) }
-                })
-            });
-            // SAFETY: the call filled both. This side owns the new object.
-            unsafe { Ok((out, outcome(status, &mut err))) }
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
+        let mut out = EMPTY_INSTANCE;
+        let asked = show_representation(decoded, |decoded| {
+            self.ask(creation, |lookup, creation, err| {
+                let codec = required(lookup.codec, "codec")?;
+                // SAFETY: a function of the host, called with memory for its results.
+                Ok(unsafe { codec(lookup.context, creation, decoded, &mut out, err) })
+            })
         });
         let array = if let Representation::Array(array) = decoded { Some(array) } else { None };
-        let made = asked.and_then(|(out, called)| {
-            // SAFETY: as above.
-            unsafe { made(out, called, None, &Arc::from(""), creation, array) }
-        });
+        // SAFETY: the call filled it. This side owns the new object.
+        let made = unsafe { made(out, asked, None, &Arc::from(""), creation, array) };
         made.map_err(|failure| codec_error("", failure, Direction::Encode))
     }
 
@@ -160,48 +160,38 @@ impl FallbackResolver for Host {
         creation: &Creation<'_>,
         decoded: &Representation,
         to: Format,
-    ) -> Result<ExtensionDocument, CodecError> {
-        let asked = self.ask(|lookup| {
-            let translate = required(lookup.translate, "translate")?;
-            let mut json = EMPTY;
-            let mut err = EMPTY;
-            let status = show_representation(decoded, |decoded| {
-                show_entry(creation, |creation| {
-                    // SAFETY: a function of the host, called with memory for its results.
-                    unsafe {
-                        translate(lookup.context, creation, decoded, format_number(to), &mut json, &mut err)
-                    }
-                })
-            });
-            // SAFETY: the call filled both.
-            let json = unsafe {
-                let json = take_json(&mut json);
-                outcome(status, &mut err).and(json)
-            }?;
+    ) -> CodecResult<ExtensionDocument> {
+        let mut json = EMPTY;
+        let asked = show_representation(decoded, |decoded| {
+            self.ask(creation, |lookup, creation, err| {
+                let translate = required(lookup.translate, "translate")?;
+                // SAFETY: a function of the host, called with memory for its results.
+                Ok(unsafe { translate(lookup.context, creation, decoded, format_number(to), &mut json, err) })
+            })
+        });
+        // SAFETY: the call filled it.
+        let json = unsafe { take_json(&mut json) };
+        let document = asked.and(json).and_then(|json| {
             document_of(&json)
                 .ok_or_else(|| Failure::broken(format!("it returned the invalid document {json} of a codec")))
         });
-        asked.map_err(|failure| codec_error("", failure, Direction::Encode))
+        document.map_err(|failure| codec_error("", failure, Direction::Encode))
     }
 
-    fn data_type(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
-        let asked = self.ask(|lookup| {
+    fn data_type(&self, creation: &Creation<'_>) -> DataTypeResult<Created> {
+        let mut handle = NO_TYPE;
+        let mut order = EMPTY;
+        let asked = self.ask(creation, |lookup, creation, err| {
             let data_type = required(lookup.data_type, "data_type")?;
-            let mut handle = NO_TYPE;
-            let mut order = EMPTY;
-            let mut err = EMPTY;
-            let status = show_entry(creation, |creation| {
-                // SAFETY: a function of the host, called with memory for its results.
-                unsafe { data_type(lookup.context, creation, &mut handle, &mut order, &mut err) }
-            });
-            // SAFETY: the call filled them. This side owns the new object.
-            unsafe {
-                let order = take(&mut order);
-                outcome(status, &mut err)?;
-                created(read(handle.vtable)?, handle.this, order, &Arc::from(""))
-            }
+            // SAFETY: a function of the host, called with memory for its results.
+            Ok(unsafe { data_type(lookup.context, creation, &mut handle, &mut order, err) })
         });
-        asked.map_err(|failure| match failure.status {
+        // SAFETY: the call filled them. This side owns the new object.
+        let created = unsafe {
+            let order = take(&mut order);
+            asked.and_then(|()| created(read(handle.vtable)?, handle.this, order, &Arc::from("")))
+        };
+        created.map_err(|failure| match failure.status {
             abi::UNSUPPORTED => DataTypeError::Unknown(failure.message),
             _ => data_type_error("", &failure),
         })

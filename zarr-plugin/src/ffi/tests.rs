@@ -14,8 +14,9 @@ use std::sync::Arc;
 use zarr_spec::codec::RunChain;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, Creation, DataType, DataTypeError,
-    Elements, FillValue, Format, Mode, Output, Reading, Registry, Representation, Size, Units, Value, json,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, CodecResult, Creation, DataType,
+    DataTypeError, Elements, FillValue, Format, Mode, Output, Reading, Registry, Representation, Size, Units,
+    Value, json,
 };
 
 use super::library::{Functions, entered};
@@ -73,7 +74,7 @@ impl RunChain for OfBytes {
         array: &ArrayRepresentation,
         decoded: &[u8],
         encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         assert_eq!(array.size(), Size::Exact(decoded.len() as u64));
         let bytes = chain.links().iter().try_fold(decoded.to_vec(), |bytes, link| match &link.codec {
             Codec::BytesToBytes(codec) => {
@@ -91,7 +92,7 @@ impl RunChain for OfBytes {
         array: &ArrayRepresentation,
         encoded: &[u8],
         decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let bytes =
             chain.links().iter().rev().try_fold(encoded.to_vec(), |bytes, link| match &link.codec {
                 Codec::BytesToBytes(codec) => {

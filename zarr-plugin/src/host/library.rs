@@ -8,7 +8,7 @@ use super::manifest::{Manifest, Provides};
 use super::needs::{Needed, open_needed};
 use super::refusal::Refusal;
 use super::runtime::runtime;
-use crate::ffi::library::{Functions, OpenError, open};
+use crate::ffi::library::{Contents, Functions, OpenError, open};
 
 /// An open library. It is never closed.
 #[derive(Debug)]
@@ -50,57 +50,13 @@ impl Library {
     /// Returns the kind, the identifiers and the description of each item in the manifest.
     pub fn items(&self) -> impl Iterator<Item = (ExtensionPoint, &Identifiers, &About)> {
         self.provided.iter().map(|&item| {
-            let (identifiers, about, item) = &self.contents.items[item];
-            (item.point(), identifiers, about)
+            let (identifiers, about, functions) = &self.contents.items[item];
+            (functions.point(), identifiers, about)
         })
     }
 
     pub(super) fn functions(&self, entry: usize) -> Option<&Functions> {
-        match self.item(entry)? {
-            Item::Native(functions) => Some(functions),
-            Item::Run(_) => None,
-        }
-    }
-
-    /// Returns the codec of a library that a runtime opened.
-    pub(super) fn run(&self, entry: usize) -> Option<&CodecPlugin> {
-        match self.item(entry)? {
-            Item::Native(_) => None,
-            Item::Run(codec) => Some(codec),
-        }
-    }
-
-    fn item(&self, entry: usize) -> Option<&Item> {
         Some(&self.contents.items.get(*self.provided.get(entry)?)?.2)
-    }
-}
-
-/// The contents of an open library, native or run by a runtime.
-#[derive(Debug)]
-pub(super) struct Contents {
-    pub(super) abi: (u16, u16),
-    pub(super) name: &'static str,
-    pub(super) version: &'static str,
-    pub(super) license: &'static str,
-    pub(super) build: &'static str,
-    pub(super) items: Vec<(Identifiers, About, Item)>,
-}
-
-/// One extension of an open library.
-#[derive(Debug)]
-pub(super) enum Item {
-    /// An extension that is called through the C ABI.
-    Native(Functions),
-    /// A codec that a runtime runs.
-    Run(CodecPlugin),
-}
-
-impl Item {
-    pub(super) fn point(&self) -> ExtensionPoint {
-        match self {
-            Self::Native(functions) => point_of(functions),
-            Self::Run(_) => ExtensionPoint::Codec,
-        }
     }
 }
 
@@ -109,7 +65,7 @@ impl Item {
 pub(super) fn contents(platform: &str, library: &[u8], pins: Option<&[Needed]>) -> Result<Contents, Refusal> {
     if let Some(runtime) = runtime(platform) {
         let opened = (runtime.open)(library)?;
-        let item = |codec: CodecPlugin| (codec.identifiers, codec.about, Item::Run(codec));
+        let item = |codec: CodecPlugin| (codec.identifiers, codec.about, Functions::RunCodec(codec));
         return Ok(Contents {
             abi: opened.abi,
             name: opened.name,
@@ -123,35 +79,12 @@ pub(super) fn contents(platform: &str, library: &[u8], pins: Option<&[Needed]>) 
         return Err(Refusal::Open(what));
     }
     open_needed(library, pins)?;
-    let opened = open(library).map_err(|error| match error {
+    open(library).map_err(|error| match error {
         OpenError::Loader(message) => Refusal::Open(message),
         OpenError::NoSymbol => Refusal::NoSymbol,
         OpenError::Major(major) => Refusal::AbiMajor(major),
         OpenError::Failed(failure) => Refusal::Failed(failure.message),
-    })?;
-    let items = opened.items.into_iter();
-    Ok(Contents {
-        abi: opened.abi,
-        name: opened.name,
-        version: opened.version,
-        license: opened.license,
-        build: opened.build,
-        items: items.map(|(names, about, functions)| (names, about, Item::Native(functions))).collect(),
     })
-}
-
-fn point_of(functions: &Functions) -> ExtensionPoint {
-    match functions {
-        Functions::Codec(_) => ExtensionPoint::Codec,
-        Functions::MemoryLayout(_) => ExtensionPoint::MemoryLayout,
-        Functions::DataType(_) => ExtensionPoint::DataType,
-        Functions::ChunkGrid(_) => ExtensionPoint::ChunkGrid,
-        Functions::ChunkKeyEncoding(_) => ExtensionPoint::ChunkKeyEncoding,
-        Functions::MetadataEncoding(_) => ExtensionPoint::MetadataEncoding,
-        Functions::StorageTransformer(_) => ExtensionPoint::StorageTransformer,
-        Functions::GenericExtension(_) => ExtensionPoint::GenericExtension,
-        Functions::Store(_) => ExtensionPoint::Store,
-    }
 }
 
 /// Compares a library with its manifest. Returns the index of the item for each entry of the manifest.
@@ -169,8 +102,8 @@ fn agree(manifest: &Manifest, contents: &Contents) -> Result<Vec<usize>, Refusal
             && provides.aliases.iter().eq(identifiers.aliases.iter())
     };
     let item = |provides: &Provides| {
-        let found = contents.items.iter().position(|(identifiers, _, item)| {
-            item.point() == provides.kind && is_same(provides, identifiers)
+        let found = contents.items.iter().position(|(identifiers, _, functions)| {
+            functions.point() == provides.kind && is_same(provides, identifiers)
         });
         found.ok_or_else(|| {
             let names: Vec<_> = provides.identifiers().collect();

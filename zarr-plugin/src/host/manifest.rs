@@ -8,9 +8,10 @@ use zarr_json::printable::is_printable;
 use zarr_spec::host::registry::ExtensionPoint;
 
 use super::files::sha256;
-use super::library::{Contents, contents};
+use super::library::contents;
 use super::refusal::{Refusal, toml_problem};
 use super::runtime::platform_of;
+use crate::ffi::library::Contents;
 
 /// A manifest: `NAME.toml`. Unknown members are an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,8 +169,8 @@ impl Manifest {
         path: &str,
     ) -> Result<Self, Refusal> {
         let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(ToOwned::to_owned);
-        let provides = contents.items.iter().map(|(identifiers, about, item)| Provides {
-            kind: item.point(),
+        let provides = contents.items.iter().map(|(identifiers, about, functions)| Provides {
+            kind: functions.point(),
             uri: owned(identifiers.uri),
             name: owned(identifiers.name),
             id: owned(identifiers.id),

@@ -12,8 +12,8 @@ use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::store::{Store, StorePlugin};
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{
-    About, Codec, CodecError, CodecPlugin, Creation, DataType, DataTypeError, Format, Identifiers, Invalid,
-    Object, Origin, Plugin, Registry, Representation, Value, printable_path,
+    About, Codec, CodecError, CodecPlugin, CodecResult, Creation, DataType, DataTypeError, Format,
+    Identifiers, Invalid, Object, Origin, Plugin, Registry, Representation, Value, printable_path,
 };
 
 use super::library::Library;
@@ -93,11 +93,6 @@ impl Lazy {
         functions.ok_or_else(|| Invalid::new(format!("{} does not have it", self.name)))
     }
 
-    /// Returns the codec of the entry, if a runtime runs it.
-    fn run(&self) -> Result<Option<&CodecPlugin>, Invalid> {
-        Ok(self.library()?.run(self.entry))
-    }
-
     fn add_to(
         self,
         registry: &mut Registry,
@@ -168,11 +163,9 @@ impl Lazy {
             .from(origin)
     }
 
-    fn create_codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
-        if let Some(codec) = self.run().map_err(unusable)? {
-            return (codec.create)(creation, decoded);
-        }
+    fn create_codec(&self, creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
         match self.functions().map_err(unusable)? {
+            Functions::RunCodec(codec) => (codec.create)(creation, decoded),
             Functions::Codec(imported) => imported.create_codec(creation, decoded),
             _ => Err(unusable(self.other_kind())),
         }
@@ -183,11 +176,9 @@ impl Lazy {
         creation: &Creation<'_>,
         decoded: &Representation,
         format: Format,
-    ) -> Result<Object, CodecError> {
-        if let Some(codec) = self.run().map_err(unusable)? {
-            return codec.translate(creation, decoded, format);
-        }
+    ) -> CodecResult<Object> {
         match self.functions().map_err(unusable)? {
+            Functions::RunCodec(codec) => codec.translate(creation, decoded, format),
             Functions::Codec(imported) => imported.translate(creation, decoded, format),
             _ => Err(unusable(self.other_kind())),
         }

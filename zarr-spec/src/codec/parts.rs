@@ -1,6 +1,6 @@
 //! Codecs that work in blocks, so that memory does not need to hold all decoded bytes.
 
-use super::{BytesToBytesCodec, CodecError};
+use super::{BytesToBytesCodec, CodecResult};
 use crate::output::Output;
 
 /// A [`BytesToBytesCodec`] that reads and writes decoded bytes in parts.
@@ -17,7 +17,7 @@ pub trait InParts: BytesToBytesCodec {
     /// # Errors
     ///
     /// Those of `encode`, and of `decoded`.
-    fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> Result<(), CodecError>;
+    fn encode_parts(&self, decoded: &mut dyn PartSource, encoded: &mut Output<'_>) -> CodecResult;
 
     /// Returns the size of the parts that `decode_parts` writes for `encoded`, which is the memory that
     /// decoding needs; the last part may be shorter. Returns `None` if `encoded` is not decoded in parts, or
@@ -30,7 +30,7 @@ pub trait InParts: BytesToBytesCodec {
     /// # Errors
     ///
     /// Those of `decode`, and of `decoded`.
-    fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> Result<(), CodecError>;
+    fn decode_parts(&self, encoded: &[u8], decoded: &mut dyn PartTarget) -> CodecResult;
 }
 
 /// A source that assembles decoded bytes on request.
@@ -43,8 +43,8 @@ pub trait PartSource {
     ///
     /// # Errors
     ///
-    /// [`CodecError::Encode`] for other parts.
-    fn read(&mut self, start: usize, part: &mut [u8]) -> Result<(), CodecError>;
+    /// [`CodecError::Encode`](crate::CodecError::Encode) for other parts.
+    fn read(&mut self, start: usize, part: &mut [u8]) -> CodecResult;
 }
 
 /// A target for decoded bytes, part by part.
@@ -53,7 +53,7 @@ pub trait PartTarget {
     ///
     /// # Errors
     ///
-    /// [`CodecError::TooLarge`] after the end; [`CodecError::Corrupt`] for a part that does not have the size
+    /// [`CodecError::TooLarge`](crate::CodecError::TooLarge) after the end; [`CodecError::Corrupt`](crate::CodecError::Corrupt) for a part that does not have the size
     /// of [`InParts::decoded_part_size`].
-    fn write(&mut self, part: &[u8]) -> Result<(), CodecError>;
+    fn write(&mut self, part: &[u8]) -> CodecResult;
 }

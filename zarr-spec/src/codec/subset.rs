@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ArrayToBytesCodec, CodecError};
+use super::{ArrayToBytesCodec, CodecError, CodecResult};
 use crate::key::ByteRange;
 use crate::output::Output;
 use crate::representation::ArrayRepresentation;
@@ -22,7 +22,7 @@ pub trait DecodeSubset: ArrayToBytesCodec {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if the codec does not support the data type or shape.
-    fn index_range(&self, array: &ArrayRepresentation) -> Result<Option<ByteRange>, CodecError> {
+    fn index_range(&self, array: &ArrayRepresentation) -> CodecResult<Option<ByteRange>> {
         let _positions_depend_only_on_the_array = array;
         Ok(None)
     }
@@ -43,7 +43,7 @@ pub trait DecodeSubset: ArrayToBytesCodec {
         array: &ArrayRepresentation,
         subset: &ArraySubset,
         index: &[u8],
-    ) -> Result<Vec<Range<u64>>, CodecError>;
+    ) -> CodecResult<Vec<Range<u64>>>;
 
     /// Appends the elements of `subset`, in C order. `encoded` has the bytes of [`DecodeSubset::ranges`].
     ///
@@ -59,7 +59,7 @@ pub trait DecodeSubset: ArrayToBytesCodec {
         subset: &ArraySubset,
         encoded: &EncodedRanges<'_>,
         decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError>;
+    ) -> CodecResult;
 }
 
 /// Parts of the encoded bytes of an array.
@@ -95,7 +95,7 @@ impl<'e> EncodedRanges<'e> {
     /// # Errors
     ///
     /// [`CodecError::Corrupt`] if the range was not requested, or the encoded bytes end before it.
-    pub fn get(&self, range: Range<u64>) -> Result<&'e [u8], CodecError> {
+    pub fn get(&self, range: Range<u64>) -> CodecResult<&'e [u8]> {
         let following = self.ranges.partition_point(|&(offset, _)| offset <= range.start);
         let part = following.checked_sub(1).and_then(|number| {
             let (offset, bytes) = self.ranges[number];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr_json::{Object, Value, printable};
 
-use crate::codec::{Codec, CodecError};
+use crate::codec::{Codec, CodecError, CodecResult};
 use crate::creation::{Creation, Resolve};
 use crate::extension::ExtensionDocument;
 use crate::format::{Format, Reading};
@@ -234,7 +234,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, document: &ExtensionDocument) -> Result<(), CodecError> {
+    fn add(&mut self, document: &ExtensionDocument) -> CodecResult {
         let creation =
             Creation::of(document, self.creation.format, self.creation.registry, self.creation.reading);
         let decoded = created_for(self.links.last(), &self.now);
@@ -246,14 +246,14 @@ impl Builder<'_> {
         self.push(codec, Some(document.clone()))
     }
 
-    fn push(&mut self, codec: Codec, document: Option<ExtensionDocument>) -> Result<(), CodecError> {
+    fn push(&mut self, codec: Codec, document: Option<ExtensionDocument>) -> CodecResult {
         let next = encoded(&codec, &self.now)?;
         let decoded = std::mem::replace(&mut self.now, next);
         self.links.push(Link { codec, decoded, document });
         Ok(())
     }
 
-    fn insert_default_binary(&mut self, before: Option<&str>) -> Result<(), CodecError> {
+    fn insert_default_binary(&mut self, before: Option<&str>) -> CodecResult {
         let Representation::Array(array) = &self.now else { return Ok(()) };
         if self.creation.format == Format::V3 {
             let place = before.map_or_else(|| "the end".to_owned(), |codec| format!("`{codec}`"));
@@ -266,7 +266,7 @@ impl Builder<'_> {
         self.push(Codec::Binary(order), None)
     }
 
-    fn finish(mut self) -> Result<CodecChain, CodecError> {
+    fn finish(mut self) -> CodecResult<CodecChain> {
         self.insert_default_binary(None)?;
         let encoded_size = match self.now {
             Representation::Bytes(size) => size,
@@ -277,7 +277,7 @@ impl Builder<'_> {
 }
 
 /// Returns the output of a codec for an input.
-pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
+pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> CodecResult<Representation> {
     let bytes_wanted =
         || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into());
     let array = match decoded {
@@ -323,7 +323,7 @@ pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> Result<Represe
     })
 }
 
-fn bytes_of(array: Result<&ArrayRepresentation, Size>) -> Result<Size, CodecError> {
+fn bytes_of(array: Result<&ArrayRepresentation, Size>) -> CodecResult<Size> {
     match array {
         Err(size) => Ok(size),
         Ok(_) => {
@@ -332,7 +332,7 @@ fn bytes_of(array: Result<&ArrayRepresentation, Size>) -> Result<Size, CodecErro
     }
 }
 
-fn permuted(array: &ArrayRepresentation, order: &[usize]) -> Result<ArrayRepresentation, CodecError> {
+fn permuted(array: &ArrayRepresentation, order: &[usize]) -> CodecResult<ArrayRepresentation> {
     let rank = array.shape.len();
     let mut seen = vec![false; rank];
     for &dimension in order {
@@ -356,7 +356,7 @@ fn permuted(array: &ArrayRepresentation, order: &[usize]) -> Result<ArrayReprese
 /// # Errors
 ///
 /// [`CodecError::InvalidConfiguration`] if the inner chunks do not divide the shard (V3-SHARD-02).
-pub fn inner_grid_shape(shard_shape: &[u64], inner_shape: &[u64]) -> Result<Vec<u64>, CodecError> {
+pub fn inner_grid_shape(shard_shape: &[u64], inner_shape: &[u64]) -> CodecResult<Vec<u64>> {
     let count = |(&outer, &inner): (&u64, &u64)| (inner > 0 && outer % inner == 0).then(|| outer / inner);
     let counts: Option<Vec<u64>> = shard_shape.iter().zip(inner_shape).map(count).collect();
     counts.filter(|_| shard_shape.len() == inner_shape.len()).ok_or_else(|| {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::codec::{
-    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, Codec, CodecError, CompositeCodec,
+    ArrayToArrayCodec, ArrayToBytesCodec, BytesToBytesCodec, Checksum, Codec, CodecError, CodecResult,
+    CompositeCodec,
 };
 use crate::host::chain::{self, CodecChain};
 use crate::representation::{ArrayRepresentation, ByteOrder, Elements, Representation, Size, Unit, Units};
@@ -166,7 +167,7 @@ impl CodecChain {
     /// # Errors
     ///
     /// If a codec does not support this shape, or this machine cannot address the chunk.
-    pub fn resolve(&self, chunk: &ArrayRepresentation) -> Result<Pipeline, CodecError> {
+    pub fn resolve(&self, chunk: &ArrayRepresentation) -> CodecResult<Pipeline> {
         if chunk.element_count().is_none() {
             return Err(CodecError::Unsupported(format!("a chunk of shape {:?} is too large", chunk.shape)));
         }
@@ -220,7 +221,7 @@ impl Resolving {
         decoded: &Representation,
         encoded: &Representation,
         name: &str,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         self.declare(decoded);
         let work = match (codec, decoded) {
             (Codec::Permutation(order), _) => {
@@ -318,7 +319,7 @@ fn shard_pipeline(
     shard: &crate::codec::Shard,
     array: &ArrayRepresentation,
     order: Vec<usize>,
-) -> Result<ShardPipeline, CodecError> {
+) -> CodecResult<ShardPipeline> {
     let inner = array.clone().with_shape(shard.inner_shape.clone());
     let grid_shape: Vec<u64> =
         array.shape.iter().zip(&shard.inner_shape).map(|(outer, inner)| outer / inner).collect();

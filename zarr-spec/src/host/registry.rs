@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr_json::{Value, printable};
 
-use crate::codec::{Codec, CodecError, CodecPlugin};
+use crate::codec::{Codec, CodecError, CodecPlugin, CodecResult};
 use crate::creation::{Creation, Resolve};
 use crate::data_type::{Created, DataType, DataTypeDocument, DataTypeError, DataTypePlugin};
 use crate::extension::{Extension, ExtensionDocument};
@@ -187,7 +187,7 @@ pub trait FallbackResolver: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if it is unknown; the errors of its plugin.
-    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError>;
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec>;
 
     /// Translates the document of a codec to the format `to`.
     ///
@@ -199,7 +199,7 @@ pub trait FallbackResolver: fmt::Debug + Send + Sync {
         creation: &Creation<'_>,
         decoded: &Representation,
         to: Format,
-    ) -> Result<ExtensionDocument, CodecError>;
+    ) -> CodecResult<ExtensionDocument>;
 
     /// Creates a data type.
     ///
@@ -387,7 +387,7 @@ impl Registry {
     /// # Errors
     ///
     /// [`CodecError::Unsupported`] if it is unknown, and the error of the plugin.
-    pub fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    pub fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
         let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
         match (found, &self.fallback) {
             (Ok(plugin), _) => (plugin.create)(creation, decoded),
@@ -407,7 +407,7 @@ impl Registry {
         creation: &Creation<'_>,
         decoded: &Representation,
         to: Format,
-    ) -> Result<ExtensionDocument, CodecError> {
+    ) -> CodecResult<ExtensionDocument> {
         let found = self.codecs.find(creation.format, creation.identifier, creation.reading);
         let plugin = match (found, &self.fallback) {
             (Ok(plugin), _) => plugin,
@@ -457,7 +457,7 @@ impl Resolve for Registry {
         self.data_type(format, document, reading)
     }
 
-    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
+    fn codec(&self, creation: &Creation<'_>, decoded: &Representation) -> CodecResult<Codec> {
         self.codec(creation, decoded)
     }
 
@@ -466,7 +466,7 @@ impl Resolve for Registry {
         creation: &Creation<'_>,
         decoded: &Representation,
         to: Format,
-    ) -> Result<ExtensionDocument, CodecError> {
+    ) -> CodecResult<ExtensionDocument> {
         self.translated_codec(creation, decoded, to)
     }
 

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{IoKind, StoreError, Version};
+use super::{IoKind, StoreError, StoreResult, Version};
 use crate::key::Key;
 
 /// The condition of [`Store::set_if`](super::Store::set_if).
@@ -83,7 +83,7 @@ impl Backoff {
     /// # Errors
     ///
     /// [`StoreError::Io`] of the kind [`IoKind::TimedOut`] after [`Backoff::PATIENCE`].
-    pub fn wait(&mut self, key: &Key) -> Result<(), StoreError> {
+    pub fn wait(&mut self, key: &Key) -> StoreResult<()> {
         self.conflicts += 1;
         if self.start.elapsed() > Self::PATIENCE {
             let what = format!("other programs changed it during each of {} attempts", self.conflicts);

@@ -9,6 +9,9 @@ use crate::key::KeyError;
 use crate::output::LimitExceeded;
 use zarr_json::printable;
 
+/// The result of an operation of a store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
 /// Why an operation of a store failed. A missing key is not an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

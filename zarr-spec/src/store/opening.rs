@@ -8,7 +8,7 @@ use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer};
 use zarr_json::Value;
 
-use super::{Store, StoreError};
+use super::{Store, StoreResult};
 use crate::about::{About, Example};
 use crate::format::Invalid;
 use crate::host::registry::Registry;
@@ -24,7 +24,7 @@ pub trait StoreConfiguration: Debug + Send + Sync {
     /// # Errors
     ///
     /// If the store cannot be reached, or the description is invalid.
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError>;
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>>;
 
     /// Returns whether the store itself, not an inner one, is a [`ChunkCache`](super::ChunkCache), which is
     /// useless if the engine cannot reach it.
@@ -55,7 +55,7 @@ impl DescribedStore {
     /// # Errors
     ///
     /// Those of [`StoreConfiguration::open`].
-    pub fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    pub fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         self.0.open(given)
     }
 }
@@ -75,7 +75,7 @@ const GIVEN: &str = "given";
 
 #[typetag::deserialize(name = "given")]
 impl StoreConfiguration for Given {
-    fn open(&self, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
         let given = given.cloned();
         given.ok_or_else(|| {
             Invalid::new("stores of type `given` are available only to programs that provide one").into()
@@ -84,11 +84,10 @@ impl StoreConfiguration for Given {
 }
 
 /// Opens a store from a path or URL.
-pub type OpenStore = dyn Fn(&str) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
+pub type OpenStore = dyn Fn(&str) -> StoreResult<Arc<dyn Store>> + Send + Sync;
 
 /// Opens a store from its description, in which `{"type": "given"}` refers to the second argument.
-pub type DescribeStore =
-    dyn Fn(&Value, Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
+pub type DescribeStore = dyn Fn(&Value, Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> + Send + Sync;
 
 /// Opens stores at locations: paths, URLs, pipelines and descriptions.
 pub trait Locations {
@@ -97,14 +96,14 @@ pub trait Locations {
     /// # Errors
     ///
     /// If no store opens the location, and the error of the store.
-    fn open(&self, location: &str) -> Result<Arc<dyn Store>, StoreError>;
+    fn open(&self, location: &str) -> StoreResult<Arc<dyn Store>>;
 
     /// Opens the store that contains the file at `location`, and returns it with the key of the file.
     ///
     /// # Errors
     ///
     /// If the location does not end with the name of a file, and those of [`Locations::open`].
-    fn open_file(&self, location: &str) -> Result<(Arc<dyn Store>, Key), StoreError>;
+    fn open_file(&self, location: &str) -> StoreResult<(Arc<dyn Store>, Key)>;
 }
 
 /// A step of a URL pipeline: the store reads what the steps before it locate, such as an archive.
@@ -148,7 +147,7 @@ impl Debug for Step<'_> {
 }
 
 /// Opens a store that is a step of a URL pipeline.
-pub type OpenStep = dyn Fn(&Step<'_>) -> Result<Arc<dyn Store>, StoreError> + Send + Sync;
+pub type OpenStep = dyn Fn(&Step<'_>) -> StoreResult<Arc<dyn Store>> + Send + Sync;
 
 /// A store that a program can open from a path or a URL, or from a description.
 #[derive(Clone, Copy)]
@@ -198,7 +197,7 @@ impl StorePlugin {
         &self,
         description: &Value,
         given: Option<&Arc<dyn Store>>,
-    ) -> Result<Arc<dyn Store>, StoreError> {
+    ) -> StoreResult<Arc<dyn Store>> {
         self.describe.unwrap_or(&open_linked)(description, given)
     }
 
@@ -243,7 +242,7 @@ impl fmt::Debug for StorePlugin {
 crate::inventory::collect!(StorePlugin);
 
 /// Opens a store whose crate is linked.
-fn open_linked(description: &Value, given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
+fn open_linked(description: &Value, given: Option<&Arc<dyn Store>>) -> StoreResult<Arc<dyn Store>> {
     DescribedStore::parse(description).map_err(|error| wrong(&error.to_string()))?.open(given)
 }
 
@@ -252,8 +251,8 @@ fn open_linked(description: &Value, given: Option<&Arc<dyn Store>>) -> Result<Ar
 ///
 /// # Errors
 ///
-/// [`StoreError::Invalid`] for an unknown type, and the error of the store.
-pub fn open_described(registry: &Registry, description: &Value) -> Result<Arc<dyn Store>, StoreError> {
+/// [`StoreError::Invalid`](crate::store::StoreError::Invalid) for an unknown type, and the error of the store.
+pub fn open_described(registry: &Registry, description: &Value) -> StoreResult<Arc<dyn Store>> {
     let mut members = description.as_object().cloned().unwrap_or_default();
     let Some(name) = members.get("type").and_then(Value::as_str) else {
         return Err(wrong("`type` is missing or not a string").into());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Backoff, Condition, GetOptions, Store, StoreError};
+use super::{Backoff, Condition, GetOptions, Store, StoreError, StoreResult};
 use crate::format::Invalid;
 use crate::key::{ByteRange, Key};
 use crate::output::{LimitExceeded, Output};
@@ -12,7 +12,7 @@ use crate::output::{LimitExceeded, Output};
 /// # Errors
 ///
 /// As [`Store::set_partial_values`].
-pub fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+pub fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
     check_overlaps(values)?;
     let keys: BTreeSet<&Key> = values.iter().map(|(key, ..)| key).collect();
     for key in keys {
@@ -25,11 +25,7 @@ pub fn rewrite_values<S: Store + ?Sized>(store: &S, values: &[(Key, u64, &[u8])]
 }
 
 /// Changes the value of `key`. Returns `false` if another program changed it in the meantime.
-fn rewrite_value<S: Store + ?Sized>(
-    store: &S,
-    key: &Key,
-    values: &[(Key, u64, &[u8])],
-) -> Result<bool, StoreError> {
+fn rewrite_value<S: Store + ?Sized>(store: &S, key: &Key, values: &[(Key, u64, &[u8])]) -> StoreResult<bool> {
     let mut output = Output::at_most(usize::MAX);
     let found = store.get(key, GetOptions::for_update(ByteRange::Full), &mut output)?;
     let condition = match &found {

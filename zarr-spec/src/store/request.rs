@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use bytes::Bytes;
 
-use super::StoreError;
+use super::StoreResult;
 use crate::key::{ByteRange, Key, Prefix};
 use crate::output::Output;
 
@@ -154,7 +154,7 @@ pub struct Request {
     pub key: Key,
     /// The part of the value.
     pub options: GetOptions,
-    /// The largest number of bytes that the caller accepts; more is [`StoreError::TooLarge`].
+    /// The largest number of bytes that the caller accepts; more is [`StoreError::TooLarge`](crate::store::StoreError::TooLarge).
     pub limit: usize,
     /// The expected number of bytes, which count against the budget while the request is in flight; 0 if
     /// unknown.
@@ -270,13 +270,13 @@ impl From<Response> for GetResult {
 }
 
 /// The index of a request, and its response; `None` if the key is missing.
-pub type CompletedRequest = (usize, Result<Option<Response>, StoreError>);
+pub type CompletedRequest = (usize, StoreResult<Option<Response>>);
 
 /// Responses in the order in which they complete.
 pub type Responses<'a> = Box<dyn Iterator<Item = CompletedRequest> + Send + 'a>;
 
 /// The keys that a store lists.
-pub type Keys<'a> = Box<dyn Iterator<Item = Result<Key, StoreError>> + Send + 'a>;
+pub type Keys<'a> = Box<dyn Iterator<Item = StoreResult<Key>> + Send + 'a>;
 
 /// The bytes of a value to store. A store that retains or sends them takes owned bytes without a copy.
 #[derive(Debug, Clone)]

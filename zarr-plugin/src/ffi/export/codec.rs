@@ -6,20 +6,20 @@ use zarr_spec::{Codec, CodecPlugin, Representation, Value};
 
 use super::data_type::{hand_over, linked};
 use super::instance::{chains_of, instance};
-use super::subsets;
+use super::{destroy, held, subsets};
 use crate::abi::{self, Array, Buf, Call, CodecInstance, CodecVtable, Creation, DataTypeHandle, Size, Str};
 use crate::ffi::array::{array_json, array_of, representation_of, size_shown};
 use crate::ffi::creation::{format_of, with_creation};
 use crate::ffi::import::chains::HostChains;
 use crate::ffi::lookup::document_value;
 use crate::ffi::output::write_output;
-use crate::ffi::{Direction, Failure, borrowed, contained, put, read};
+use crate::ffi::{Direction, Failure, borrowed, put, read};
 
 /// The functions of a codec of this side. `this` is a [`Codec`], `context` a [`CodecPlugin`].
 pub(crate) static CODECS: CodecVtable = CodecVtable {
     struct_size: size_of::<CodecVtable>(),
     create: Some(create),
-    destroy: Some(destroy),
+    destroy: Some(destroy::<Codec>),
     encoded_array: Some(encoded_array),
     encoded_size: Some(encoded_size),
     encode: Some(encode),
@@ -46,22 +46,6 @@ callbacks! {
     }
 }
 
-unsafe extern "C" fn destroy(this: *mut c_void) {
-    // SAFETY: `instance` made it, and the other side does not use it again.
-    let codec = unsafe { Box::from_raw(this.cast::<Codec>()) };
-    contained(|| drop(codec));
-}
-
-/// Returns the codec that `this` points to.
-///
-/// # Safety
-///
-/// `this` is that of [`CODECS`].
-pub(super) unsafe fn codec<'a>(this: *const c_void) -> &'a Codec {
-    // SAFETY: as this function requires.
-    unsafe { &*this.cast::<Codec>() }
-}
-
 pub(super) fn wrong_function(codec: &Codec) -> Failure {
     Failure::broken(format!("this is not a function of {codec:?}"))
 }
@@ -74,7 +58,7 @@ callbacks! {
         data_type: *mut DataTypeHandle,
     ) {
         let decoded = array_of(decoded)?;
-        let Codec::ArrayToArray(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
+        let Codec::ArrayToArray(codec) = held(this) else { return Err(wrong_function(held(this))) };
         let encoded = codec.encoded(&decoded)?;
         put(encoded_json, array_json(&encoded).to_string().into_bytes());
         if encoded.data_type.name() != decoded.data_type.name() {
@@ -84,7 +68,7 @@ callbacks! {
     }
 
     fn encoded_size(this: *const c_void, decoded: *const abi::Representation, out: *mut Size) {
-        let size = match (codec(this), representation_of(decoded)?) {
+        let size = match (held(this), representation_of(decoded)?) {
             (Codec::ArrayToBytes(codec), Representation::Array(array)) => codec.encoded_size(&array)?,
             (Codec::Composite(codec), Representation::Array(array)) => codec.encoded_size(&array)?,
             (Codec::BytesToBytes(codec), Representation::Bytes(size)) => codec.encoded_size(size),
@@ -101,7 +85,7 @@ callbacks! {
         call: *const Call,
         encoded: *mut abi::Output,
     ) {
-        run(Direction::Encode, codec(this), array, decoded, call, encoded)
+        run(Direction::Encode, held(this), array, decoded, call, encoded)
     }
 
     fn decode(
@@ -111,7 +95,7 @@ callbacks! {
         call: *const Call,
         decoded: *mut abi::Output,
     ) {
-        run(Direction::Decode, codec(this), array, encoded, call, decoded)
+        run(Direction::Decode, held(this), array, encoded, call, decoded)
     }
 }
 
@@ -182,7 +166,7 @@ callbacks! {
         call: *const Call,
         decoded: *mut abi::Output,
     ) {
-        let Codec::BytesToBytes(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
+        let Codec::BytesToBytes(codec) = held(this) else { return Err(wrong_function(held(this))) };
         started(call)?;
         write_output(decoded, |decoded| Ok(codec.decode_range(borrowed(encoded), start..end, decoded)?))
     }
@@ -194,7 +178,7 @@ callbacks! {
         array_json_to: *mut Buf,
         data_type: *mut DataTypeHandle,
     ) {
-        let codec = codec(this);
+        let codec = held(this);
         let chains = chains_of(codec);
         let links = chains.get(chain).ok_or_else(|| wrong_function(codec))?.links();
         // The input of the first codec is that of the chain.
@@ -211,7 +195,7 @@ callbacks! {
 
     fn checksum(this: *const c_void, bytes: Str, checksum: *mut u8) {
         // `checksum` has the number of bytes that the codec declared.
-        let Codec::Checksum(codec) = codec(this) else { return Err(wrong_function(codec(this))) };
+        let Codec::Checksum(codec) = held(this) else { return Err(wrong_function(held(this))) };
         if codec.size() > 0 {
             codec.checksum(borrowed(bytes), std::slice::from_raw_parts_mut(checksum, codec.size()))?;
         }

@@ -7,18 +7,19 @@ use std::sync::Arc;
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{DataType, DataTypePlugin, Registry};
 
+use super::{destroy, held};
 use crate::abi::{self, Buf, Creation, DataTypeHandle, DataTypeVtable, Str};
 use crate::ffi::byte_order::{order_json, order_of};
 use crate::ffi::creation::{format_of, mode_of, with_creation};
 use crate::ffi::description::{description, document_json};
-use crate::ffi::{Failure, borrowed, contained, parse, put};
+use crate::ffi::{Failure, borrowed, parse, put};
 
 /// The functions of a type of this side. `this` is an `Arc<dyn DataType>`.
 pub(crate) static SHOWN: DataTypeVtable = DataTypeVtable {
     struct_size: size_of::<DataTypeVtable>(),
     create: Some(create),
     retain: Some(retain),
-    release: Some(release),
+    release: Some(destroy::<Arc<dyn DataType>>),
     describe: Some(describe),
     document: Some(document),
     fill_value: Some(fill_value),
@@ -36,7 +37,7 @@ pub(crate) static SHOWN: DataTypeVtable = DataTypeVtable {
 /// `this` is that of [`SHOWN`].
 unsafe fn shown<'a>(this: *const c_void) -> &'a Arc<dyn DataType> {
     // SAFETY: as this function requires.
-    unsafe { &*this.cast::<Arc<dyn DataType>>() }
+    unsafe { held(this) }
 }
 
 /// Passes `data_type` to the other side, which releases it.
@@ -70,12 +71,6 @@ pub(crate) fn linked() -> Result<&'static Registry, Failure> {
 unsafe extern "C" fn retain(this: *const c_void) -> *mut c_void {
     // SAFETY: `this` is that of the table.
     hand_over(unsafe { shown(this) }.clone()).this
-}
-
-unsafe extern "C" fn release(this: *mut c_void) {
-    // SAFETY: `hand_over` made it, and the other side does not use it again.
-    let held = unsafe { Box::from_raw(this.cast::<Arc<dyn DataType>>()) };
-    contained(|| drop(held));
 }
 
 callbacks! {

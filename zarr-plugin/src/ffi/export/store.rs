@@ -9,25 +9,24 @@ use zarr_spec::store::{
 };
 use zarr_spec::{ByteRange, Key, Output, Prefix, json};
 
+use super::{destroy, held};
 use crate::abi::{self, Buf, ListSink, PartialValue, StoreHandle, StoreRequest, StoreVtable, Str};
 use crate::ffi::import::store::owned;
 use crate::ffi::io_status::status_of;
 use crate::ffi::output::write_output;
-use crate::ffi::{
-    Failure, borrowed, borrowed_items, borrowed_text, contained, fill, lend, parse, put, read, required,
-};
+use crate::ffi::{Failure, borrowed, borrowed_items, borrowed_text, fill, lend, parse, put, read, required};
 
 /// The functions of a store of this side. `this` is an `Arc<dyn Store>`, `context` a [`StorePlugin`].
 pub(crate) static STORES: StoreVtable = StoreVtable {
     struct_size: size_of::<StoreVtable>(),
     open: Some(open),
-    release: Some(release),
+    release: Some(destroy::<Arc<dyn Store>>),
     describe: Some(describe),
     get: Some(get),
     size: Some(size),
     begin_batch: Some(begin_batch),
     next_response: Some(next_response),
-    end_batch: Some(end_batch),
+    end_batch: Some(destroy::<Batch>),
     set: Some(set),
     set_partial_values: Some(set_partial_values),
     erase: Some(erase),
@@ -35,12 +34,12 @@ pub(crate) static STORES: StoreVtable = StoreVtable {
     erase_prefix: Some(erase_prefix),
     begin_listing: Some(begin_listing),
     next_keys: Some(next_keys),
-    end_listing: Some(end_listing),
+    end_listing: Some(destroy::<Listing>),
     list_dir: Some(list_dir),
     set_if: Some(set_if),
     erase_if: Some(erase_if),
     lock: Some(lock),
-    unlock: Some(unlock),
+    unlock: Some(destroy::<StoreLock>),
 };
 
 /// Passes a store to the other side, which releases it.
@@ -89,12 +88,6 @@ callbacks! {
     }
 }
 
-unsafe extern "C" fn release(this: *mut c_void) {
-    // SAFETY: `hand_over` made it, and the other side does not use it again.
-    let store = unsafe { Box::from_raw(this.cast::<Arc<dyn Store>>()) };
-    contained(|| drop(store));
-}
-
 /// Returns the store that `this` points to.
 ///
 /// # Safety
@@ -102,7 +95,7 @@ unsafe extern "C" fn release(this: *mut c_void) {
 /// [`hand_over`] made it, and it lives as long as `'a`.
 unsafe fn store<'a>(this: *const c_void) -> &'a Arc<dyn Store> {
     // SAFETY: as this function requires.
-    unsafe { &*this.cast::<Arc<dyn Store>>() }
+    unsafe { held(this) }
 }
 
 /// Parses a key.
@@ -293,15 +286,7 @@ callbacks! {
         write_output(to, |to| put_shared(found.as_ref(), to))?;
         fill_result(found.as_ref(), result)
     }
-}
 
-unsafe extern "C" fn end_batch(batch: *mut c_void) {
-    // SAFETY: `begin_batch` made it, and the other side does not use it again.
-    let batch = unsafe { Box::from_raw(batch.cast::<Batch>()) };
-    contained(|| drop(batch));
-}
-
-callbacks! {
     fn set(this: *const c_void, at: Str, value: Str) {
         Ok(store(this).set(&key(at)?, borrowed(value).into())?)
     }
@@ -325,9 +310,7 @@ callbacks! {
     fn erase_prefix(this: *const c_void, below: Str) {
         Ok(store(this).erase_prefix(&prefix(below)?)?)
     }
-}
 
-callbacks! {
     fn set_if(
         this: *const c_void,
         at: Str,
@@ -364,12 +347,6 @@ callbacks! {
         }
         Ok(())
     }
-}
-
-unsafe extern "C" fn unlock(lock: *mut c_void) {
-    // SAFETY: `lock` made it, and the other side does not use it again.
-    let held = unsafe { Box::from_raw(lock.cast::<StoreLock>()) };
-    contained(|| drop(held));
 }
 
 /// A listing in progress.
@@ -409,12 +386,6 @@ callbacks! {
             || directory.prefixes.iter().any(|prefix| add.stops_after(1, prefix.as_str()));
         Ok(())
     }
-}
-
-unsafe extern "C" fn end_listing(listing: *mut c_void) {
-    // SAFETY: `begin_listing` made it, and the other side does not use it again.
-    let listing = unsafe { Box::from_raw(listing.cast::<Listing>()) };
-    contained(|| drop(listing));
 }
 
 /// Converts the error of a listing. The other side does not know the key of a [`StoreError::Key`].

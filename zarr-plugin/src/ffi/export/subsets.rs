@@ -5,7 +5,8 @@ use std::ffi::c_void;
 use zarr_spec::codec::{ArrayToBytesCodec, DecodeSubset, EncodedRanges};
 use zarr_spec::{ArraySubset, Codec, Value};
 
-use super::codec::{codec, started, wrong_function};
+use super::codec::{started, wrong_function};
+use super::held;
 use super::store::range_shown;
 use crate::abi::{self, Array, Buf, Call, EncodedSubset, Str};
 use crate::ffi::array::array_of;
@@ -39,7 +40,7 @@ unsafe fn subset_of(start: *const u64, shape: *const u64, rank: usize) -> ArrayS
 callbacks! {
     pub(super) fn index_range(this: *const c_void, array: *const Array, out: *mut abi::ByteRange) {
         let array = array_of(array)?;
-        if let Some(range) = required(codec(this))?.index_range(&array)? {
+        if let Some(range) = required(held(this))?.index_range(&array)? {
             out.write(range_shown(range));
         }
         Ok(())
@@ -55,7 +56,7 @@ callbacks! {
     ) {
         let array = array_of(array)?;
         let subset = subset_of(start, shape, array.shape.len());
-        let ranges = required(codec(this))?.ranges(&array, &subset, borrowed(index))?;
+        let ranges = required(held(this))?.ranges(&array, &subset, borrowed(index))?;
         let pair = |range: std::ops::Range<u64>| [range.start, range.end].into_iter().collect::<Value>();
         let ranges: Value = ranges.into_iter().map(pair).collect();
         put(ranges_json, ranges.to_string().into_bytes());
@@ -70,7 +71,7 @@ callbacks! {
         decoded: *mut abi::Output,
     ) {
         started(call)?;
-        let codec = required(codec(this))?;
+        let codec = required(held(this))?;
         let array = array_of(array)?;
         let encoded = read(encoded)?;
         let subset = subset_of(encoded.start, encoded.shape, array.shape.len());

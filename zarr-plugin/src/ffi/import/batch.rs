@@ -6,11 +6,11 @@ use std::ffi::c_void;
 use zarr_spec::store::{CompletedRequest, Request, Response};
 use zarr_spec::{LimitExceeded, Output};
 
-use super::store::{ForeignStore, READING, ResultMemory, get_flags};
+use super::store::{ForeignStore, READING, ResultMemory, get_flags, lend_key};
 use crate::abi::StoreRequest;
 use crate::ffi::export::store::range_shown;
 use crate::ffi::output::lend_output;
-use crate::ffi::{Failure, lend, required};
+use crate::ffi::{Failure, required};
 
 /// Requests in flight.
 pub(super) struct Batch<'s> {
@@ -29,13 +29,12 @@ impl<'s> Batch<'s> {
         budget: usize,
     ) -> Result<Option<Self>, Failure> {
         let vtable = &store.instance.vtable;
-        let (Some(begin), Some(_), true) =
-            (vtable.begin_batch, vtable.next_response, store.description.capabilities.readable)
-        else {
+        let has_batches = vtable.begin_batch.is_some() && vtable.next_response.is_some();
+        if !has_batches || !store.description.capabilities.readable {
             return Ok(None);
-        };
+        }
         let shown = |request: &Request| StoreRequest {
-            key: lend(request.key.as_str().as_bytes()),
+            key: lend_key(&request.key),
             range: range_shown(request.options.range),
             limit: request.limit,
             expected: request.expected_size,
@@ -44,10 +43,7 @@ impl<'s> Batch<'s> {
         };
         let shown: Vec<StoreRequest> = requests.iter().map(shown).collect();
         let mut this = std::ptr::null_mut();
-        store.instance.call(|_, of, err| {
-            // SAFETY: a function of the store, called with the store and memory for its result.
-            Ok(unsafe { begin(of, shown.as_ptr(), shown.len(), budget, &mut this, err) })
-        })?;
+        call!(store.instance, begin_batch(shown.as_ptr(), shown.len(), budget, &mut this))?;
         Ok(Some(Self { store, this }))
     }
 

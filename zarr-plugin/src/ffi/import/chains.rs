@@ -1,7 +1,7 @@
 //! Chains of a codec of this library that its host runs.
 
 use zarr_spec::codec::RunChain;
-use zarr_spec::{ArrayRepresentation, CodecChain, CodecError, Output};
+use zarr_spec::{ArrayRepresentation, CodecChain, CodecResult, Output};
 
 use super::codec::run_error;
 use crate::abi::Chains;
@@ -33,7 +33,7 @@ impl<'a> HostChains<'a> {
         array: &ArrayRepresentation,
         from: &[u8],
         to: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let limit = to.remaining();
         let mut run = || {
             let number = self.chains.iter().position(|known| std::ptr::eq(*known, chain));
@@ -64,7 +64,7 @@ impl RunChain for HostChains<'_> {
         array: &ArrayRepresentation,
         decoded: &[u8],
         encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         self.run(Direction::Encode, chain, array, decoded, encoded)
     }
 
@@ -74,7 +74,7 @@ impl RunChain for HostChains<'_> {
         array: &ArrayRepresentation,
         encoded: &[u8],
         decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         self.run(Direction::Decode, chain, array, encoded, decoded)
     }
 }

@@ -9,8 +9,8 @@ use zarr_spec::codec::{
 };
 use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecChain, CodecError, Creation, Format, LimitExceeded, Object, Output,
-    Reading, Representation, Size, Value,
+    ArrayRepresentation, Codec, CodecChain, CodecError, CodecResult, Creation, Format, LimitExceeded, Object,
+    Output, Reading, Representation, Size, Value,
 };
 
 use super::Imported;
@@ -18,19 +18,19 @@ use super::data_type::{NO_TYPE, taken};
 use super::instance::{EMPTY_INSTANCE, made};
 use crate::abi::{self, Array, Chains, CodecVtable};
 use crate::ffi::array::{array_of_json, show_array, show_representation, size_of_shown, size_shown};
-use crate::ffi::creation::{format_number, show_creation};
+use crate::ffi::creation::format_number;
 use crate::ffi::export::chains::show_chains;
 use crate::ffi::io_status::kind_of;
 use crate::ffi::lookup::document_of;
 use crate::ffi::output::{lend_output, plain_call};
-use crate::ffi::{Direction, EMPTY, Failure, Instance, lend, outcome, required, take_json};
+use crate::ffi::{Direction, EMPTY, Failure, Instance, lend, take_json};
 
 impl Imported<CodecVtable> {
     pub(crate) fn create_codec(
         &self,
         creation: &Creation<'_>,
         decoded: &Representation,
-    ) -> Result<Codec, CodecError> {
+    ) -> CodecResult<Codec> {
         let array = if let Representation::Array(array) = decoded { Some(array) } else { None };
         show_representation(decoded, |shown| self.create(creation, shown, array))
     }
@@ -40,22 +40,12 @@ impl Imported<CodecVtable> {
         creation: &Creation<'_>,
         decoded: *const abi::Representation,
         array: Option<&ArrayRepresentation>,
-    ) -> Result<Codec, CodecError> {
-        let created = || {
-            let create = required(self.vtable.create, "create")?;
-            let mut out = EMPTY_INSTANCE;
-            let mut err = EMPTY;
-            let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its context and memory for its results.
-                unsafe { create(self.context, creation, decoded, &mut out, &mut err) }
-            });
-            // SAFETY: the call filled them. This side owns the new object.
-            unsafe {
-                let called = outcome(status, &mut err);
-                made(out, called, Some(&self.vtable), &self.origin, creation, array)
-            }
-        };
-        created().map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
+    ) -> CodecResult<Codec> {
+        let mut out = EMPTY_INSTANCE;
+        let called = call_item!(self, creation, create(decoded, &mut out));
+        // SAFETY: the call filled it. This side owns the new object.
+        let made = unsafe { made(out, called, Some(&self.vtable), &self.origin, creation, array) };
+        made.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
     }
 
     pub(crate) fn translate(
@@ -63,33 +53,21 @@ impl Imported<CodecVtable> {
         creation: &Creation<'_>,
         decoded: &Representation,
         format: Format,
-    ) -> Result<Object, CodecError> {
-        let Some(translate) = self.vtable.translate else {
+    ) -> CodecResult<Object> {
+        if self.vtable.translate.is_none() {
             return Ok(creation.configuration.as_object().cloned().unwrap_or_default());
-        };
-        let mut json = EMPTY;
-        let mut err = EMPTY;
-        let status = show_representation(decoded, |decoded| {
-            show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its context and memory for its results.
-                unsafe {
-                    translate(self.context, creation, decoded, format_number(format), &mut json, &mut err)
-                }
-            })
-        });
-        // SAFETY: the call filled both.
-        let translated = unsafe {
-            let json = take_json(&mut json);
-            outcome(status, &mut err).and(json)
-        };
-        match translated.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))? {
-            Value::Object(members) => Ok(members),
-            other => {
-                let failure =
-                    Failure::broken(format!("it translated a configuration to {}", other.kind_name()));
-                Err(codec_error(&self.origin, failure, Direction::Encode))
-            }
         }
+        let mut json = EMPTY;
+        let called = show_representation(decoded, |decoded| {
+            call_item!(self, creation, translate(decoded, format_number(format), &mut json))
+        });
+        // SAFETY: the call filled it.
+        let json = unsafe { take_json(&mut json) };
+        let translated = called.and(json).and_then(|json| match json {
+            Value::Object(members) => Ok(members),
+            other => Err(Failure::broken(format!("it translated a configuration to {}", other.kind_name()))),
+        });
+        translated.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
     }
 }
 
@@ -164,11 +142,7 @@ impl ForeignCodec {
         let mut codecs = EMPTY;
         let mut described = EMPTY;
         let mut handle = NO_TYPE;
-        let called = self.instance.call(|vtable, this, err| {
-            let chain = required(vtable.chain, "chain")?;
-            // SAFETY: a function of the other side, called with its object and memory for its results.
-            Ok(unsafe { chain(this, number, &mut codecs, &mut described, &mut handle, err) })
-        });
+        let called = call!(self.instance, chain(number, &mut codecs, &mut described, &mut handle));
         // SAFETY: the call filled them. This side owns the data type.
         let (codecs, described, data_type) = unsafe {
             let left = (take_json(&mut codecs), take_json(&mut described), taken(&handle, &self.origin));
@@ -192,13 +166,10 @@ impl ForeignCodec {
             .map_err(|error| Failure::new(abi::UNSUPPORTED, error.to_string()))
     }
 
-    fn size(&self, decoded: &Representation) -> Result<Size, CodecError> {
+    fn size(&self, decoded: &Representation) -> CodecResult<Size> {
         let mut size = size_shown(Size::Unknown);
-        let called = self.instance.call(|vtable, this, err| {
-            let encoded_size = required(vtable.encoded_size, "encoded_size")?;
-            // SAFETY: a function of the other side, called with its object and memory for its results.
-            Ok(show_representation(decoded, |decoded| unsafe { encoded_size(this, decoded, &mut size, err) }))
-        });
+        let called =
+            show_representation(decoded, |decoded| call!(self.instance, encoded_size(decoded, &mut size)));
         called.map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))?;
         Ok(size_of_shown(size))
     }
@@ -210,18 +181,12 @@ impl ForeignCodec {
         chains: *const Chains,
         from: &[u8],
         to: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let limit = to.remaining();
         let call = abi::Call { chains, ..plain_call(limit) };
-        let run = lend_output(to, |to| {
-            self.instance.call(|vtable, this, err| {
-                let function = match direction {
-                    Direction::Encode => required(vtable.encode, "encode")?,
-                    Direction::Decode => required(vtable.decode, "decode")?,
-                };
-                // SAFETY: a function of the other side, called with its object and lent memory.
-                Ok(unsafe { function(this, array, lend(from), &call, to, err) })
-            })
+        let run = lend_output(to, |to| match direction {
+            Direction::Encode => call!(self.instance, encode(array, lend(from), &call, to)),
+            Direction::Decode => call!(self.instance, decode(array, lend(from), &call, to)),
         });
         run.map_err(|failure| run_error(&self.origin, failure, limit, direction))
     }
@@ -232,11 +197,11 @@ impl ForeignCodec {
         array: &ArrayRepresentation,
         from: &[u8],
         to: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         show_array(array, |array| self.run(direction, array, std::ptr::null(), from, to))
     }
 
-    fn run_bytes(&self, direction: Direction, from: &[u8], to: &mut Output<'_>) -> Result<(), CodecError> {
+    fn run_bytes(&self, direction: Direction, from: &[u8], to: &mut Output<'_>) -> CodecResult {
         self.run(direction, std::ptr::null(), std::ptr::null(), from, to)
     }
 }
@@ -247,59 +212,40 @@ impl BytesToBytesCodec for ForeignCodec {
         self.size(&Representation::Bytes(decoded)).unwrap_or(Size::Unknown)
     }
 
-    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.run_bytes(Direction::Encode, decoded, encoded)
     }
 
-    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> Result<(), CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.run_bytes(Direction::Decode, encoded, decoded)
     }
 
-    fn decode_range(
-        &self,
-        encoded: &[u8],
-        range: Range<usize>,
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode_range(&self, encoded: &[u8], range: Range<usize>, decoded: &mut Output<'_>) -> CodecResult {
         let before = decoded.written().len();
         let limit = decoded.remaining();
-        match self.instance.vtable.decode_range {
-            None => self.run_bytes(Direction::Decode, encoded, decoded)?,
-            Some(function) => {
-                let call = plain_call(limit);
-                let run = lend_output(decoded, |to| {
-                    self.instance.call(|_, this, err| {
-                        // SAFETY: a function of the other side, called with its object and lent memory.
-                        Ok(unsafe { function(this, lend(encoded), range.start, range.end, &call, to, err) })
-                    })
-                });
-                run.map_err(|failure| run_error(&self.origin, failure, limit, Direction::Decode))?;
-            }
+        if self.instance.vtable.decode_range.is_none() {
+            self.run_bytes(Direction::Decode, encoded, decoded)?;
+        } else {
+            let call = plain_call(limit);
+            let run = lend_output(decoded, |to| {
+                call!(self.instance, decode_range(lend(encoded), range.start, range.end, &call, to))
+            });
+            run.map_err(|failure| run_error(&self.origin, failure, limit, Direction::Decode))?;
         }
         range_within(&range, decoded.written().len() - before)
     }
 }
 
 impl ArrayToBytesCodec for ForeignCodec {
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         self.size(&Representation::Array(array.clone()))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.run_array(Direction::Encode, array, decoded, encoded)
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.run_array(Direction::Decode, array, encoded, decoded)
     }
 
@@ -309,16 +255,12 @@ impl ArrayToBytesCodec for ForeignCodec {
 }
 
 impl ArrayToArrayCodec for ForeignCodec {
-    fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
+    fn encoded(&self, decoded: &ArrayRepresentation) -> CodecResult<ArrayRepresentation> {
         let encoded = || {
             let mut json = EMPTY;
             let mut handle = NO_TYPE;
-            let called = self.instance.call(|vtable, this, err| {
-                let encoded_array = required(vtable.encoded_array, "encoded_array")?;
-                // SAFETY: a function of the other side, called with its object and memory for its results.
-                Ok(show_array(decoded, |decoded| unsafe {
-                    encoded_array(this, decoded, &mut json, &mut handle, err)
-                }))
+            let called = show_array(decoded, |decoded| {
+                call!(self.instance, encoded_array(decoded, &mut json, &mut handle))
             });
             // SAFETY: the call filled both. This side owns the data type.
             let (json, data_type) = unsafe {
@@ -333,21 +275,11 @@ impl ArrayToArrayCodec for ForeignCodec {
         encoded().map_err(|failure| codec_error(&self.origin, failure, Direction::Encode))
     }
 
-    fn encode(
-        &self,
-        array: &ArrayRepresentation,
-        decoded: &[u8],
-        encoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn encode(&self, array: &ArrayRepresentation, decoded: &[u8], encoded: &mut Output<'_>) -> CodecResult {
         self.run_array(Direction::Encode, array, decoded, encoded)
     }
 
-    fn decode(
-        &self,
-        array: &ArrayRepresentation,
-        encoded: &[u8],
-        decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    fn decode(&self, array: &ArrayRepresentation, encoded: &[u8], decoded: &mut Output<'_>) -> CodecResult {
         self.run_array(Direction::Decode, array, encoded, decoded)
     }
 }
@@ -369,19 +301,14 @@ impl Checksum for ForeignChecksum {
         self.at_start
     }
 
-    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> Result<(), CodecError> {
-        let size = checksum.len();
-        let called = self.codec.instance.call(|vtable, this, err| {
-            if size != self.size {
-                return Err(Failure::broken(format!(
-                    "expected {} bytes for a checksum, but found {size}",
-                    self.size
-                )));
-            }
-            let function = required(vtable.checksum, "checksum")?;
-            // SAFETY: a function of the other side, called with its object and `size` bytes.
-            Ok(unsafe { function(this, lend(bytes), checksum.as_mut_ptr(), err) })
-        });
+    fn checksum(&self, bytes: &[u8], checksum: &mut [u8]) -> CodecResult {
+        let called = if checksum.len() == self.size {
+            call!(self.codec.instance, checksum(lend(bytes), checksum.as_mut_ptr()))
+        } else {
+            let found = checksum.len();
+            let expected = self.size;
+            Err(Failure::broken(format!("expected {expected} bytes for a checksum, but found {found}")))
+        };
         called.map_err(|failure| codec_error(&self.codec.origin, failure, Direction::Decode))
     }
 }
@@ -401,7 +328,7 @@ impl ForeignComposite {
         from: &[u8],
         to: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         show_chains(&self.chains, chains, |chains| {
             show_array(array, |array| self.codec.run(direction, array, chains, from, to))
         })
@@ -413,7 +340,7 @@ impl CompositeCodec for ForeignComposite {
         self.chains.iter().collect()
     }
 
-    fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {
+    fn encoded_size(&self, array: &ArrayRepresentation) -> CodecResult<Size> {
         ArrayToBytesCodec::encoded_size(&self.codec, array)
     }
 
@@ -423,7 +350,7 @@ impl CompositeCodec for ForeignComposite {
         decoded: &[u8],
         encoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         self.run(Direction::Encode, array, decoded, encoded, chains)
     }
 
@@ -433,7 +360,7 @@ impl CompositeCodec for ForeignComposite {
         encoded: &[u8],
         decoded: &mut Output<'_>,
         chains: &mut dyn RunChain,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         self.run(Direction::Decode, array, encoded, decoded, chains)
     }
 }

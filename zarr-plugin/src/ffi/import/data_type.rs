@@ -7,39 +7,30 @@ use std::sync::{Arc, OnceLock};
 
 use zarr_spec::data_type::{Created, DataTypeDocument, Field, FillContext, Kind};
 use zarr_spec::{
-    ByteOrder, Creation, DataType, DataTypeError, Elements, FillValue, Format, Invalid, Mode, Object, Unit,
-    Units, Value,
+    ByteOrder, Creation, DataType, DataTypeError, DataTypeResult, Elements, FillValue, Format, Invalid, Mode,
+    Object, Unit, Units, Value,
 };
 
-use super::Imported;
-use crate::abi::{self, Buf, DataTypeHandle, DataTypeVtable};
+use super::{Imported, invalid, said_by};
+use crate::abi::{self, DataTypeHandle, DataTypeVtable};
 use crate::ffi::byte_order::{order_of_json, show_order};
-use crate::ffi::creation::{format_number, mode_number, show_creation, show_reading};
+use crate::ffi::creation::{format_number, mode_number, show_reading};
 use crate::ffi::description::{bytes_of, document_of, elements_of, field_of, kind_of};
 use crate::ffi::{
-    EMPTY, Failure, Instance, borrowed_items, borrowed_text, lend, outcome, parse, read, required, take,
-    take_json, take_text,
+    EMPTY, Failure, Instance, as_text, borrowed_items, borrowed_text, lend, parse, read, required, take,
 };
 
 impl Imported<DataTypeVtable> {
-    pub(crate) fn create(&self, creation: &Creation<'_>) -> Result<Created, DataTypeError> {
-        let made = || {
-            let create = required(self.vtable.create, "create")?;
-            let mut this = std::ptr::null_mut();
-            let mut order = EMPTY;
-            let mut err = EMPTY;
-            let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its context and memory for its results.
-                unsafe { create(self.context, creation, &mut this, &mut order, &mut err) }
-            });
-            // SAFETY: the call filled them. This side owns the new object.
-            unsafe {
-                let order = take(&mut order);
-                outcome(status, &mut err)?;
-                created(self.vtable, this, order, &self.origin)
-            }
+    pub(crate) fn create(&self, creation: &Creation<'_>) -> DataTypeResult<Created> {
+        let mut this = std::ptr::null_mut();
+        let mut order = EMPTY;
+        let called = call_item!(self, creation, create(&mut this, &mut order));
+        // SAFETY: the call filled them. This side owns the new object.
+        let created = unsafe {
+            let order = take(&mut order);
+            called.and_then(|()| created(self.vtable, this, order, &self.origin))
         };
-        made().map_err(|failure| data_type_error(&self.origin, &failure))
+        created.map_err(|failure| data_type_error(&self.origin, &failure))
     }
 }
 
@@ -119,12 +110,6 @@ pub(crate) fn data_type_error(origin: &str, failure: &Failure) -> DataTypeError 
     }
 }
 
-/// Returns the message of a failure, after the name of the plugin unless a library calls its host.
-fn said_by(origin: &str, failure: &Failure) -> String {
-    let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
-    if origin.is_empty() { failure.message.clone() } else { format!("{origin}{verb}: {}", failure.message) }
-}
-
 impl Foreign {
     /// Takes ownership of a type and reads its description.
     ///
@@ -197,15 +182,7 @@ impl Foreign {
     }
 
     fn description(&self) -> Result<Value, Failure> {
-        let mut json = EMPTY;
-        let called = self.instance.call(|vtable, this, err| {
-            let describe = required(vtable.describe, "describe")?;
-            // SAFETY: a function of the other side, called with its type and a buffer for its result.
-            Ok(unsafe { describe(this, &mut json, err) })
-        });
-        // SAFETY: the call filled it.
-        let json = unsafe { take_json(&mut json) };
-        called.and(json)
+        parse(&fetch!(self.instance, describe())?)
     }
 
     fn more(&self) -> &More {
@@ -270,11 +247,7 @@ impl Foreign {
     /// Returns the type of a field, or of the elements that are not missing.
     fn inner(&self, number: usize, depth: usize) -> Result<Arc<dyn DataType>, Failure> {
         let mut handle = NO_TYPE;
-        self.instance.call(|vtable, this, err| {
-            let inner = required(vtable.inner, "inner")?;
-            // SAFETY: a function of the other side, called with its type and memory for its result.
-            Ok(unsafe { inner(this, number, &mut handle, err) })
-        })?;
+        call!(self.instance, inner(number, &mut handle))?;
         // SAFETY: the call filled it, and this side owns the type.
         let inner = unsafe { Self::owned(read(handle.vtable)?, handle.this, &self.origin, depth + 1) }?;
         Ok(Arc::new(inner))
@@ -282,22 +255,6 @@ impl Foreign {
 
     fn said(&self, failure: &Failure) -> DataTypeError {
         data_type_error(&self.origin, failure)
-    }
-
-    fn invalid(&self, failure: &Failure) -> Invalid {
-        Invalid::new(said_by(&self.origin, failure))
-    }
-
-    /// Calls a function of the type that fills a buffer.
-    fn filled(
-        &self,
-        call: impl FnOnce(&DataTypeVtable, *const c_void, *mut Buf, *mut Buf) -> Result<i32, Failure>,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut filled = EMPTY;
-        let called = self.instance.call(|vtable, this, err| call(vtable, this, &mut filled, err));
-        // SAFETY: the call filled it.
-        let bytes = unsafe { take(&mut filled) };
-        called.and(bytes)
     }
 
     fn element(&self, bytes: Vec<u8>) -> Result<FillValue, Failure> {
@@ -324,14 +281,14 @@ impl DataType for Foreign {
         self.kind
     }
 
-    fn document(&self, format: Format, order: &ByteOrder) -> Result<DataTypeDocument, DataTypeError> {
+    fn document(&self, format: Format, order: &ByteOrder) -> DataTypeResult<DataTypeDocument> {
         let not_there = |hint: String| DataTypeError::NotInFormat { name: self.name.clone(), format, hint };
-        let document = self.instance.vtable.document.ok_or_else(|| not_there(String::new()))?;
-        let filled = self.filled(|_, this, json, err| {
-            // SAFETY: a function of the other side, called with its type.
-            show_order(order, |order| unsafe { Ok(document(this, format_number(format), &order, json, err)) })
-        });
-        let json = filled.and_then(|bytes| parse(&bytes)).map_err(|failure| match failure.status {
+        if self.instance.vtable.document.is_none() {
+            return Err(not_there(String::new()));
+        }
+        let fetched =
+            show_order(order, |order| fetch!(self.instance, document(format_number(format), &order)));
+        let json = fetched.and_then(|bytes| parse(&bytes)).map_err(|failure| match failure.status {
             abi::UNSUPPORTED => not_there(format!("; {}", said_by(&self.origin, &failure))),
             _ => self.said(&failure),
         })?;
@@ -340,34 +297,21 @@ impl DataType for Foreign {
         })
     }
 
-    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> Result<FillValue, DataTypeError> {
+    fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let json = json.to_string();
-        let filled = self.filled(|vtable, this, element, err| {
-            let fill_value = required(vtable.fill_value, "fill_value")?;
-            show_order(context.byte_order, |order| {
-                // SAFETY: a function of the other side, called with its type.
-                show_reading(context.format, context.reading, |reading| unsafe {
-                    Ok(fill_value(this, lend(json.as_bytes()), reading, &order, element, err))
-                })
+        let fetched = show_order(context.byte_order, |order| {
+            show_reading(context.format, context.reading, |reading| {
+                fetch!(self.instance, fill_value(lend(json.as_bytes()), reading, &order))
             })
         });
-        filled.and_then(|bytes| self.element(bytes)).map_err(|failure| self.said(&failure))
+        fetched.and_then(|bytes| self.element(bytes)).map_err(|failure| self.said(&failure))
     }
 
-    fn fill_value_json(
-        &self,
-        element: &[u8],
-        format: Format,
-        order: &ByteOrder,
-    ) -> Result<Value, DataTypeError> {
-        let filled = self.filled(|vtable, this, json, err| {
-            let fill_value_json = required(vtable.fill_value_json, "fill_value_json")?;
-            // SAFETY: a function of the other side, called with its type.
-            show_order(order, |order| unsafe {
-                Ok(fill_value_json(this, lend(element), format_number(format), &order, json, err))
-            })
+    fn fill_value_json(&self, element: &[u8], format: Format, order: &ByteOrder) -> DataTypeResult<Value> {
+        let fetched = show_order(order, |order| {
+            fetch!(self.instance, fill_value_json(lend(element), format_number(format), &order))
         });
-        filled.and_then(|bytes| parse(&bytes)).map_err(|failure| self.said(&failure))
+        fetched.and_then(|bytes| parse(&bytes)).map_err(|failure| self.said(&failure))
     }
 
     fn default_fill_value(&self) -> FillValue {
@@ -375,15 +319,7 @@ impl DataType for Foreign {
     }
 
     fn print(&self, element: &[u8], to: &mut dyn fmt::Write) -> fmt::Result {
-        let mut text = EMPTY;
-        let called = self.instance.call(|vtable, this, err| {
-            let print = required(vtable.print, "print")?;
-            // SAFETY: a function of the other side, called with its type and a buffer for its result.
-            Ok(unsafe { print(this, lend(element), &mut text, err) })
-        });
-        // SAFETY: the call filled it.
-        let printed = unsafe { take_text(&mut text) };
-        match called.and(printed) {
+        match fetch!(self.instance, print(lend(element))).and_then(as_text) {
             Ok(printed) => to.write_str(&printed),
             Err(failure) => {
                 to.write_str(&said_by(&self.origin, &failure))?;
@@ -393,19 +329,20 @@ impl DataType for Foreign {
     }
 
     fn check(&self, elements: &[u8]) -> Result<(), Invalid> {
-        let Some(check) = self.instance.vtable.check else { return Ok(()) };
-        // SAFETY: a function of the other side, called with its type.
-        let checked = self.instance.call(|_, this, err| Ok(unsafe { check(this, lend(elements), err) }));
-        checked.map_err(|failure| self.invalid(&failure))
+        if self.instance.vtable.check.is_none() {
+            return Ok(());
+        }
+        call!(self.instance, check(lend(elements))).map_err(|failure| invalid(&self.origin, &failure))
     }
 
     fn settle(&self, elements: &mut [u8], mode: Mode) -> Result<(), Invalid> {
-        let Some(settle) = self.instance.vtable.settle else { return Ok(()) };
-        let settled = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the other side, called with its type and bytes that no other thread uses.
-            Ok(unsafe { settle(this, elements.as_mut_ptr(), elements.len(), mode_number(mode), err) })
-        });
-        settled.map_err(|failure| self.invalid(&failure))
+        if self.instance.vtable.settle.is_none() {
+            return Ok(());
+        }
+        let mode = mode_number(mode);
+        // No other thread uses the elements.
+        let settled = call!(self.instance, settle(elements.as_mut_ptr(), elements.len(), mode));
+        settled.map_err(|failure| invalid(&self.origin, &failure))
     }
 
     fn settles(&self) -> bool {

@@ -7,8 +7,7 @@ use zarr_spec::{Creation, Invalid, Value};
 
 use super::{Imported, invalid};
 use crate::abi::ExtensionVtable;
-use crate::ffi::creation::show_creation;
-use crate::ffi::{EMPTY, Failure, outcome, required, take_json};
+use crate::ffi::{EMPTY, Failure, take_json};
 
 /// The properties that a generic extension defines.
 #[derive(Debug)]
@@ -23,30 +22,20 @@ impl Imported<ExtensionVtable> {
         creation: &Creation<'_>,
         place: ExtensionPlace<'_>,
     ) -> Result<Arc<dyn Extension>, Invalid> {
-        let made = || {
-            let create = required(self.vtable.create, "create")?;
-            let (is_array, shape) = match place {
-                ExtensionPlace::EntryPoint => (0, &[][..]),
-                ExtensionPlace::Array(shape) => (1, shape),
-            };
-            let mut json = EMPTY;
-            let mut err = EMPTY;
-            let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its context and memory for its results.
-                unsafe {
-                    create(self.context, creation, is_array, shape.as_ptr(), shape.len(), &mut json, &mut err)
-                }
-            });
-            // SAFETY: nothing has changed since the call.
-            let json = unsafe {
-                let json = take_json(&mut json);
-                outcome(status, &mut err).and(json)?
-            };
+        let (is_array, shape) = match place {
+            ExtensionPlace::EntryPoint => (0, &[][..]),
+            ExtensionPlace::Array(shape) => (1, shape),
+        };
+        let mut json = EMPTY;
+        let called = call_item!(self, creation, create(is_array, shape.as_ptr(), shape.len(), &mut json));
+        // SAFETY: the call filled it.
+        let json = unsafe { take_json(&mut json) };
+        let made = called.and(json).and_then(|json| {
             extension_of(&json).ok_or_else(|| {
                 Failure::broken(format!("it returned the invalid description {json} of an extension"))
             })
-        };
-        match made() {
+        });
+        match made {
             Ok(extension) => Ok(Arc::new(extension)),
             Err(failure) => Err(invalid(&self.origin, &failure)),
         }

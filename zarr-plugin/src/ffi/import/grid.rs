@@ -8,8 +8,7 @@ use zarr_spec::{Creation, Value};
 
 use super::{Imported, invalid, lengths};
 use crate::abi::ChunkGridVtable;
-use crate::ffi::creation::show_creation;
-use crate::ffi::{EMPTY, Failure, Instance, outcome, parse, required, take};
+use crate::ffi::{EMPTY, Failure, Instance, parse, take_json};
 
 /// A chunk grid of a library. Properties that do not depend on a chunk are queried once.
 #[derive(Debug)]
@@ -29,60 +28,38 @@ impl Imported<ChunkGridVtable> {
         creation: &Creation<'_>,
         shape: &[u64],
     ) -> Result<Arc<dyn ChunkGrid>, GridError> {
-        let made = || {
-            let create = required(self.vtable.create, "create")?;
-            let mut this = std::ptr::null_mut();
-            let mut json = EMPTY;
-            let mut err = EMPTY;
-            let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its context and memory for its results.
-                unsafe {
-                    create(
-                        self.context,
-                        creation,
-                        shape.as_ptr(),
-                        shape.len(),
-                        &mut this,
-                        &mut json,
-                        &mut err,
-                    )
-                }
-            });
-            // SAFETY: the call filled them. This side owns the new object.
-            let (json, instance) = unsafe {
-                let json = take(&mut json);
-                outcome(status, &mut err)?;
-                (parse(&json?), Instance::new(self.vtable, this, self.vtable.destroy))
-            };
-            let json = json?;
-            let wrong =
-                || Failure::broken(format!("it returned the invalid description {json} of a chunk grid"));
-            let list = |name: &str| json.as_object()?.get(name).map(lengths);
-            let fits = |lengths: &Vec<u64>| lengths.len() == shape.len();
-            let grid_shape = list("grid_shape").flatten().filter(fits).ok_or_else(wrong)?;
-            let largest_chunk = list("largest_chunk").flatten().filter(fits).ok_or_else(wrong)?;
-            let chunk_shape = match list("chunk_shape") {
-                Some(lengths) => Some(lengths.filter(fits).ok_or_else(wrong)?),
-                None => None,
-            };
-            let before_array = match list("before_array") {
-                Some(lengths) => lengths.filter(fits).ok_or_else(wrong)?,
-                None => vec![0; shape.len()],
-            };
-            Ok(LoadedGrid {
-                instance,
-                origin: self.origin.clone(),
-                grid_shape,
-                largest_chunk,
-                chunk_shape,
-                before_array,
-                shape: shape.to_vec(),
-            })
-        };
-        match made() {
+        match self.made(creation, shape) {
             Ok(grid) => Ok(Arc::new(grid)),
             Err(failure) => Err(GridError::InvalidConfiguration(invalid(&self.origin, &failure))),
         }
+    }
+
+    fn made(&self, creation: &Creation<'_>, shape: &[u64]) -> Result<LoadedGrid, Failure> {
+        let mut this = std::ptr::null_mut();
+        let mut json = EMPTY;
+        let called = call_item!(self, creation, create(shape.as_ptr(), shape.len(), &mut this, &mut json));
+        // SAFETY: the call filled them. This side owns the new object.
+        let (json, instance) = unsafe {
+            let json = take_json(&mut json);
+            called?;
+            (json?, Instance::new(self.vtable, this, self.vtable.destroy))
+        };
+        let wrong = || Failure::broken(format!("it returned the invalid description {json} of a chunk grid"));
+        let list = |name: &str| json.as_object()?.get(name).map(lengths);
+        let fits = |lengths: &Vec<u64>| lengths.len() == shape.len();
+        let grid_shape = list("grid_shape").flatten().filter(fits).ok_or_else(wrong)?;
+        let largest_chunk = list("largest_chunk").flatten().filter(fits).ok_or_else(wrong)?;
+        let chunk_shape = match list("chunk_shape") {
+            Some(lengths) => Some(lengths.filter(fits).ok_or_else(wrong)?),
+            None => None,
+        };
+        let before_array = match list("before_array") {
+            Some(lengths) => lengths.filter(fits).ok_or_else(wrong)?,
+            None => vec![0; shape.len()],
+        };
+        let origin = self.origin.clone();
+        let shape = shape.to_vec();
+        Ok(LoadedGrid { instance, origin, grid_shape, largest_chunk, chunk_shape, before_array, shape })
     }
 }
 
@@ -112,11 +89,7 @@ impl ChunkGrid for LoadedGrid {
         Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
         let mut start = 0;
         let mut end = 0;
-        let called = self.instance.call(|vtable, this, err| {
-            let chunk_range = required(vtable.chunk_range, "chunk_range")?;
-            // SAFETY: a function of the library, called with its object and memory for its results.
-            Ok(unsafe { chunk_range(this, dimension, chunk, &mut start, &mut end, err) })
-        });
+        let called = call!(self.instance, chunk_range(dimension, chunk, &mut start, &mut end));
         called.map_err(|failure| self.error(&failure))?;
         let most = self.largest_chunk.get(dimension).copied().unwrap_or(0);
         let most = most.saturating_sub(self.before_array(dimension, chunk));
@@ -132,11 +105,7 @@ impl ChunkGrid for LoadedGrid {
     fn chunk_of(&self, dimension: usize, element: u64) -> Result<u64, GridError> {
         Self::in_bounds(&self.shape, dimension, element, "element")?;
         let mut chunk = 0;
-        let called = self.instance.call(|vtable, this, err| {
-            let chunk_of = required(vtable.chunk_of, "chunk_of")?;
-            // SAFETY: a function of the library, called with its object and memory for its result.
-            Ok(unsafe { chunk_of(this, dimension, element, &mut chunk, err) })
-        });
+        let called = call!(self.instance, chunk_of(dimension, element, &mut chunk));
         called.map_err(|failure| self.error(&failure))?;
         // The chunk must exist and have the element: later computations use it. A chunk that ends past 2^64 has
         // no range.
@@ -161,28 +130,24 @@ impl ChunkGrid for LoadedGrid {
     }
 
     fn key_index(&self, dimension: usize, chunk: u64) -> Result<u64, GridError> {
-        let Some(key_index) = self.instance.vtable.key_index else { return Ok(chunk) };
+        if self.instance.vtable.key_index.is_none() {
+            return Ok(chunk);
+        }
         Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
         let mut index = 0;
-        let called = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the library, called with its object and memory for its result.
-            Ok(unsafe { key_index(this, dimension, chunk, &mut index, err) })
-        });
+        let called = call!(self.instance, key_index(dimension, chunk, &mut index));
         called.map_err(|failure| self.error(&failure))?;
         Ok(index)
     }
 
     fn chunk_of_key(&self, dimension: usize, key_index: u64) -> Result<Option<u64>, GridError> {
         let count = self.grid_shape.get(dimension).copied().unwrap_or(0);
-        let Some(chunk_of_key) = self.instance.vtable.chunk_of_key else {
+        if self.instance.vtable.chunk_of_key.is_none() {
             return Ok((key_index < count).then_some(key_index));
-        };
+        }
         let mut chunk = 0;
         let mut found = 0;
-        let called = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the library, called with its object and memory for its results.
-            Ok(unsafe { chunk_of_key(this, dimension, key_index, &mut chunk, &mut found, err) })
-        });
+        let called = call!(self.instance, chunk_of_key(dimension, key_index, &mut chunk, &mut found));
         called.map_err(|failure| self.error(&failure))?;
         if found != 0 {
             Self::in_bounds(&self.grid_shape, dimension, chunk, "chunk")?;
@@ -191,15 +156,11 @@ impl ChunkGrid for LoadedGrid {
     }
 
     fn moved(&self, start: &[i64]) -> Result<Option<Value>, GridError> {
-        let Some(moved) = self.instance.vtable.moved else { return Ok(None) };
-        let mut json = EMPTY;
-        let called = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the library, called with its object and memory for its result.
-            Ok(unsafe { moved(this, start.as_ptr(), start.len(), &mut json, err) })
-        });
-        // SAFETY: the call filled it.
-        let json = unsafe { take(&mut json) };
-        let parsed = called.and(json).and_then(|json| match json.is_empty() {
+        if self.instance.vtable.moved.is_none() {
+            return Ok(None);
+        }
+        let json = fetch!(self.instance, moved(start.as_ptr(), start.len()));
+        let parsed = json.and_then(|json| match json.is_empty() {
             true => Ok(None),
             false => parse(&json).map(Some),
         });

@@ -80,7 +80,11 @@ pub(crate) unsafe fn made(
 }
 
 /// Returns a codec that is passed as data.
-fn value_codec(value: &Value) -> Result<Codec, Failure> {
+///
+/// # Errors
+///
+/// [`Failure::BROKEN`] if it does not have the form in the header.
+pub fn value_codec(value: &Value) -> Result<Codec, Failure> {
     let wrong = || Failure::broken(format!("it returned a codec with the invalid value {value}"));
     let members = value.as_object().filter(|members| members.len() == 1).ok_or_else(wrong)?;
     let (name, content) = members.iter().next().ok_or_else(wrong)?;

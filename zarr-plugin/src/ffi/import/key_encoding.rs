@@ -7,9 +7,8 @@ use zarr_spec::{BoxError, Creation, Invalid, Output};
 
 use super::{Imported, invalid};
 use crate::abi::ChunkKeyEncodingVtable;
-use crate::ffi::creation::show_creation;
 use crate::ffi::output::lend_output;
-use crate::ffi::{EMPTY, Failure, Instance, lend, outcome, required};
+use crate::ffi::{Instance, as_text, lend};
 
 /// A chunk key encoding of a library.
 #[derive(Debug)]
@@ -20,21 +19,11 @@ struct LoadedKeyEncoding {
 
 impl Imported<ChunkKeyEncodingVtable> {
     pub(crate) fn create(&self, creation: &Creation<'_>) -> Result<Arc<dyn ChunkKeyEncoding>, Invalid> {
-        let made = || {
-            let create = required(self.vtable.create, "create")?;
-            let mut this = std::ptr::null_mut();
-            let mut err = EMPTY;
-            let status = show_creation(creation, |creation| {
-                // SAFETY: a function of the library, called with its context and memory for its results.
-                unsafe { create(self.context, creation, &mut this, &mut err) }
-            });
-            // SAFETY: the call filled them. This side owns the new object.
-            unsafe {
-                outcome(status, &mut err)?;
-                Ok(Instance::new(self.vtable, this, self.vtable.destroy))
-            }
-        };
-        let instance = made().map_err(|failure| invalid(&self.origin, &failure))?;
+        let mut this = std::ptr::null_mut();
+        let called = call_item!(self, creation, create(&mut this));
+        called.map_err(|failure| invalid(&self.origin, &failure))?;
+        // SAFETY: this side owns the new object.
+        let instance = unsafe { Instance::new(self.vtable, this, self.vtable.destroy) };
         Ok(Arc::new(LoadedKeyEncoding { instance, origin: self.origin.clone() }))
     }
 }
@@ -47,16 +36,9 @@ impl ChunkKeyEncoding for LoadedKeyEncoding {
     fn encode(&self, chunk_index: &[u64], key: &mut String) {
         let mut output = Output::at_most(MAX_KEY);
         let written = lend_output(&mut output, |output| {
-            self.instance.call(|vtable, this, err| {
-                let encode = required(vtable.encode, "encode")?;
-                // SAFETY: a function of the library, called with its object and lent memory.
-                Ok(unsafe { encode(this, chunk_index.as_ptr(), chunk_index.len(), output, err) })
-            })
+            call!(self.instance, encode(chunk_index.as_ptr(), chunk_index.len(), output))
         });
-        let text = written.and_then(|()| {
-            String::from_utf8(output.into_written()).map_err(|_| Failure::broken("its key is not UTF-8"))
-        });
-        match text {
+        match written.and_then(|()| as_text(output.into_written())) {
             Ok(text) => key.push_str(&text),
             Err(failure) => {
                 key.push('\0');
@@ -68,11 +50,7 @@ impl ChunkKeyEncoding for LoadedKeyEncoding {
     fn decode(&self, key: &str, rank: usize) -> Result<Option<Vec<u64>>, BoxError> {
         let mut index = vec![0; rank];
         let mut found = 0;
-        let called = self.instance.call(|vtable, this, err| {
-            let decode = required(vtable.decode, "decode")?;
-            // SAFETY: a function of the library, called with its object and memory for `rank` numbers.
-            Ok(unsafe { decode(this, lend(key.as_bytes()), index.as_mut_ptr(), rank, &mut found, err) })
-        });
+        let called = call!(self.instance, decode(lend(key.as_bytes()), index.as_mut_ptr(), rank, &mut found));
         called.map_err(|failure| invalid(&self.origin, &failure))?;
         Ok((found != 0).then_some(index))
     }

@@ -1,13 +1,13 @@
 //! Memory layouts of a loaded library.
 
-use zarr_spec::{Codec, CodecError, Creation, Size};
+use zarr_spec::{Codec, CodecResult, Creation, Size};
 
 use super::Imported;
 use crate::abi::{self, CodecVtable};
 use crate::ffi::array::size_shown;
 
 impl Imported<CodecVtable> {
-    pub(crate) fn create_layout(&self, creation: &Creation<'_>, rank: usize) -> Result<Codec, CodecError> {
+    pub(crate) fn create_layout(&self, creation: &Creation<'_>, rank: usize) -> CodecResult<Codec> {
         let shown = abi::Representation {
             struct_size: size_of::<abi::Representation>(),
             kind: abi::FOR_RANK,

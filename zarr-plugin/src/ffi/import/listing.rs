@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use zarr_spec::store::{Directory, StoreError};
+use zarr_spec::store::{Directory, StoreResult};
 use zarr_spec::{Key, KeyError, Prefix};
 
-use super::store::ForeignStore;
-use crate::abi::{Buf, ListSink, StoreVtable, Str};
+use super::store::{ForeignStore, LISTING};
+use crate::abi::{ListSink, Str};
 use crate::ffi::{Failure, borrowed_text, lend, required};
 
 /// The largest number of keys that are fetched with one call.
@@ -26,33 +26,32 @@ pub(super) struct Listing<'s> {
 unsafe impl Send for Listing<'_> {}
 
 impl<'s> Listing<'s> {
-    pub(super) fn begin(store: &'s ForeignStore, prefix: &Prefix) -> Result<Self, StoreError> {
+    pub(super) fn begin(store: &'s ForeignStore, prefix: &Prefix) -> StoreResult<Self> {
         let mut this = std::ptr::null_mut();
-        store.call_listing(prefix, |vtable, of, err| {
-            let begin_listing = required(vtable.begin_listing, "begin_listing")?;
-            // SAFETY: a function of the store, called with the store and memory for its result.
-            Ok(unsafe { begin_listing(of, lend(prefix.as_str().as_bytes()), &mut this, err) })
-        })?;
+        let called = call!(store.instance, begin_listing(lend(prefix.as_str().as_bytes()), &mut this));
+        store.done(called, LISTING, prefix.as_str())?;
         let page = Vec::new().into_iter();
         Ok(Self { store, prefix: prefix.clone(), this, page, page_size: 1, has_ended: false })
     }
 
     /// Fetches the next keys. Returns no keys at the end of the listing.
-    fn fetch(&mut self) -> Result<Vec<Key>, StoreError> {
+    fn fetch(&mut self) -> StoreResult<Vec<Key>> {
         let Self { store, prefix, this, .. } = self;
         let mut received = Received::keys(prefix, self.page_size);
         self.page_size = (self.page_size * 2).min(MAX_PAGE);
-        receive(store, &mut received, |vtable, _, sink, err| {
-            let next_keys = required(vtable.next_keys, "next_keys")?;
-            // SAFETY: a function of the store, called with its listing and a sink for this call.
-            Ok(unsafe { next_keys(*this, sink, err) })
+        receive(store, &mut received, |sink| {
+            store.instance.call(|vtable, _, err| {
+                let next_keys = required(vtable.next_keys, "next_keys")?;
+                // SAFETY: a function of the store, called with its listing and a sink for this call.
+                Ok(unsafe { next_keys(*this, sink, err) })
+            })
         })?;
         Ok(received.keys)
     }
 }
 
 impl Iterator for Listing<'_> {
-    type Item = Result<Key, StoreError>;
+    type Item = StoreResult<Key>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(key) = self.page.next() {
@@ -85,15 +84,10 @@ impl Drop for Listing<'_> {
 }
 
 /// Returns the keys and prefixes directly below `prefix`, from `list_dir` of the store.
-pub(super) fn list_dir(
-    store: &ForeignStore,
-    prefix: &Prefix,
-    list_dir: unsafe extern "C" fn(*const c_void, Str, *mut ListSink, *mut Buf) -> i32,
-) -> Result<Directory, StoreError> {
+pub(super) fn list_dir(store: &ForeignStore, prefix: &Prefix) -> StoreResult<Directory> {
     let mut received = Received { takes_prefixes: true, ..Received::keys(prefix, usize::MAX) };
-    receive(store, &mut received, |_, this, sink, err| {
-        // SAFETY: a function of the store, called with the store and a sink for this call.
-        Ok(unsafe { list_dir(this, lend(prefix.as_str().as_bytes()), sink, err) })
+    receive(store, &mut received, |sink| {
+        call!(store.instance, list_dir(lend(prefix.as_str().as_bytes()), sink))
     })?;
     Ok(Directory::new(received.keys, received.prefixes))
 }
@@ -145,18 +139,18 @@ impl<'p> Received<'p> {
 fn receive(
     store: &ForeignStore,
     received: &mut Received<'_>,
-    call: impl FnOnce(&StoreVtable, *const c_void, *mut ListSink, *mut Buf) -> Result<i32, Failure>,
-) -> Result<(), StoreError> {
+    call: impl FnOnce(*mut ListSink) -> Result<(), Failure>,
+) -> StoreResult<()> {
     let prefix = received.prefix;
     let mut sink = ListSink {
         struct_size: size_of::<ListSink>(),
         context: std::ptr::from_mut(received).cast(),
         add: Some(add),
     };
-    let called = store.call_listing(prefix, |vtable, this, err| call(vtable, this, &raw mut sink, err));
+    let called = call(&raw mut sink);
     match received.refused.take() {
         Some(error) => Err(error.into()),
-        None => called,
+        None => store.done(called, LISTING, prefix.as_str()),
     }
 }
 

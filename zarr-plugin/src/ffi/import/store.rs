@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use zarr_spec::store::{
     Capabilities, ChunkCache, Condition, ConditionalWrite, Contents, Directory, GetOptions, GetResult, Keys,
-    Payload, ReadHints, Request, Responses, Store, StoreError, StoreLock, Version, directory, erase_listed,
-    rewrite_values,
+    Payload, ReadHints, Request, Responses, Store, StoreError, StoreLock, StoreResult, Version, directory,
+    erase_listed, get_each, rewrite_values,
 };
 use zarr_spec::{ByteRange, Invalid, Key, KeyError, LimitExceeded, Output, Prefix, Value};
 
 use super::batch::{Batch, Deliveries};
 use super::listing::{Listing, list_dir};
-use super::{Imported, invalid};
+use super::{Imported, invalid, said_by};
 use crate::abi::{self, PartialValue, StoreHandle, StoreVtable, Str};
 use crate::ffi::export::store::{hand_over, range_shown};
 use crate::ffi::io_status::kind_of;
 use crate::ffi::output::lend_output;
-use crate::ffi::{EMPTY, Failure, Instance, lend, outcome, read, required, take_json};
+use crate::ffi::{EMPTY, Failure, Instance, lend, outcome, parse, read, required};
 
 impl Imported<StoreVtable> {
     /// Opens the store at a URL or path.
-    pub(crate) fn open(&self, location: &str) -> Result<Arc<dyn Store>, StoreError> {
+    pub(crate) fn open(&self, location: &str) -> StoreResult<Arc<dyn Store>> {
         self.made(location, "", None).map_err(|failure| self.error(&failure, location))
     }
 
@@ -30,7 +30,7 @@ impl Imported<StoreVtable> {
         &self,
         description: &Value,
         given: Option<&Arc<dyn Store>>,
-    ) -> Result<Arc<dyn Store>, StoreError> {
+    ) -> StoreResult<Arc<dyn Store>> {
         let text = description.to_string();
         self.made("", &text, given).map_err(|failure| self.error(&failure, &text))
     }
@@ -78,15 +78,7 @@ pub(crate) unsafe fn owned(handle: &StoreHandle, origin: Arc<str>) -> Result<Arc
         let vtable = read(handle.vtable)?;
         Instance::new(vtable, handle.this, vtable.release)
     };
-    let mut json = EMPTY;
-    let called = instance.call(|vtable, this, err| {
-        let describe = required(vtable.describe, "describe")?;
-        // SAFETY: a function of the store, called with the store and memory for its result.
-        Ok(unsafe { describe(this, &mut json, err) })
-    });
-    // SAFETY: the call filled it.
-    let json = unsafe { take_json(&mut json) };
-    let json = called.and(json)?;
+    let json = parse(&fetch!(instance, describe())?)?;
     let mut description = Description::parse(&json)
         .ok_or_else(|| Failure::broken(format!("it returned the invalid description {json} of a store")))?;
     description.capabilities.conditional_set &= instance.vtable.set_if.is_some();
@@ -140,6 +132,10 @@ pub(super) struct ForeignStore {
     pub(super) description: Description,
 }
 
+pub(super) fn lend_key(key: &Key) -> Str {
+    lend(key.as_str().as_bytes())
+}
+
 pub(super) fn get_flags(options: GetOptions) -> u32 {
     let uncached = if options.may_cache { 0 } else { abi::GET_UNCACHED };
     uncached | if options.for_update { abi::GET_FOR_UPDATE } else { 0 }
@@ -151,7 +147,7 @@ pub(super) struct Operation(&'static str, &'static str);
 
 pub(super) const READING: Operation = Operation("reading", "not readable");
 const WRITING: Operation = Operation("writing", "not writeable");
-const LISTING: Operation = Operation("listing", "not listable");
+pub(super) const LISTING: Operation = Operation("listing", "not listable");
 const ERASING: Operation = Operation("erasing", "not erasable");
 const WRITING_IF: Operation = Operation("writing", "not conditional");
 const ERASING_IF: Operation = Operation("erasing", "not conditional");
@@ -226,7 +222,7 @@ impl Drop for ForeignLock {
 }
 
 impl ForeignStore {
-    fn check(&self, is_supported: bool, operation: Operation) -> Result<(), StoreError> {
+    fn check(&self, is_supported: bool, operation: Operation) -> StoreResult<()> {
         if is_supported { Ok(()) } else { Err(self.not_supported(operation)) }
     }
 
@@ -242,8 +238,7 @@ impl ForeignStore {
         place: &str,
         limit: usize,
     ) -> StoreError {
-        let verb = if failure.status == abi::PANICKED { " panicked" } else { "" };
-        let message = format!("{}{verb}: {}", self.origin, failure.message);
+        let message = said_by(&self.origin, failure);
         let place = place.to_owned();
         match failure.status {
             abi::UNSUPPORTED => self.not_supported(operation),
@@ -256,22 +251,14 @@ impl ForeignStore {
         }
     }
 
-    /// Calls a function that does not return bytes.
-    fn call(
+    /// Returns the result of a call that does not return bytes.
+    pub(super) fn done(
         &self,
+        called: Result<(), Failure>,
         operation: Operation,
         place: &str,
-        call: impl FnOnce(&StoreVtable, *const c_void, *mut abi::Buf) -> Result<i32, Failure>,
-    ) -> Result<(), StoreError> {
-        self.instance.call(call).map_err(|failure| self.error(&failure, operation, place, 0))
-    }
-
-    pub(super) fn call_listing(
-        &self,
-        prefix: &Prefix,
-        call: impl FnOnce(&StoreVtable, *const c_void, *mut abi::Buf) -> Result<i32, Failure>,
-    ) -> Result<(), StoreError> {
-        self.call(LISTING, prefix.as_str(), call)
+    ) -> StoreResult<()> {
+        called.map_err(|failure| self.error(&failure, operation, place, 0))
     }
 }
 
@@ -289,26 +276,15 @@ impl Store for ForeignStore {
         self.description.hints
     }
 
-    fn get(
-        &self,
-        key: &Key,
-        options: GetOptions,
-        to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         self.check(self.description.capabilities.readable, READING)?;
         let limit = to.remaining();
         let mut memory = ResultMemory::EMPTY;
         let shown = range_shown(options.range);
+        let flags = get_flags(options);
         let result = memory.lend();
-        let called = lend_output(to, |output| {
-            self.instance.call(|vtable, this, err| {
-                let get = required(vtable.get, "get")?;
-                // SAFETY: a function of the store, called with the store and memory for its results.
-                Ok(unsafe {
-                    get(this, lend(key.as_str().as_bytes()), &shown, get_flags(options), output, result, err)
-                })
-            })
-        });
+        let called =
+            lend_output(to, |output| call!(self.instance, get(lend_key(key), &shown, flags, output, result)));
         let found = called.and_then(|()| memory.found(options.range, limit - to.remaining()));
         let found = found.and_then(|found| match found {
             Some((_, None)) if options.for_update && self.description.capabilities.conditional_set => {
@@ -332,11 +308,7 @@ impl Store for ForeignStore {
                     end: None,
                 })
             }
-            Ok(None) => Box::new(requests.into_iter().enumerate().map(|(number, request)| {
-                let mut output = Output::at_most(request.limit);
-                let got = self.get(&request.key, request.options, &mut output);
-                (number, got.map(|got| got.map(|got| got.into_response(output))))
-            })),
+            Ok(None) => get_each(self, requests),
             Err(failure) => Box::new(requests.into_iter().enumerate().map(move |(number, request)| {
                 (number, Err(self.error(&failure, READING, request.key.as_str(), request.limit)))
             })),
@@ -352,21 +324,12 @@ impl Store for ForeignStore {
         self.description.caches_values
     }
 
-    fn set(&self, key: &Key, value: Payload<'_>) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, value: Payload<'_>) -> StoreResult<()> {
         self.check(self.description.capabilities.writeable, WRITING)?;
-        self.call(WRITING, key.as_str(), |vtable, this, err| {
-            let set = required(vtable.set, "set")?;
-            // SAFETY: a function of the store, called with the store.
-            Ok(unsafe { set(this, lend(key.as_str().as_bytes()), lend(&value), err) })
-        })
+        self.done(call!(self.instance, set(lend_key(key), lend(&value))), WRITING, key.as_str())
     }
 
-    fn set_if(
-        &self,
-        key: &Key,
-        value: Payload<'_>,
-        condition: &Condition,
-    ) -> Result<ConditionalWrite, StoreError> {
+    fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> StoreResult<ConditionalWrite> {
         self.check(self.description.capabilities.conditional_set, WRITING_IF)?;
         let version = match condition {
             Condition::Missing => None,
@@ -376,117 +339,95 @@ impl Store for ForeignStore {
         let mut memory = ResultMemory::EMPTY;
         let result = memory.lend();
         let mut conflict = 0;
-        self.call(WRITING_IF, key.as_str(), |vtable, this, err| {
-            let set_if = required(vtable.set_if, "set_if")?;
-            let key = lend(key.as_str().as_bytes());
-            // SAFETY: a function of the store, called with the store and memory for its results.
-            Ok(unsafe { set_if(this, key, lend(&value), version, result, &mut conflict, err) })
-        })?;
+        let called =
+            call!(self.instance, set_if(lend_key(key), lend(&value), version, result, &mut conflict));
+        self.done(called, WRITING_IF, key.as_str())?;
         Ok(match conflict {
             0 => ConditionalWrite::Done(memory.version()),
             _ => ConditionalWrite::Conflict,
         })
     }
 
-    fn lock(&self, key: &Key) -> Result<Option<StoreLock>, StoreError> {
-        let Some(lock) = self.instance.vtable.lock else { return Ok(None) };
-        let Some(unlock) = self.instance.vtable.unlock else { return Ok(None) };
+    fn lock(&self, key: &Key) -> StoreResult<Option<StoreLock>> {
+        let Some(unlock) = self.instance.vtable.unlock.filter(|_| self.instance.vtable.lock.is_some()) else {
+            return Ok(None);
+        };
         let mut held = std::ptr::null_mut();
-        self.call(LOCKING, key.as_str(), |_, this, err| {
-            // SAFETY: a function of the store, called with the store and memory for its result.
-            Ok(unsafe { lock(this, lend(key.as_str().as_bytes()), &mut held, err) })
-        })?;
+        self.done(call!(self.instance, lock(lend_key(key), &mut held)), LOCKING, key.as_str())?;
         Ok((!held.is_null()).then(|| Box::new(ForeignLock { held, unlock }) as StoreLock))
     }
 
-    fn erase_if(&self, key: &Key, version: &Version) -> Result<ConditionalWrite, StoreError> {
+    fn erase_if(&self, key: &Key, version: &Version) -> StoreResult<ConditionalWrite> {
         self.check(self.description.capabilities.conditional_erase, ERASING_IF)?;
         let mut conflict = 0;
-        self.call(ERASING_IF, key.as_str(), |vtable, this, err| {
-            let erase_if = required(vtable.erase_if, "erase_if")?;
-            let key = lend(key.as_str().as_bytes());
-            // SAFETY: a function of the store, called with the store and memory for its result.
-            Ok(unsafe { erase_if(this, key, lend(version.bytes()), &mut conflict, err) })
-        })?;
+        let called = call!(self.instance, erase_if(lend_key(key), lend(version.bytes()), &mut conflict));
+        self.done(called, ERASING_IF, key.as_str())?;
         Ok(if conflict == 0 { ConditionalWrite::Done(None) } else { ConditionalWrite::Conflict })
     }
 
-    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> Result<(), StoreError> {
+    fn set_partial_values(&self, values: &[(Key, u64, &[u8])]) -> StoreResult<()> {
         self.check(self.description.capabilities.writeable, WRITING)?;
-        let Some(set_partial_values) = self.instance.vtable.set_partial_values else {
+        if self.instance.vtable.set_partial_values.is_none() {
             return rewrite_values(self, values);
-        };
+        }
         let shown = |(key, offset, bytes): &(Key, u64, &[u8])| PartialValue {
-            key: lend(key.as_str().as_bytes()),
+            key: lend_key(key),
             offset: *offset,
             bytes: lend(bytes),
         };
         let shown: Vec<PartialValue> = values.iter().map(shown).collect();
         let place = values.first().map_or("", |(key, ..)| key.as_str());
-        self.call(WRITING, place, |_, this, err| {
-            // SAFETY: a function of the store, called with the store.
-            Ok(unsafe { set_partial_values(this, shown.as_ptr(), shown.len(), err) })
-        })
+        self.done(call!(self.instance, set_partial_values(shown.as_ptr(), shown.len())), WRITING, place)
     }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    fn erase(&self, key: &Key) -> StoreResult<()> {
         self.check(self.description.capabilities.erasable, ERASING)?;
-        self.call(ERASING, key.as_str(), |vtable, this, err| {
-            let erase = required(vtable.erase, "erase")?;
-            // SAFETY: a function of the store, called with the store.
-            Ok(unsafe { erase(this, lend(key.as_str().as_bytes()), err) })
-        })
+        self.done(call!(self.instance, erase(lend_key(key))), ERASING, key.as_str())
     }
 
-    fn erase_values(&self, keys: &[Key]) -> Result<(), StoreError> {
+    fn erase_values(&self, keys: &[Key]) -> StoreResult<()> {
         self.check(self.description.capabilities.erasable, ERASING)?;
-        let Some(erase_values) = self.instance.vtable.erase_values else {
+        if self.instance.vtable.erase_values.is_none() {
             return keys.iter().try_for_each(|key| self.erase(key));
-        };
-        let shown: Vec<Str> = keys.iter().map(|key| lend(key.as_str().as_bytes())).collect();
-        self.call(ERASING, keys.first().map_or("", Key::as_str), |_, this, err| {
-            // SAFETY: a function of the store, called with the store.
-            Ok(unsafe { erase_values(this, shown.as_ptr(), shown.len(), err) })
-        })
+        }
+        let shown: Vec<Str> = keys.iter().map(lend_key).collect();
+        let called = call!(self.instance, erase_values(shown.as_ptr(), shown.len()));
+        self.done(called, ERASING, keys.first().map_or("", Key::as_str))
     }
 
-    fn erase_prefix(&self, prefix: &Prefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &Prefix) -> StoreResult<()> {
         self.check(self.description.capabilities.erasable, ERASING)?;
-        let Some(erase_prefix) = self.instance.vtable.erase_prefix else {
+        if self.instance.vtable.erase_prefix.is_none() {
             return erase_listed(self, prefix);
-        };
-        self.call(ERASING, prefix.as_str(), |_, this, err| {
-            // SAFETY: a function of the store, called with the store.
-            Ok(unsafe { erase_prefix(this, lend(prefix.as_str().as_bytes()), err) })
-        })
+        }
+        let called = call!(self.instance, erase_prefix(lend(prefix.as_str().as_bytes())));
+        self.done(called, ERASING, prefix.as_str())
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
         self.check(self.description.capabilities.listable, LISTING)?;
         Ok(Box::new(Listing::begin(self, prefix)?))
     }
 
-    fn list_dir(&self, prefix: &Prefix) -> Result<Directory, StoreError> {
+    fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
         self.check(self.description.capabilities.listable, LISTING)?;
         match self.instance.vtable.list_dir {
-            Some(function) => list_dir(self, prefix, function),
+            Some(_) => list_dir(self, prefix),
             None => directory(prefix, self.list_prefix(prefix)?),
         }
     }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         self.check(self.description.capabilities.readable, READING)?;
-        let Some(size) = self.instance.vtable.size else {
+        if self.instance.vtable.size.is_none() {
             let nothing = ByteRange::Range { offset: 0, size: 0 };
             let found = self.get(key, GetOptions::uncached(nothing), &mut Output::at_most(0))?;
             return Ok(found.map(|found| found.size));
-        };
+        }
         let mut bytes = 0;
         let mut found = 0;
-        self.call(READING, key.as_str(), |_, this, err| {
-            // SAFETY: a function of the store, called with the store and memory for its results.
-            Ok(unsafe { size(this, lend(key.as_str().as_bytes()), &mut bytes, &mut found, err) })
-        })?;
+        let called = call!(self.instance, size(lend_key(key), &mut bytes, &mut found));
+        self.done(called, READING, key.as_str())?;
         Ok((found != 0).then_some(bytes))
     }
 }

@@ -3,26 +3,25 @@
 use std::ops::Range;
 
 use zarr_spec::codec::{DecodeSubset, EncodedRanges};
-use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecError, Output, Value};
+use zarr_spec::{ArrayRepresentation, ArraySubset, ByteRange, CodecResult, Output, Value};
 
 use super::codec::{ForeignCodec, codec_error, run_error};
 use crate::abi;
 use crate::ffi::array::show_array;
 use crate::ffi::export::store::{range_of, range_shown};
 use crate::ffi::output::{lend_output, plain_call};
-use crate::ffi::{Direction, EMPTY, Failure, lend, required, take_json};
+use crate::ffi::{Direction, Failure, lend, parse};
 
 /// The range that means that a codec has no index.
 const NO_INDEX: ByteRange = ByteRange::Range { offset: 0, size: 0 };
 
 impl DecodeSubset for ForeignCodec {
-    fn index_range(&self, array: &ArrayRepresentation) -> Result<Option<ByteRange>, CodecError> {
-        let Some(index_range) = self.instance.vtable.index_range else { return Ok(None) };
+    fn index_range(&self, array: &ArrayRepresentation) -> CodecResult<Option<ByteRange>> {
+        if self.instance.vtable.index_range.is_none() {
+            return Ok(None);
+        }
         let mut out = range_shown(NO_INDEX);
-        let called = self.instance.call(|_, this, err| {
-            // SAFETY: a function of the other side, called with its object and memory for its result.
-            Ok(show_array(array, |array| unsafe { index_range(this, array, &mut out, err) }))
-        });
+        let called = show_array(array, |array| call!(self.instance, index_range(array, &mut out)));
         let range = called.and_then(|()| range_of(&out));
         let range = range.map_err(|failure| codec_error(&self.origin, failure, Direction::Decode))?;
         Ok(Some(range).filter(|range| *range != NO_INDEX))
@@ -33,26 +32,14 @@ impl DecodeSubset for ForeignCodec {
         array: &ArrayRepresentation,
         subset: &ArraySubset,
         index: &[u8],
-    ) -> Result<Vec<Range<u64>>, CodecError> {
-        let mut json = EMPTY;
+    ) -> CodecResult<Vec<Range<u64>>> {
         let start = subset.start();
         let shape = subset.shape();
-        let called = self.instance.call(|vtable, this, err| {
-            let subset_ranges = required(vtable.subset_ranges, "subset_ranges")?;
-            Ok(show_array(array, |array| {
-                // SAFETY: a function of the other side, called with its object and lent memory. The subset has the
-                // dimensions of the array.
-                unsafe {
-                    subset_ranges(this, array, start.as_ptr(), shape.as_ptr(), lend(index), &mut json, err)
-                }
-            }))
+        // The subset has the dimensions of the array.
+        let fetched = show_array(array, |array| {
+            fetch!(self.instance, subset_ranges(array, start.as_ptr(), shape.as_ptr(), lend(index)))
         });
-        // SAFETY: the call filled it.
-        let ranges = unsafe {
-            let json = take_json(&mut json);
-            called.and(json)
-        };
-        let ranges = ranges.and_then(|json| {
+        let ranges = fetched.and_then(|bytes| parse(&bytes)).and_then(|json| {
             ranges_of(&json).ok_or_else(|| Failure::broken(format!("it requested the invalid ranges {json}")))
         });
         ranges.map_err(|failure| codec_error(&self.origin, failure, Direction::Decode))
@@ -64,7 +51,7 @@ impl DecodeSubset for ForeignCodec {
         subset: &ArraySubset,
         encoded: &EncodedRanges<'_>,
         decoded: &mut Output<'_>,
-    ) -> Result<(), CodecError> {
+    ) -> CodecResult {
         let limit = decoded.remaining();
         let call = plain_call(limit);
         let start = subset.start();
@@ -83,11 +70,7 @@ impl DecodeSubset for ForeignCodec {
             n_ranges: ranges.len(),
         };
         let run = lend_output(decoded, |to| {
-            self.instance.call(|vtable, this, err| {
-                let decode_subset = required(vtable.decode_subset, "decode_subset")?;
-                // SAFETY: a function of the other side, called with its object and lent memory.
-                Ok(show_array(array, |array| unsafe { decode_subset(this, array, &lent, &call, to, err) }))
-            })
+            show_array(array, |array| call!(self.instance, decode_subset(array, &lent, &call, to)))
         });
         run.map_err(|failure| run_error(&self.origin, failure, limit, Direction::Decode))
     }

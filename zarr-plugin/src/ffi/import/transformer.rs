@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::host::chain::ChainCreation;
-use zarr_spec::store::{Capabilities, GetOptions, GetResult, Keys, Payload, Store, StoreError};
+use zarr_spec::store::{Capabilities, GetOptions, GetResult, Keys, Payload, Store, StoreError, StoreResult};
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, WrappingTransformer};
 use zarr_spec::{ArrayRepresentation, CodecChain, Creation, FillValue, Format, Invalid, Key, Output, Prefix};
 
 use super::store::owned;
 use super::{Imported, invalid, lengths};
 use crate::abi::{self, StorageTransformerVtable, StoreHandle};
-use crate::ffi::creation::show_creation;
 use crate::ffi::export::store::hand_over;
-use crate::ffi::{EMPTY, Failure, Instance, lend, outcome, parse, required, take};
+use crate::ffi::{EMPTY, Failure, Instance, lend, parse, take};
 
 impl Imported<StorageTransformerVtable> {
     pub(crate) fn create(
@@ -25,20 +24,13 @@ impl Imported<StorageTransformerVtable> {
     }
 
     fn made(&self, creation: &Creation<'_>, shape: &[u64]) -> Result<StorageTransformer, Failure> {
-        let create = required(self.vtable.create, "create")?;
         let mut this = std::ptr::null_mut();
         let mut json = EMPTY;
-        let mut err = EMPTY;
-        let status = show_creation(creation, |creation| {
-            // SAFETY: a function of the library, called with its context and memory for its results.
-            unsafe {
-                create(self.context, creation, shape.as_ptr(), shape.len(), &mut this, &mut json, &mut err)
-            }
-        });
+        let called = call_item!(self, creation, create(shape.as_ptr(), shape.len(), &mut this, &mut json));
         // SAFETY: the call filled them. This side owns the new object.
         let (json, instance) = unsafe {
             let json = take(&mut json);
-            outcome(status, &mut err)?;
+            called?;
             (json?, Instance::new(self.vtable, this, self.vtable.destroy))
         };
         if json.is_empty() {
@@ -80,13 +72,8 @@ struct LoadedTransformer {
 impl LoadedTransformer {
     fn wrapped(&self, next: Arc<dyn Store>, array: &Prefix) -> Result<Arc<dyn Store>, Failure> {
         let mut wrapped = StoreHandle { vtable: std::ptr::null(), this: std::ptr::null_mut() };
-        self.instance.call(|vtable, this, err| {
-            let wrap = required(vtable.wrap, "wrap")?;
-            let next = hand_over(next);
-            // SAFETY: a function of the library, called with its object, a store that it owns as soon as it is
-            // called, and memory for its result.
-            Ok(unsafe { wrap(this, &next, lend(array.as_str().as_bytes()), &mut wrapped, err) })
-        })?;
+        // The library owns the store as soon as it is called.
+        call!(self.instance, wrap(&hand_over(next), lend(array.as_str().as_bytes()), &mut wrapped))?;
         // SAFETY: the library passes the ownership.
         unsafe { owned(&wrapped, self.origin.clone()) }
     }
@@ -113,7 +100,7 @@ struct FailingStore {
 }
 
 impl FailingStore {
-    fn fail<T>(&self, operation: &'static str, place: &str) -> Result<T, StoreError> {
+    fn fail<T>(&self, operation: &'static str, place: &str) -> StoreResult<T> {
         Err(StoreError::io(operation, place, self.message.clone()))
     }
 }
@@ -127,28 +114,23 @@ impl Store for FailingStore {
         Capabilities::ALL
     }
 
-    fn get(
-        &self,
-        key: &Key,
-        _options: GetOptions,
-        _to: &mut Output<'_>,
-    ) -> Result<Option<GetResult>, StoreError> {
+    fn get(&self, key: &Key, _options: GetOptions, _to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
         self.fail("reading", key.as_str())
     }
 
-    fn set(&self, key: &Key, _value: Payload<'_>) -> Result<(), StoreError> {
+    fn set(&self, key: &Key, _value: Payload<'_>) -> StoreResult<()> {
         self.fail("writing", key.as_str())
     }
 
-    fn erase(&self, key: &Key) -> Result<(), StoreError> {
+    fn erase(&self, key: &Key) -> StoreResult<()> {
         self.fail("erasing", key.as_str())
     }
 
-    fn list_prefix(&self, prefix: &Prefix) -> Result<Keys<'_>, StoreError> {
+    fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
         self.fail("listing", prefix.as_str())
     }
 
-    fn size(&self, key: &Key) -> Result<Option<u64>, StoreError> {
+    fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
         self.fail("reading", key.as_str())
     }
 }

@@ -1,0 +1,44 @@
+//! Decimal numbers of documents as elements of float types that Rust does not have.
+
+use std::cmp::Ordering;
+
+use zarr_json::Number;
+
+/// Returns the nearest number with `mantissa` stored bits and an exponent of at least `least_exponent`, rounded once
+/// from the decimal text; ties to even. A number that is too large for the type is not limited. `None` if the number
+/// has too many digits.
+#[must_use]
+pub fn nearest(number: &Number, mantissa: u32, least_exponent: i16) -> Option<f64> {
+    let double = number.as_f64()?;
+    if double.is_infinite() {
+        return Some(double);
+    }
+    let magnitude = double.abs();
+    let exponent = (magnitude.to_bits() >> 52).max(1023_u64.saturating_add_signed(least_exponent.into()));
+    let quantum = f64::from_bits((exponent - u64::from(mantissa)) << 52);
+    // The product is exact, except for numbers that are too large and become infinite.
+    Some((quotient(number, magnitude, quantum)? * quantum).copysign(double))
+}
+
+/// Returns `number`, whose nearest double has this `magnitude`, divided by `quantum`, a power of two, and rounded to an
+/// integer; ties to even. `None` if the number has too many digits.
+#[must_use]
+pub fn quotient(number: &Number, magnitude: f64, quantum: f64) -> Option<f64> {
+    let quotient = magnitude / quantum;
+    // The double rounds like the text, unless it is exactly between two elements.
+    let is_between = quotient.fract() == 0.5;
+    let side = if is_between { number.compare_magnitude(magnitude)? } else { Ordering::Equal };
+    Some(match side {
+        Ordering::Less => quotient.floor(),
+        Ordering::Equal => quotient.round_ties_even(),
+        Ordering::Greater => quotient.ceil(),
+    })
+}
+
+/// Returns the number with the fewest digits, at most six, that `is_same` accepts; `value` if there is none.
+#[must_use]
+pub fn shortest(value: f64, is_same: impl Fn(&Number) -> bool) -> f64 {
+    let texts = (0..5).map(|digits| format!("{value:.digits$e}"));
+    let mut same = texts.filter(|text| Number::parse(text).is_some_and(|number| is_same(&number)));
+    same.next().and_then(|text| text.parse().ok()).unwrap_or(value)
+}
