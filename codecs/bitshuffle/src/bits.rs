@@ -11,7 +11,7 @@ const LEAST_DEFAULT: usize = 128;
 /// The division of a chunk into blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Blocks {
-    item_size: usize,
+    pub(crate) item_size: usize,
     /// The number of elements of a block, a multiple of 8.
     block_count: usize,
 }
@@ -27,8 +27,12 @@ impl Blocks {
                 "`blocksize` is {block_count}; expected a multiple of 8"
             )));
         }
-        let default = (DEFAULT_SIZE / item_size / 8 * 8).max(LEAST_DEFAULT);
-        Ok(Self { item_size, block_count: if block_count == 0 { default } else { block_count } })
+        Ok(Self { item_size, block_count: if block_count == 0 { default(item_size) } else { block_count } })
+    }
+
+    /// Returns the number of elements of a block as in a configuration, where 0 is the default.
+    pub(crate) fn declared(self) -> usize {
+        if self.block_count == default(self.item_size) { 0 } else { self.block_count }
     }
 
     /// Checks that `size` bytes are whole elements.
@@ -57,6 +61,11 @@ impl Blocks {
         blocks.for_each(|(from, to)| convert(self.item_size, from, to));
         to[whole..].copy_from_slice(&from[whole..]);
     }
+}
+
+/// Returns the default number of elements of a block.
+fn default(item_size: usize) -> usize {
+    (DEFAULT_SIZE / item_size / 8 * 8).max(LEAST_DEFAULT)
 }
 
 fn split_block(item_size: usize, elements: &[u8], planes: &mut [u8]) {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use zarr_plugin_kit::array;
-use zarr_spec::codec::{ArrayToBytesCodec, all_members};
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Elements, Example, Identifiers,
-    Output, Representation, Size, Units,
+    ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Elements, Example, Format,
+    Identifiers, Output, Representation, Size, Units, json,
 };
 
 use crate::bits::Blocks;
@@ -72,6 +72,14 @@ impl BitshuffleElements {
         if cfg!(target_endian = "big") && self.unit_size > 1 {
             elements.chunks_exact_mut(self.unit_size).for_each(<[u8]>::reverse);
         }
+    }
+}
+
+impl From<BitshuffleElements> for CodecEntry {
+    fn from(codec: BitshuffleElements) -> Self {
+        // In v2, this is the identifier of the other codec.
+        Self::new("imagecodecs_bitshuffle", json!({"blocksize": codec.blocks.declared()}))
+            .of_format(Format::V3)
     }
 }
 

@@ -21,9 +21,9 @@ mod elements;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarr_spec::codec::{BytesToBytesCodec, all_members};
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
-    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size,
+    Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output, Representation, Size, json,
 };
 
 use bits::Blocks;
@@ -66,6 +66,15 @@ impl Bitshuffle {
     /// [`CodecError::InvalidConfiguration`] if `item_size` is 0 or `block_size` is not a multiple of 8.
     pub fn new(item_size: usize, block_size: usize) -> Result<Self, CodecError> {
         Ok(Self { blocks: Blocks::new(item_size, block_size)? })
+    }
+}
+
+impl From<Bitshuffle> for CodecEntry {
+    fn from(Bitshuffle { blocks }: Bitshuffle) -> Self {
+        Self::new(
+            "numcodecs.imagecodecs_bitshuffle",
+            json!({"itemsize": blocks.item_size, "blocksize": blocks.declared()}),
+        )
     }
 }
 

@@ -9,10 +9,11 @@
 //! Source: `bytes` in the Zarr extension registry; "Endian codec", version 1.0, of the v3 draft.
 
 use serde::Deserialize;
+use zarr_spec::codec::CodecEntry;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, CodecResult, Creation, Elements, Example,
-    Format, Identifiers, Object, Representation,
+    Format, Identifiers, Object, Representation, json,
 };
 
 zarr_spec::register!(
@@ -52,6 +53,32 @@ const EXAMPLES: &[Example] = &[
     )
     .with_data_types(&["int16", "uint32", "float64", "complex64"]),
 ];
+
+/// Stores elements consecutively in C order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes {
+    endian: &'static str,
+}
+
+impl Bytes {
+    /// Stores the least significant byte of each number first.
+    #[must_use]
+    pub const fn little_endian() -> Self {
+        Self { endian: "little" }
+    }
+
+    /// Stores the most significant byte of each number first.
+    #[must_use]
+    pub const fn big_endian() -> Self {
+        Self { endian: "big" }
+    }
+}
+
+impl From<Bytes> for CodecEntry {
+    fn from(codec: Bytes) -> Self {
+        Self::new("bytes", json!({"endian": codec.endian}))
+    }
+}
 
 #[derive(Deserialize)]
 struct BytesConfiguration {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{AnyNumber, Operand as _, is_time, try_each};
 use zarr_plugin_kit::{Sides, array, with_any_number};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,
@@ -141,6 +141,19 @@ impl CastValue {
         })
     }
 
+    fn configuration(&self) -> Object {
+        let mut members = Object::from([("data_type", &*self.sides.encoded_type.name())]);
+        members.insert("rounding", self.encode.rounding.name());
+        if let Some(out_of_range) = self.encode.out_of_range {
+            members.insert("out_of_range", out_of_range.name());
+        }
+        if !self.encode.map.is_empty() || !self.decode.map.is_empty() {
+            let maps = [("encode", self.encode.map_json()), ("decode", self.decode.map_json())];
+            members.insert("scalar_map", Object::from(maps));
+        }
+        members
+    }
+
     /// Encodes the fill value and checks that it survives the round trip.
     fn cast_fill_value(&self, decoded: &[u8], encoded: &mut [u8]) -> Result<(), CodecError> {
         let from = self.sides.decoded;
@@ -192,6 +205,12 @@ fn cast(from: (AnyNumber, &[u8]), to: (AnyNumber, &mut [u8]), rules: &Rules) -> 
         }),
         other: Err(NOT_REAL.into()),
     })
+}
+
+impl From<CastValue> for CodecEntry {
+    fn from(codec: CastValue) -> Self {
+        Self::new("cast_value", codec.configuration())
+    }
 }
 
 impl ArrayToArrayCodec for CastValue {

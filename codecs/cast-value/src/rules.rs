@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{AnyNumber, Element, Operand as _, bf16, f16};
 use zarr_plugin_kit::with_any_number;
+use zarr_spec::Value;
 
 /// How a number is rounded if the target type cannot represent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
@@ -23,6 +24,18 @@ pub enum Rounding {
     NearestAway,
 }
 
+impl Rounding {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NearestEven => "nearest-even",
+            Self::TowardsZero => "towards-zero",
+            Self::TowardsPositive => "towards-positive",
+            Self::TowardsNegative => "towards-negative",
+            Self::NearestAway => "nearest-away",
+        }
+    }
+}
+
 /// How a number is treated that exceeds the range of the target type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
@@ -30,6 +43,15 @@ pub enum OutOfRange {
     Clamp,
     /// Wrap an integer modulo 2 to the number of its bits.
     Wrap,
+}
+
+impl OutOfRange {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Clamp => "clamp",
+            Self::Wrap => "wrap",
+        }
+    }
 }
 
 /// The rules of one direction.
@@ -42,6 +64,13 @@ pub(crate) struct Rules {
     pub(crate) bits: u32,
     /// The name of the target type.
     pub(crate) name: String,
+}
+
+impl Rules {
+    /// Returns the pairs of the map as in a document.
+    pub(crate) fn map_json(&self) -> Value {
+        self.map.iter().map(|pair| [pair.0, pair.1].into_iter().collect::<Value>()).collect()
+    }
 }
 
 /// The exact value of an integer or float.
@@ -70,6 +99,15 @@ impl Scalar {
             (Self::Whole(one), Self::Whole(other)) => one == other,
             (Self::Real(one), Self::Real(other)) => one == other || (one.is_nan() && other.is_nan()),
             _ => false,
+        }
+    }
+}
+
+impl From<Scalar> for Value {
+    fn from(scalar: Scalar) -> Self {
+        match scalar {
+            Scalar::Whole(value) => value.into(),
+            Scalar::Real(value) => value.into(),
         }
     }
 }

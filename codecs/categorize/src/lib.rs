@@ -21,10 +21,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{Number, cast_each};
 use zarr_plugin_kit::{array, typestrings, with_number};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue,
-    Format, Identifiers, Loss, Object, Output, Representation, Value,
+    Format, Identifiers, Loss, Object, Output, Representation, Value, json,
 };
 
 use text::Text;
@@ -71,6 +71,8 @@ pub struct Categorize {
     labels: Vec<String>,
     /// The positions of the labels, starting at 1.
     positions: HashMap<String, u64>,
+    /// The typestring of the text.
+    dtype: String,
     number: Number,
     encoded_type: Arc<dyn DataType>,
     /// The byte order in the configuration; only v2 declares it.
@@ -81,13 +83,18 @@ pub struct Categorize {
 const POSITION: usize = 8;
 
 impl Categorize {
-    /// Encodes text as elements of `astype`.
+    /// Encodes text of `dtype` as elements of `astype`.
     ///
     /// # Errors
     ///
-    /// [`CodecError::Unsupported`] if `astype` is not an integer type; [`CodecError::InvalidConfiguration`] if
-    /// it has fewer positive values than there are labels.
-    pub fn new(labels: Vec<String>, astype: Arc<dyn DataType>) -> Result<Self, CodecError> {
+    /// [`CodecError::Unsupported`] if `dtype` is not text or `astype` is not an integer type;
+    /// [`CodecError::InvalidConfiguration`] if `astype` has fewer positive values than there are labels.
+    pub fn new(
+        labels: impl IntoIterator<Item = impl Into<String>>,
+        dtype: &dyn DataType,
+        astype: Arc<dyn DataType>,
+    ) -> Result<Self, CodecError> {
+        let labels: Vec<String> = labels.into_iter().map(Into::into).collect();
         let number = Number::of(&*astype).filter(|number| number.is_integer());
         let number = number.ok_or_else(|| {
             CodecError::Unsupported(format!("`astype` is `{}`; expected an integer type", astype.name()))
@@ -99,7 +106,8 @@ impl Categorize {
             return Err(CodecError::configuration(format!("{count} labels are too many for `{name}`")));
         }
         let positions = labels.iter().cloned().zip(1..).collect();
-        Ok(Self { labels, positions, number, encoded_type: astype, encoded_order: None })
+        let dtype = typestring(dtype)?;
+        Ok(Self { labels, positions, dtype, number, encoded_type: astype, encoded_order: None })
     }
 
     /// Returns the position of a label; 0 for other text.
@@ -114,9 +122,29 @@ impl Categorize {
     }
 }
 
+/// Returns the typestring of text, as in a configuration.
+fn typestring(dtype: &dyn DataType) -> Result<String, CodecError> {
+    if Text::of(dtype)? == Text::Variable {
+        return Ok("|O".to_owned());
+    }
+    let document = dtype.document(Format::V2, &ByteOrder::Little);
+    let document = document.map_err(|error| CodecError::Unsupported(error.to_string()))?;
+    Ok(document.json.as_str().unwrap_or_default().to_owned())
+}
+
+impl From<Categorize> for CodecEntry {
+    fn from(codec: Categorize) -> Self {
+        let labels = codec.labels.into_iter().collect::<Value>();
+        let configuration =
+            json!({"labels": labels, "dtype": codec.dtype, "astype": codec.number.typestring()});
+        Self::new("categorize", configuration)
+    }
+}
+
 impl ArrayToArrayCodec for Categorize {
     fn encoded(&self, decoded: &ArrayRepresentation) -> Result<ArrayRepresentation, CodecError> {
-        let position = self.position(Text::of(decoded)?.read(decoded.fill_value.bytes()).as_deref());
+        let position =
+            self.position(Text::of(&*decoded.data_type)?.read(decoded.fill_value.bytes()).as_deref());
         let mut fill_value = vec![0; self.number.size()];
         cast_each((Number::U64, &position.to_ne_bytes()), (self.number, &mut fill_value));
         Ok(ArrayRepresentation::new(
@@ -134,7 +162,7 @@ impl ArrayToArrayCodec for Categorize {
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
         let mut positions = Vec::new();
-        Text::of(array)?.each(array, decoded, |text| {
+        Text::of(&*array.data_type)?.each(array, decoded, |text| {
             positions.extend_from_slice(&self.position(text).to_ne_bytes());
         })?;
         let size = positions.len() / POSITION * self.number.size();
@@ -149,7 +177,7 @@ impl ArrayToArrayCodec for Categorize {
         encoded: &[u8],
         decoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        let text = Text::of(array)?;
+        let text = Text::of(&*array.data_type)?;
         let count = text::count(array)?;
         if encoded.len() != count * self.number.size() {
             return Err(CodecError::corrupt(format!("{} bytes do not hold {count} elements", encoded.len())));
@@ -182,13 +210,13 @@ fn build(
     check_type(creation, &configuration.dtype, array)?;
     let astype = configuration.astype.as_deref().unwrap_or("|u1");
     let (astype, order) = typestrings::data_type(creation, "astype", astype)?;
-    let codec = Categorize::new(configuration.labels, astype)?;
+    let codec = Categorize::new(configuration.labels, &*array.data_type, astype)?;
     Ok(Categorize { encoded_order: typestrings::have_orders(creation).then_some(order), ..codec })
 }
 
 /// Checks that `dtype` is the data type of the chunk.
 fn check_type(creation: &Creation<'_>, dtype: &str, array: &ArrayRepresentation) -> Result<(), CodecError> {
-    let fits = match (Text::of(array)?, dtype) {
+    let fits = match (Text::of(&*array.data_type)?, dtype) {
         (Text::Variable, "|O") => true,
         (Text::Variable, "O" | "object") => {
             creation.reading.tolerate(format!("`dtype` is `{dtype}`; expected `|O`"))?;
@@ -212,7 +240,7 @@ fn check_type(creation: &Creation<'_>, dtype: &str, array: &ArrayRepresentation)
 fn translate(creation: &Creation<'_>, decoded: &Representation, to: Format) -> Result<Object, CodecError> {
     let array = array(decoded)?;
     let codec = build(creation, creation.parse()?, array)?;
-    let dtype = match Text::of(array)? {
+    let dtype = match Text::of(&*array.data_type)? {
         Text::Variable => ("dtype".to_owned(), Value::from("|O")),
         Text::Fixed { .. } => typestrings::member("dtype", array, to)?,
     };

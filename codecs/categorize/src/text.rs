@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use zarr_plugin_kit::items::Items;
-use zarr_spec::{ArrayRepresentation, CodecError, Elements, Output};
+use zarr_spec::{ArrayRepresentation, CodecError, DataType, Elements, Output};
 
 /// The representation of text in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +23,9 @@ const CHARACTER: usize = 4;
 const OFFSET: usize = 8;
 
 impl Text {
-    pub(crate) fn of(array: &ArrayRepresentation) -> Result<Self, CodecError> {
-        let name = array.data_type.name();
-        match array.data_type.elements() {
+    pub(crate) fn of(data_type: &dyn DataType) -> Result<Self, CodecError> {
+        let name = data_type.name();
+        match data_type.elements() {
             Elements::Variable if name == "string" => Ok(Self::Variable),
             Elements::Fixed { size, .. } if size > 0 && name.starts_with("fixed_length_utf32") => {
                 Ok(Self::Fixed { size })

@@ -134,15 +134,15 @@ fn other_configurations_are_refused() {
 #[test]
 fn more_labels_than_the_type_has_values_are_refused() {
     let labels = |count: usize| (0..count).map(|label| label.to_string()).collect::<Vec<_>>();
-    Categorize::new(labels(127), Arc::new(INT8)).unwrap();
-    Categorize::new(labels(255), Arc::new(UINT8)).unwrap();
+    Categorize::new(labels(127), &TEXT, Arc::new(INT8)).unwrap();
+    Categorize::new(labels(255), &TEXT, Arc::new(UINT8)).unwrap();
     for (count, number) in [(128, INT8), (256, UINT8)] {
-        let error = Categorize::new(labels(count), Arc::new(number)).unwrap_err();
+        let error = Categorize::new(labels(count), &TEXT, Arc::new(number)).unwrap_err();
         assert!(matches!(error, CodecError::InvalidConfiguration(_)), "{error}");
     }
-    let error = Categorize::new(labels(1), Arc::new(FLOAT32)).unwrap_err();
+    let error = Categorize::new(labels(1), &TEXT, Arc::new(FLOAT32)).unwrap_err();
     assert!(matches!(error, CodecError::Unsupported(_)), "{error}");
-    let codec = Categorize::new(labels(2), Arc::new(UINT8)).unwrap();
+    let codec = Categorize::new(labels(2), &TEXT, Arc::new(UINT8)).unwrap();
     let huge = array(&[u64::MAX], TEXT);
     let error = codec.decode(&huge, b"", &mut zarr_spec::Output::at_most(10)).unwrap_err();
     assert!(matches!(error, CodecError::Unsupported(_)), "{error}");

@@ -14,10 +14,10 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::Checksum;
+use zarr_spec::codec::{Checksum, CodecEntry};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object,
-    Representation, Value,
+    Representation, Value, json,
 };
 
 zarr_spec::register!(
@@ -54,6 +54,14 @@ impl JenkinsLookup3 {
     #[must_use]
     pub fn new(initval: u32, prefix: impl Into<Vec<u8>>) -> Self {
         Self { initval, prefix: prefix.into() }
+    }
+}
+
+/// A prefix becomes a list of bytes, with which an array cannot be created.
+impl From<JenkinsLookup3> for CodecEntry {
+    fn from(codec: JenkinsLookup3) -> Self {
+        let prefix = if codec.prefix.is_empty() { Value::Null } else { codec.prefix.into_iter().collect() };
+        Self::new("jenkins_lookup3", json!({"initval": codec.initval, "prefix": prefix}))
     }
 }
 

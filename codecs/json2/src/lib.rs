@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_plugin_kit::{array, json_items};
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
-    Output, Representation, Size, Value,
+    Output, Representation, Size, Value, json,
 };
 
 use write::Writer;
@@ -120,6 +120,19 @@ impl Json2 {
             )));
         }
         Ok(Self { separators: [item, name].map(str::to_owned), ..self })
+    }
+}
+
+impl From<Json2> for CodecEntry {
+    fn from(codec: Json2) -> Self {
+        let configuration = json!({
+            "ensure_ascii": codec.ensure_ascii,
+            "sort_keys": codec.sort_keys,
+            "allow_nan": codec.allow_nan,
+            "indent": codec.indent.map_or(Value::Null, Value::from),
+            "separators": codec.separators.into_iter().collect::<Value>(),
+        });
+        Self::new("json2", configuration)
     }
 }
 

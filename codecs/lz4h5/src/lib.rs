@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
 use serde::Deserialize;
-use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Identifiers, LimitExceeded, Output, Pool,
-    Representation, Size,
+    Representation, Size, json,
 };
 
 zarr_spec::register!(
@@ -82,6 +82,12 @@ impl Lz4h5 {
         encoded.put(&size.to_be_bytes())?;
         encoded.put(stored)?;
         Ok(())
+    }
+}
+
+impl From<Lz4h5> for CodecEntry {
+    fn from(codec: Lz4h5) -> Self {
+        Self::new("imagecodecs_lz4h5", json!({"blocksize": codec.block_size}))
     }
 }
 

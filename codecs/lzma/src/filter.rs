@@ -3,8 +3,8 @@
 use liblzma::stream::{
     Error, Filters, LzmaOptions, MatchFinder, Mode, PRESET_DEFAULT, PRESET_EXTREME, PRESET_LEVEL_MASK,
 };
-use serde::{Deserialize, Serialize};
-use zarr_spec::CodecError;
+use serde::Deserialize;
+use zarr_spec::{CodecError, Object, Value};
 
 const LZMA1: u64 = 0x4000_0000_0000_0001;
 const LZMA2: u64 = 0x21;
@@ -29,43 +29,32 @@ const MAXIMUM_FILTERS: usize = 4;
 ///
 /// `id` is 33 (LZMA2), 4611686018427387905 (LZMA1), 3 (delta), or 4 to 11 (machine code of x86, PowerPC, IA-64,
 /// ARM, ARM Thumb, SPARC, ARM64 and RISC-V). The other members are options, each for some of the filters.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
     /// The number of the filter.
     pub id: u64,
     /// Delta: the distance between subtracted bytes, 1 to 256; 1 if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dist: Option<u32>,
     /// Machine code: the address of the first byte; 0 if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_offset: Option<u32>,
     /// LZMA: the preset for absent options; 6 if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<u32>,
     /// LZMA: the size of the dictionary in bytes, 4 KiB to 64 MiB.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dict_size: Option<u32>,
     /// LZMA: literal context bits; at most 4 together with `lp`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lc: Option<u32>,
     /// LZMA: literal position bits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lp: Option<u32>,
     /// LZMA: position bits, at most 4.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pb: Option<u32>,
     /// LZMA: 1 fast, 2 normal.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     /// LZMA: the length at which a match is accepted immediately, 2 to 273 bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nice_len: Option<u32>,
     /// LZMA: the match finder, 3 or 4 (hash chains), 18, 19 or 20 (binary trees).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mf: Option<u32>,
     /// LZMA: the search depth of the match finder; 0 is automatic.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
 }
 
@@ -102,6 +91,13 @@ impl Filter {
             ("mf", self.mf, lzma),
             ("depth", self.depth, lzma),
         ]
+    }
+
+    /// Returns the filter as in a document.
+    pub(crate) fn json(&self) -> Value {
+        let mut members = Object::from([("id", self.id)]);
+        members.extend(self.options().into_iter().filter_map(|option| Some((option.0, option.1?))));
+        Value::Object(members)
     }
 
     fn check(&self) -> Result<(), CodecError> {

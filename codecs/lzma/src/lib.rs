@@ -22,9 +22,9 @@ mod filter;
 use std::sync::Arc;
 
 use liblzma::stream::{Action, CONCATENATED, Check, Error, Filters, LzmaOptions, Status, Stream};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use zarr_plugin_kit::stream::{self, StreamProgress};
-use zarr_spec::codec::BytesToBytesCodec;
+use zarr_spec::codec::{BytesToBytesCodec, CodecEntry};
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object, Output, Representation,
     Value,
@@ -76,7 +76,7 @@ const EXAMPLES: &[Example] = &[
 ];
 
 /// The parameters of Python's `lzma` module.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct LzmaConfiguration {
     /// 1 for xz, 2 for lzma, 3 for a raw stream.
@@ -95,9 +95,23 @@ impl Default for LzmaConfiguration {
     }
 }
 
+/// Returns all members, which are the same in every format.
+impl From<LzmaConfiguration> for Object {
+    fn from(configuration: LzmaConfiguration) -> Self {
+        let filters = configuration.filters.map(|filters| filters.iter().map(Filter::json).collect());
+        let mut members = Self::new();
+        members.insert("format", configuration.format);
+        members.insert("check", configuration.check);
+        members.insert("preset", configuration.preset.map_or(Value::Null, Value::from));
+        members.insert("filters", filters.unwrap_or(Value::Null));
+        members
+    }
+}
+
 /// Compresses each chunk to one stream.
 #[derive(Debug, Clone)]
 pub struct Lzma {
+    configuration: LzmaConfiguration,
     container: Container,
     method: Method,
 }
@@ -152,7 +166,7 @@ impl Lzma {
                 _ => {}
             }
         }
-        Ok(Self { container, method })
+        Ok(Self { configuration: configuration.clone(), container, method })
     }
 
     fn encoder(&self) -> Result<Stream, Error> {
@@ -211,6 +225,12 @@ fn container(configuration: &LzmaConfiguration) -> Result<Container, CodecError>
 
 /// Maximum memory for decoding in bytes, without the output: the largest dictionary, and tables.
 const MEMORY_LIMIT: u64 = filter::MAXIMUM_DICTIONARY_SIZE as u64 + (1 << 20);
+
+impl From<Lzma> for CodecEntry {
+    fn from(codec: Lzma) -> Self {
+        Self::new("lzma", Object::from(codec.configuration))
+    }
+}
 
 impl BytesToBytesCodec for Lzma {
     fn encode(&self, decoded: &[u8], encoded: &mut Output<'_>) -> Result<(), CodecError> {
@@ -273,10 +293,5 @@ fn configuration(creation: &Creation<'_>) -> Result<LzmaConfiguration, CodecErro
 
 /// Returns the configuration, which is the same in every format and states all defaults.
 fn translate(creation: &Creation<'_>, _decoded: &Representation, _to: Format) -> Result<Object, CodecError> {
-    let configuration = configuration(creation)?;
-    match zarr_json::to_value(&configuration) {
-        Ok(Value::Object(members)) => Ok(members),
-        Ok(other) => Err(CodecError::configuration(format!("{other} is not an object"))),
-        Err(error) => Err(CodecError::configuration(error.to_string())),
-    }
+    configuration(creation).map(Object::from)
 }

@@ -20,10 +20,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use zarr_plugin_kit::{array, json_items};
-use zarr_spec::codec::{ArrayToBytesCodec, all_members};
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry, all_members};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
-    Representation, Size,
+    Representation, Size, json,
 };
 
 zarr_spec::register!(
@@ -67,6 +67,15 @@ impl Default for Msgpack2 {
     /// Returns the defaults of numcodecs.
     fn default() -> Self {
         Self { use_single_float: false, use_bin_type: true }
+    }
+}
+
+impl From<Msgpack2> for CodecEntry {
+    fn from(codec: Msgpack2) -> Self {
+        Self::new(
+            "msgpack2",
+            json!({"use_single_float": codec.use_single_float, "use_bin_type": codec.use_bin_type}),
+        )
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::array;
 use zarr_plugin_kit::numbers::Number;
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,
@@ -52,6 +52,12 @@ impl PackBooleans {
             )));
         }
         Ok(Self { bytes: uint8 })
+    }
+}
+
+impl From<PackBooleans> for CodecEntry {
+    fn from(_no_parameters: PackBooleans) -> Self {
+        "numcodecs.packbits".into()
     }
 }
 

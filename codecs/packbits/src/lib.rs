@@ -22,10 +22,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_plugin_kit::array;
-use zarr_spec::codec::{ArrayToBytesCodec, DecodeSubset};
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry, DecodeSubset};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, Format, Identifiers,
-    Loss, Output, Representation, Size,
+    Loss, Object, Output, Representation, Size,
 };
 
 use bits::Component;
@@ -140,6 +140,24 @@ impl PackBits {
 
     fn encoded_bytes(&self, packed: usize) -> usize {
         packed + usize::from(self.padding_encoding != PaddingEncoding::None)
+    }
+}
+
+impl From<PackBits> for CodecEntry {
+    fn from(codec: PackBits) -> Self {
+        let padding_encoding = match codec.padding_encoding {
+            PaddingEncoding::None => "none",
+            PaddingEncoding::FirstByte => "first_byte",
+            PaddingEncoding::LastByte => "last_byte",
+        };
+        let Component { first, last, bits, .. } = codec.component;
+        let mut configuration = Object::from([("padding_encoding", padding_encoding)]);
+        if (first, last) != (0, bits - 1) {
+            configuration.insert("first_bit", first);
+            configuration.insert("last_bit", last);
+        }
+        // In v2, this is the identifier of the other codec.
+        Self::new("packbits", configuration).of_format(Format::V3)
     }
 }
 

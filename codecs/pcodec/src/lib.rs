@@ -21,10 +21,10 @@ use std::sync::Arc;
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use serde::Deserialize;
 use zarr_plugin_kit::array;
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Object,
-    Output, Representation, Size, Value,
+    Output, Representation, Size, Value, json,
 };
 
 zarr_spec::register!(
@@ -76,14 +76,114 @@ const EXAMPLES: &[Example] = &[
 ];
 
 /// Compresses the numbers of a chunk to a standalone pco file.
-#[derive(Debug, Clone, Default)]
-pub struct Pcodec(ChunkConfig);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pcodec {
+    level: usize,
+    is_classic: bool,
+    differences: Differences,
+    page_size: usize,
+}
+
+/// The differences that are compressed instead of the numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Differences {
+    /// Those that are expected to give the fewest bytes.
+    #[default]
+    Auto,
+    /// None.
+    NoOp,
+    /// Between consecutive numbers, calculated as often as given: up to 7 times.
+    Consecutive(usize),
+    /// From an earlier number of the page.
+    Lookback,
+}
+
+impl Default for Pcodec {
+    /// Returns the defaults of numcodecs: level 8, pages of 2^18 numbers.
+    fn default() -> Self {
+        Self { level: 8, is_classic: false, differences: Differences::Auto, page_size: 1 << 18 }
+    }
+}
 
 impl Pcodec {
-    /// Creates the codec with a `configuration` of pco.
+    /// Compresses at `level`, from 0 (fastest) to 12 (smallest).
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for another level.
+    pub fn new(level: usize) -> Result<Self, CodecError> {
+        if level > 12 {
+            return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 12")));
+        }
+        Ok(Self { level, ..Self::default() })
+    }
+
+    /// Does not search for a common factor or base of the numbers.
     #[must_use]
-    pub const fn new(configuration: ChunkConfig) -> Self {
-        Self(configuration)
+    pub const fn classic(self) -> Self {
+        Self { is_classic: true, ..self }
+    }
+
+    /// Sets the differences.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] if they are calculated more than 7 times.
+    pub fn with_differences(self, differences: Differences) -> Result<Self, CodecError> {
+        match differences {
+            Differences::Consecutive(order @ 8..) => {
+                Err(CodecError::configuration(format!("`delta_encoding_order` is {order}; expected 0 to 7")))
+            }
+            differences => Ok(Self { differences, ..self }),
+        }
+    }
+
+    /// Sets the maximum number of numbers in a page, up to 2^24.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for another number.
+    pub fn with_page_size(self, page_size: usize) -> Result<Self, CodecError> {
+        if !(1..=MAX_PAGE).contains(&page_size) {
+            return Err(CodecError::configuration(format!(
+                "`equal_pages_up_to` is {page_size}; expected 1 to {MAX_PAGE}"
+            )));
+        }
+        Ok(Self { page_size, ..self })
+    }
+
+    fn configuration(&self) -> ChunkConfig {
+        let differences = match self.differences {
+            Differences::Auto => DeltaSpec::Auto,
+            Differences::NoOp => DeltaSpec::NoOp,
+            Differences::Consecutive(order) => DeltaSpec::TryConsecutive(order),
+            Differences::Lookback => DeltaSpec::TryLookback,
+        };
+        ChunkConfig::default()
+            .with_compression_level(self.level)
+            .with_mode_spec(if self.is_classic { ModeSpec::Classic } else { ModeSpec::Auto })
+            .with_delta_spec(differences)
+            .with_paging_spec(PagingSpec::EqualPagesUpTo(self.page_size))
+    }
+}
+
+impl From<Pcodec> for CodecEntry {
+    fn from(codec: Pcodec) -> Self {
+        let (differences, order) = match codec.differences {
+            Differences::Auto => ("auto", Value::Null),
+            Differences::NoOp => ("no_op", Value::Null),
+            Differences::Consecutive(order) => ("try_consecutive", order.into()),
+            Differences::Lookback => ("try_lookback", Value::Null),
+        };
+        let configuration = json!({
+            "level": codec.level,
+            "mode_spec": if codec.is_classic { "classic" } else { "auto" },
+            "delta_spec": differences,
+            "delta_encoding_order": order,
+            "equal_pages_up_to": codec.page_size,
+        });
+        Self::new("pcodec", configuration)
     }
 }
 
@@ -98,7 +198,7 @@ impl ArrayToBytesCodec for Pcodec {
         decoded: &[u8],
         encoded: &mut Output<'_>,
     ) -> Result<(), CodecError> {
-        numbers::encode(&self.0, array, decoded, encoded)
+        numbers::encode(&self.configuration(), array, decoded, encoded)
     }
 
     fn decode(
@@ -126,44 +226,28 @@ struct PcodecConfiguration {
 
 impl PcodecConfiguration {
     fn codec(&self) -> Result<Pcodec, CodecError> {
-        let level = self.level.unwrap_or(8);
-        if level > 12 {
-            return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 12")));
-        }
-        let mode = match self.mode_spec.as_deref() {
-            None | Some("auto") => ModeSpec::Auto,
-            Some("classic") => ModeSpec::Classic,
+        let codec = Pcodec::new(self.level.unwrap_or(8))?;
+        let codec = match self.mode_spec.as_deref() {
+            None | Some("auto") => codec,
+            Some("classic") => codec.classic(),
             Some(other) => return Err(unknown("mode_spec", other, "auto or classic")),
         };
         match self.paging_spec.as_deref() {
             None | Some("equal_pages_up_to") => {}
             Some(other) => return Err(unknown("paging_spec", other, "equal_pages_up_to")),
         }
-        let page = self.equal_pages_up_to.unwrap_or(1 << 18);
-        if !(1..=MAX_PAGE).contains(&page) {
-            return Err(CodecError::configuration(format!(
-                "`equal_pages_up_to` is {page}; expected 1 to {MAX_PAGE}"
-            )));
-        }
-        let configuration = ChunkConfig::default()
-            .with_compression_level(level)
-            .with_mode_spec(mode)
-            .with_delta_spec(self.delta()?)
-            .with_paging_spec(PagingSpec::EqualPagesUpTo(page));
-        Ok(Pcodec(configuration))
+        let codec = codec.with_page_size(self.equal_pages_up_to.unwrap_or(codec.page_size))?;
+        codec.with_differences(self.differences()?)
     }
 
     /// Returns the differences to use. An order without `delta_spec` means consecutive differences: some
     /// configurations predate `delta_spec`.
-    fn delta(&self) -> Result<DeltaSpec, CodecError> {
+    fn differences(&self) -> Result<Differences, CodecError> {
         match (self.delta_spec.as_deref(), self.delta_encoding_order) {
-            (_, Some(order)) if order > 7 => {
-                Err(CodecError::configuration(format!("`delta_encoding_order` is {order}; expected 0 to 7")))
-            }
-            (None | Some("auto" | "try_consecutive"), Some(order)) => Ok(DeltaSpec::TryConsecutive(order)),
-            (None | Some("auto"), None) => Ok(DeltaSpec::Auto),
-            (Some("no_op" | "none"), None) => Ok(DeltaSpec::NoOp),
-            (Some("try_lookback"), None) => Ok(DeltaSpec::TryLookback),
+            (None | Some("auto" | "try_consecutive"), Some(order)) => Ok(Differences::Consecutive(order)),
+            (None | Some("auto"), None) => Ok(Differences::Auto),
+            (Some("no_op" | "none"), None) => Ok(Differences::NoOp),
+            (Some("try_lookback"), None) => Ok(Differences::Lookback),
             (Some("try_consecutive"), None) => {
                 Err(CodecError::configuration("`try_consecutive` requires a `delta_encoding_order`"))
             }

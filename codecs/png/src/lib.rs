@@ -22,10 +22,10 @@ use std::sync::Arc;
 use png::{BitDepth, Compression, Decoder, Encoder, Limits, Transformations};
 use serde::Deserialize;
 use zarr_plugin_kit::array;
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
-    Representation, Size, Value,
+    Representation, Size, Value, json,
 };
 
 use image::Image;
@@ -62,6 +62,7 @@ const OTHER_PARTS: usize = 1 << 20;
 /// Stores each chunk as a PNG image.
 #[derive(Debug, Clone, Copy)]
 pub struct Png {
+    level: u8,
     compression: Compression,
 }
 
@@ -79,7 +80,13 @@ impl Png {
             7..=9 => Compression::High,
             _ => return Err(CodecError::configuration(format!("`level` is {level}; expected 0 to 9"))),
         };
-        Ok(Self { compression })
+        Ok(Self { level, compression })
+    }
+}
+
+impl From<Png> for CodecEntry {
+    fn from(codec: Png) -> Self {
+        Self::new("imagecodecs_png", json!({"level": codec.level}))
     }
 }
 

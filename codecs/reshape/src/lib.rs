@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Identifiers, Output,
-    Representation, Value,
+    Representation, Value, json,
 };
 
 zarr_spec::register!(
@@ -27,10 +27,11 @@ const EXAMPLES: &[Example] = &[
 
 /// A dimension of the encoded shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Dimension {
-    /// A fixed number of elements.
+#[non_exhaustive]
+pub enum Dimension {
+    /// A fixed number of elements, at least 1.
     Size(u64),
-    /// The product of these dimensions of the decoded shape.
+    /// The product of these dimensions of the decoded shape, counted from 0.
     Of(Vec<usize>),
     /// All remaining elements.
     Rest,
@@ -42,6 +43,31 @@ pub struct Reshape {
     shape: Vec<Dimension>,
 }
 
+impl Reshape {
+    /// Changes the shape of chunks to `shape`, whose number of elements must be that of each chunk.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] if a size is 0, if more than one dimension is the rest, or if
+    /// dimensions are listed out of order.
+    pub fn new(shape: impl Into<Vec<Dimension>>) -> Result<Self, CodecError> {
+        let reshape = Self { shape: shape.into() };
+        reshape.check()?;
+        Ok(reshape)
+    }
+}
+
+impl From<Reshape> for CodecEntry {
+    fn from(codec: Reshape) -> Self {
+        let entries = codec.shape.into_iter().map(|dimension| match dimension {
+            Dimension::Size(size) => Value::from(size),
+            Dimension::Of(dimensions) => dimensions.into_iter().collect(),
+            Dimension::Rest => Value::from(-1),
+        });
+        Self::new("reshape", json!({"shape": entries.collect::<Value>()}))
+    }
+}
+
 #[derive(Deserialize)]
 struct ReshapeConfiguration {
     shape: Vec<Value>,
@@ -49,9 +75,8 @@ struct ReshapeConfiguration {
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let ReshapeConfiguration { shape } = creation.parse()?;
-    let shape = shape.iter().enumerate().map(|(at, entry)| dimension(at, entry)).collect::<Result<_, _>>()?;
-    let reshape = Reshape { shape };
-    reshape.check_order()?;
+    let shape = shape.iter().enumerate().map(|(at, entry)| dimension(at, entry));
+    let reshape = Reshape::new(shape.collect::<Result<Vec<_>, _>>()?)?;
     reshape.shape_of(&zarr_plugin_kit::array(decoded)?.shape)?;
     Ok(Codec::ArrayToArray(Arc::new(reshape)))
 }
@@ -79,7 +104,10 @@ fn dimension(position: usize, entry: &Value) -> Result<Dimension, CodecError> {
 
 impl Reshape {
     /// Checks the part of the configuration that does not depend on the chunk.
-    fn check_order(&self) -> Result<(), CodecError> {
+    fn check(&self) -> Result<(), CodecError> {
+        if self.shape.contains(&Dimension::Size(0)) {
+            return Err(CodecError::configuration("`shape` has a size of 0; expected at least 1"));
+        }
         if self.shape.iter().filter(|dimension| **dimension == Dimension::Rest).count() > 1 {
             return Err(CodecError::configuration("`shape` has more than one -1"));
         }

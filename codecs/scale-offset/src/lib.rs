@@ -17,11 +17,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zarr_plugin_kit::numbers::{AnyNumber, Element, Operand as _, is_time, try_each};
 use zarr_plugin_kit::{Cast, Sides, array, with_any_number};
-use zarr_spec::codec::ArrayToArrayCodec;
+use zarr_spec::codec::{ArrayToArrayCodec, CodecEntry};
 use zarr_spec::data_type::FillContext;
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, DataType, Example, FillValue, Format,
-    Identifiers, Loss, Output, Representation, Value,
+    Identifiers, Loss, Output, Representation, Value, json,
 };
 
 use arithmetic::Arithmetic;
@@ -158,6 +158,27 @@ impl ScaleOffset {
 
 fn unsupported(data_type: &dyn DataType) -> CodecError {
     CodecError::Unsupported(format!("`{}` is not a data type of integers or floats", data_type.name()))
+}
+
+impl From<ScaleOffset> for CodecEntry {
+    fn from(codec: ScaleOffset) -> Self {
+        let json = |element: &FillValue| json(codec.sides.decoded, element.bytes());
+        Self::new("scale_offset", json!({"offset": json(&codec.offset), "scale": json(&codec.scale)}))
+    }
+}
+
+/// Returns a finite element as in a document.
+fn json(number: AnyNumber, element: &[u8]) -> Value {
+    with_any_number!(number, T => {
+        integer: T::read(element).into(),
+        float: {
+            let value: f64 = T::read(element).cast();
+            let single: f32 = value.cast();
+            if number.size() > 4 { value.into() } else { single.into() }
+        },
+        // `ScaleOffset::new` refuses other numbers.
+        other: Value::Null,
+    })
 }
 
 impl ArrayToArrayCodec for ScaleOffset {

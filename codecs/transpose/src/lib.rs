@@ -9,9 +9,10 @@
 //! Source: `transpose` in the Zarr extension registry; "Transpose codec", version 1.0, of the v3 draft.
 
 use serde::Deserialize;
+use zarr_spec::codec::CodecEntry;
 use zarr_spec::{
     Codec, CodecError, CodecPlugin, CodecResult, Creation, Example, Format, Identifiers, Object,
-    Representation, Value,
+    Representation, Value, json,
 };
 
 zarr_spec::register!(
@@ -37,6 +38,28 @@ const EXAMPLES: &[Example] = &[
     )
     .with_shape(&[2, 3, 4]),
 ];
+
+/// Stores the dimensions of each chunk in another order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transpose(Vec<usize>);
+
+impl Transpose {
+    /// Stores dimension `order[i]` of a chunk as its dimension `i`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] if `order` is not a permutation of the dimensions, counted from 0.
+    pub fn new(order: impl AsRef<[usize]>) -> Result<Self, CodecError> {
+        let order: Vec<Value> = order.as_ref().iter().copied().map(Value::from).collect();
+        permutation(&order, order.len()).map(Self)
+    }
+}
+
+impl From<Transpose> for CodecEntry {
+    fn from(codec: Transpose) -> Self {
+        Self::new("transpose", json!({"order": codec.0.into_iter().collect::<Value>()}))
+    }
+}
 
 #[derive(Deserialize)]
 struct TransposeConfiguration {

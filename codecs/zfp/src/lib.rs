@@ -21,7 +21,7 @@ mod stream;
 use std::sync::Arc;
 
 use zarr_plugin_kit::array;
-use zarr_spec::codec::ArrayToBytesCodec;
+use zarr_spec::codec::{ArrayToBytesCodec, CodecEntry};
 use zarr_spec::{
     ArrayRepresentation, Codec, CodecError, CodecPlugin, Creation, Example, Format, Identifiers, Loss,
     Object, Output, Representation, Size,
@@ -111,11 +111,49 @@ const ZFPY_EXAMPLES: &[Example] = &[
 
 /// Compresses to a zfp stream without a header.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Zfp(pub ZfpMode);
+pub struct Zfp(ZfpMode);
 
 /// Compresses to a zfp stream with a header.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Zfpy(pub ZfpMode);
+pub struct Zfpy(ZfpMode);
+
+impl Zfp {
+    /// Creates the codec.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for parameters that zfp refuses.
+    pub fn new(mode: ZfpMode) -> Result<Self, CodecError> {
+        mode.checked().map(Self)
+    }
+}
+
+impl Zfpy {
+    /// Creates the codec.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidConfiguration`] for parameters that zfp refuses, and for [`ZfpMode::Expert`], which
+    /// numcodecs does not have.
+    pub fn new(mode: ZfpMode) -> Result<Self, CodecError> {
+        if matches!(mode, ZfpMode::Expert { .. }) {
+            return Err(CodecError::configuration("`zfpy` does not have the expert mode; use `zfp` instead"));
+        }
+        mode.checked().map(Self)
+    }
+}
+
+impl From<Zfp> for CodecEntry {
+    fn from(codec: Zfp) -> Self {
+        Self::new("zfp", codec.0.zfp_configuration())
+    }
+}
+
+impl From<Zfpy> for CodecEntry {
+    fn from(codec: Zfpy) -> Self {
+        Self::new("zfpy", codec.0.zfpy_configuration())
+    }
+}
 
 impl ArrayToBytesCodec for Zfp {
     fn encoded_size(&self, array: &ArrayRepresentation) -> Result<Size, CodecError> {

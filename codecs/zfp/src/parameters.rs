@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use zarr_spec::Number;
-use zarr_spec::{CodecError, Object, Value};
+use zarr_spec::{CodecError, Object, Value, json};
 
 /// How much information zfp may discard.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,7 +96,7 @@ impl ZfpConfiguration {
 
 impl ZfpMode {
     /// Refuses parameters that zfp refuses or that would exhaust the memory.
-    fn checked(self) -> Result<Self, CodecError> {
+    pub(crate) fn checked(self) -> Result<Self, CodecError> {
         let problem = match self {
             Self::FixedAccuracy { tolerance } if !tolerance.is_finite() || tolerance < 0.0 => {
                 format!("`tolerance` is {tolerance}; expected a number of at least 0")
@@ -114,6 +114,34 @@ impl ZfpMode {
             _ => return Ok(self),
         };
         Err(CodecError::configuration(problem))
+    }
+
+    /// Returns the configuration of `zfp`.
+    pub(crate) fn zfp_configuration(self) -> Value {
+        match self {
+            Self::Reversible => json!({"mode": "reversible"}),
+            Self::FixedAccuracy { tolerance } => json!({"mode": "fixed_accuracy", "tolerance": tolerance}),
+            Self::FixedRate { rate } => json!({"mode": "fixed_rate", "rate": rate}),
+            Self::FixedPrecision { precision } => json!({"mode": "fixed_precision", "precision": precision}),
+            Self::Expert { minbits, maxbits, maxprec, minexp } => json!({
+                "mode": "expert",
+                "minbits": minbits,
+                "maxbits": maxbits,
+                "maxprec": maxprec,
+                "minexp": minexp,
+            }),
+        }
+    }
+
+    /// Returns the configuration of `zfpy`, where a negative tolerance means lossless. `Zfpy` does not have the
+    /// expert mode.
+    pub(crate) fn zfpy_configuration(self) -> Value {
+        match self {
+            Self::FixedRate { rate } => json!({"mode": 2, "rate": rate}),
+            Self::FixedPrecision { precision } => json!({"mode": 3, "precision": precision}),
+            Self::FixedAccuracy { tolerance } => json!({"mode": 4, "tolerance": tolerance}),
+            Self::Reversible | Self::Expert { .. } => json!({"mode": 4, "tolerance": -1}),
+        }
     }
 }
 

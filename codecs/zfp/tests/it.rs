@@ -239,10 +239,10 @@ fn only_streams_of_numcodecs_have_a_header() {
         let decode = |codec: &dyn ArrayToBytesCodec, encoded: &str| {
             codec.decode(&chunk, &hex(encoded), &mut Output::at_most(1 << 10))
         };
-        let error = decode(&Zfpy(mode), without).unwrap_err();
+        let error = decode(&Zfpy::new(mode).unwrap(), without).unwrap_err();
         assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
         let mut other = Output::at_most(1 << 10);
-        let read = Zfp(mode).decode(&chunk, &hex(with_header), &mut other);
+        let read = Zfp::new(mode).unwrap().decode(&chunk, &hex(with_header), &mut other);
         assert!(read.is_err() || other.written() != again);
     }
     let members =
@@ -291,8 +291,10 @@ fn a_header_of_another_array_is_corrupt() {
         (&[1, 3, 4], FLOAT32),
     ] {
         let mut output = Output::at_most(1 << 10);
-        let error =
-            Zfpy(ZfpMode::Reversible).decode(&array(shape, number), &hex(stream), &mut output).unwrap_err();
+        let error = Zfpy::new(ZfpMode::Reversible)
+            .unwrap()
+            .decode(&array(shape, number), &hex(stream), &mut output)
+            .unwrap_err();
         assert!(matches!(error, CodecError::Corrupt(_)), "{error}");
     }
 }
@@ -310,15 +312,18 @@ fn arrays_have_up_to_four_dimensions_and_zero_mean_one_element() {
         (&[2, 3, 5], &three, "111a11060344000004006020400e0214a11161304005005000000402c4204000"),
     ] {
         let chunk = array(shape, FLOAT32);
-        let codec = Codec::ArrayToBytes(std::sync::Arc::new(Zfp(reversible)));
+        let codec = Codec::ArrayToBytes(std::sync::Arc::new(Zfp::new(reversible).unwrap()));
         assert_eq!(decode(&codec, &chunk, &hex(encoded), decoded.len()).unwrap(), decoded);
         assert_eq!(encode(&codec, &chunk, decoded).unwrap(), hex(encoded));
-        let Size::AtMost(most) = Zfp(reversible).encoded_size(&chunk).unwrap() else { panic!("unknown") };
+        let Size::AtMost(most) = Zfp::new(reversible).unwrap().encoded_size(&chunk).unwrap() else {
+            panic!("unknown")
+        };
         assert!(most >= encoded.len() as u64 / 2);
     }
     let four = array(&[2, 1, 3, 2], INT64);
     let decoded: Vec<u8> = (0..12_i64).flat_map(|i| (i * i * i - 500).to_ne_bytes()).collect();
-    check_lossless(&Codec::ArrayToBytes(std::sync::Arc::new(Zfp(reversible))), &four, &decoded).unwrap();
+    check_lossless(&Codec::ArrayToBytes(std::sync::Arc::new(Zfp::new(reversible).unwrap())), &four, &decoded)
+        .unwrap();
 }
 
 fn created(shape: &[u64], number: Number, configuration: &str) -> Result<(), CodecError> {
@@ -370,7 +375,7 @@ fn every_mode_requires_exactly_its_own_members() {
     }
     let error = create(Format::V3, "zfp", r#"{"mode":"reversible"}"#, Mode::Strict, &FLOATS).unwrap_err();
     assert!(matches!(error, CodecError::Unsupported(_)), "{error}");
-    let written = Zfp(ZfpMode::FixedRate { rate: 10.5 });
+    let written = Zfp::new(ZfpMode::FixedRate { rate: 10.5 }).unwrap();
     assert!(matches!(written.encoded_size(&array(&[64, 64], FLOAT64)).unwrap(), Size::AtMost(5376..5600)));
 }
 
@@ -387,7 +392,7 @@ fn narrower_numbers_are_promoted_and_restored() {
         (FLOAT16, &hex("0000003e00c0ff7b"), "3d4a010000000080c8eeac0000000000"),
         (UINT32, &uint32, "3f0300000000000000000000000020131a00000000000000"),
     ];
-    let codec = Codec::ArrayToBytes(std::sync::Arc::new(Zfp(ZfpMode::Reversible)));
+    let codec = Codec::ArrayToBytes(std::sync::Arc::new(Zfp::new(ZfpMode::Reversible).unwrap()));
     for (number, decoded, encoded) in cases {
         let chunk = array(&[(decoded.len() / number.size()) as u64], number);
         assert_eq!(encode(&codec, &chunk, decoded).unwrap(), hex(encoded), "{number:?}");

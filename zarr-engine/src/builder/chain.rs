@@ -131,7 +131,7 @@ impl Building<'_> {
         decoded: Representation,
     ) -> Result<SourceCodec, Error> {
         let mut refused = None;
-        for format in self.formats() {
+        for format in self.formats().filter(|format| request.format.is_none_or(|only| only == *format)) {
             let found = self.registry.codecs().find(format, &request.identifier, self.reading);
             let Ok(plugin) = found else { continue };
             match self.create(plugin, request, format, &decoded) {

@@ -2,6 +2,8 @@
 
 use zarr_json::Value;
 
+use crate::format::Format;
+
 /// A codec by its identifier and configuration, as in documents. Programs pass it to create arrays.
 ///
 /// `"crc32c"` and `("zstd", json!({"level": 3}))` convert to it. So do the public types of codec crates, such as
@@ -13,12 +15,20 @@ pub struct CodecEntry {
     pub identifier: String,
     /// The object in the form of any format; null for the default configuration.
     pub configuration: Value,
+    /// The format of both, for an identifier that names different codecs in different formats.
+    pub format: Option<Format>,
 }
 
 impl CodecEntry {
     /// Creates an entry with this configuration.
     pub fn new(identifier: impl Into<String>, configuration: impl Into<Value>) -> Self {
-        Self { identifier: identifier.into(), configuration: configuration.into() }
+        Self { identifier: identifier.into(), configuration: configuration.into(), format: None }
+    }
+
+    /// Sets the format whose identifier and configuration these are.
+    #[must_use]
+    pub fn of_format(self, format: Format) -> Self {
+        Self { format: Some(format), ..self }
     }
 }
 

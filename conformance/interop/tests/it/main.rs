@@ -51,6 +51,7 @@ mod strided;
 mod subsets;
 mod third_party;
 mod threads;
+mod typed_codecs;
 mod typed_reads;
 mod writes;
 mod writes_codecs;
