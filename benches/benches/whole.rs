@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use ndarray::ArrayD;
+use ndarray::{ArrayD, IxDyn};
 use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, json, open_store};
 
 const LENGTH: u64 = 512;
@@ -99,7 +99,7 @@ fn whole(criterion: &mut Criterion) {
             bencher.iter_with_large_drop(|| our_array.read_values::<u16>(&Selection::All).unwrap());
         });
         group.bench_function("read an ndarray/zarr-kit", |bencher| {
-            bencher.iter_with_large_drop(|| our_array.read_ndarray::<u16>(&Selection::All).unwrap());
+            bencher.iter_with_large_drop(|| our_array.read_ndarray::<u16, IxDyn>(&Selection::All).unwrap());
         });
         group.bench_function("read an ndarray/zarrs", |bencher| {
             bencher.iter_with_large_drop(|| their_array.retrieve_array_subset::<ArrayD<u16>>(&all).unwrap());

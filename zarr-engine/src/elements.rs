@@ -94,6 +94,15 @@ impl ElementArray {
         }
     }
 
+    /// Returns the offsets of elements of variable size and their payload: element `i` is
+    /// `payload[offsets[i]..offsets[i + 1]]`. Returns `None` for elements of a fixed size.
+    #[must_use]
+    pub fn offsets_and_payload(&self) -> Option<(Cow<'_, [u64]>, &[u8])> {
+        let Bytes::Variable(bytes) = &self.bytes else { return None };
+        let (offsets, payload) = bytes.split_at((self.count + 1) * size_of::<u64>());
+        Some((cast_slice(offsets), payload))
+    }
+
     /// Returns the bytes of the element at `position` in C order.
     ///
     /// # Panics
@@ -200,6 +209,19 @@ impl ElementArray {
                 Err(Error::Elements(format!("element {position} of type {name} cannot be printed: {text}")))
             }
         }
+    }
+}
+
+impl AsRef<[u8]> for ElementArray {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+/// Takes over the memory without a copy. It returns to the context after the last reference is dropped.
+impl From<ElementArray> for zarr_spec::Bytes {
+    fn from(elements: ElementArray) -> Self {
+        Self::from_owner(elements)
     }
 }
 

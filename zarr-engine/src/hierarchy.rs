@@ -125,6 +125,15 @@ impl Hierarchy {
         Ok(Self::new(start::create(store, context, format, None)?))
     }
 
+    /// Creates a hierarchy of `format` at a location, or opens the existing one of that format: see [`open_store`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`open_store`] and [`Hierarchy::create`].
+    pub fn create_location(location: &str, context: &Context, format: Format) -> Result<Self, Error> {
+        Self::create(open_store(context.registry(), location)?, context, format)
+    }
+
     /// Like [`Hierarchy::create`] for the draft, with a given entry point: see [`Hierarchy::draft_entry_point`]. An
     /// existing hierarchy is opened if it has the same metadata encoding, the same key suffix and all of the
     /// extensions.

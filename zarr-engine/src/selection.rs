@@ -23,6 +23,7 @@ pub use expression::{SelectionEntry, SelectionExpression};
 /// | `..` | all elements |
 /// | `[0..4, 10..20]`, `&ranges[..]`, [`ArraySubset`](zarr_spec::ArraySubset) | these ranges, one per dimension |
 /// | `(0..4, .., 7)`, `(2.., vec![3, 1])` | one entry per dimension; remaining dimensions are selected completely |
+/// | `0..4`, `2..`, `7` | one entry along the first dimension |
 /// | `"0:4, ::2, ..., -1".parse::<Selection>()?` | the same in NumPy notation, see [`SelectionExpression`] |
 /// | `&selection` | the same as the selection, which is not cloned |
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -107,23 +107,28 @@ impl Array {
         T::collect(self.read(selection)?)
     }
 
-    /// Reads a selection as an `ndarray`, decoding into newly allocated memory. [`Array::read_values`] with
+    /// Reads a selection as an `ndarray` of the dimensions `D`, or [`ndarray::IxDyn`] for any number, decoding into newly allocated memory. [`Array::read_values`] with
     /// [`Values::view`](crate::Values::view) is faster, because it reuses pooled memory. A large array starts at a
     /// cache line of its allocation, so that [`ndarray::ArrayBase::into_raw_vec_and_offset`] returns an offset.
     ///
     /// # Errors
     ///
-    /// Same as [`Array::read_values`].
+    /// Same as [`Array::read_values`]; [`Error::Elements`] if the selection has another number of dimensions.
     #[cfg(feature = "ndarray")]
-    pub fn read_ndarray<'s, T: Element>(
+    pub fn read_ndarray<'s, T: Element, D: ndarray::Dimension>(
         &self,
         selection: impl IntoSelection<'s>,
-    ) -> Result<ndarray::ArrayD<T>, Error> {
+    ) -> Result<ndarray::Array<T, D>, Error> {
         type_matches::<T>(&**self.data_type())?;
         let located = selection.into_selection().located(self.shape())?;
+        let found = located.shape.len();
+        if let Some(wanted) = D::NDIM.filter(|&wanted| wanted != found) {
+            return Err(Error::Elements(format!("the selection has {found} dimensions; expected {wanted}")));
+        }
         let mut values = crate::values::AlignedVec::<T>::zeroed(located.count()?)?;
         self.read_fixed(&located, size_of::<T>(), as_bytes_mut(values.as_mut_slice()), true)?;
-        values.into_ndarray(&located.shape)
+        let array = values.into_ndarray(&located.shape)?;
+        array.into_dimensionality().map_err(|error| Error::Elements(error.to_string()))
     }
 
     /// Reads many selections. A chunk or inner chunk that several of them need is fetched and decoded only once.

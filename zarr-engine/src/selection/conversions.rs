@@ -68,12 +68,18 @@ impl<const N: usize> From<&[Range<u64>; N]> for Selection {
     }
 }
 
-/// Selects elements of a one-dimensional array.
-impl From<Range<u64>> for Selection {
-    fn from(range: Range<u64>) -> Self {
-        Self::Orthogonal(vec![range.into()])
-    }
+/// Implements conversions of one entry, which is along the first dimension.
+macro_rules! one_entry {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Selection {
+            fn from(entry: $type) -> Self {
+                Self::from((entry,))
+            }
+        }
+    )*};
 }
+
+one_entry!(Range<u64>, RangeFrom<u64>, RangeInclusive<u64>, RangeTo<u64>, u64, Vec<u64>);
 
 impl From<SelectionExpression> for Selection {
     fn from(expression: SelectionExpression) -> Self {

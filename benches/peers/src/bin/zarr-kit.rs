@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::json;
+use zarr_kit::ndarray::IxDyn;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, ArrayBuilder, Context, DimensionSelection, Format, Hierarchy, Kind, Memory, NodePath, Selection,
@@ -108,7 +109,7 @@ fn read_values(case: &Case, context: &Context) -> Result<Ran, Failure> {
 
 fn read_ndarray(case: &Case, context: &Context) -> Result<Ran, Failure> {
     let array = open(case, context)?;
-    let (values, seconds) = timed(|| array.read_ndarray::<u16>(&Selection::All))?;
+    let (values, seconds) = timed(|| array.read_ndarray::<u16, IxDyn>(&Selection::All))?;
     let values = values.as_slice().ok_or("the array is not in C order")?;
     Ok(Ran { seconds, checksum: checksum_of_values(values) })
 }

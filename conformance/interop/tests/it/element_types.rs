@@ -6,6 +6,7 @@ use std::fmt::Debug;
 
 use zarr_interop::created;
 use zarr_kit::data_types::Time;
+use zarr_kit::ndarray::Ix1;
 use zarr_kit::spec::DataType;
 use zarr_kit::{Array, ArrayBuilder, Element, ErrorKind, Format, ReadElement, bf16, json};
 
@@ -97,7 +98,7 @@ fn a_structure_of_the_program_can_be_an_element() {
     let data_type = json!({"name": "struct", "configuration": {"fields": fields}});
     let point = |number: i32| Point { x: number as f32 / 2.0, y: number };
     let array = are_kept(data_type, [point(1), point(-7), point(3)]);
-    assert_eq!(array.read_ndarray::<Point>((1..,)).unwrap()[[1]], point(3));
+    assert_eq!(array.read_ndarray::<Point, Ix1>((1..,)).unwrap()[[1]], point(3));
     let pair = created(Format::V3, &ArrayBuilder::new([1], "complex64"));
     assert_eq!(pair.read_values::<Point>(..).unwrap_err().kind(), ErrorKind::InvalidInput);
 }

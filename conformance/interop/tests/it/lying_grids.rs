@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_interop::memory;
+use zarr_kit::ndarray::IxDyn;
 use zarr_kit::spec::Identifiers;
 use zarr_kit::spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_kit::spec::plugin::PluginKind;
@@ -124,7 +125,7 @@ fn all_ways(array: &Array) -> Vec<Result<(), String>> {
     let reads =
         [Selection::All, points(), list, steps].into_iter().map(|selection| array.read(&selection).map(drop));
     let many = array.read_many(&[Selection::All, Selection::All]).map(drop);
-    let ndarray = array.read_ndarray::<u8>(&Selection::All).map(drop);
+    let ndarray = array.read_ndarray::<u8, IxDyn>(&Selection::All).map(drop);
     let write = array.write_values(&Selection::All, &values);
     let found = reads.chain([many, ndarray, write]);
     found.map(|result| result.map_err(|error| error.to_string())).collect()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zarr_interop::{FarStore, created, memory};
-use zarr_kit::ndarray::{Array1, Array2, Array3, Axis, s};
+use zarr_kit::ndarray::{Array1, Array2, Array3, Axis, Ix1, Ix2, Ix3, s};
 use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::{Array, ArrayBuilder, Context, DimensionSelection, Error, Format, Hierarchy, Selection, json};
 
@@ -118,11 +118,11 @@ fn views_of_any_strides_are_written() {
     let view = around.slice(s![..;2, ..;2, ..;-2]);
     let array = array(&[]);
     array.write_ndarray(.., &view).unwrap();
-    assert_eq!(array.read_ndarray::<u16>(..).unwrap(), view.into_dyn());
+    assert_eq!(array.read_ndarray::<u16, Ix3>(..).unwrap(), view);
     let column = around.slice(s![3, ..10, 7]);
     array.write_ndarray((.., 2, 1), &around.slice(s![..12, 0, 0])).unwrap();
     array.write_ndarray((4, .., 3), &column).unwrap();
-    assert_eq!(array.read_ndarray::<u16>((4, .., 3)).unwrap(), column.into_dyn());
+    assert_eq!(array.read_ndarray::<u16, Ix1>((4, .., 3)).unwrap(), column);
 }
 
 /// The view is larger than the scratch memory, so it is written in parts. Each chunk is written once.
@@ -138,5 +138,5 @@ fn a_large_view_is_written_in_parts_of_whole_chunks() {
     let view = around.slice(s![.., ..;2]);
     array.write_ndarray(.., &view).unwrap();
     assert_eq!(store.take().written, 17);
-    assert_eq!(array.read_ndarray::<u32>(..).unwrap(), view.into_dyn());
+    assert_eq!(array.read_ndarray::<u32, Ix2>(..).unwrap(), view);
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use zarr_interop::{created, memory};
+use zarr_kit::ndarray::IxDyn;
 use zarr_kit::{Array, ArrayBuilder, Context, Element, Error, Format, Hierarchy, Selection, Values};
 
 const LENGTH: u64 = 700;
@@ -42,7 +43,7 @@ fn slices_vectors_and_ndarrays_hold_the_written_values() {
         assert_eq!((view.shape(), view[[5, 7]]), (&[700, 700][..], 5.0 * 700.0 + 7.0));
         assert_eq!(view.as_ptr(), values.as_ptr());
         let copy = values.to_ndarray().unwrap();
-        let ndarray = array.read_ndarray::<f32>(&Selection::All).unwrap();
+        let ndarray = array.read_ndarray::<f32, IxDyn>(&Selection::All).unwrap();
         assert!(copy == ndarray && ndarray.is_standard_layout());
         assert_eq!(ndarray.as_ptr().addr() % 64, 0, "a large array begins at a cache line");
         assert!(copy == array.read(&Selection::All).unwrap().to_ndarray::<f32>().unwrap());
@@ -61,14 +62,14 @@ fn a_part_has_the_shape_of_its_selection() {
     assert_eq!(values, wanted);
     assert_eq!(values, wanted[..]);
     assert_eq!(values, &wanted);
-    assert_eq!(array.read_ndarray::<f32>(&part).unwrap().into_raw_vec_and_offset().0, wanted);
+    assert_eq!(array.read_ndarray::<f32, IxDyn>(&part).unwrap().into_raw_vec_and_offset().0, wanted);
     assert_eq!(format!("{values:?}"), format!("{wanted:?}"));
     assert_eq!(values.iter().sum::<f32>(), (&values).into_iter().sum::<f32>());
     let nothing = Selection::parse("3:3, :", array.shape()).unwrap();
     let values = array.read_values::<f32>(&nothing).unwrap();
     assert_eq!((values.shape(), values.len()), (&[0, LENGTH][..], 0));
     assert_eq!(values.view().unwrap().shape(), [0, 700]);
-    assert_eq!(array.read_ndarray::<f32>(&nothing).unwrap().shape(), [0, 700]);
+    assert_eq!(array.read_ndarray::<f32, IxDyn>(&nothing).unwrap().shape(), [0, 700]);
     assert_eq!(values.into_vec(), [0.0f32; 0]);
 }
 
@@ -97,7 +98,7 @@ fn the_error_of_a_wrong_type_names_the_data_type() {
     let array = array(&Context::linked().unwrap());
     let errors = [
         array.read_values::<f64>(&Selection::All).unwrap_err(),
-        array.read_ndarray::<f64>(&Selection::All).unwrap_err(),
+        array.read_ndarray::<f64, IxDyn>(&Selection::All).unwrap_err(),
         array.read(&Selection::All).unwrap().into_values::<u32>().unwrap_err(),
     ];
     for error in errors {
@@ -106,7 +107,7 @@ fn the_error_of_a_wrong_type_names_the_data_type() {
     }
     let strings = created(Format::V3, &ArrayBuilder::new([3], "string"));
     assert!(strings.read(&Selection::All).unwrap().into_values::<u8>().is_err());
-    assert!(strings.read_ndarray::<u8>(&Selection::All).is_err());
+    assert!(strings.read_ndarray::<u8, IxDyn>(&Selection::All).is_err());
 }
 
 #[test]
