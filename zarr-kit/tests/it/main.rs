@@ -1,6 +1,8 @@
 //! Checks that the features, the catalogue and the registry agree.
 
 #[cfg(feature = "full")]
+mod expressions;
+#[cfg(feature = "full")]
 mod features;
 
 use std::collections::BTreeSet;
