@@ -36,6 +36,7 @@ use crate::suite::{allocations, fuzz_targets};
 
 /// The part of a plugin that a target tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "fuzz targets handle every aspect")]
 pub enum Aspect {
     /// A codec or a memory layout decodes foreign bytes.
     Decode,

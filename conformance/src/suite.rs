@@ -55,6 +55,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The level of a rule. A subject reaches a level if it passes all applicable rules of that level and of the levels
 /// below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "reports print every level")]
 pub enum Level {
     /// Identifiers, configuration and documents.
     L0,
@@ -220,6 +221,7 @@ impl Cases {
 
 /// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::exhaustive_enums, reason = "reports print every verdict")]
 pub enum Verdict {
     /// The rule holds.
     Passed {

@@ -34,6 +34,7 @@ pub struct Leftover {
 
 /// Why values are left over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Reason {
     /// Chunks without the document of an array.
     NoDocument,

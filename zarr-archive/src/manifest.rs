@@ -25,6 +25,7 @@ pub struct Manifest {
 
 /// A node of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ManifestNode {
     /// A group.
     Group {

@@ -24,6 +24,7 @@ pub use report::{ArrayReport, Finding, FindingKind, Report};
 
 /// How thoroughly a store is checked. Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Level {
     /// Documents are read and compared with one another.
     Metadata,

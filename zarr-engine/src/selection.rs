@@ -27,6 +27,7 @@ pub use expression::{SelectionEntry, SelectionExpression};
 /// | `"0:4, ::2, ..., -1".parse::<Selection>()?` | the same in NumPy notation, see [`SelectionExpression`] |
 /// | `&selection` | the same as the selection, which is not cloned |
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "programs divide every kind of selection")]
 pub enum Selection {
     /// All elements.
     All,
@@ -44,6 +45,7 @@ pub enum Selection {
 
 /// The elements to select along one dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "programs divide every kind of selection")]
 pub enum DimensionSelection {
     /// Every `step`-th element from `start` up to, but not including, `stop`.
     Range {

@@ -39,6 +39,7 @@ pub struct DeError {
 
 /// Why serde rejects a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "errors of documents name every fault")]
 pub enum DeFault {
     /// Only [`DeError::message`] describes the fault.
     Other,

@@ -110,6 +110,7 @@ macro_rules! json {
 /// cannot represent is an error. Other deserializers may round an integer beyond 64 bits before this crate
 /// receives it; [`parse()`] does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON has no other values")]
 pub enum Value {
     /// `null`.
     Null,

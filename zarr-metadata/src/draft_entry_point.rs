@@ -22,6 +22,7 @@ const JSON_SUFFIX: &str = ".json";
 
 /// The state of the draft that a hierarchy follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "a reader handles every generation")]
 pub enum Generation {
     /// May to October 2022, and zarr-python 2.12 to 2.18: read only.
     A,

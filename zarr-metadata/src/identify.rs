@@ -7,6 +7,7 @@ use super::members::{Members, wrong};
 
 /// The kind of a `zarr.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "a reader handles every format")]
 pub enum Identified {
     /// A node of final v3.
     V3,

@@ -112,6 +112,7 @@ impl GroupMetadata {
 
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_enums, reason = "Zarr has no other nodes")]
 pub enum NodeKind {
     /// An array.
     Array,
@@ -121,6 +122,7 @@ pub enum NodeKind {
 
 /// A node of any kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "Zarr has no other nodes")]
 pub enum NodeMetadata {
     /// An array.
     Array(Box<ArrayMetadata>),

@@ -27,6 +27,7 @@ pub const CONSOLIDATED: &str = ".zmetadata";
 
 /// The kind of document at a key of v2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "v2 has no other keys")]
 pub enum KeyKind {
     /// The document of an array.
     Array,

@@ -20,6 +20,7 @@ pub struct NoConfiguration {}
 /// Where a checksum is stored: `"start"` or `"end"` in a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "there is no third place")]
 pub enum ChecksumLocation {
     /// Before the bytes.
     Start,

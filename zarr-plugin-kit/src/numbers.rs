@@ -10,6 +10,7 @@ use zarr_spec::data_type::{DataType, Kind};
 
 /// The type with which codecs compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "codecs calculate with every type")]
 pub enum Number {
     /// [`Bit`].
     Bool,
@@ -135,6 +136,7 @@ impl Number {
 
 /// A number of the codecs of Zarr, including types that NumPy does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "codecs calculate with every type")]
 pub enum AnyNumber {
     /// A type that NumPy has.
     Number(Number),

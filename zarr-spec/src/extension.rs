@@ -68,6 +68,7 @@ pub trait Extension: Debug + Send + Sync {
 
 /// The place of an entry of `extensions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "extensions handle every place")]
 pub enum ExtensionPlace<'a> {
     /// In the entry point of the hierarchy.
     EntryPoint,

@@ -189,6 +189,7 @@ impl fmt::Display for Prefix {
 
 /// A part of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "stores read every range")]
 pub enum ByteRange {
     /// The whole value.
     Full,

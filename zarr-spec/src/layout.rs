@@ -8,6 +8,7 @@ use crate::plugin::{Plugin, PluginKind};
 /// The plugin kind of chunk memory layouts. A layout itself is a codec: a [`Codec::Permutation`], or a
 /// [`Codec::ArrayToArray`] that moves elements.
 #[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "the engine handles every layout")]
 pub enum MemoryLayout {}
 
 /// A chunk memory layout that a program knows. It is created for a number of dimensions.

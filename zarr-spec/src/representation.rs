@@ -1,4 +1,5 @@
 //! The input and output of codecs.
+#![expect(clippy::exhaustive_enums, reason = "engines and codecs handle every form of elements")]
 
 use std::sync::Arc;
 

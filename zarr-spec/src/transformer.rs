@@ -13,6 +13,7 @@ use crate::store::Store;
 
 /// The effect of a storage transformer on the chunks of one array.
 #[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "the engine handles every kind")]
 pub enum StorageTransformer {
     /// Changes the keys or the stored form of chunks.
     Wrap(Arc<dyn WrappingTransformer>),

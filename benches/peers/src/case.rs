@@ -1,4 +1,5 @@
 //! One case of the comparison, as the driver sends it to every runner.
+#![expect(clippy::exhaustive_enums, reason = "the crate is not published")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

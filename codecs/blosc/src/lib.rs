@@ -109,6 +109,7 @@ struct Settings {
 /// The compressor of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Compressor {
     /// BloscLZ, Blosc's own compressor.
     BloscLz,
@@ -126,6 +127,7 @@ pub enum Compressor {
 
 /// How the elements of a block are rearranged before compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shuffle {
     /// No rearrangement.
     None,

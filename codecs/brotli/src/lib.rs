@@ -42,6 +42,7 @@ const EXAMPLES: &[Example] = &[
 /// The kind of data that the compressor prepares for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
+#[non_exhaustive]
 pub enum BrotliMode {
     /// Any data.
     #[default]

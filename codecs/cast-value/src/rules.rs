@@ -10,6 +10,7 @@ use zarr_spec::Value;
 /// How a number is rounded if the target type cannot represent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Rounding {
     /// To the nearest value; ties to the value whose last bit is 0.
     #[default]
@@ -38,6 +39,7 @@ impl Rounding {
 
 /// How a number is treated that exceeds the range of the target type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OutOfRange {
     /// Use the smallest or largest integer, or an infinity.
     Clamp,

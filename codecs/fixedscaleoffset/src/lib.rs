@@ -74,6 +74,7 @@ pub struct FixedScaleOffset {
 
 /// An offset or a scale. Arithmetic with integers is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON has no other numbers")]
 pub enum Parameter {
     /// An integer.
     Whole(i64),

@@ -75,6 +75,7 @@ const EXAMPLES: &[Example] = &[
 /// Where the number of unused bits is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PaddingEncoding {
     /// Not stored.
     #[default]

@@ -2,6 +2,7 @@
 
 /// A fault of one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the crate is not published")]
 pub enum Fault {
     /// The request is not applied, and the answer has this status.
     Refuse(u16),

@@ -17,6 +17,7 @@ const INDEXES: [(FormatName, &str); 3] = [
 
 /// A format with examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "callers handle every format")]
 pub enum FormatName {
     /// Version 2.
     V2,
@@ -52,6 +53,7 @@ impl std::str::FromStr for FormatName {
 
 /// The expected behavior of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Expectation {
     /// The reader returns these elements.
     Values(Vec<u8>),

@@ -11,6 +11,7 @@ use crate::child::{Ended, ended, is_out_of_memory};
 
 /// The result of reading an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "scores count every outcome")]
 pub enum Outcome {
     /// The reader returned the expected elements.
     Right,

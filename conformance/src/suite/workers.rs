@@ -200,6 +200,7 @@ pub struct Crash {
 
 /// The end of a process that did not respond.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "reports print every end")]
 pub enum End {
     /// A signal ended it.
     Signal(i32),

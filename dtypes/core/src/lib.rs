@@ -32,6 +32,7 @@ macro_rules! core_types {
         $summary:literal, $($typestring:literal)+;)*) => {
         /// A core data type with a fixed name; [`Raw`] covers the others.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum CoreType {
             $(
                 #[doc = concat!("`", $name, "`, in v2 `", $id, "`.")]

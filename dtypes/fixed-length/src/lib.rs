@@ -77,6 +77,7 @@ const RAW_EXAMPLES: &[Example] =
 
 /// The content of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Content {
     /// A byte string, padded with zeros.
     Bytes,

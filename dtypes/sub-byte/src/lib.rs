@@ -63,6 +63,7 @@ const UINT4_EXAMPLES: &[Example] = &[Example::v3(r#""uint4""#)];
 
 /// An integer of less than a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SubByte {
     /// −2 to 1.
     Int2,

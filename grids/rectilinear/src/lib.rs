@@ -51,6 +51,7 @@ const RECTANGULAR: &str = "rectangular";
 
 /// The lengths of the chunks along one dimension, in elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Lengths {
     /// All chunks have this length, and the array determines their number.
     Every(u64),

@@ -31,6 +31,7 @@ use crate::place::{TEMPORARY, failed};
 /// How processes that write to one folder exclude each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Locking {
     /// Locks of the operating system, which releases them when a process ends.
     #[default]

@@ -211,7 +211,7 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
         let name = array.data_type.name().into_owned();
         invalid("codecs", format!("elements of data type {name} have a variable size and need a codec"))
     })?;
-    Ok(identifier.into())
+    Ok(CodecEntry::new(identifier, Value::Null))
 }
 
 /// Returns the v3 codec that stores inner chunks in shards.

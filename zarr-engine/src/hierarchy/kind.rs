@@ -6,6 +6,7 @@ use zarr_spec::NodePath;
 
 /// The kind of a node in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_enums, reason = "programs handle every kind of node")]
 pub enum Kind {
     /// An array.
     Array,

@@ -11,6 +11,7 @@ use crate::group::Group;
 
 /// A node of any kind, including nodes that cannot be used.
 #[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "programs handle every kind of node")]
 pub enum Node {
     /// An array.
     Array(Box<Array>),

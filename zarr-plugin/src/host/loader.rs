@@ -24,6 +24,7 @@ use crate::abi;
 
 /// Which libraries may be opened. Each policy permits less than the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[non_exhaustive]
 pub enum Policy {
     /// No library.
     #[default]

@@ -10,6 +10,7 @@ use crate::ffi::system::variable;
 
 /// Why a place is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "programs explain every source")]
 pub enum Source {
     /// The user of the program named it.
     Given,

@@ -38,12 +38,6 @@ impl From<&str> for CodecEntry {
     }
 }
 
-impl From<String> for CodecEntry {
-    fn from(identifier: String) -> Self {
-        Self::new(identifier, Value::Null)
-    }
-}
-
 impl<N: Into<String>, C: Into<Value>> From<(N, C)> for CodecEntry {
     fn from(entry: (N, C)) -> Self {
         Self::new(entry.0, entry.1)

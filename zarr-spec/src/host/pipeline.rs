@@ -1,4 +1,5 @@
 //! A codec chain resolved for chunks of one shape: its computed steps, and the layout of elements before them.
+#![expect(clippy::exhaustive_enums, reason = "an engine runs every kind of step")]
 
 use std::sync::Arc;
 

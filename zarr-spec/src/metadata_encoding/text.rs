@@ -1,4 +1,5 @@
 //! Reading the JSON of documents, and the deviations that each kind of document allows.
+#![expect(clippy::exhaustive_enums, reason = "encodings handle every kind of document")]
 
 use zarr_json::{Limits, Object, ParseError, ParseOptions, Remark, Value, printable};
 

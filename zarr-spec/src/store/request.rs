@@ -1,4 +1,5 @@
 //! Requests to a store, and their results.
+#![expect(clippy::exhaustive_enums, reason = "stores and callers handle every form of a value")]
 
 use std::ops::Deref;
 

@@ -6,6 +6,7 @@ use crate::format::Format;
 
 /// A kind of plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_enums, reason = "hosts handle every point")]
 pub enum ExtensionPoint {
     /// Converts between elements and bytes.
     Codec,
