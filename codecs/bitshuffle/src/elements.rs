@@ -77,9 +77,10 @@ impl BitshuffleElements {
 
 impl From<BitshuffleElements> for CodecEntry {
     fn from(codec: BitshuffleElements) -> Self {
+        let mut entry = Self::new("imagecodecs_bitshuffle", json!({"blocksize": codec.blocks.declared()}));
         // In v2, this is the identifier of the other codec.
-        Self::new("imagecodecs_bitshuffle", json!({"blocksize": codec.blocks.declared()}))
-            .of_format(Format::V3)
+        entry.format = Some(Format::V3);
+        entry
     }
 }
 

@@ -157,8 +157,10 @@ impl From<PackBits> for CodecEntry {
             configuration.insert("first_bit", first);
             configuration.insert("last_bit", last);
         }
+        let mut entry = Self::new("packbits", configuration);
         // In v2, this is the identifier of the other codec.
-        Self::new("packbits", configuration).of_format(Format::V3)
+        entry.format = Some(Format::V3);
+        entry
     }
 }
 

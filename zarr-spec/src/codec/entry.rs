@@ -1,8 +1,7 @@
 //! Codecs by identifier and configuration.
 
-use zarr_json::Value;
-
 use crate::format::Format;
+use zarr_json::Value;
 
 /// A codec by its identifier and configuration, as in documents. Programs pass it to create arrays.
 ///
@@ -23,12 +22,6 @@ impl CodecEntry {
     /// Creates an entry with this configuration.
     pub fn new(identifier: impl Into<String>, configuration: impl Into<Value>) -> Self {
         Self { identifier: identifier.into(), configuration: configuration.into(), format: None }
-    }
-
-    /// Sets the format whose identifier and configuration these are.
-    #[must_use]
-    pub fn of_format(self, format: Format) -> Self {
-        Self { format: Some(format), ..self }
     }
 }
 
