@@ -36,6 +36,7 @@ pub(crate) struct Sizes {
 
 /// The passes over one array.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Passes {
     /// One pass.
     One(Pass),

@@ -33,6 +33,7 @@ const LARGEST_DOCUMENT: usize = 64 << 20;
 
 /// How the elements of an array are copied.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Method {
     /// Encoded chunks are copied unchanged.
     Encoded,
