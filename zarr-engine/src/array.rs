@@ -18,7 +18,7 @@ use zarr_spec::store::Store;
 use zarr_spec::{CodecChain, DataType, FillValue, Format, Mode, NodePath, Reading};
 use zarr_spec::{Object, Value};
 
-use crate::attributes::attributes_of;
+use crate::attributes::{attributes_of, infallible};
 use crate::context::ArrayOptions;
 use crate::error::{Error, NotUnderstood, Problem};
 use crate::hierarchy::{DocumentChange, Hierarchy};
@@ -230,16 +230,12 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`Array::set_attributes`].
-    pub fn update_attributes(&mut self, mut change: impl FnMut(&mut Object)) -> Result<(), Error> {
-        let change = |attributes: &mut Object| {
-            change(attributes);
-            Ok::<_, Error>(())
-        };
+    pub fn update_attributes(&mut self, change: impl FnMut(&mut Object)) -> Result<(), Error> {
+        let change = infallible(change);
         let attributes = self.hierarchy.updated_attributes(&self.stored.path, change)?;
         self.use_attributes(attributes)
     }
 
-    /// Uses the attributes that were just stored.
     fn use_attributes(&mut self, attributes: Object) -> Result<(), Error> {
         let mut metadata = self.stored.metadata.clone();
         metadata.attributes = attributes;
@@ -266,7 +262,6 @@ impl Array {
         self
     }
 
-    /// Returns the same array with other metadata.
     fn with_metadata(&self, metadata: ArrayMetadata) -> Result<Self, Error> {
         let Self { hierarchy, stored } = self;
         Self::new(hierarchy.clone(), stored.path.clone(), metadata, stored.place.clone(), stored.options)

@@ -4,11 +4,7 @@ use zarr_spec::{Invalid, Object, Value};
 
 use crate::error::Error;
 
-/// Converts a JSON value to attributes.
-///
-/// # Errors
-///
-/// [`Error::Invalid`] for a value that is not an object.
+/// Converts a JSON value to attributes. Refuses a value that is not an object.
 pub(crate) fn attributes_of(value: impl Into<Value>) -> Result<Object, Error> {
     match value.into() {
         Value::Object(members) => Ok(members),
@@ -16,5 +12,15 @@ pub(crate) fn attributes_of(value: impl Into<Value>) -> Result<Object, Error> {
             let found = other.kind_name();
             Err(Invalid::new(format!("`attributes`: is {found}, not an object")).into())
         }
+    }
+}
+
+/// Returns a change that cannot fail, in the form of one that may.
+pub(crate) fn infallible(
+    mut change: impl FnMut(&mut Object),
+) -> impl FnMut(&mut Object) -> Result<(), Error> {
+    move |attributes| {
+        change(attributes);
+        Ok(())
     }
 }

@@ -17,9 +17,12 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
 
-use scratch::IdleScratch;
+use zarr_spec::Pool;
+
+use crate::unpoisoned::Unpoisoned;
+use scratch::Counted;
 
 pub(crate) use system::usable_memory;
 
@@ -29,11 +32,10 @@ pub(crate) struct MemoryBudget {
     /// The bytes of all permits and of idle scratch buffers. Exceeds `size` only in the cases in the module
     /// documentation.
     taken: AtomicU64,
-    /// The number of waiting threads.
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
     has_changed: Condvar,
-    idle: IdleScratch,
+    idle: Pool<Counted>,
 }
 
 /// The queue of waiting threads. They are served in order, so that large requests are not starved by small ones.
@@ -43,7 +45,6 @@ struct Queue {
     first_waiting: u64,
 }
 
-/// A permit for some bytes of a budget, which are released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit<'b> {
     budget: &'b MemoryBudget,
@@ -60,7 +61,6 @@ thread_local! {
 pub(crate) struct Holding(PhantomData<*const ()>);
 
 impl Holding {
-    /// Marks the current thread.
     pub(crate) fn new() -> Self {
         HELD.set(HELD.get() + 1);
         Self(PhantomData)
@@ -74,7 +74,6 @@ impl Drop for Holding {
 }
 
 impl MemoryBudget {
-    /// Returns a budget of `size` bytes.
     pub(crate) fn new(size: u64) -> Self {
         Self {
             size,
@@ -82,7 +81,7 @@ impl MemoryBudget {
             waiting: AtomicUsize::new(0),
             queue: Mutex::default(),
             has_changed: Condvar::new(),
-            idle: IdleScratch::default(),
+            idle: Pool::new(),
         }
     }
 
@@ -98,7 +97,6 @@ impl MemoryBudget {
         Permit { budget: self, size }
     }
 
-    /// Acquires `size` bytes if they are free.
     pub(crate) fn try_acquire(&self, size: u64) -> Option<Permit<'_>> {
         self.try_take(size).then(|| Permit { budget: self, size })
     }
@@ -116,7 +114,6 @@ impl MemoryBudget {
         self.acquire(least)
     }
 
-    /// Returns whether a thread waits for memory.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
     }
@@ -139,7 +136,6 @@ impl MemoryBudget {
         self.wait_for(size);
     }
 
-    /// Takes `size` bytes if they are free and no thread is waiting.
     fn try_take(&self, size: u64) -> bool {
         self.waiting.load(Ordering::SeqCst) == 0 && self.take_free(size)
     }
@@ -153,7 +149,7 @@ impl MemoryBudget {
     }
 
     fn wait_for(&self, size: u64) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock().unpoisoned();
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
         // From here on, this thread is woken when memory is released.
@@ -165,7 +161,7 @@ impl MemoryBudget {
                     break;
                 }
             }
-            queue = self.has_changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self.has_changed.wait(queue).unpoisoned();
         }
         queue.first_waiting += 1;
         self.waiting.fetch_sub(1, Ordering::SeqCst);
@@ -173,9 +169,8 @@ impl MemoryBudget {
         self.has_changed.notify_all();
     }
 
-    /// Frees the idle scratch buffers.
     fn free_idle(&self) {
-        let freed = self.idle.free();
+        let freed: u64 = self.idle.take_all().into_iter().map(|counted| counted.size).sum();
         self.taken.fetch_sub(freed, Ordering::SeqCst);
     }
 
@@ -189,13 +184,9 @@ impl MemoryBudget {
     fn wake(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             // A thread that has just found too little memory waits on the condition variable once the lock is free.
-            drop(self.lock());
+            drop(self.queue.lock().unpoisoned());
             self.has_changed.notify_all();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,6 +10,7 @@ use zarr_metadata::ArrayMetadata;
 use zarr_spec::codec::CodecEntry;
 use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
 
+use crate::conversions::conversions;
 use crate::convert::with_each_once;
 use crate::error::Error;
 use building::Building;
@@ -29,34 +30,12 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DimensionName(Option<String>);
 
-impl From<&str> for DimensionName {
-    fn from(name: &str) -> Self {
-        Self(Some(name.to_owned()))
-    }
-}
-
-impl From<String> for DimensionName {
-    fn from(name: String) -> Self {
-        Self(Some(name))
-    }
-}
-
-impl From<Option<&str>> for DimensionName {
-    fn from(name: Option<&str>) -> Self {
-        Self(name.map(str::to_owned))
-    }
-}
-
-impl From<Option<String>> for DimensionName {
-    fn from(name: Option<String>) -> Self {
-        Self(name)
-    }
-}
-
-impl From<&Option<String>> for DimensionName {
-    fn from(name: &Option<String>) -> Self {
-        Self(name.clone())
-    }
+conversions! { DimensionName:
+    name: &str => Self(Some(name.to_owned())),
+    name: String => Self(Some(name)),
+    name: Option<&str> => Self(name.map(str::to_owned)),
+    name: Option<String> => Self(name),
+    name: &Option<String> => Self(name.clone()),
 }
 
 /// A description of a new array, independent of the format.

@@ -73,7 +73,6 @@ impl ArrayOptions {
         Self { write_fallback: Some(write_fallback), ..self }
     }
 
-    /// Returns a copy of `context` with these options.
     pub(crate) fn applied_to(self, context: &Context) -> Context {
         Context {
             fallback: self.fallback.unwrap_or(context.fallback),
@@ -187,7 +186,6 @@ pub struct Context {
 /// Whether rayon's global pool has threads. The pool is created once per process, and a second attempt panics.
 static GLOBAL_POOL: OnceLock<bool> = OnceLock::new();
 
-/// Starts rayon's global pool. Returns false if the system has no threads for it.
 fn has_global_pool() -> bool {
     *GLOBAL_POOL.get_or_init(|| could_start(rayon_core::ThreadPoolBuilder::new().build_global()))
 }
@@ -198,14 +196,10 @@ fn could_start(built: Result<(), rayon_core::ThreadPoolBuildError>) -> bool {
     built.err().is_none_or(|error| error.source().is_none())
 }
 
-/// The threads on which work runs.
 #[derive(Debug, Clone)]
 pub(crate) enum Threads {
-    /// The calling thread.
     Caller,
-    /// The global pool of rayon.
     Global,
-    /// A pool from the caller.
     Pool(Arc<rayon_core::ThreadPool>),
     /// At most this number of threads, which are started for each operation.
     Scoped(usize),
@@ -364,11 +358,6 @@ impl Context {
         self.progress.as_ref()
     }
 
-    /// Returns an error if operations are cancelled.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Cancelled`] if operations are cancelled.
     pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
         self.progress.as_ref().map_or(Ok(()), Progress::check)
     }
@@ -389,12 +378,10 @@ impl Context {
         self.group_changes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns the number of calls of [`Self::groups_changed`].
     pub(crate) fn group_changes(&self) -> u64 {
         self.group_changes.load(Ordering::SeqCst)
     }
 
-    /// Returns the threads on which work runs.
     pub(crate) fn threads(&self) -> &Threads {
         self.threads.usable()
     }

@@ -33,7 +33,7 @@ pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;
 pub(crate) use problems::with_each_once;
 pub(crate) use recipe::{
-    BYTES, Recipe, RecipeStep, SourceCodec, Translated, after, reversal, rewritten_codecs, steps_of,
+    BYTES, Recipe, RecipeStep, SourceCodec, Translated, reversal, rewritten_codecs, steps_of,
     translate_codec, translate_recipe, untranslatable_steps,
 };
 pub(crate) use sharding::{little_endian, sharding};
@@ -81,16 +81,13 @@ pub fn convert_metadata(
     Ok(metadata)
 }
 
-/// The chunks of an array in another format.
 struct ConvertedChunks {
     data_type: Arc<dyn DataType>,
     /// The fill value; `None` if it is undefined.
     fill_value: Option<FillValue>,
     shape: Vec<u64>,
-    /// Whether the chunk shape equals that of the source.
     keeps_shape: bool,
     translated: Translated,
-    /// The byte order of fill values in documents.
     order: ByteOrder,
     storage_transformers: Vec<ExtensionDocument>,
 }
@@ -177,7 +174,6 @@ impl Conversion<'_> {
         self.source.format == Format::V3 || !self.source.fill_value.is_null()
     }
 
-    /// Returns the representation of a chunk of the source.
     fn chunk(&self) -> Result<ArrayRepresentation, Error> {
         let source = self.source;
         let created = self.registry.data_type(source.format, &source.data_type, self.reading);

@@ -5,7 +5,6 @@ use zarr_spec::host::pipeline::Layout;
 use crate::copy::{Dimension, MAX_RANK};
 use crate::plan::StridedBox;
 
-/// The positions of the elements of a strided box in a chunk and in memory.
 pub(crate) struct CopiedBox {
     rank: usize,
     dimensions: [Dimension; MAX_RANK],

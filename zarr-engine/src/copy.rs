@@ -33,7 +33,7 @@ use std::slice;
 
 pub(crate) use fill::{FillDimension, all_equal, fill, fill_shared};
 pub(crate) use in_place::swap_in_place;
-pub(crate) use swap::Swap;
+pub(crate) use swap::ByteSwap;
 
 use geometry::{Extent, Geometry, walk};
 use level::Level;
@@ -59,7 +59,7 @@ impl Dimension {
 
 /// The error for a copy or a fill that would access bytes outside of the given memory.
 ///
-/// It is also returned for a unit of a [`Swap`] that exceeds its element, and for more than [`MAX_RANK`] dimensions.
+/// It is also returned for a unit of a [`ByteSwap`] that exceeds its element, and for more than [`MAX_RANK`] dimensions.
 /// Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBounds;
@@ -105,11 +105,8 @@ impl<'a> Shared<'a> {
         Some(Self { start: NonNull::new(start)?, size, bytes: PhantomData })
     }
 
-    /// Returns the bytes of `range` as a slice, for writing one contiguous run.
-    ///
-    /// # Errors
-    ///
-    /// [`OutOfBounds`] if `range` is not inside the memory.
+    /// Returns the bytes of `range` as a slice, for writing one contiguous run. Fails if `range` is not inside the
+    /// memory.
     ///
     /// # Safety
     ///
@@ -127,15 +124,12 @@ impl<'a> Shared<'a> {
 ///
 /// The offsets are those of the first element, in bytes. Elements should have distinct positions in the destination; if
 /// several have the same position, it is unspecified which of them remains. With `streaming`, complete cache lines are
-/// written with non-temporal stores. This is faster if the whole output is much larger than the CPU caches.
-///
-/// # Errors
-///
-/// [`OutOfBounds`] if any element, on either side, is not completely inside of its slice.
+/// written with non-temporal stores. This is faster if the whole output is much larger than the CPU caches. Fails if
+/// any element, on either side, is not completely inside of its slice.
 #[expect(clippy::too_many_arguments, reason = "two strided sides have this many parts")]
 pub(crate) fn copy(
     element_size: usize,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     dimensions: &[Dimension],
     source: &[u8],
     source_offset: usize,
@@ -163,10 +157,6 @@ pub(crate) fn copy(
 ///
 /// When it returns, all writes, including non-temporal stores, are visible to threads that synchronize with this one.
 ///
-/// # Errors
-///
-/// Same as [`copy`].
-///
 /// # Safety
 ///
 /// Until it returns, nothing else accesses the elements of the destination that it writes. (Bytes between them are
@@ -174,7 +164,7 @@ pub(crate) fn copy(
 #[expect(clippy::too_many_arguments, reason = "two strided sides have this many parts")]
 pub(crate) unsafe fn copy_shared(
     element_size: usize,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     dimensions: &[Dimension],
     source: &[u8],
     source_offset: usize,
@@ -202,7 +192,7 @@ pub(crate) unsafe fn copy_shared(
 /// elements. No other thread writes to either side.
 unsafe fn run(
     level: Level,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     geometry: &Geometry,
     source: *const u8,
     destination: *mut u8,

@@ -88,11 +88,7 @@ unsafe impl<const N: usize> Element for [u8; N] {
     }
 }
 
-/// Checks that elements of `data_type` are values of `T`.
-///
-/// # Errors
-///
-/// [`Error::Elements`], which names both types.
+/// Checks that elements of `data_type` are values of `T`. The error names both types.
 pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), Error> {
     let name = data_type.name();
     let fits = matches!(data_type.elements(), Elements::Fixed { size, .. } if size == size_of::<T>());
@@ -103,11 +99,7 @@ pub(crate) fn type_matches<T: Element>(data_type: &dyn DataType) -> Result<(), E
     Err(Error::Elements(format!("elements of type {name} cannot be read or written as `{wanted}`")))
 }
 
-/// Checks that elements are booleans of one byte.
-///
-/// # Errors
-///
-/// [`Error::Elements`], which names the type.
+/// Checks that elements are booleans of one byte. The error names the type.
 pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
     let is_byte = matches!(data_type.elements(), Elements::Fixed { size: 1, .. });
     if is_byte && data_type.kind() == Some(Kind::Bool) {
@@ -117,7 +109,6 @@ pub(crate) fn is_bool(data_type: &dyn DataType) -> Result<(), Error> {
     Err(Error::Elements(format!("elements of type {name} cannot be read or written as `bool`")))
 }
 
-/// Returns the bytes of values.
 pub(crate) fn as_bytes<T: Element>(values: &[T]) -> &[u8] {
     // SAFETY: types that are elements have no padding; any initialised memory is bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
@@ -129,7 +120,6 @@ pub(crate) fn bools_as_bytes(values: &[bool]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
 }
 
-/// Returns the bytes of values for writing.
 pub(crate) fn as_bytes_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: types that are elements have no padding, and any bytes are a value of them.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }

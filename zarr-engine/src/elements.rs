@@ -9,6 +9,7 @@ use std::sync::Arc;
 use zarr_spec::{DataType, Elements};
 
 use crate::context::Threads;
+use crate::conversions::conversions;
 use crate::element::{Element, cast_slice, type_matches};
 use crate::error::Error;
 use crate::memory::Memory;
@@ -31,31 +32,26 @@ pub struct ElementArray {
 }
 
 #[derive(Debug)]
-enum Bytes {
+pub(crate) enum Bytes {
     Fixed(Memory),
     /// `n + 1` native `u64` offsets, then the payload.
     Variable(Vec<u8>),
 }
 
-impl ElementArray {
-    pub(crate) fn fixed(
-        shape: Vec<u64>,
-        count: usize,
-        data_type: Arc<dyn DataType>,
-        memory: Memory,
-        threads: Threads,
-    ) -> Self {
-        Self { shape, count, data_type, bytes: Bytes::Fixed(memory), threads }
-    }
+conversions! { Bytes:
+    memory: Memory => Self::Fixed(memory),
+    bytes: Vec<u8> => Self::Variable(bytes),
+}
 
-    pub(crate) fn variable(
+impl ElementArray {
+    pub(crate) fn new(
         shape: Vec<u64>,
         count: usize,
         data_type: Arc<dyn DataType>,
-        bytes: Vec<u8>,
+        bytes: impl Into<Bytes>,
         threads: Threads,
     ) -> Self {
-        Self { shape, count, data_type, bytes: Bytes::Variable(bytes), threads }
+        Self { shape, count, data_type, bytes: bytes.into(), threads }
     }
 
     /// Returns the shape: the number of elements per dimension.

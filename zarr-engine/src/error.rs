@@ -10,7 +10,7 @@ use zarr_metadata::DocumentError;
 use zarr_spec::grid::GridError;
 use zarr_spec::host::registry::Unknown;
 use zarr_spec::store::StoreError;
-use zarr_spec::{DataTypeError, Invalid, Key, NodePath, printable};
+use zarr_spec::{DataTypeError, Invalid, Key, KeyError, NodePath, printable};
 
 use crate::memory::OutOfMemory;
 
@@ -101,9 +101,15 @@ impl Error {
         self
     }
 
-    /// Returns the error for a document that does not conform to its format.
     pub(crate) fn document(key: &Key, source: DocumentError) -> Self {
         InvalidDocument { key: key.to_string(), source }.into()
+    }
+}
+
+/// A path cannot be a key.
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Self {
+        StoreError::from(error).into()
     }
 }
 

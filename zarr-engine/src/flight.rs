@@ -9,28 +9,26 @@ mod produce;
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 
 pub(crate) use hand_out::hand_out;
 pub(crate) use produce::produce_and_store;
 
+use crate::unpoisoned::Unpoisoned;
+
 /// Maximum number of encoded but not yet stored bytes of one write. Object stores take 64 requests at a time, and
 /// chunks of 1 MiB are common.
 pub(crate) const IN_FLIGHT: usize = 64 << 20;
 
-/// The reason why no more work is started.
 enum Stop<E> {
     Error(E),
     Panic(Box<dyn Any + Send>),
 }
 
 /// Calls `work` for each number below `count`, on up to `threads` threads including this one. If the system has no more
-/// threads, the existing ones do the work. Panics are propagated.
-///
-/// # Errors
-///
-/// The first error. No work is started after it, and work that was started before is finished.
+/// threads, the existing ones do the work. Panics are propagated. Returns the first error: no work is started after it,
+/// and work that was started before is finished.
 pub(crate) fn each<E: Send>(
     count: usize,
     threads: usize,
@@ -43,7 +41,7 @@ pub(crate) fn each<E: Send>(
     let stop = Mutex::new(None);
     let end = |why| {
         next.store(count, Ordering::Relaxed);
-        stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        stop.lock().unpoisoned().get_or_insert(why);
     };
     let take =
         || next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| (next < count).then_some(next + 1));
@@ -68,7 +66,7 @@ pub(crate) fn each<E: Send>(
         }
         run();
     });
-    ended(stop.into_inner().unwrap_or_else(PoisonError::into_inner))
+    ended(stop.into_inner().unpoisoned())
 }
 
 fn ended<E>(stop: Option<Stop<E>>) -> Result<(), E> {
@@ -80,10 +78,6 @@ fn ended<E>(stop: Option<Stop<E>>) -> Result<(), E> {
 }
 
 /// Returns the result of `work` for each item, in the order of `items`. Uses up to `threads` threads.
-///
-/// # Errors
-///
-/// Same as [`each`].
 pub(crate) fn map<T: Sync, R: Send, E: Send>(
     items: &[T],
     threads: usize,
@@ -92,10 +86,10 @@ pub(crate) fn map<T: Sync, R: Send, E: Send>(
     let made = Mutex::new(Vec::new());
     each(items.len(), threads, |number| {
         let one = work(&items[number])?;
-        made.lock().unwrap_or_else(PoisonError::into_inner).push((number, one));
+        made.lock().unpoisoned().push((number, one));
         Ok(())
     })?;
-    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut made = made.into_inner().unpoisoned();
     made.sort_unstable_by_key(|(number, _)| *number);
     Ok(made.into_iter().map(|(_, one)| one).collect())
 }
@@ -123,7 +117,6 @@ struct State {
     bytes: usize,
 }
 
-/// A permit for bytes in flight, which is released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct IoPermit<'f> {
     io_budget: &'f IoBudget,
@@ -142,9 +135,9 @@ impl IoBudget {
 
     /// Waits until `size` bytes may be in flight. One permit per processor is always granted.
     pub(crate) fn acquire(&self, size: usize) -> IoPermit<'_> {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         while state.rooms >= self.processors && state.bytes.saturating_add(size) > self.room {
-            state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.has_room.wait(state).unpoisoned();
         }
         state.rooms += 1;
         state.bytes = state.bytes.saturating_add(size);
@@ -153,25 +146,21 @@ impl IoBudget {
 
     /// Waits for a free processor and runs `work`, which must not block.
     pub(crate) fn with_cpu<R>(&self, work: impl FnOnce() -> R) -> R {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         while state.computing >= self.processors {
-            state = self.is_idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.is_idle.wait(state).unpoisoned();
         }
         state.computing += 1;
         drop(state);
         let _computing = Computing(self);
         work()
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl IoPermit<'_> {
     /// Changes the size of the permit to the actual number of bytes. Does not wait.
     pub(crate) fn resize(&mut self, size: usize) {
-        let mut state = self.io_budget.lock();
+        let mut state = self.io_budget.state.lock().unpoisoned();
         state.bytes = state.bytes.saturating_sub(self.size).saturating_add(size);
         self.size = size;
         drop(state);
@@ -181,7 +170,7 @@ impl IoPermit<'_> {
 
 impl Drop for IoPermit<'_> {
     fn drop(&mut self) {
-        let mut state = self.io_budget.lock();
+        let mut state = self.io_budget.state.lock().unpoisoned();
         state.rooms -= 1;
         state.bytes = state.bytes.saturating_sub(self.size);
         drop(state);
@@ -189,12 +178,11 @@ impl Drop for IoPermit<'_> {
     }
 }
 
-/// A processor in use, which is released when this is dropped.
 struct Computing<'f>(&'f IoBudget);
 
 impl Drop for Computing<'_> {
     fn drop(&mut self) {
-        self.0.lock().computing -= 1;
+        self.0.state.lock().unpoisoned().computing -= 1;
         self.0.is_idle.notify_one();
     }
 }
@@ -272,7 +260,7 @@ mod tests {
         let panic = panic::catch_unwind(work).unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"number 20"));
         // The panic has released its permit and its processor.
-        let state = io_budget.lock();
+        let state = io_budget.state.lock().unpoisoned();
         assert_eq!((state.computing, state.rooms, state.bytes), (0, 0, 0));
     }
 
@@ -313,6 +301,6 @@ mod tests {
         let mut room = io_budget.acquire(IN_FLIGHT);
         let _small = io_budget.acquire(IN_FLIGHT);
         room.resize(1);
-        assert_eq!(io_budget.lock().bytes, IN_FLIGHT + 1);
+        assert_eq!(io_budget.state.lock().unpoisoned().bytes, IN_FLIGHT + 1);
     }
 }

@@ -17,7 +17,6 @@ use crate::per_dimension::PerDimension;
 /// A chunk grid, with its answers from when the array was opened.
 pub(crate) struct Grid {
     grid: Arc<dyn ChunkGrid>,
-    /// The name for messages.
     name: String,
     array_shape: Vec<u64>,
     grid_shape: Vec<u64>,
@@ -26,10 +25,8 @@ pub(crate) struct Grid {
     even: Option<Vec<Even>>,
 }
 
-/// One dimension that is divided into chunks of equal length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Even {
-    /// The number of elements of a chunk.
     length: u64,
     /// The number of elements of the array along the dimension.
     whole: u64,
@@ -37,16 +34,12 @@ pub(crate) struct Even {
     before: u64,
 }
 
-/// A chunk along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AxisChunk {
-    /// The index of the chunk.
     pub(crate) number: u64,
-    /// The elements of the chunk.
     pub(crate) extent: Extent,
 }
 
-/// The elements of one chunk along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     /// The first element of the chunk that lies in the array.
@@ -77,7 +70,6 @@ impl Extent {
         self.start.wrapping_sub(self.before)
     }
 
-    /// Returns whether the chunk contains this element of the array.
     pub(crate) fn contains(&self, element: u64) -> bool {
         (self.start..self.end).contains(&element)
     }
@@ -89,18 +81,15 @@ impl Even {
         Self { length, whole, before: 0 }
     }
 
-    /// Returns the number of elements of a chunk.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Returns the chunk that contains `element`.
     pub(crate) fn chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
         let number = self.chunk_of(element)?;
         Ok(AxisChunk { number, extent: self.extent(number)? })
     }
 
-    /// Returns the index of the chunk that contains `element`.
     pub(crate) fn chunk_of(&self, element: u64) -> Result<u64, GridError> {
         if element >= self.whole || self.length == 0 {
             return Err(GridError::OutOfBounds(format!("element {element} of {}", self.whole)));
@@ -109,7 +98,6 @@ impl Even {
         Ok((element + self.before) / self.length)
     }
 
-    /// Returns the elements of the chunk at index `chunk`.
     pub(crate) fn extent(&self, chunk: u64) -> Result<Extent, GridError> {
         let start = chunk.checked_mul(self.length);
         let end = start.and_then(|start| start.checked_add(self.length));
@@ -134,19 +122,15 @@ impl Even {
 /// The division of one dimension into chunks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Axis<'a> {
-    /// Chunks of equal length: most chunk grids, and all inner chunks.
     Even(Even),
-    /// Chunks of different lengths.
     Uneven(UnevenAxis<'a>),
 }
 
 impl Axis<'_> {
-    /// Returns the division of `whole` elements into chunks of `length` elements.
     pub(crate) fn even(length: u64, whole: u64) -> Self {
         Self::Even(Even::new(length, whole))
     }
 
-    /// Returns the chunk that contains `element`.
     pub(crate) fn chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
         match self {
             Self::Even(even) => even.chunk_with(element),
@@ -156,11 +140,8 @@ impl Axis<'_> {
 }
 
 impl Grid {
-    /// Checks the grid of an array of `array_shape`. Messages call it `name`.
-    ///
-    /// # Errors
-    ///
-    /// A message that describes how the answers of the grid contradict each other.
+    /// Checks the grid of an array of `array_shape`. Messages call it `name`. The error describes how the answers of
+    /// the grid contradict each other.
     pub(crate) fn new(grid: Arc<dyn ChunkGrid>, name: &str, array_shape: &[u64]) -> Result<Self, String> {
         let rank = array_shape.len();
         let grid_shape = grid.grid_shape().to_vec();
@@ -217,7 +198,6 @@ impl Grid {
         Ok(())
     }
 
-    /// Returns the division of one dimension.
     pub(crate) fn axis(&self, dimension: usize) -> Axis<'_> {
         match &self.even {
             Some(even) => Axis::Even(even[dimension]),
@@ -225,11 +205,8 @@ impl Grid {
         }
     }
 
-    /// Returns the elements of one chunk along `dimension`.
-    ///
-    /// # Errors
-    ///
-    /// [`GridError::OutOfBounds`] if the grid does not have this chunk, or returns an impossible range for it.
+    /// Returns the elements of one chunk along `dimension`. Fails if the grid does not have this chunk, or returns an
+    /// impossible range for it.
     fn extent(&self, dimension: usize, chunk: u64) -> Result<Extent, GridError> {
         match &self.even {
             // For a chunk that does not exist, the grid returns the error message.
@@ -238,12 +215,8 @@ impl Grid {
         }
     }
 
-    /// Returns the elements of one chunk, per dimension.
-    ///
-    /// # Errors
-    ///
-    /// If the grid does not have this chunk or returns an impossible range for it, or if `index` has the wrong number
-    /// of dimensions.
+    /// Returns the elements of one chunk, per dimension. Fails as [`Grid::extent`] does, or if `index` has the wrong
+    /// number of dimensions.
     pub(crate) fn extents(&self, index: &[u64]) -> Result<PerDimension<Extent>, GridError> {
         let rank = self.array_shape.len();
         if index.len() != rank {
@@ -259,16 +232,11 @@ impl Grid {
     }
 
     /// Returns the elements of one chunk, including elements past the end of the array.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Grid::extents`].
     pub(crate) fn chunk_subset(&self, index: &[u64]) -> Result<ArraySubset, GridError> {
         let extents = self.extents(index)?;
         Ok(ArraySubset::new(extents.iter().map(|extent| extent.start..extent.end).collect()))
     }
 
-    /// Returns an error that names the grid.
     fn contradiction(&self, dimension: usize, what: impl fmt::Display) -> GridError {
         let name = &self.name;
         GridError::OutOfBounds(format!("{name} contradicts itself along dimension {dimension}: {what}"))
@@ -289,7 +257,6 @@ impl fmt::Debug for Grid {
     }
 }
 
-/// One dimension of a grid with chunks of different lengths.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnevenAxis<'a> {
     grid: &'a Grid,
@@ -297,7 +264,6 @@ pub(crate) struct UnevenAxis<'a> {
 }
 
 impl UnevenAxis<'_> {
-    /// Asks the grid for the chunk that contains `element`.
     pub(crate) fn chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
         let chunk = self.chunk(self.grid.chunk_of(self.dimension, element)?)?;
         let AxisChunk { number, extent: Extent { start, end, .. } } = chunk;
@@ -319,7 +285,6 @@ impl UnevenAxis<'_> {
         if next.extent.start == chunk.extent.end { Ok(next) } else { Err(self.not_neighbours(chunk, next)) }
     }
 
-    /// Asks the grid for one chunk.
     fn chunk(&self, number: u64) -> Result<AxisChunk, GridError> {
         let grid = self.grid;
         let dimension = self.dimension;
@@ -338,7 +303,6 @@ impl UnevenAxis<'_> {
         Ok(AxisChunk { number, extent: Extent { start, end, before } })
     }
 
-    /// Returns the error for two chunks that overlap or have a gap between them.
     pub(crate) fn not_neighbours(&self, a: AxisChunk, b: AxisChunk) -> GridError {
         self.contradiction(format_args!(
             "chunk {} is {}..{} and chunk {} is {}..{}; chunks must follow one another without gap and overlap",
@@ -346,7 +310,6 @@ impl UnevenAxis<'_> {
         ))
     }
 
-    /// Returns an error that names the grid.
     fn contradiction(&self, what: impl fmt::Display) -> GridError {
         self.grid.contradiction(self.dimension, what)
     }

@@ -4,7 +4,7 @@ use zarr_metadata::GroupMetadata;
 use zarr_spec::{NodePath, Object, Value};
 
 use crate::array::Array;
-use crate::attributes::attributes_of;
+use crate::attributes::{attributes_of, infallible};
 use crate::builder::ArrayBuilder;
 use crate::error::Error;
 use crate::hierarchy::{Hierarchy, Node, NodeEntry};
@@ -192,11 +192,8 @@ impl Group {
     /// # Errors
     ///
     /// Same as [`Hierarchy::set_attributes`].
-    pub fn update_attributes(&mut self, mut change: impl FnMut(&mut Object)) -> Result<(), Error> {
-        let change = |attributes: &mut Object| {
-            change(attributes);
-            Ok::<_, Error>(())
-        };
+    pub fn update_attributes(&mut self, change: impl FnMut(&mut Object)) -> Result<(), Error> {
+        let change = infallible(change);
         self.metadata.attributes = self.hierarchy.updated_attributes(&self.path, change)?;
         self.is_implicit = false;
         Ok(())

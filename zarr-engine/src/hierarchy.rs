@@ -230,12 +230,10 @@ impl Hierarchy {
         &self.inner.access.store
     }
 
-    /// Returns the key of the metadata document of the array at `path`.
     pub(crate) fn document_key(&self, path: &NodePath) -> Result<Key, Error> {
         self.inner.rules.array_key(path)
     }
 
-    /// Returns the location of the store.
     pub(crate) fn location(&self) -> &str {
         &self.inner.access.location
     }
@@ -252,7 +250,6 @@ impl Hierarchy {
         self.inner.access.warnings()
     }
 
-    /// Adds warnings about the extensions of the array at `path`.
     pub(crate) fn add_warnings(&self, path: &NodePath, warnings: Vec<String>) {
         for text in warnings {
             let warning = Warning::of_node(path, self.document_key(path).ok(), text);
@@ -384,7 +381,6 @@ impl Hierarchy {
         self.opened_arrays(self.inner.rules.arrays(&self.inner.access, path)?)
     }
 
-    /// Opens arrays whose metadata was read, sorted by name.
     fn opened_arrays(&self, mut found: Vec<FoundArray>) -> Result<Vec<Array>, Error> {
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
         let open = |(path, metadata): FoundArray| self.new_array(&path, metadata?, ArrayOptions::new());

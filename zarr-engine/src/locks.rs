@@ -6,10 +6,12 @@ mod nodes;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
 pub(crate) use nodes::{Hold, NodeGuard, NodeLocks};
+
+use crate::unpoisoned::Unpoisoned;
 
 /// The lock types that [`nodes`] uses. Its model in `tests/it.rs` uses other ones.
 mod sync {
@@ -31,18 +33,17 @@ const LOCKS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct ChunkLocks {
     locks: [Mutex<()>; LOCKS],
-    claims: Claims,
+    /// The claims on chunks that are being decoded for a cache.
+    pub(crate) claims: Claims,
 }
 
 impl ChunkLocks {
-    /// Returns locks that are all free.
     pub(crate) fn new() -> Self {
         Self { locks: [const { Mutex::new(()) }; LOCKS], claims: Claims::default() }
     }
 
-    /// Acquires the lock of the chunk with this hash.
     pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, ()> {
-        self.locks[number(hash)].lock().unwrap_or_else(PoisonError::into_inner)
+        self.locks[number(hash)].lock().unpoisoned()
     }
 
     /// Acquires the locks of all chunks with these hashes. They are acquired in a fixed order, so that concurrent calls
@@ -50,16 +51,10 @@ impl ChunkLocks {
     pub(crate) fn lock_all(&self, hashes: impl Iterator<Item = u64>) -> Vec<MutexGuard<'_, ()>> {
         let numbers: BTreeSet<_> = hashes.map(number).collect();
         let locks = numbers.into_iter().map(|number| self.locks[number].lock());
-        locks.map(|lock| lock.unwrap_or_else(PoisonError::into_inner)).collect()
-    }
-
-    /// Returns the claims on chunks that are being decoded for a cache.
-    pub(crate) fn claims(&self) -> &Claims {
-        &self.claims
+        locks.map(|lock| lock.unpoisoned()).collect()
     }
 }
 
-/// Returns the index of the lock for this hash.
 fn number(hash: u64) -> usize {
     // The remainder is below the number of locks.
     usize::try_from(hash % LOCKS as u64).unwrap_or(0)
@@ -73,14 +68,10 @@ pub(crate) struct Claims {
     given_up: Condvar,
 }
 
-/// The result of a request for a claim.
 #[derive(Debug)]
 pub(crate) enum Claiming<'c> {
-    /// The calling thread holds the claim.
     Claimed(Claim<'c>),
-    /// Another thread held the claim and has released it.
     Waited,
-    /// The calling thread already holds another claim.
     Refused,
 }
 
@@ -95,7 +86,7 @@ impl Claims {
     /// Claims the chunk with this hash, or waits until another thread releases it.
     pub(crate) fn claim(&self, hash: u64) -> Claiming<'_> {
         let this = thread::current().id();
-        let mut chunks = self.lock();
+        let mut chunks = self.chunks.lock().unpoisoned();
         if chunks.values().any(|&thread| thread == this) {
             return Claiming::Refused;
         }
@@ -104,19 +95,15 @@ impl Claims {
             return Claiming::Claimed(Claim { claims: self, hash });
         }
         while chunks.contains_key(&hash) {
-            chunks = self.given_up.wait(chunks).unwrap_or_else(PoisonError::into_inner);
+            chunks = self.given_up.wait(chunks).unpoisoned();
         }
         Claiming::Waited
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, ThreadId>> {
-        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.claims.lock().remove(&self.hash);
+        self.claims.chunks.lock().unpoisoned().remove(&self.hash);
         self.claims.given_up.notify_all();
     }
 }
@@ -165,6 +152,6 @@ mod tests {
             // The thread may also come too late to wait.
             let _waited = waits.join().unwrap();
         });
-        assert!(claims.lock().is_empty());
+        assert!(claims.chunks.lock().unpoisoned().is_empty());
     }
 }

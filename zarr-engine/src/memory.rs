@@ -45,14 +45,10 @@ impl fmt::Display for OutOfMemory {
 
 impl Error for OutOfMemory {}
 
-/// The source and alignment of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Allocation {
-    /// Aligned to huge pages, and mapped if possible.
     Mapped,
-    /// Aligned to cache lines.
     Aligned,
-    /// Not aligned.
     Anywhere,
 }
 

@@ -9,10 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon_core::join;
 
 /// Calls `work` with every number in `range`, in portions of at least `portion` numbers. No call starts after an error.
-///
-/// # Errors
-///
-/// One of the errors that `work` returned.
+/// Returns one of the errors of `work`.
 pub(crate) fn try_each<E: Send>(
     range: Range<usize>,
     portion: usize,

@@ -14,7 +14,6 @@ pub(crate) enum PerDimension<T> {
 }
 
 impl<T: Copy> PerDimension<T> {
-    /// Returns `rank` copies of `item`.
     #[inline]
     pub(crate) fn new(rank: usize, item: T) -> Self {
         if rank <= FEW { Self::Few(rank, [item; FEW]) } else { Self::Many(vec![item; rank]) }

@@ -37,10 +37,9 @@ pub(crate) struct Stages {
     buffers: [Buffer; 2],
     inner: Option<Box<Stages>>,
     /// The limit for the decoded size of a chunk of unknown size, in bytes.
-    unknown: u64,
+    pub(crate) unknown: u64,
 }
 
-/// The location of the bytes between two steps.
 #[derive(Debug, Clone)]
 struct BytesLocation {
     /// One of the two buffers, or `None` for the encoded value itself.
@@ -62,19 +61,8 @@ impl BytesLocation {
 pub(crate) struct Decoded(BytesLocation);
 
 impl Stages {
-    /// Returns the result of [`decode`], which was called with `encoded`.
     pub(crate) fn bytes<'b>(&'b self, decoded: &Decoded, encoded: &'b [u8]) -> &'b [u8] {
         decoded.0.bytes(encoded, &self.buffers)
-    }
-
-    /// Sets the limit for the decoded size of a chunk of unknown size, in bytes.
-    pub(crate) fn set_unknown(&mut self, unknown: u64) {
-        self.unknown = unknown;
-    }
-
-    /// Returns the limit for the decoded size of a chunk of unknown size, in bytes.
-    pub(crate) fn unknown(&self) -> u64 {
-        self.unknown
     }
 
     /// Returns the size of all buffers in bytes.
@@ -115,11 +103,7 @@ impl Stages {
         }
     }
 
-    /// Returns the `size` bytes that `write` writes.
-    ///
-    /// # Errors
-    ///
-    /// Those of `write`; [`CodecError::Corrupt`] if it writes fewer bytes; [`CodecError::OutOfMemory`].
+    /// Returns the `size` bytes that `write` writes. If it writes fewer bytes, the value is corrupt.
     pub(crate) fn written(
         &mut self,
         size: usize,
@@ -135,10 +119,6 @@ impl Stages {
     }
 
     /// Returns memory for the `size` bytes that [`encode`] encodes.
-    ///
-    /// # Errors
-    ///
-    /// [`CodecError::OutOfMemory`].
     pub(crate) fn start(&mut self, size: usize) -> Result<&mut [u8], CodecError> {
         let mut output = self.buffers[0].output(size);
         if let Err(error) = output.spare(size) {
@@ -150,11 +130,7 @@ impl Stages {
 
 /// Decodes `encoded` with all computed steps. If there is a `destination` and the last step can write to it, the
 /// elements are there and the result is `None`. Otherwise the result is the elements in the pipeline's layout, borrowed
-/// from `encoded` or in `stages`.
-///
-/// # Errors
-///
-/// The errors of the codecs, and an error if the size of the chunk does not match its shape.
+/// from `encoded` or in `stages`. Fails if the size of the chunk does not match its shape.
 pub(crate) fn decode(
     pipeline: &Pipeline,
     encoded: &[u8],
@@ -166,11 +142,7 @@ pub(crate) fn decode(
 }
 
 /// Like [`decode`] without a destination, if only the bytes of `range` are needed. The content of other bytes is
-/// undefined.
-///
-/// # Errors
-///
-/// Same as [`decode`]. Faults outside of `range` may not be detected.
+/// undefined. Faults outside of `range` may not be detected.
 pub(crate) fn decode_range(
     pipeline: &Pipeline,
     encoded: &[u8],
@@ -187,9 +159,7 @@ pub(crate) fn why(output: &Output<'_>, error: CodecError) -> CodecError {
     output.out_of_memory().map_or(error, |size| CodecError::OutOfMemory { size })
 }
 
-/// The destination of the last step, if the step supports it.
 enum Goal<'g> {
-    /// A buffer.
     Elements,
     /// A buffer of which only these bytes are needed.
     Range(Range<usize>),
@@ -247,7 +217,6 @@ fn run(
     }
 }
 
-/// Decodes one step to memory of exactly the decoded size.
 fn decode_exactly(
     step: &Step,
     source: &[u8],
@@ -329,10 +298,6 @@ fn verify(checksum: &dyn zarr_spec::codec::Checksum, bytes: &[u8]) -> Result<Ran
 
 /// Encodes the first `size` bytes of the memory from [`Stages::start`]: the elements of a chunk in the pipeline's
 /// layout.
-///
-/// # Errors
-///
-/// The errors of the codecs.
 pub(crate) fn encode(
     pipeline: &Pipeline,
     size: usize,

@@ -17,7 +17,6 @@ pub(crate) use dimension::Run;
 use dimension::{DimensionPlan, Runs};
 use points::{Points, PointsPlan};
 
-/// The chunks of one region.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     chunks: PlanChunks<'a>,
@@ -26,13 +25,10 @@ pub(crate) struct Plan<'a> {
 
 #[derive(Debug)]
 enum PlanChunks<'a> {
-    /// All combinations of the runs along each dimension.
     Box(Vec<DimensionPlan>),
-    /// Single elements.
     Points(Box<PointsPlan<'a>>),
 }
 
-/// A chunk and the elements of it that are selected.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece<'p> {
     chunk: PerDimension<u64>,
@@ -48,11 +44,8 @@ enum PieceElements<'p> {
 }
 
 impl<'a> Plan<'a> {
-    /// Plans a box: one axis with its runs per dimension.
-    ///
-    /// # Errors
-    ///
-    /// If a run is not inside of the array, or the number of chunks does not fit into a `usize`.
+    /// Plans a box: one axis with its runs per dimension. Fails if a run is not inside of the array, or the number of
+    /// chunks does not fit into a `usize`.
     pub(crate) fn new<R: AsRef<[Run]>>(
         axes: impl IntoIterator<Item = (Axis<'a>, R)>,
     ) -> Result<Self, GridError> {
@@ -66,11 +59,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Plans single elements, given the coordinates of each element in turn. There must be at least one axis. In the
-    /// output, the elements are numbered along the last dimension.
-    ///
-    /// # Errors
-    ///
-    /// If an element is outside of the array.
+    /// output, the elements are numbered along the last dimension. Fails if an element is outside of the array.
     pub(crate) fn of_points(axes: Vec<Axis<'a>>, coordinates: &'a [u64]) -> Result<Self, GridError> {
         if axes.len() > MAX_RANK {
             return Err(too_many());
@@ -78,7 +67,6 @@ impl<'a> Plan<'a> {
         Ok(PointsPlan::of_list(axes, coordinates)?.into())
     }
 
-    /// Returns the number of chunks.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -123,16 +111,11 @@ fn too_many() -> GridError {
 }
 
 impl<'p> Piece<'p> {
-    /// Returns the index of the chunk per dimension.
     pub(crate) fn chunk(&self) -> &[u64] {
         &self.chunk
     }
 
     /// Returns all elements of the chunk, per dimension, as the grid returned them when the plan was made.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Plan::piece`].
     pub(crate) fn extents(&self) -> Result<PerDimension<Extent>, GridError> {
         let mut extents = PerDimension::new(self.chunk.len(), Extent::EMPTY);
         match self.chunks {
@@ -153,10 +136,6 @@ impl<'p> Piece<'p> {
     }
 
     /// Plans the inner chunks of a shard. Dimension `i` of the inner chunks is dimension `order[i]` of the shard.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Plan::new`].
     pub(crate) fn divided<'s>(
         &self,
         order: &[usize],
@@ -192,10 +171,6 @@ impl<'p> Piece<'p> {
     }
 
     /// Calls `work` with every combination of runs. Each is one strided box of the chunk.
-    ///
-    /// # Errors
-    ///
-    /// The first error of `work`.
     pub(crate) fn each_strided_box<E>(
         &self,
         mut work: impl FnMut(&StridedBox) -> Result<(), E>,
@@ -248,7 +223,6 @@ impl StridedBox {
         Self { runs: PerDimension::new(rank, Run::ONE) }
     }
 
-    /// Returns the run along each dimension.
     pub(crate) fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -263,7 +237,6 @@ impl StridedBox {
         }
     }
 
-    /// Replaces the run along `dimension`.
     pub(crate) fn set_run(&mut self, dimension: usize, run: Run) {
         self.runs[dimension] = run;
     }

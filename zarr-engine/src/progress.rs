@@ -77,12 +77,10 @@ impl Progress {
         if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// Adds the chunks of an operation that starts.
     pub(crate) fn plan(&self, chunks: usize) {
         self.state.planned.fetch_add(chunks as u64, Ordering::Relaxed);
     }
 
-    /// Adds chunks that are done.
     pub(crate) fn advance(&self, chunks: usize) {
         self.state.done.fetch_add(chunks as u64, Ordering::Relaxed);
     }

@@ -29,7 +29,7 @@ mod subset;
 
 use std::mem;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use zarr_spec::host::pipeline::{Pipeline, ShardPipeline};
 
@@ -39,6 +39,7 @@ use crate::pipeline::StepError;
 use crate::plan::Plan;
 use crate::selection::ElementSelection;
 use crate::stored::{Needing, StoredArray};
+use crate::unpoisoned::Unpoisoned;
 
 use cache::{CachedChunks, CachedValue, WHOLE};
 use decode::{Encoded, decoded_size};
@@ -53,11 +54,9 @@ use output::OutputState;
 /// necessary on a busy machine with a fast writer, because a thread may be interrupted between the two.
 const ATTEMPTS: usize = 20;
 
-/// One read call.
 struct Read<'r> {
     array: &'r StoredArray,
     chunks: &'r RequestedChunks<'r>,
-    /// Decoded chunks in the cache of the store.
     cache: Option<&'r CachedChunks<'r>>,
     /// The size of all outputs in bytes.
     total: usize,
@@ -81,7 +80,6 @@ impl StoredArray {
         }
     }
 
-    /// Reads a whole chunk of this shape, including elements outside of the array.
     pub(crate) fn read_chunk(
         &self,
         index: &[u64],
@@ -96,7 +94,6 @@ impl StoredArray {
         read.for_each_chunk(chunks.len(), |number| number)
     }
 
-    /// Decodes a whole chunk of this shape, given its value.
     pub(crate) fn decode_value(
         &self,
         index: &[u64],
@@ -149,13 +146,13 @@ impl<'r> Read<'r> {
         self.array.for_each(numbers.len(), self.total, |place| {
             let number = numbers.start + place;
             if !self.chunks.with_chunk(number, |chunk| self.put_if_cached(&chunk, cache))? {
-                others.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+                others.lock().unpoisoned().push(number);
             } else {
                 self.array.advance_progress(1);
             }
             Ok(())
         })?;
-        let mut others = others.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut others = others.into_inner().unpoisoned();
         others.sort_unstable();
         Ok(others)
     }
@@ -226,7 +223,6 @@ impl<'r> Read<'r> {
             .chunk_error(chunk.index, StepError::chunk("the shard changes faster than it can be read")))
     }
 
-    /// Runs jobs and the jobs that they yield, depth first.
     fn run(&self, jobs: Vec<Job<'r>>) -> Result<(), Error> {
         let size = jobs.iter().map(Job::decoded_size).fold(0, usize::saturating_add);
         self.array.for_each(jobs.len(), size, |number| {
@@ -252,19 +248,18 @@ impl<'r> Read<'r> {
         Ok(())
     }
 
-    /// Returns the jobs that jobs of one generation yield.
     fn yielded(&self, jobs: &[Job<'r>], outcomes: Vec<(usize, Outcome)>) -> Result<Vec<Job<'r>>, Error> {
         let yielded = Mutex::new(Vec::new());
         let outcomes: Vec<_> =
             outcomes.into_iter().map(|(number, outcome)| (number, Mutex::new(Some(outcome)))).collect();
         self.array.for_each(outcomes.len(), self.total, |place| {
             let (number, outcome) = &outcomes[place];
-            let outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let outcome = outcome.lock().unpoisoned().take();
             let next = self.next(&jobs[*number], outcome.unwrap_or(Outcome::Done))?;
-            yielded.lock().unwrap_or_else(PoisonError::into_inner).push((*number, next));
+            yielded.lock().unpoisoned().push((*number, next));
             Ok(())
         })?;
-        let mut yielded = yielded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut yielded = yielded.into_inner().unpoisoned();
         yielded.sort_unstable_by_key(|(number, _)| *number);
         Ok(yielded.into_iter().flat_map(|(_, next)| next).collect())
     }
@@ -274,7 +269,6 @@ impl<'r> Read<'r> {
     }
 }
 
-/// Plans elements of one chunk of this shape.
 pub(crate) fn whole_plan<'p>(shape: &[u64], wanted: &'p ElementSelection) -> Result<Plan<'p>, Error> {
     let axes = shape.iter().map(|&length| Axis::even(length, length));
     Ok(match wanted {

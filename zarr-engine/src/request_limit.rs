@@ -5,25 +5,24 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
+
+use crate::unpoisoned::Unpoisoned;
 
 thread_local! {
     /// The number of store calls that this thread is making while it holds permits for them.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A limit on the requests that all operations of a context have in flight.
 #[derive(Debug)]
 pub(crate) struct RequestLimit {
     /// `None` if there is no limit.
     limit: Option<usize>,
     taken: Mutex<usize>,
-    /// The number of waiting threads.
     waiting: AtomicUsize,
     has_changed: Condvar,
 }
 
-/// Permission for `count` requests in flight, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct RequestPermit<'l> {
     limit: &'l RequestLimit,
@@ -37,7 +36,6 @@ impl RequestLimit {
         Self { limit, taken: Mutex::default(), waiting: AtomicUsize::new(0), has_changed: Condvar::new() }
     }
 
-    /// Returns whether there is a limit.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit.is_some()
     }
@@ -48,11 +46,11 @@ impl RequestLimit {
     /// array itself.
     pub(crate) fn acquire(&self, most: usize) -> RequestPermit<'_> {
         let Some(limit) = self.limit else { return RequestPermit { limit: self, count: 0 } };
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock().unpoisoned();
         if *taken >= limit && CALLS.get() == 0 {
             self.waiting.fetch_add(1, Ordering::SeqCst);
             while *taken >= limit {
-                taken = self.has_changed.wait(taken).unwrap_or_else(PoisonError::into_inner);
+                taken = self.has_changed.wait(taken).unpoisoned();
             }
             self.waiting.fetch_sub(1, Ordering::SeqCst);
         }
@@ -61,18 +59,12 @@ impl RequestLimit {
         RequestPermit { limit: self, count }
     }
 
-    /// Returns whether a thread waits for a permit.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RequestPermit<'_> {
-    /// Returns the number of requests.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -97,7 +89,7 @@ impl Drop for Call {
 impl Drop for RequestPermit<'_> {
     fn drop(&mut self) {
         if self.count > 0 {
-            *self.limit.lock() -= self.count;
+            *self.limit.taken.lock().unpoisoned() -= self.count;
             self.limit.has_changed.notify_all();
         }
     }
@@ -125,7 +117,7 @@ mod tests {
         });
         assert!(!limit.is_waited_for());
         drop(second);
-        assert_eq!(*limit.lock(), 0);
+        assert_eq!(*limit.taken.lock().unpoisoned(), 0);
         assert_eq!(RequestLimit::new(Some(0)).acquire(7).count(), 1);
     }
 
@@ -136,6 +128,6 @@ mod tests {
         let count = outer.call(|| limit.acquire(8).count());
         assert_eq!(count, 1);
         drop(outer);
-        assert_eq!(*limit.lock(), 0);
+        assert_eq!(*limit.taken.lock().unpoisoned(), 0);
     }
 }

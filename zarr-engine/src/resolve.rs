@@ -32,12 +32,10 @@ pub(crate) struct Resolved {
     pub(crate) named_grid: Arc<Grid>,
     pub(crate) key_encoding: Arc<dyn ChunkKeyEncoding>,
     pub(crate) chain: CodecChain,
-    /// The representation of a chunk of the largest shape.
     pub(crate) chunk: ArrayRepresentation,
     /// Whether the fill value is undefined. Then zeros replace it.
     pub(crate) fill_is_undefined: bool,
     pub(crate) fallback: Option<UsedFallback>,
-    /// The store of the chunks, wrapped in storage transformers.
     pub(crate) store: Arc<dyn Store>,
     /// The dimension names from an extension. They take precedence over those of the document.
     pub(crate) extension_names: Option<Vec<Option<String>>>,
@@ -61,11 +59,7 @@ impl fmt::Display for UsedFallback {
     }
 }
 
-/// Creates every extension of `metadata`.
-///
-/// # Errors
-///
-/// All problems with the metadata.
+/// Creates every extension of `metadata`. The error has all problems with the metadata.
 pub(crate) fn resolve(
     context: &Context,
     metadata: &ArrayMetadata,
@@ -243,7 +237,6 @@ impl<'a> Resolving<'a> {
         self.note("chunk_grid", grid)
     }
 
-    /// Checks the answers of a grid that `plugin` created.
     fn checked(&self, grid: Arc<dyn ChunkGrid>, plugin: &ChunkGridPlugin) -> Result<Arc<Grid>, String> {
         let ChunkGridPlugin { origin, .. } = plugin;
         let name = format!("chunk grid `{}` of {origin}", self.metadata.chunk_grid.identifier);
@@ -304,7 +297,6 @@ impl<'a> Resolving<'a> {
         (store, sharding)
     }
 
-    /// Returns the grid of the shards, the representation of a shard, and the codec chain of a shard.
     fn shards(
         &mut self,
         grid: &Grid,
@@ -466,12 +458,8 @@ impl<'a> Resolving<'a> {
     }
 }
 
-/// The reason why a data type cannot be used.
 enum TypeProblem {
-    /// No plugin has it.
     Unknown(Unknown),
-    /// Its plugin rejects the document.
     Refused(String),
-    /// A fallback has another size.
     Sizes(String),
 }

@@ -4,16 +4,11 @@ use zarr_spec::Buffer;
 
 use crate::pipeline::Stages;
 
-/// The buffers of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Bytes from the store.
     pub(crate) encoded: Buffer,
-    /// Intermediate results of decoding.
     pub(crate) stages: Stages,
-    /// The value to store.
     pub(crate) value: Buffer,
-    /// Elements to write, and intermediate results of encoding.
     pub(crate) written: Stages,
 }
 

@@ -110,25 +110,20 @@ impl Selection {
     }
 }
 
-/// A selection that was checked to be inside of the array.
 #[derive(Debug)]
 pub(crate) struct LocatedSelection {
-    /// The shape of the result, in elements per dimension.
     pub(crate) shape: Vec<u64>,
     pub(crate) what: ElementSelection,
 }
 
-/// The selected elements of an array.
 #[derive(Debug)]
 pub(crate) enum ElementSelection {
     /// All combinations of the runs along each dimension.
     Box {
-        /// The runs along each dimension of the array.
         runs: Vec<Vec<Run>>,
         /// The number of elements of the result along each dimension of the array, including dropped dimensions.
         counts: Vec<usize>,
     },
-    /// Single elements: the coordinates of each element in turn.
     Points(Vec<u64>),
 }
 
@@ -147,7 +142,6 @@ impl ElementSelection {
 }
 
 impl LocatedSelection {
-    /// Returns the number of elements of the result.
     pub(crate) fn count(&self) -> Result<usize, Error> {
         let count = self.shape.iter().try_fold(1usize, |product, &length| {
             usize::try_from(length).ok().and_then(|length| product.checked_mul(length))

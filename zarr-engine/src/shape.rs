@@ -2,11 +2,8 @@
 
 use zarr_spec::CodecError;
 
-/// Returns the strides in elements for C order, per dimension.
-///
-/// # Errors
-///
-/// If the number of elements does not fit into a `usize`.
+/// Returns the strides in elements for C order, per dimension. Fails if the number of elements does not fit into a
+/// `usize`.
 pub(crate) fn c_strides(shape: &[u64]) -> Result<Vec<usize>, CodecError> {
     let mut strides = vec![1usize; shape.len()];
     for dimension in (1..shape.len()).rev() {

@@ -11,15 +11,14 @@ use crate::plan::{Piece, Run, StridedBox};
 pub(crate) struct Slabs {
     whole: StridedBox,
     /// The size of an element in bytes.
-    element: usize,
+    pub(crate) element: usize,
     /// The size of all elements in bytes.
-    size: usize,
+    pub(crate) size: usize,
     /// The dimensions with more than one element, from the slowest varying to the fastest.
     dimensions: [ChunkSide; MAX_RANK],
     rank: usize,
 }
 
-/// One dimension of a stored chunk.
 #[derive(Clone, Copy)]
 struct ChunkSide {
     dimension: usize,
@@ -62,22 +61,8 @@ impl Slabs {
         Some(slabs)
     }
 
-    /// Returns the size of an element in bytes.
-    pub(crate) fn element(&self) -> usize {
-        self.element
-    }
-
-    /// Returns the size of all elements in bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
     /// Calls `work` with boxes that together contain the elements in the bytes of `run`, in storage order. Returns
     /// false if `run` is outside of the chunk or cuts an element.
-    ///
-    /// # Errors
-    ///
-    /// The first error of `work`.
     pub(crate) fn each_box<E>(
         &self,
         run: Range<usize>,

@@ -33,14 +33,11 @@ pub(crate) use update::OldValue;
 use index_cache::IndexCache;
 use pipelines::Pipelines;
 
-/// The location of the chunks of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct ArrayPlace {
-    /// The prefix of all chunk keys.
     pub(crate) chunks: Prefix,
     /// The alternative key of the only chunk of a zero-dimensional array.
     pub(crate) scalar_key: Option<ScalarKey>,
-    /// The reason why the array is read only, if it is.
     pub(crate) read_only: Option<String>,
 }
 
@@ -94,7 +91,6 @@ impl StoredArray {
         }
     }
 
-    /// Returns the same array in another store or context.
     pub(crate) fn replaced(&self, resolved: Arc<Resolved>, context: Arc<Context>) -> Self {
         let Self { path, metadata, options, .. } = self;
         let opened = Opened { path: path.clone(), metadata: metadata.clone(), resolved, options: *options };
@@ -105,7 +101,6 @@ impl StoredArray {
         &self.context
     }
 
-    /// Returns the memory budget of the context.
     pub(crate) fn budget(&self) -> &MemoryBudget {
         &self.context.budget
     }
@@ -115,11 +110,7 @@ impl StoredArray {
         self.resolved.store.read_hints().max_concurrency > 0
     }
 
-    /// Checks that chunks may be written.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSupported`] with the reason.
+    /// Checks that chunks may be written. The error names the reason.
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         if let Some(reason) = &self.place.read_only {
             return Err(Error::NotSupported(format!("{} cannot be written: {reason}", self.path)));
@@ -127,11 +118,7 @@ impl StoredArray {
         self.check_fallback()
     }
 
-    /// Checks that elements may be written if their data type is a fallback.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSupported`] that names both data types.
+    /// Checks that elements may be written if their data type is a fallback. The error names both data types.
     pub(crate) fn check_fallback(&self) -> Result<(), Error> {
         let may_write = self.options.write_fallback.unwrap_or(self.context.write_fallback);
         if let Some(UsedFallback { unknown, used }) = &self.resolved.fallback
@@ -153,11 +140,7 @@ impl StoredArray {
         self.context.store_empty_chunks || is_unsure
     }
 
-    /// Returns the fill value for a missing chunk.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UndefinedFillValue`] if it is undefined and the context does not allow zeros instead.
+    /// Returns the fill value for a missing chunk. Refuses an undefined one, unless the context allows zeros instead.
     pub(crate) fn checked_fill(&self, chunk: &[u64]) -> Result<&FillValue, Error> {
         let undefined = self.resolved.fill_is_undefined && self.metadata.format != Format::V2;
         if undefined && self.context.undefined_fill == UndefinedFill::Deny {
@@ -168,7 +151,6 @@ impl StoredArray {
         Ok(&self.resolved.chunk.fill_value)
     }
 
-    /// Returns why the fill value is undefined.
     fn undefined_fill(&self) -> String {
         match (&self.resolved.fallback, &self.metadata.fill_value) {
             (Some(UsedFallback { unknown, used }), fill) if !fill.is_null() => format!(

@@ -18,7 +18,6 @@ use crate::memory::{Memory, OutOfMemory, TypedMemory, zeroed_vec};
 pub struct Values<T: Element> {
     shape: Vec<u64>,
     values: TypedMemory<T>,
-    /// The threads for copies.
     threads: Threads,
 }
 
@@ -77,14 +76,12 @@ impl<T: Element> Values<T> {
     }
 }
 
-/// Copies `values`, on `threads`.
 pub(crate) fn copy_of<T: Element>(values: &[T], threads: &Threads) -> Result<Vec<T>, OutOfMemory> {
     let mut copy = zeroed_vec(values.len())?;
     threads.copy(as_bytes(values), as_bytes_mut(&mut copy));
     Ok(copy)
 }
 
-/// Converts a `Vec` to an `ndarray` of this shape.
 #[cfg(feature = "ndarray")]
 pub(crate) fn into_ndarray<T>(shape: &[u64], values: Vec<T>) -> Result<ndarray::ArrayD<T>, Error> {
     ndarray::ArrayD::from_shape_vec(ndarray_shape(shape)?, values)
@@ -193,7 +190,6 @@ impl<T: Element> From<Values<T>> for Vec<T> {
     }
 }
 
-/// Two `Values` are equal if their shapes and their values are equal.
 impl<T: Element + PartialEq<U>, U: Element> PartialEq<Values<U>> for Values<T> {
     fn eq(&self, other: &Values<U>) -> bool {
         self.shape == other.shape && **self == **other

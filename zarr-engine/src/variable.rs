@@ -16,12 +16,8 @@ pub(crate) struct Variable<'a> {
 }
 
 impl<'a> Variable<'a> {
-    /// Parses the elements of `array`.
-    ///
-    /// # Errors
-    ///
-    /// If the number of offsets is wrong, or if they do not start at 0, descend, or do not end at the end of the
-    /// payload.
+    /// Parses the elements of `array`. Fails if the number of offsets is wrong, or if they do not start at 0, descend,
+    /// or do not end at the end of the payload.
     pub(crate) fn parse(bytes: &'a [u8], array: &ArrayRepresentation) -> Result<Self, CodecError> {
         let count = array.element_count().ok_or_else(|| CodecError::corrupt("too many elements"))?;
         let table = count.checked_add(1).and_then(|entries| entries.checked_mul(OFFSET));
@@ -72,7 +68,6 @@ impl<'a> Variable<'a> {
         self.offsets.len() + self.payload.len()
     }
 
-    /// Returns the bytes of the element at this position.
     pub(crate) fn element(&self, position: usize) -> &'a [u8] {
         &self.payload[self.offset(position)..self.offset(position + 1)]
     }
@@ -163,7 +158,6 @@ pub(crate) fn each_run(
     });
 }
 
-/// Returns a message that names the first invalid offset.
 fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
     let mut last = 0;
     let count = entries.len() - 1;
@@ -178,10 +172,6 @@ fn wrong_offset(entries: &[[u8; OFFSET]]) -> String {
 }
 
 /// Returns the offsets of elements of these sizes, in a `Vec` with capacity for the elements.
-///
-/// # Errors
-///
-/// If there is not enough memory.
 pub(crate) fn with_offsets(
     count: usize,
     sizes: impl Iterator<Item = usize> + Clone,
@@ -217,13 +207,11 @@ pub(crate) struct Assembly {
 const FILL: (usize, usize) = (usize::MAX, usize::MAX);
 
 impl Assembly {
-    /// Returns an assembly for the elements of `array`.
     pub(crate) fn new(array: &ArrayRepresentation) -> Result<Self, CodecError> {
         let count = array.element_count().ok_or_else(|| CodecError::corrupt("too many elements"))?;
         Self::with_count(count, array.fill_value.bytes())
     }
 
-    /// Returns an assembly for `count` elements.
     pub(crate) fn with_count(count: usize, fill: &[u8]) -> Result<Self, CodecError> {
         let mut places = Vec::new();
         places.try_reserve_exact(count).map_err(CodecError::corrupt)?;
@@ -251,12 +239,10 @@ impl Assembly {
         }
     }
 
-    /// Resets elements to the fill value.
     pub(crate) fn clear(&mut self, position: usize, count: usize) {
         self.places[position..position + count].fill(FILL);
     }
 
-    /// Returns the current element at a position.
     pub(crate) fn element(&self, position: usize) -> &[u8] {
         self.bytes(self.places[position])
     }
@@ -265,7 +251,6 @@ impl Assembly {
         if place == FILL { &self.fill } else { &self.payload[place.0..place.1] }
     }
 
-    /// Returns the offsets and the payload.
     pub(crate) fn finish(&self) -> Result<Vec<u8>, CodecError> {
         let sizes = self.places.iter().map(|&place| match place {
             FILL => self.fill.len(),

@@ -32,7 +32,6 @@ use shard::PreEncoded;
 
 pub(crate) use job::{FixedElements, Source};
 
-/// One write call.
 struct Write<'w> {
     array: &'w StoredArray,
     plan: &'w Plan<'w>,
@@ -49,7 +48,6 @@ struct OldBytes<'o> {
 }
 
 impl StoredArray {
-    /// Writes the selected elements; each chunk is written once.
     pub(crate) fn write_elements(&self, wanted: &ElementSelection, source: Source<'_>) -> Result<(), Error> {
         let plan = self.plan(wanted)?;
         let strides = wanted.strides(self.metadata.shape.len())?;
@@ -120,7 +118,6 @@ impl<'w> Write<'w> {
         })
     }
 
-    /// Calls `work` with the elements of one chunk.
     fn with_elements<R>(
         &self,
         number: usize,

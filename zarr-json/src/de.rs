@@ -398,6 +398,15 @@ impl<'de> Deserialize<'de> for Number {
 
 struct ValueVisitor;
 
+/// Implements methods that convert a value without elements.
+macro_rules! scalars {
+    ($($method:ident($value:ident: $type:ty) => $result:expr;)*) => {$(
+        fn $method<E: de::Error>(self, $value: $type) -> Result<Value, E> {
+            $result
+        }
+    )*};
+}
+
 impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
@@ -421,40 +430,16 @@ impl<'de> Visitor<'de> for ValueVisitor {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_i128<E: de::Error>(self, value: i128) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_u128<E: de::Error>(self, value: u128) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
-    }
-
-    fn visit_f32<E: de::Error>(self, value: f32) -> Result<Value, E> {
-        finite(Number::from_f32(value), value.into())
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        finite(Number::from_f64(value), value)
-    }
-
-    fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E: de::Error>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
+    scalars! {
+        visit_bool(value: bool) => Ok(Value::Bool(value));
+        visit_i64(value: i64) => Ok(Value::Number(value.into()));
+        visit_u64(value: u64) => Ok(Value::Number(value.into()));
+        visit_i128(value: i128) => Ok(Value::Number(value.into()));
+        visit_u128(value: u128) => Ok(Value::Number(value.into()));
+        visit_f32(value: f32) => finite(Number::from_f32(value), value.into());
+        visit_f64(value: f64) => finite(Number::from_f64(value), value);
+        visit_str(value: &str) => Ok(value.into());
+        visit_string(value: String) => Ok(Value::String(value));
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {

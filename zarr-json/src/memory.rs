@@ -114,17 +114,12 @@ impl ValueMemory {
         Ok(Value::Object(object))
     }
 
-    /// Adds `size` bytes.
-    ///
-    /// # Errors
-    ///
-    /// If the limit is exceeded.
+    /// Adds `size` bytes. Fails if the limit is exceeded.
     pub(super) fn take(&mut self, size: usize) -> Result<(), TooMuchMemory> {
         self.left = self.left.checked_sub(size).ok_or(TooMuchMemory { limit: self.limit })?;
         Ok(())
     }
 
-    /// Subtracts `size` bytes.
     pub(super) fn give(&mut self, size: usize) {
         self.left = self.left.saturating_add(size).min(self.limit);
     }

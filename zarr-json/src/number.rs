@@ -44,7 +44,6 @@ impl Number {
         Self(text.into())
     }
 
-    /// Returns the size of the allocation.
     pub(super) fn heap_size(&self) -> usize {
         self.0.heap_size()
     }
@@ -145,7 +144,6 @@ pub(super) const BARE_TOKENS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 pub(super) enum NumberFault {
     /// The integer part has a leading zero.
     LeadingZero,
-    /// There is no digit at this offset.
     NoDigit(usize),
 }
 

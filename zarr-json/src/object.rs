@@ -98,7 +98,6 @@ impl Object {
         self.members.capacity() * size_of::<(Text, Value)>() + index
     }
 
-    /// Frees unused capacity.
     pub(super) fn shrink_to_fit(&mut self) {
         self.members.shrink_to_fit();
     }

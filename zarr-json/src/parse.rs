@@ -162,7 +162,6 @@ pub(super) enum ValuePath<'p> {
 }
 
 impl ValuePath<'_> {
-    /// Returns the JSON pointer.
     fn path(&self) -> String {
         let mut place = self;
         let mut path = String::new();
@@ -277,7 +276,6 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Consumes an opening bracket.
     fn open(&mut self, depth: usize) -> Result<(), Fault> {
         if depth > self.max_depth {
             return Err(self.fault(ParseErrorKind::TooDeep { limit: self.max_depth }));
@@ -440,7 +438,6 @@ impl<'t> Parser<'t> {
         bytes.get(self.at).copied()
     }
 
-    /// Consumes `expected` if it is next.
     fn eat(&mut self, expected: &str) -> bool {
         let found = self.bytes().starts_with(expected.as_bytes());
         if found {
@@ -473,7 +470,6 @@ impl<'t> Parser<'t> {
         self.fault(if is_comment { ParseErrorKind::Comment } else { kind })
     }
 
-    /// Returns the fault for an unexpected token.
     fn no_token(&self, expected: &'static str) -> Fault {
         self.misplaced(self.unexpected(expected).1)
     }

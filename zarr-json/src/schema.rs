@@ -50,7 +50,6 @@ pub fn members_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     }
 }
 
-/// Returns the schema at the place `path` of `T`.
 fn at<T: DeserializeOwned>(path: &mut Vec<Step>) -> Value {
     if path.len() > MAX_DEPTH {
         return Value::Bool(true);

@@ -157,11 +157,11 @@ fn tagged(variant: Option<&str>, content: Value) -> Value {
     }
 }
 
-/// Implements methods that serialize integers.
-macro_rules! serialize_integer {
-    ($($method:ident: $type:ty),*) => {$(
-        fn $method(self, value: $type) -> Result<Value, SerError> {
-            Ok(Value::Number(value.into()))
+/// Implements methods that serialize a value without elements.
+macro_rules! scalars {
+    ($($method:ident($value:ident: $type:ty) => $result:expr;)*) => {$(
+        fn $method(self, $value: $type) -> Result<Value, SerError> {
+            $result
         }
     )*};
 }
@@ -177,32 +177,23 @@ impl ser::Serializer for Serializer {
     type SerializeStruct = Members;
     type SerializeStructVariant = Members;
 
-    serialize_integer!(serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64);
-    serialize_integer!(serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64);
-    serialize_integer!(serialize_i128: i128, serialize_u128: u128);
-
-    fn serialize_bool(self, value: bool) -> Result<Value, SerError> {
-        Ok(Value::Bool(value))
-    }
-
-    fn serialize_f32(self, value: f32) -> Result<Value, SerError> {
-        finite(Number::from_f32(value))
-    }
-
-    fn serialize_f64(self, value: f64) -> Result<Value, SerError> {
-        finite(Number::from_f64(value))
-    }
-
-    fn serialize_char(self, value: char) -> Result<Value, SerError> {
-        Ok(Value::String(value.into()))
-    }
-
-    fn serialize_str(self, value: &str) -> Result<Value, SerError> {
-        Ok(value.into())
-    }
-
-    fn serialize_bytes(self, value: &[u8]) -> Result<Value, SerError> {
-        Ok(value.iter().map(|byte| Number::from(*byte)).collect())
+    scalars! {
+        serialize_i8(value: i8) => Ok(Value::Number(value.into()));
+        serialize_i16(value: i16) => Ok(Value::Number(value.into()));
+        serialize_i32(value: i32) => Ok(Value::Number(value.into()));
+        serialize_i64(value: i64) => Ok(Value::Number(value.into()));
+        serialize_i128(value: i128) => Ok(Value::Number(value.into()));
+        serialize_u8(value: u8) => Ok(Value::Number(value.into()));
+        serialize_u16(value: u16) => Ok(Value::Number(value.into()));
+        serialize_u32(value: u32) => Ok(Value::Number(value.into()));
+        serialize_u64(value: u64) => Ok(Value::Number(value.into()));
+        serialize_u128(value: u128) => Ok(Value::Number(value.into()));
+        serialize_bool(value: bool) => Ok(Value::Bool(value));
+        serialize_f32(value: f32) => finite(Number::from_f32(value));
+        serialize_f64(value: f64) => finite(Number::from_f64(value));
+        serialize_char(value: char) => Ok(Value::String(value.into()));
+        serialize_str(value: &str) => Ok(value.into());
+        serialize_bytes(value: &[u8]) => Ok(value.iter().map(|byte| Number::from(*byte)).collect());
     }
 
     fn serialize_none(self) -> Result<Value, SerError> {

@@ -35,7 +35,6 @@ impl Text {
         }
     }
 
-    /// Returns the size of the allocation.
     pub(super) fn heap_size(&self) -> usize {
         match &self.0 {
             Storage::Inline(..) => 0,
@@ -43,7 +42,6 @@ impl Text {
         }
     }
 
-    /// Returns the size of the allocation for `text`.
     pub(super) fn heap_size_of(text: &str) -> usize {
         if text.len() <= MAX_INLINE { 0 } else { text.len() }
     }

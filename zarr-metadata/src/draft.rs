@@ -9,8 +9,10 @@ use super::members::{
     MemberPath, Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate,
     tolerate_for_compatibility, wrong,
 };
-use super::v2::hidden_filters;
-use super::write::{add_ignored, check_format, members, only_configuration, regular_chunk_shape, separator};
+use super::v2::filter_codecs;
+use super::write::{
+    add_ignored, check_format, members, only_configuration, refuse_members, regular_chunk_shape, separator,
+};
 use super::{ArrayMetadata, DocumentError, GroupMetadata};
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
@@ -63,25 +65,19 @@ pub fn parse_array(
     }
     let dimension_names = later_dimension_names(&mut members, shape.len(), reading)?;
     members.refuse_unknown()?;
+    let keys = ExtensionDocument::new("default", object("separator", separator));
     Ok(ArrayMetadata {
-        format: Format::V3Draft,
-        shape,
-        data_type,
-        chunk_grid,
-        chunk_key_encoding: ExtensionDocument::new("default", object("separator", separator)),
         memory_layout,
         fill_value,
         codecs,
-        has_compressor: false,
         storage_transformers,
         attributes,
         dimension_names,
         extensions,
-        ignored: Object::new(),
+        ..ArrayMetadata::new(Format::V3Draft, shape, data_type, chunk_grid, keys)
     })
 }
 
-/// Returns the generic extensions of an array.
 fn array_extensions(
     members: &mut Members<'_, '_>,
     generation: Generation,
@@ -125,12 +121,9 @@ pub fn parse_group(document: &Value, reading: &Reading) -> Result<GroupMetadata,
 /// [`DocumentError`] for an array of another format, and for metadata that generation B cannot express.
 pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     check_format(array.format, Format::V3Draft)?;
-    if array.dimension_names.is_some() {
-        return Err(DocumentError::member("dimension_names", "is not supported by the v3 draft"));
-    }
-    if array.has_compressor {
-        return Err(DocumentError::member("compressor", "is not supported by the v3 draft"));
-    }
+    let lacking =
+        [("dimension_names", array.dimension_names.is_some()), ("compressor", array.has_compressor)];
+    refuse_members("the v3 draft", &lacking)?;
     let mut document = Object::new();
     document.insert("shape", array.shape.iter().copied().collect::<Value>());
     document.insert("data_type", data_type_value(&array.data_type)?);
@@ -365,7 +358,7 @@ fn older_codecs(
     compressor: Option<&Value>,
 ) -> Result<Vec<ExtensionDocument>, DocumentError> {
     let mut codecs = match attributes.remove("filters") {
-        Some(filters) => hidden_filters("attributes.filters", &filters)?,
+        Some(filters) => filter_codecs("attributes.filters", &filters)?,
         None => Vec::new(),
     };
     match compressor {
@@ -435,7 +428,6 @@ pub(super) fn generic_extensions(
     elements(MEMBER, value)?.iter().enumerate().map(extension).collect()
 }
 
-/// Writes an entry of `extensions`.
 pub(super) fn generic_extension_value(extension: &ExtensionDocument) -> Value {
     let mut object = Object::new();
     object.insert("extension", extension.identifier.as_str());

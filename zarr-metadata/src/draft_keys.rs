@@ -106,7 +106,6 @@ fn kind_name(kind: NodeKind) -> &'static str {
     }
 }
 
-/// Refuses the place of the root.
 fn non_root(place: &str) -> Option<&str> {
     (!place.is_empty()).then_some(place)
 }

@@ -23,11 +23,8 @@ pub(super) struct Members<'a, 'p> {
 /// A position in a document. Its path is formatted only when it is printed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MemberPath<'p> {
-    /// The document itself.
     Document,
-    /// A member with this path.
     Member(&'p str),
-    /// An element of the member with this path.
     Element(&'p str, usize),
 }
 
@@ -90,18 +87,15 @@ impl<'a, 'p> Members<'a, 'p> {
         self.object.get(name)
     }
 
-    /// Returns the member of this name.
     pub(super) fn required(&mut self, name: &'static str) -> Result<&'a Value, DocumentError> {
         self.optional(name).ok_or_else(|| self.error(name, "is missing"))
     }
 
-    /// Returns the member of this name, which must be a string.
     pub(super) fn string(&mut self, name: &'static str) -> Result<&'a str, DocumentError> {
         let value = self.required(name)?;
         value.as_str().ok_or_else(|| wrong(&self.path(name), value, "a string"))
     }
 
-    /// Returns the member of this name, which must be a URI.
     pub(super) fn uri(&mut self, name: &'static str) -> Result<&'a str, DocumentError> {
         let uri = self.string(name)?;
         if is_uri(uri) { Ok(uri) } else { Err(self.error(name, format!("is \"{uri}\", which is not a URI"))) }
@@ -116,7 +110,6 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// Returns the path of a member of this object.
     pub(super) fn path(&self, name: &str) -> String {
         match self.place {
             MemberPath::Document => name.to_owned(),
@@ -142,7 +135,6 @@ impl<'a, 'p> Members<'a, 'p> {
         }
     }
 
-    /// Creates the error for an unknown member.
     pub(super) fn unknown_member(&self, name: &str) -> DocumentError {
         self.error(name, format!("unknown member; expected one of {}", self.known.join(", ")))
     }
@@ -201,7 +193,6 @@ pub(super) fn attributes(value: &Value) -> Result<Object, DocumentError> {
     value.as_object().cloned().ok_or_else(|| wrong("attributes", value, "an object"))
 }
 
-/// Returns the elements of an array in a document.
 pub(super) fn elements<'a>(path: &str, value: &'a Value) -> Result<&'a [Value], DocumentError> {
     value.as_array().ok_or_else(|| wrong(path, value, "an array"))
 }

@@ -4,8 +4,10 @@
 
 use zarr_json::{Object, Value};
 
-use super::members::{Members, attributes, chunk_shape, elements, shape, tolerate, wrong, zarr_format};
-use super::write::{check_format, members, only_configuration, regular_chunk_shape, separator};
+use super::members::{Members, attributes, chunk_shape, shape, tolerate, wrong, zarr_format};
+use super::write::{
+    check_format, members, only_configuration, refuse_members, regular_chunk_shape, separator,
+};
 use super::{ArrayMetadata, DocumentError, GroupMetadata};
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
@@ -120,21 +122,15 @@ pub fn parse_array(
     for (name, _) in members.unknown() {
         reading.warn(format!("{}; it is ignored", members.unknown_member(name)));
     }
+    let grid = configured("regular", "chunk_shape", chunks.into_iter().collect());
+    let keys = configured("v2", "separator", separator.into());
     Ok(ArrayMetadata {
-        format: Format::V2,
-        shape,
-        data_type,
-        chunk_grid: configured("regular", "chunk_shape", chunks.into_iter().collect()),
-        chunk_key_encoding: configured("v2", "separator", separator.into()),
         memory_layout: Some(ExtensionDocument::new(order, Value::Null)),
         fill_value,
         codecs,
         has_compressor,
-        storage_transformers: Vec::new(),
         attributes: attributes.map(parse_attributes).transpose()?.unwrap_or_default(),
-        dimension_names: None,
-        extensions: Vec::new(),
-        ignored: Object::new(),
+        ..ArrayMetadata::new(Format::V2, shape, data_type, grid, keys)
     })
 }
 
@@ -229,21 +225,21 @@ fn configured(identifier: &str, parameter: &str, value: Value) -> ExtensionDocum
 
 /// Reads the filters and the compressor, and whether there is a compressor.
 fn codecs(filters: &Value, compressor: &Value) -> Result<(Vec<ExtensionDocument>, bool), DocumentError> {
-    let mut codecs = match filters {
-        Value::Null => Vec::new(),
-        Value::Array(filters) => filter_codecs("filters", filters)?,
-        other => return Err(wrong("filters", other, "an array or null")),
-    };
+    let mut codecs = filter_codecs("filters", filters)?;
     if !compressor.is_null() {
         codecs.push(codec("compressor", compressor)?);
     }
     Ok((codecs, !compressor.is_null()))
 }
 
-/// Reads the codecs of a list of filters. Generation A of the draft uses the same form.
-pub(super) fn filter_codecs(path: &str, filters: &[Value]) -> Result<Vec<ExtensionDocument>, DocumentError> {
+/// Reads a list of filters or null. Generation A of the draft uses the same form in its attributes.
+pub(super) fn filter_codecs(path: &str, filters: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
     let codec = |(position, filter)| codec(&format!("{path}[{position}]"), filter);
-    filters.iter().enumerate().map(codec).collect()
+    match filters {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(filters) => filters.iter().enumerate().map(codec).collect(),
+        other => Err(wrong(path, other, "an array or null")),
+    }
 }
 
 fn codec(path: &str, value: &Value) -> Result<ExtensionDocument, DocumentError> {
@@ -313,18 +309,6 @@ fn refuse_what_v2_lacks(array: &ArrayMetadata) -> Result<(), DocumentError> {
         ("storage_transformers", !array.storage_transformers.is_empty()),
         ("extensions", !array.extensions.is_empty()),
     ];
-    for (member, is_there) in lacking {
-        if is_there {
-            return Err(DocumentError::member(member, "is not supported by v2"));
-        }
-    }
-    match array.ignored.keys().next() {
-        Some(member) => Err(DocumentError::member(member, "is not supported by v2")),
-        None => Ok(()),
-    }
-}
-
-/// Reads `filters` in the attributes of generation A of the draft.
-pub(super) fn hidden_filters(path: &str, value: &Value) -> Result<Vec<ExtensionDocument>, DocumentError> {
-    if value.is_null() { Ok(Vec::new()) } else { filter_codecs(path, elements(path, value)?) }
+    refuse_members("v2", &lacking)?;
+    array.ignored.keys().next().map_or(Ok(()), |member| refuse_members("v2", &[(member, true)]))
 }

@@ -9,7 +9,7 @@ use super::members::{
     MemberPath, Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate, wrong,
     zarr_format,
 };
-use super::write::{add_ignored, check_format, members};
+use super::write::{add_ignored, check_format, members, refuse_members};
 use super::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata};
 use zarr_spec::data_type::DataTypeDocument;
 use zarr_spec::extension::ExtensionDocument;
@@ -79,15 +79,12 @@ pub fn parse_node(document: &Value, reading: &Reading) -> Result<NodeMetadata, D
 /// [`DocumentError`] for an array of another format, and for metadata that v3 cannot express.
 pub fn array_document(array: &ArrayMetadata) -> Result<Value, DocumentError> {
     check_format(array.format, Format::V3)?;
-    for (member, is_there) in [
+    let lacking = [
         ("chunk_memory_layout", array.memory_layout.is_some()),
         ("extensions", !array.extensions.is_empty()),
         ("compressor", array.has_compressor),
-    ] {
-        if is_there {
-            return Err(DocumentError::member(member, "is not supported by v3"));
-        }
-    }
+    ];
+    refuse_members("v3", &lacking)?;
     let mut document = Object::new();
     document.insert("zarr_format", 3);
     document.insert("node_type", "array");
@@ -193,20 +190,13 @@ fn array(mut members: Members<'_, '_>, reading: &Reading) -> Result<ArrayMetadat
         Some(value) => Some(dimension_names(value, shape.len(), reading)?),
     };
     Ok(ArrayMetadata {
-        format: Format::V3,
-        shape,
-        data_type,
-        chunk_grid,
-        chunk_key_encoding,
-        memory_layout: None,
         fill_value,
         codecs,
-        has_compressor: false,
         storage_transformers,
         attributes,
         dimension_names,
-        extensions: Vec::new(),
         ignored: ignored(&members, &["extensions"], reading)?,
+        ..ArrayMetadata::new(Format::V3, shape, data_type, chunk_grid, chunk_key_encoding)
     })
 }
 

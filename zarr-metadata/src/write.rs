@@ -7,7 +7,6 @@ use super::members::wrong;
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::format::Format;
 
-/// Creates an object of these members.
 pub(super) fn members<V: Into<Value>, const N: usize>(members: [(&str, V); N]) -> Value {
     members.into_iter().collect()
 }
@@ -22,6 +21,14 @@ pub(super) fn check_format(found: Format, wanted: Format) -> Result<(), Document
     )))
 }
 
+/// Refuses the first of `members` that is there. The format does not have any of them.
+pub(super) fn refuse_members(format: &str, members: &[(&str, bool)]) -> Result<(), DocumentError> {
+    match members.iter().find(|&&(_, is_there)| is_there) {
+        Some(&(member, _)) => Err(DocumentError::member(member, format!("is not supported by {format}"))),
+        None => Ok(()),
+    }
+}
+
 /// Adds members that were ignored when the document was read.
 pub(super) fn add_ignored(document: &mut Object, ignored: &Object) -> Result<(), DocumentError> {
     for (name, value) in ignored {
@@ -32,7 +39,6 @@ pub(super) fn add_ignored(document: &mut Object, ignored: &Object) -> Result<(),
     Ok(())
 }
 
-/// Returns the `chunk_shape` of a regular grid.
 pub(super) fn regular_chunk_shape(grid: &ExtensionDocument, format: Format) -> Result<&Value, DocumentError> {
     if grid.identifier != "regular" {
         let reason = format!("{format} does not support the chunk grid `{}`", grid.identifier);

@@ -29,13 +29,33 @@ impl<T> Pool<T> {
     ///
     /// If `run` panics, the context is dropped.
     pub fn with<R>(&self, create: impl FnOnce() -> T, run: impl FnOnce(&mut T) -> R) -> R {
-        let places = self.0.get_or_init(|| Box::new([const { Slot(Mutex::new(Vec::new())) }; PLACES]));
-        let own = &places[place_of_thread()];
-        let kept = own.lock().pop();
-        let mut context = kept.or_else(|| places.iter().find_map(Slot::take)).unwrap_or_else(create);
+        let mut context = self.take().unwrap_or_else(create);
         let result = run(&mut context);
-        own.lock().push(context);
+        self.put(context);
         result
+    }
+
+    /// Takes a context that no other thread uses, if there is one.
+    #[must_use]
+    pub fn take(&self) -> Option<T> {
+        let places = self.places();
+        let kept = places[place_of_thread()].lock().pop();
+        kept.or_else(|| places.iter().find_map(Slot::take))
+    }
+
+    /// Returns a context to the pool.
+    pub fn put(&self, context: T) {
+        self.places()[place_of_thread()].lock().push(context);
+    }
+
+    /// Takes all contexts that no thread uses.
+    #[must_use]
+    pub fn take_all(&self) -> Vec<T> {
+        self.places().iter().flat_map(|place| std::mem::take(&mut *place.lock())).collect()
+    }
+
+    fn places(&self) -> &[Slot<T>; PLACES] {
+        self.0.get_or_init(|| Box::new([const { Slot(Mutex::new(Vec::new())) }; PLACES]))
     }
 }
 

@@ -17,19 +17,16 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns the number of entries per dimension.
     pub(crate) fn shape(&self) -> Vec<u64> {
         self.entries.iter().map(|range| range.end - range.start).collect()
     }
 
-    /// Returns the selection of the array that the block covers.
     pub(crate) fn selection(&self, along: &[DimensionSelection]) -> Selection {
         let parts = along.iter().zip(&self.entries);
         Selection::Orthogonal(parts.map(|(along, range)| slice(along, range.start, range.end)).collect())
     }
 }
 
-/// The blocks of a selection.
 #[derive(Debug)]
 pub(crate) struct Blocks<'a> {
     grid: &'a dyn ChunkGrid,
@@ -64,7 +61,6 @@ impl<'a> Blocks<'a> {
         Ok(Self { grid: array.chunk_grid(), along, inner: Some(inner), counts })
     }
 
-    /// Splits the selection into blocks of one chunk.
     pub(crate) fn of_one_chunk(array: &'a Array, along: &'a [DimensionSelection]) -> Self {
         Self { grid: array.chunk_grid(), along, inner: None, counts: vec![1; along.len()] }
     }
@@ -121,10 +117,9 @@ impl<'a> Blocks<'a> {
     /// `fitting` entries, but at least one block.
     fn band_end(&self, dimension: usize, from: u64, fitting: u64) -> Result<u64, Failure> {
         let all = length(&self.along[dimension]);
-        let next = |from| self.end(dimension, from).map_err(|error| Failure::Fault(error.into()));
-        let mut end = next(from)?;
+        let mut end = self.end(dimension, from)?;
         while end < all {
-            let further = next(end)?;
+            let further = self.end(dimension, end)?;
             if further - from > fitting {
                 break;
             }
@@ -156,7 +151,7 @@ impl<'a> Blocks<'a> {
         let mut from = 0;
         let all = length(along);
         while from < all {
-            let end = self.end(dimension, from).map_err(|error| Failure::Fault(error.into()))?;
+            let end = self.end(dimension, from)?;
             block.entries.push(from..end);
             self.visit(block, visit)?;
             block.entries.pop();
@@ -226,7 +221,6 @@ fn counts(along: &[DimensionSelection], chunk: &[u64], element_size: u64, budget
 /// The positions of a selection's elements in a file.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// Entries of the selection per dimension.
     pub(crate) shape: Vec<u64>,
     /// Bytes of an element.
     pub(crate) element_size: u64,
@@ -236,7 +230,6 @@ pub(crate) struct Layout {
     pub(crate) is_fortran: bool,
 }
 
-/// Consecutive bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) position: u64,

@@ -145,9 +145,8 @@ fn is_equal(array: &Array, content: &Content) -> Result<bool, Failure> {
     })
 }
 
-/// Returns the keys of the metadata documents.
 fn documents(hierarchy: &Hierarchy) -> Result<Vec<String>, Failure> {
-    let keys = hierarchy.store().list().map_err(|error| Failure::Fault(error.into()))?;
+    let keys = hierarchy.store().list()?;
     let is_document = |key: &&zarr_kit::spec::Key| {
         let name = key.name();
         name.ends_with(".json") || [".zarray", ".zgroup", ".zattrs"].contains(&name)
@@ -155,7 +154,6 @@ fn documents(hierarchy: &Hierarchy) -> Result<Vec<String>, Failure> {
     Ok(keys.iter().filter(is_document).map(|key| key.as_str().to_owned()).collect())
 }
 
-/// Joins keys into lines.
 fn wrapped(keys: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for key in keys {

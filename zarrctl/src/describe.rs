@@ -16,7 +16,6 @@ use zarr_kit::{Array, Format, Hierarchy, Mode, Registry};
 pub(crate) struct Part {
     /// The member of the document, such as `codecs`.
     pub(crate) member: &'static str,
-    /// The identifier in the document.
     pub(crate) identifier: String,
     /// Null if it is missing.
     pub(crate) configuration: Value,
@@ -28,17 +27,14 @@ pub(crate) struct Part {
     pub(crate) inner: Vec<Part>,
 }
 
-/// Looks up the parts of an array in the registry.
 #[derive(Debug)]
 pub(crate) struct Describer<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) format: Format,
-    /// How strictly documents are read.
     pub(crate) mode: Mode,
 }
 
 impl<'a> Describer<'a> {
-    /// Creates a describer for the arrays of a hierarchy.
     pub(crate) fn of(hierarchy: &'a Hierarchy) -> Self {
         let context = hierarchy.context();
         Self { registry: context.registry(), format: hierarchy.format(), mode: context.mode() }
@@ -46,7 +42,6 @@ impl<'a> Describer<'a> {
 }
 
 impl Describer<'_> {
-    /// Returns all parts of an array, in the order of the output.
     pub(crate) fn parts(&self, metadata: &ArrayMetadata, array: Option<&Array>) -> Vec<Part> {
         let registry = self.registry;
         let mut parts = vec![
@@ -77,7 +72,6 @@ impl Describer<'_> {
         parts
     }
 
-    /// Returns the parts of a v3 draft entry point.
     pub(crate) fn hierarchy_parts(&self, entry_point: &EntryPoint) -> Vec<Part> {
         let encodings = self.registry.metadata_encodings();
         let mut parts = vec![self.part("metadata_encoding", encodings, &entry_point.metadata_encoding)];
@@ -98,7 +92,6 @@ impl Describer<'_> {
         }
     }
 
-    /// Returns the codecs of a chain that have a document.
     fn chain(&self, chain: &CodecChain) -> Vec<Part> {
         let documents = chain.links().iter().filter_map(|link| link.document.as_ref());
         let mut parts: Vec<_> =
@@ -190,10 +183,8 @@ pub(crate) fn product(lengths: &[u64]) -> Option<u64> {
     }
 }
 
-/// Statistics about the stored chunks of an array.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stored {
-    /// Number of stored chunks.
     pub(crate) chunks: u64,
     /// Number of chunks in the grid; `None` if it overflows.
     pub(crate) all: Option<u64>,
@@ -233,7 +224,6 @@ impl Stored {
         }
     }
 
-    /// Returns the compression ratio, if it is defined.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let raw = self.raw.filter(|&raw| raw > 0 && self.size > 0)?;
         Some(crate::terminal::ratio(raw, self.size))
@@ -263,7 +253,6 @@ pub(crate) fn type_name(array: &Array) -> String {
     }
 }
 
-/// Returns the problems in an error, one line each.
 pub(crate) fn problems(error: &zarr_kit::Error) -> Vec<String> {
     match error {
         zarr_kit::Error::NotUnderstood(error) => error.problems.iter().map(ToString::to_string).collect(),

@@ -16,7 +16,6 @@ use crate::failure::Failure;
 /// The variable with the default of `--durable`.
 const VARIABLE: &str = "ZARR_KIT_DURABLE";
 
-/// Whether `--durable` or the variable is set.
 static DURABLE: OnceLock<bool> = OnceLock::new();
 
 /// Sets whether writes wait for the disk: `option`, or else the variable.
@@ -35,7 +34,6 @@ fn parse(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Returns whether writes wait for the disk.
 pub(crate) fn is_on() -> bool {
     DURABLE.get().copied().unwrap_or_default()
 }
@@ -54,7 +52,7 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     if !url.starts_with("file:") {
         return Ok(store);
     }
-    let store = FilesystemStore::open_url(&url).map_err(|error| Failure::Fault(error.into()))?;
+    let store = FilesystemStore::open_url(&url)?;
     Ok(Arc::new(store.durable(true)))
 }
 

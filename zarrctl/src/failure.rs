@@ -7,7 +7,6 @@ use zarr_kit::spec::printable;
 
 use crate::builds;
 
-/// Why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// An error in the data or the request; the exit status is 1.
@@ -16,7 +15,6 @@ pub(crate) enum Failure {
     Listed {
         /// The operation that was refused.
         head: String,
-        /// The reasons.
         reasons: Vec<String>,
     },
     /// Reading or writing a file or standard output failed.
@@ -33,7 +31,6 @@ impl Failure {
     /// The exit status of wrong usage.
     pub(crate) const USAGE: u8 = 2;
 
-    /// Returns an error in the data or the request.
     pub(crate) fn fault(what: impl Into<String>) -> Self {
         Self::Fault(what.into().into())
     }
@@ -43,7 +40,6 @@ impl Failure {
         Self::Usage(format!("{what} is not in this build; {}", builds::full()))
     }
 
-    /// Returns the exit status.
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Usage(_) => Self::USAGE,
@@ -53,7 +49,6 @@ impl Failure {
         }
     }
 
-    /// Prefixes the message with the operation.
     pub(crate) fn while_doing(self, what: &str) -> Self {
         match self {
             Self::Fault(error) => Self::fault(format!("{what}: {}", chain(&*error))),
@@ -120,6 +115,32 @@ fn hint(error: &zarr_kit::Error) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Converts errors that need no hint.
+macro_rules! faults {
+    ($($(#[$condition:meta])* $error:ty),+ $(,)?) => {$(
+        $(#[$condition])*
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::Fault(error.into())
+            }
+        }
+    )+};
+}
+
+faults! {
+    zarr_kit::json::SerError,
+    zarr_kit::json::WriteError,
+    zarr_kit::spec::DataTypeError,
+    zarr_kit::spec::KeyError,
+    zarr_kit::spec::grid::GridError,
+    zarr_kit::spec::host::registry::DuplicateIdentifier,
+    zarr_kit::spec::store::StoreError,
+    #[cfg(feature = "conformance")]
+    zarr_conformance::suite::FixtureError,
+    #[cfg(all(feature = "dynamic", target_os = "linux"))]
+    zarr_kit::loaded::LockError,
 }
 
 impl From<io::Error> for Failure {

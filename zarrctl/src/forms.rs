@@ -18,10 +18,8 @@ use crate::failure::Failure;
 
 /// A writer of elements that arrive in parts, in C order.
 pub(crate) trait Writer {
-    /// Writes the next elements.
     fn write(&mut self, elements: &ElementArray, to: &mut dyn Write) -> Result<(), Failure>;
 
-    /// Writes the end of the output.
     fn finish(&mut self, to: &mut dyn Write) -> Result<(), Failure>;
 }
 

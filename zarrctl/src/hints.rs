@@ -65,7 +65,6 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
     ))
 }
 
-/// Returns the folder next to a missing one that has a similar name.
 fn similar_folder(missing: &Path) -> Option<String> {
     if missing.exists() {
         return None;
@@ -101,7 +100,6 @@ pub(crate) struct Before<'h> {
 }
 
 impl<'h> Before<'h> {
-    /// Counts the chunks. Remote stores are not listed.
     pub(crate) fn count(hierarchy: &'h Hierarchy, path: &str) -> Result<Self, Failure> {
         let path = hierarchy.path(path)?;
         let count = match folder(&**hierarchy.store()) {
@@ -111,7 +109,6 @@ impl<'h> Before<'h> {
         Ok(Self { hierarchy, path, count })
     }
 
-    /// Prints the number of chunks that were removed since.
     pub(crate) fn print_removed(self) -> Result<(), Failure> {
         if self.count == 0 {
             return Ok(());

@@ -29,9 +29,7 @@ static WRITTEN: Condvar = Condvar::new();
 
 struct State {
     is_stopping: bool,
-    /// Threads that are writing values.
     writing: usize,
-    /// Whether a write has begun since [`watch`].
     has_written: bool,
     temporary: Vec<PathBuf>,
     left: Left,

@@ -66,7 +66,6 @@ impl Installed {
         named.filter(move |(_, manifest)| id.is_version(&manifest.version.to_string()))
     }
 
-    /// Returns the candidates with readable manifests.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&Candidate, &Manifest)> {
         let candidates = self.loader.candidates().iter();
         candidates.filter_map(with_manifest)
@@ -113,7 +112,6 @@ impl<'i> PluginId<'i> {
         }
     }
 
-    /// Returns whether the id selects this version.
     pub(crate) fn is_version(&self, version: &str) -> bool {
         self.version.is_none_or(|wanted| wanted == version)
     }

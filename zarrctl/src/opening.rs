@@ -19,7 +19,7 @@ use crate::failure::{Failure, chain};
 use crate::hints;
 use crate::interrupt::Interruptible;
 use crate::slabs;
-use crate::terminal::warn;
+use crate::terminal::{first_of, warn};
 use crate::values;
 
 /// The prefix of locations of zip archives.
@@ -79,9 +79,8 @@ fn limits() -> Limits {
     limits.with_memory(memory - slabs::share(memory))
 }
 
-/// Creates the context of every operation, with linked plugins and plugins that are loaded on demand.
 pub(crate) fn context() -> Result<Context, Failure> {
-    let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let registry = Registry::linked()?;
     #[cfg(all(feature = "dynamic", target_os = "linux"))]
     let registry = crate::loaded::Installed::find().added_to(registry);
     let context = Context::new(registry).with_limits(limits());
@@ -110,12 +109,10 @@ pub(crate) fn require_conditional(option: bool) {
     REQUIRES_CONDITIONS.get_or_init(|| option);
 }
 
-/// Creates a context with the options of `reading`.
 pub(crate) fn reading_context(reading: &Reading) -> Result<Context, Failure> {
     Ok(with_options(context()?, reading))
 }
 
-/// Adds the options of `reading` to a context.
 fn with_options(context: Context, reading: &Reading) -> Context {
     let mut context = context.with_mode(reading.mode());
     if reading.use_fallback {
@@ -221,7 +218,6 @@ fn different_nodes(listed: &[NodeEntry], own: &[NodeEntry]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", and "))
 }
 
-/// Returns the nodes of `some` that are not in `others`.
 fn missing_in<'n>(some: &'n [NodeEntry], others: &[NodeEntry]) -> Vec<&'n NodePath> {
     let others: HashSet<_> = others.iter().map(|node| (&node.path, node.kind.is_group())).collect();
     let missing = some.iter().filter(|node| !others.contains(&(&node.path, node.kind.is_group())));
@@ -230,12 +226,7 @@ fn missing_in<'n>(some: &'n [NodeEntry], others: &[NodeEntry]) -> Vec<&'n NodePa
 
 /// Returns `words` with the first path and the number of other paths; `None` without paths.
 fn with_paths(words: &str, paths: &[&NodePath]) -> Option<String> {
-    let first = paths.first()?;
-    let more = match paths.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Some(format!("{words} {first}{more}"))
+    (!paths.is_empty()).then(|| format!("{words} {}", first_of(paths, 1)))
 }
 
 /// Opens a hierarchy for changes. Archives are refused.
@@ -328,7 +319,6 @@ pub(crate) fn warn_of_place(location: &str, store: &dyn Store) {
     }
 }
 
-/// Returns the format of an existing hierarchy.
 pub(crate) fn existing_format(location: &str, context: &Context) -> Result<Option<Format>, Failure> {
     Ok(existing(location, context)?.map(|hierarchy| hierarchy.format()))
 }

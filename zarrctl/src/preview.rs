@@ -9,10 +9,8 @@ use crate::failure::Failure;
 /// The most characters per line, and the most lines.
 pub(crate) const SIZE: (u64, u64) = (72, 24);
 
-/// Colours of the 256-colour palette, dark to light.
 const COLOURS: [u8; 16] = [16, 17, 18, 54, 55, 91, 127, 162, 197, 203, 209, 215, 221, 227, 229, 231];
 
-/// Characters, light to dense.
 const CHARACTERS: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
 /// Draws evenly spaced elements of an array of numbers, with two colours per character or with plain
@@ -76,7 +74,6 @@ fn in_colours(rows: &[&[f64]], scale: &Scale) -> String {
     text
 }
 
-/// The range of some values.
 #[derive(Debug)]
 struct Scale {
     low: f64,

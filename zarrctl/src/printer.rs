@@ -9,8 +9,10 @@ use std::io::{self, StdoutLock, Write};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use zarr_kit::json::printable::{is_printable, printable, printable_bytes};
+use zarr_kit::json::{self, Value};
 
 use crate::arguments::Arguments;
+use crate::failure::Failure;
 
 /// The most bytes of a UTF-8 character.
 const CHARACTER: usize = 4;
@@ -23,9 +25,13 @@ pub(crate) struct Printer<W: Write> {
     begun: Vec<u8>,
 }
 
-/// Returns standard output with the filter.
 pub(crate) fn stdout() -> Printer<StdoutLock<'static>> {
     Printer::new(io::stdout().lock())
+}
+
+/// Writes a JSON document on several lines, with unprintable characters escaped.
+pub(crate) fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
+    Ok(writeln!(to, "{}", json::to_printable_pretty(value)?)?)
 }
 
 thread_local! {
@@ -45,7 +51,6 @@ pub(crate) fn is_collecting() -> bool {
     COLLECTED.with_borrow(Option::is_some)
 }
 
-/// Returns whether `note` was collected.
 fn is_collected(note: &str) -> bool {
     COLLECTED.with_borrow_mut(|notes| match notes {
         Some(notes) => {

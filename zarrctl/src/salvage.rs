@@ -38,7 +38,6 @@ fn object(hierarchy: &Hierarchy, key: &Key) -> Option<Object> {
     }
 }
 
-/// Returns the chunk grid of an array, if it is readable.
 pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Arc<dyn ChunkGrid>> {
     let reading = Reading::new(hierarchy.context().mode());
     let registry = hierarchy.context().registry();
@@ -49,11 +48,7 @@ pub(crate) fn grid(hierarchy: &Hierarchy, metadata: &ArrayMetadata) -> Option<Ar
     (grid.grid_shape().len() == metadata.shape.len()).then_some(grid)
 }
 
-/// Computes statistics about the stored chunks of an array that cannot be decoded.
-///
-/// # Errors
-///
-/// Returns the reason as text.
+/// Computes statistics about the stored chunks of an array that cannot be decoded. The error is the reason as text.
 pub(crate) fn stored(
     hierarchy: &Hierarchy,
     unreadable: &Unreadable,

@@ -53,7 +53,6 @@ pub(crate) fn parse(text: Option<&str>, array: &Array) -> Result<Vec<DimensionSe
     }
 }
 
-/// Returns the number of selected elements.
 pub(crate) fn count(along: &[DimensionSelection]) -> u64 {
     along.iter().map(length).fold(1, u64::saturating_mul)
 }
@@ -76,7 +75,6 @@ pub(crate) fn cuts_chunks(array: &Array, along: &[DimensionSelection]) -> bool {
     Parts::new(array, 1).cut_chunks(along)
 }
 
-/// The limits for splitting a selection.
 struct Parts {
     /// Elements of a chunk per dimension.
     chunks: Vec<u64>,
@@ -170,7 +168,6 @@ fn boundary(along: &DimensionSelection, from: u64, fitting: u64, chunk: u64) -> 
     if aligned > from && aligned < end { aligned } else { end }
 }
 
-/// Returns the number of entries.
 pub(crate) fn length(along: &DimensionSelection) -> u64 {
     match along {
         DimensionSelection::Range { start, stop, step } => {
@@ -181,7 +178,6 @@ pub(crate) fn length(along: &DimensionSelection) -> u64 {
     }
 }
 
-/// Returns the entries `from..until` along one dimension.
 pub(crate) fn slice(along: &DimensionSelection, from: u64, until: u64) -> DimensionSelection {
     match along {
         DimensionSelection::Index(index) => DimensionSelection::Index(*index),
@@ -198,7 +194,6 @@ pub(crate) fn slice(along: &DimensionSelection, from: u64, until: u64) -> Dimens
     }
 }
 
-/// Selects an array subset.
 pub(crate) fn selection(subset: &ArraySubset) -> Selection {
     subset.clone().into()
 }

@@ -36,19 +36,26 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{:.1} {}", ratio(bytes, unit), UNITS[exponent - 1])
 }
 
+/// Joins the first `most` names with commas, and counts the others: `a, b and 3 more`.
+pub(crate) fn first_of<T: fmt::Display>(names: &[T], most: usize) -> String {
+    let shown = names.iter().take(most).map(T::to_string).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// Returns the number of columns of the terminal, or `None` if standard output is a file or a pipe.
 pub(crate) fn width() -> Option<usize> {
     let terminal = io::stdout().is_terminal().then(|| terminal_size::terminal_size_of(io::stdout()));
     terminal.flatten().map(|(width, _)| usize::from(width.0))
 }
 
-/// Returns `a` divided by `b`.
 #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
 pub(crate) fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
-/// Prints a warning to standard error.
 pub(crate) fn warn(what: &str) {
     note(&format!("warning: {what}"));
 }
@@ -104,7 +111,6 @@ impl Followed {
 }
 
 impl Progress {
-    /// Shows progress over `total` bytes.
     pub(crate) fn of_bytes(total: u64, what: &str) -> Self {
         Self::new(Some(total), what, "{bytes} of {total_bytes}{rate}")
     }
@@ -119,7 +125,6 @@ impl Progress {
         Self::new(Some(total), what, "{pos} of {len}{left}")
     }
 
-    /// Shows progress over an unknown amount.
     pub(crate) fn unknown(what: &str) -> Self {
         Self::new(None, what, "")
     }
@@ -145,7 +150,6 @@ impl Progress {
         progress
     }
 
-    /// Adds to the completed amount.
     pub(crate) fn add(&self, amount: u64) {
         self.bar.inc(amount);
     }
@@ -211,7 +215,6 @@ fn shortened(text: &str, most: usize) -> String {
     format!("…{end}")
 }
 
-/// Converts a float to a number of bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
 fn whole(number: f64) -> u64 {
     number as u64

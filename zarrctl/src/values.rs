@@ -26,14 +26,12 @@ pub(crate) struct Codec {
     pub(crate) configuration: Value,
 }
 
-/// A member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) value: Value,
 }
 
-/// Parses a format.
 pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(["v2", "v3", "v3-draft"]).try_map(|name| name.parse::<Format>())
 }
@@ -118,7 +116,6 @@ fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
     list(text, |number| number.parse().map_err(|_| format!("`{number}` is not a number of elements")))
 }
 
-/// Parses entries separated by commas, also in brackets or parentheses.
 pub(crate) fn list<T>(text: &str, entry: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     let bare = text.trim();
     let bracketed = [('(', ')'), ('[', ']')]
@@ -132,7 +129,6 @@ pub(crate) fn list<T>(text: &str, entry: impl Fn(&str) -> Result<T, String>) -> 
     list.split(',').map(|part| entry(part.trim())).collect()
 }
 
-/// Parses a JSON value.
 pub(crate) fn json(text: &str) -> Result<Value, String> {
     let parsed = json::parse(text.as_bytes(), &ParseOptions::default());
     let parsed = parsed.map_err(|error| format!("invalid JSON: {error}"))?;
@@ -142,7 +138,6 @@ pub(crate) fn json(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Parses a JSON value; other text is a string.
 pub(crate) fn text_or_json(text: &str) -> Result<Value, String> {
     if text.starts_with(['{', '[', '"']) {
         return json(text);
@@ -171,7 +166,6 @@ pub(crate) fn codec(text: &str) -> Result<Codec, String> {
     Ok(Codec { name: name.to_owned(), configuration })
 }
 
-/// Parses `K=JSON`.
 pub(crate) fn member(text: &str) -> Result<Member, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=JSON")?;
     if name.is_empty() {

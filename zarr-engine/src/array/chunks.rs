@@ -134,12 +134,7 @@ impl Array {
     /// If the grid does not have this chunk, or the store fails.
     pub fn chunk_size(&self, index: &[u64]) -> Result<Option<u64>, Error> {
         self.stored.chunk(index)?;
-        for key in self.stored.keys(index)? {
-            if let Some(size) = self.stored.resolved.store.size(&key)? {
-                return Ok(Some(size));
-            }
-        }
-        Ok(None)
+        self.stored.stored_size(index)
     }
 
     /// Returns the indices of all chunks that are stored, from a listing of the store.

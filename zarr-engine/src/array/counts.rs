@@ -41,7 +41,6 @@ fn product(lengths: &[u64]) -> u64 {
     if lengths.contains(&0) { 0 } else { lengths.iter().copied().fold(1, u64::saturating_mul) }
 }
 
-/// Returns the index after `index` in C order.
 fn next_index(index: &[u64], grid_shape: &[u64]) -> Option<Vec<u64>> {
     let dimension =
         (0..grid_shape.len()).rev().find(|&dimension| index[dimension] + 1 < grid_shape[dimension])?;

@@ -1,6 +1,6 @@
 //! Reading elements: public methods of [`Array`].
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use zarr_spec::{CodecError, Elements};
 
@@ -12,6 +12,7 @@ use crate::memory::{Memory, OutOfMemory};
 use crate::plan::Run;
 use crate::reader::OutputRegion;
 use crate::selection::{ElementSelection, IntoSelection, LocatedSelection, Selection};
+use crate::unpoisoned::Unpoisoned;
 use crate::variable::Assembly;
 
 impl Array {
@@ -34,11 +35,11 @@ impl Array {
             Elements::Fixed { size, .. } => {
                 let (mut memory, is_zero) = self.memory(count, size)?;
                 self.read_fixed(&located, size, &mut memory, is_zero)?;
-                Ok(ElementArray::fixed(shape, count, data_type, memory, threads))
+                Ok(ElementArray::new(shape, count, data_type, memory, threads))
             }
             Elements::Variable => {
                 let bytes = self.read_variable(&located, count)?;
-                Ok(ElementArray::variable(shape, count, data_type, bytes, threads))
+                Ok(ElementArray::new(shape, count, data_type, bytes, threads))
             }
         }
     }
@@ -158,7 +159,7 @@ impl Array {
             self.settle(&mut memory)?;
             let count = located.count()?;
             let threads = self.stored.context().threads.clone();
-            Ok(ElementArray::fixed(located.shape, count, Arc::clone(data_type), memory, threads))
+            Ok(ElementArray::new(located.shape, count, Arc::clone(data_type), memory, threads))
         });
         arrays.collect()
     }
@@ -190,12 +191,12 @@ impl Array {
                 let (mut memory, is_zero) = self.memory(count, size)?;
                 read(&chunk.shape, &OutputRegion::fixed(&wanted, rank, size, &mut memory, is_zero)?)?;
                 self.settle(&mut memory)?;
-                Ok(ElementArray::fixed(chunk.shape, count, data_type, memory, threads))
+                Ok(ElementArray::new(chunk.shape, count, data_type, memory, threads))
             }
             Elements::Variable => {
                 let assembly = self.assembly(count)?;
                 read(&chunk.shape, &OutputRegion::variable(&wanted, rank, &assembly)?)?;
-                Ok(ElementArray::variable(chunk.shape, count, data_type, finish(assembly)?, threads))
+                Ok(ElementArray::new(chunk.shape, count, data_type, finish(assembly)?, threads))
             }
         }
     }
@@ -252,7 +253,6 @@ impl Array {
     }
 }
 
-/// Returns the selection of all elements of a chunk of this shape.
 pub(super) fn whole_chunk(shape: &[u64]) -> Result<ElementSelection, Error> {
     let counts: Result<Vec<usize>, _> = shape.iter().map(|&length| usize::try_from(length)).collect();
     let counts = counts.map_err(|_| OutOfMemory { size: usize::MAX })?;
@@ -261,10 +261,9 @@ pub(super) fn whole_chunk(shape: &[u64]) -> Result<ElementSelection, Error> {
 }
 
 fn finish(assembly: Mutex<Assembly>) -> Result<Vec<u8>, Error> {
-    assembly.into_inner().unwrap_or_else(PoisonError::into_inner).finish().map_err(no_elements)
+    assembly.into_inner().unpoisoned().finish().map_err(no_elements)
 }
 
-/// Returns the error for elements of variable size that cannot be read.
 fn no_elements(error: CodecError) -> Error {
     Error::Elements(error.to_string())
 }

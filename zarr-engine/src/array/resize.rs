@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::Elements;
-use zarr_spec::store::Backoff;
 
 use super::Array;
 use crate::copy;
@@ -74,14 +73,7 @@ impl Array {
         let path = self.stored.path.clone();
         let _node_lock = hierarchy.lock([&path]);
         let _shape_lock = hierarchy.lock_shape(&path)?;
-        let mut backoff = Backoff::new();
-        loop {
-            let change = hierarchy.begin_change()?;
-            match self.resize_once(&change, start, shape) {
-                Err(Error::Conflict(key)) => backoff.wait(&key)?,
-                done => return done,
-            }
-        }
+        hierarchy.change_document(|change| self.resize_once(change, start, shape))
     }
 
     /// Resizes the array. Another program that changes the document meanwhile is [`Error::Conflict`].
@@ -111,7 +103,6 @@ impl Array {
         erased
     }
 
-    /// Returns the metadata with another origin and shape.
     fn resized(&self, start: &[i64], shape: &[u64]) -> Result<ArrayMetadata, Error> {
         let rank = self.shape().len();
         for given in [start.len(), shape.len()] {
@@ -274,7 +265,6 @@ impl StoredArray {
     }
 }
 
-/// The part of an array that remains after a resize.
 struct Overlap {
     start: Vec<i64>,
     shape: Vec<u64>,

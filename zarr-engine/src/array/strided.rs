@@ -134,11 +134,6 @@ impl Array {
     }
 }
 
-/// Checks that an array has the shape of the selection.
-///
-/// # Errors
-///
-/// [`Error::Elements`] if an array does not have the shape of the selection.
 fn check_shape(wanted: &[u64], given: &[usize]) -> Result<(), Error> {
     let given: Vec<u64> = given.iter().map(|&length| length as u64).collect();
     if wanted == given {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use zarr_spec::store::Backoff;
 use zarr_spec::{ArraySubset, Elements};
 
 use super::Array;
@@ -15,12 +14,10 @@ use crate::selection::{IntoSelection, Selection};
 use crate::variable::Variable;
 use crate::writer::{FixedElements, Source};
 
-/// Rows to append.
 #[derive(Clone, Copy)]
 struct Rows<'r> {
     dimension: usize,
     bytes: &'r [u8],
-    /// Checks the current shape.
     check: &'r dyn Fn(&[u64]) -> Result<(), Error>,
 }
 
@@ -47,7 +44,6 @@ impl Array {
         self.stored.write_elements(&located.what, source)
     }
 
-    /// Returns the elements in `bytes`, if there are `count` of them and they are valid.
     pub(super) fn checked_source<'b>(&self, bytes: &'b [u8], count: usize) -> Result<Source<'b>, Error> {
         let source = self.source(bytes, count)?;
         // Codecs for elements of variable size check them themselves.
@@ -137,15 +133,10 @@ impl Array {
         let path = self.path().clone();
         let _node_lock = hierarchy.lock([&path]);
         let shape_lock = hierarchy.lock_shape(&path)?;
-        let mut backoff = Backoff::new();
-        loop {
-            let change = hierarchy.begin_change()?;
+        hierarchy.change_document(|change| {
             let reserves = shape_lock.is_none() && change.is_conditional();
-            match self.append_once(&change, reserves, Rows { dimension, bytes, check: &check }) {
-                Err(Error::Conflict(key)) => backoff.wait(&key)?,
-                done => return done,
-            }
-        }
+            self.append_once(change, reserves, Rows { dimension, bytes, check: &check })
+        })
     }
 
     /// Appends rows. Another program that changes the document meanwhile is [`Error::Conflict`].
@@ -227,7 +218,6 @@ impl Array {
         }
     }
 
-    /// Returns the number of elements in `bytes`.
     fn count_in(&self, bytes: &[u8]) -> Result<usize, Error> {
         let size = bytes.len();
         let name = self.data_type().name();

@@ -3,14 +3,10 @@
 //! Idle buffers stay counted, and are freed when a thread waits for memory.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
 use super::{Holding, MemoryBudget, Permit};
 use crate::scratch::Scratch;
-
-/// Number of places for idle scratch buffers. More threads share places.
-const PLACES: usize = 8;
 
 /// Scratch buffers may be counted with up to this many bytes more than they have, so that small chunks need no atomic
 /// operation.
@@ -19,23 +15,13 @@ const SLACK: u64 = 1 << 20;
 /// Maximum size in bytes of scratch buffers that are reused. Larger ones are freed.
 const MOST_IDLE: u64 = 64 << 20;
 
-/// Scratch buffers that are not in use, placed near the threads that used them last.
-#[derive(Debug, Default)]
-pub(super) struct IdleScratch([Slot; PLACES]);
-
-/// The idle scratch buffers of some threads, on their own cache line.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Slot(Mutex<Vec<Counted>>);
-
 /// Scratch buffers and the number of bytes that the budget counts for them.
 #[derive(Debug, Default)]
-struct Counted {
+pub(super) struct Counted {
     scratch: Scratch,
-    size: u64,
+    pub(super) size: u64,
 }
 
-/// Scratch buffers in use. They return to the budget when this is dropped.
 struct InUse<'b> {
     budget: &'b MemoryBudget,
     counted: Counted,
@@ -66,7 +52,7 @@ impl MemoryBudget {
 
     /// Like [`Self::with_scratch`] if the memory is free; otherwise returns `None`.
     pub(crate) fn try_with_scratch<R>(&self, need: u64, work: impl FnOnce(&mut Scratch) -> R) -> Option<R> {
-        let mut counted = self.idle.take();
+        let mut counted = self.idle.take().unwrap_or_default();
         let more = need.saturating_sub(counted.size);
         if more > 0 && !self.try_take(more) {
             self.check_in(counted);
@@ -78,11 +64,11 @@ impl MemoryBudget {
 
     /// Like [`Self::with_scratch`], for a thread whose memory is already counted.
     pub(crate) fn with_paid_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
-        work(&mut self.in_use(self.idle.take()).counted.scratch)
+        work(&mut self.in_use(self.idle.take().unwrap_or_default()).counted.scratch)
     }
 
     fn checkout(&self, need: u64) -> Counted {
-        let mut counted = self.idle.take();
+        let mut counted = self.idle.take().unwrap_or_default();
         if counted.size >= need {
             return counted;
         }
@@ -104,7 +90,7 @@ impl MemoryBudget {
 
     /// Returns scratch buffers for reuse, or frees them if a thread waits for memory.
     fn check_in(&self, counted: Counted) {
-        self.idle.place().push(counted);
+        self.idle.put(counted);
         if self.waiting.load(std::sync::atomic::Ordering::SeqCst) > 0 {
             self.free_idle();
             self.wake();
@@ -135,50 +121,4 @@ impl Drop for InUse<'_> {
         }
         self.budget.check_in(counted);
     }
-}
-
-impl IdleScratch {
-    fn take(&self) -> Counted {
-        let own = self.place().pop();
-        own.or_else(|| self.0.iter().find_map(Slot::try_take)).unwrap_or_default()
-    }
-
-    /// Frees all idle buffers, and returns the number of bytes that were counted for them.
-    pub(super) fn free(&self) -> u64 {
-        let all = self.0.iter().map(|place| mem::take(&mut *place.lock()));
-        all.flatten()
-            .map(|Counted { scratch, size }| {
-                drop(scratch);
-                size
-            })
-            .sum()
-    }
-
-    fn place(&self) -> MutexGuard<'_, Vec<Counted>> {
-        self.0[place_of_thread()].lock()
-    }
-}
-
-impl Slot {
-    fn lock(&self) -> MutexGuard<'_, Vec<Counted>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes scratch buffers, unless another thread holds the lock.
-    fn try_take(&self) -> Option<Counted> {
-        match self.0.try_lock() {
-            Ok(mut workers) => workers.pop(),
-            Err(TryLockError::Poisoned(workers)) => workers.into_inner().pop(),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-}
-
-/// Returns the place of this thread, derived from the address of its stack. Stacks are usually contiguous. Only speed
-/// depends on it.
-fn place_of_thread() -> usize {
-    /// The default stack size of the standard library in bytes.
-    const STACK: usize = 2 << 20;
-    let on_the_stack = 0u8;
-    std::ptr::from_ref(&on_the_stack).addr() / STACK % PLACES
 }

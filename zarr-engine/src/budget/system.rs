@@ -38,16 +38,12 @@ fn address_space(text: &str) -> Option<u64> {
 /// A control group that limits memory. The groups above it limit it, too.
 #[derive(Debug, PartialEq, Eq)]
 struct ControlGroup {
-    /// The mount point of the file system of the groups.
     mount: PathBuf,
-    /// The folder of the group below the mount.
     folder: PathBuf,
-    /// The file with the limit.
     file: &'static str,
 }
 
 impl ControlGroup {
-    /// Returns the smallest limit of the group and the groups above it.
     fn limit(&self, root: &Path) -> Option<u64> {
         let mount = root.join(self.mount.strip_prefix("/").unwrap_or(&self.mount));
         let folders = self.folder.ancestors().map(|folder| mount.join(folder).join(self.file));

@@ -28,7 +28,6 @@ const CHUNK_SIZE: u64 = 1 << 20;
 /// Assumed size in bytes of an element of variable size, when a chunk shape is chosen.
 const VARIABLE_SIZE: u64 = 16;
 
-/// The translation of one description to one format.
 pub(super) struct Building<'a> {
     pub(super) builder: &'a ArrayBuilder,
     pub(super) format: Format,
@@ -86,7 +85,6 @@ impl Building<'_> {
         Ok(metadata)
     }
 
-    /// Returns errors for given members that the format does not have.
     pub(super) fn misplaced(&self) -> Vec<Error> {
         let is_draft = self.format == Format::V3Draft;
         let is_v3 = self.format == Format::V3;
@@ -102,7 +100,6 @@ impl Building<'_> {
         misplaced.map(|(.., what)| not_in_format(self.format, what)).collect()
     }
 
-    /// Returns errors for members with the wrong number of dimensions.
     pub(super) fn wrong_ranks(&self) -> Vec<Error> {
         let ArrayBuilder { shape, dimension_names, .. } = self.builder;
         let ranks = [
@@ -136,21 +133,14 @@ impl Building<'_> {
 
     fn find_data_type(&self, member: &str, json: &Value) -> Result<(Arc<dyn DataType>, ByteOrder), Error> {
         let mut refused = None;
-        for format in self.formats() {
+        let printed = json.as_str().and_then(printed_document);
+        let given = self.formats().map(|format| (format, json));
+        for (format, json) in given.chain(printed.iter().map(|printed| (Format::V3, printed))) {
             let Ok(document) = self.parse_data_type(json, format) else { continue };
             if self.registry.data_type_plugin(format, &document, self.reading).is_err() {
                 continue;
             }
             match self.registry.data_type(format, &document, self.reading) {
-                Ok(created) => return Ok(created),
-                Err(error) => drop(refused.get_or_insert(error)),
-            }
-        }
-        if let Some(document) = json.as_str().and_then(printed_document)
-            && let Ok(document) = self.parse_data_type(&document, Format::V3)
-            && self.registry.data_type_plugin(Format::V3, &document, self.reading).is_ok()
-        {
-            match self.registry.data_type(Format::V3, &document, self.reading) {
                 Ok(created) => return Ok(created),
                 Err(error) => drop(refused.get_or_insert(error)),
             }
@@ -281,7 +271,6 @@ impl Building<'_> {
         Err(invalid("shards", format!("{shards:?} are not multiples of the chunks {chunks:?}")))
     }
 
-    /// Returns the representation of the chunks that the codecs encode.
     pub(super) fn chunk(
         &self,
         shape: Vec<u64>,
@@ -293,7 +282,6 @@ impl Building<'_> {
         ArrayRepresentation::new(shape, data_type, fill_value).with_byte_order(byte_order)
     }
 
-    /// Returns the recipe for encoding chunks, and the errors for invalid parts of it.
     pub(super) fn recipe(&self, array: ArrayRepresentation) -> (Recipe, Vec<Error>) {
         let rank = array.shape.len();
         let mut steps = Vec::new();
@@ -344,11 +332,11 @@ impl Building<'_> {
 pub(super) fn unknown<K: PluginKind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
     let unknown = table.unknown(identifier);
     let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
-    let reason = match similar.len() {
-        _ if unknown.known_elsewhere.is_some() => unknown.to_string(),
-        0 => unknown.to_string(),
-        1 => format!("{unknown}; did you mean {}?", similar[0]),
-        _ => format!("{unknown}; did you mean {}?", similar.join(" or ")),
+    let reason = match similar.as_slice() {
+        [_, ..] if unknown.known_elsewhere.is_none() => {
+            format!("{unknown}; did you mean {}?", similar.join(" or "))
+        }
+        _ => unknown.to_string(),
     };
     missing_plugins(member, vec![unknown], reason)
 }

@@ -2,17 +2,17 @@
 
 use zarr_spec::codec::{CodecEntry, CodecPlugin};
 use zarr_spec::extension::ExtensionDocument;
+use zarr_spec::host::chain::encoded;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Elements, Format, Representation, Value,
 };
 
 use super::building::{Building, unknown};
 use crate::convert::{
-    self, BYTES, RecipeStep, SourceCodec, after, invalid, missing_plugins, not_in_format, translate_codec,
+    self, BYTES, RecipeStep, SourceCodec, invalid, missing_plugins, not_in_format, translate_codec,
 };
 use crate::error::Error;
 
-/// A codec chain under construction.
 struct Growing<'s> {
     steps: &'s mut Vec<RecipeStep>,
     now: Representation,
@@ -36,7 +36,7 @@ impl Building<'_> {
     fn add_all(&self, growing: &mut Growing<'_>, array: &ArrayRepresentation) -> Result<(), Error> {
         for step in &*growing.steps {
             if let RecipeStep::Permutation(order) = step {
-                let permuted = after(&Codec::Permutation(order.clone()), &growing.now);
+                let permuted = encoded(&Codec::Permutation(order.clone()), &growing.now);
                 growing.now = permuted.map_err(|error| invalid("order", error))?;
             }
         }
@@ -90,7 +90,7 @@ impl Building<'_> {
         if !wants_bytes && matches!(growing.now, Representation::Bytes(_)) {
             return Err(wants_an_array(member, request));
         }
-        let next = after(&source.codec, &growing.now);
+        let next = encoded(&source.codec, &growing.now);
         let next =
             next.map_err(|error| invalid(member, format!("codec `{}`: {error}", request.identifier)))?;
         let before = std::mem::replace(&mut growing.now, next);
@@ -179,7 +179,6 @@ impl Building<'_> {
         })
     }
 
-    /// Adds the array-to-bytes codec, unless the chain already produces bytes.
     fn finish(&self, growing: &mut Growing<'_>, array: &ArrayRepresentation) -> Result<(), Error> {
         let Representation::Array(now) = growing.now.clone() else { return Ok(()) };
         if matches!(now.data_type.elements(), Elements::Variable) {
@@ -214,7 +213,6 @@ fn object_codec(array: &ArrayRepresentation) -> Result<CodecEntry, Error> {
     Ok(CodecEntry::new(identifier, Value::Null))
 }
 
-/// Returns the v3 codec that stores inner chunks in shards.
 pub(super) fn sharding(chunk_shape: &[u64], inner: &[ExtensionDocument]) -> ExtensionDocument {
     let index_codecs = [convert::little_endian(), ExtensionDocument::new("crc32c", Value::Null)];
     convert::sharding(chunk_shape, inner, &index_codecs)

@@ -10,7 +10,6 @@ pub(super) fn printed_document(text: &str) -> Option<Value> {
     if text.starts_with(STRUCTURE) { structure(text, MAX_DEPTH) } else { with_parameter(text) }
 }
 
-/// The beginning of the name of a structure.
 const STRUCTURE: &str = "struct{";
 
 /// Parses a name with a size or a unit, such as `raw_bytes[3]`.

@@ -5,7 +5,6 @@ use crate::convert::untranslatable_steps;
 use crate::error::Error;
 
 impl Building<'_> {
-    /// Checks each member by itself, if the members that it depends on are valid.
     pub(super) fn problems(&self) -> Vec<Error> {
         let builder = self.builder;
         let mut problems = self.misplaced();

@@ -1,33 +1,24 @@
 //! Whether changes of stored values are protected from other programs.
 
-use std::sync::PoisonError;
-
 use zarr_spec::store::Store;
 
 use super::Context;
 use crate::error::Error;
 use crate::location::readable_location;
+use crate::unpoisoned::Unpoisoned;
 
 impl Context {
     /// Returns whether changes of values in `store` are conditional. If not, refuses or notes the change.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSupported`] if conditions are required.
     pub(crate) fn check_conditions(&self, store: &dyn Store) -> Result<bool, Error> {
         if store.capabilities().conditional_set {
             return Ok(true);
         }
         self.refuse_without_conditions(store)?;
-        self.unprotected.lock().unwrap_or_else(PoisonError::into_inner).insert(store.location());
+        self.unprotected.lock().unpoisoned().insert(store.location());
         Ok(false)
     }
 
     /// Refuses a store without conditional writes if they are required.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSupported`].
     pub(crate) fn refuse_without_conditions(&self, store: &dyn Store) -> Result<(), Error> {
         if !self.requires_conditions || store.capabilities().conditional_set {
             return Ok(());
@@ -41,6 +32,6 @@ impl Context {
 
     /// Returns whether values in a store without conditional writes were changed.
     pub(crate) fn is_unprotected(&self, location: &str) -> bool {
-        self.unprotected.lock().unwrap_or_else(PoisonError::into_inner).contains(location)
+        self.unprotected.lock().unpoisoned().contains(location)
     }
 }

@@ -12,7 +12,6 @@ use super::members::{invalid, not_in_format, unknown};
 use crate::error::Error;
 
 impl Conversion<'_> {
-    /// Creates the chunk grid of the source.
     pub(super) fn grid(&self) -> Result<Arc<dyn ChunkGrid>, Error> {
         let document = &self.source.chunk_grid;
         let plugin = self.registry.chunk_grids().find(self.source.format, &document.identifier, self.reading);
@@ -21,7 +20,6 @@ impl Conversion<'_> {
         grid.map_err(|error| invalid("chunk_grid", error))
     }
 
-    /// Returns the shape of the largest chunk, in elements per dimension.
     pub(super) fn largest_chunk(&self) -> Result<Vec<u64>, Error> {
         // In the draft, a chunk may have length 0 along a dimension of length 0.
         Ok(self.grid()?.largest_chunk().iter().map(|&length| length.max(1)).collect())
@@ -49,7 +47,6 @@ impl Conversion<'_> {
         is_same.then_some(kept)
     }
 
-    /// Returns the error for a grid with several chunk shapes that cannot be converted.
     pub(super) fn no_such_grid(&self) -> Error {
         let name = &self.source.chunk_grid.identifier;
         not_in_format(self.target, format!("chunk grid `{name}`, whose chunks have different shapes"))

@@ -65,7 +65,6 @@ pub fn conversion_losses(
     comparison.losses
 }
 
-/// A comparison of the corresponding members of two documents.
 struct Comparison<'a> {
     source: Conversion<'a>,
     copy: Conversion<'a>,
@@ -241,12 +240,10 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns the ignored members that are not in the copy.
 fn ignored_members<'a>(before: &'a Object, after: &Object) -> Vec<&'a str> {
     before.keys().filter(|name| !after.contains(name)).collect()
 }
 
-/// Returns the order of dimensions in chunks.
 fn permutation(conversion: &Conversion<'_>) -> Option<Vec<usize>> {
     let chunk = conversion.chunk().ok()?;
     let chain = conversion.chain(&chunk).ok()?;
@@ -254,7 +251,6 @@ fn permutation(conversion: &Conversion<'_>) -> Option<Vec<usize>> {
     Some(permutation_of(chunk.shape.len(), &steps))
 }
 
-/// Returns whether the array is sharded.
 fn has_shards(conversion: &Conversion<'_>) -> bool {
     if conversion.chunks_per_shard().is_ok_and(|counts| counts.is_some()) {
         return true;

@@ -17,27 +17,22 @@ pub(super) const NAMES_ATTRIBUTE: &str = "_ARRAY_DIMENSIONS";
 /// The extension of the draft for dimension names.
 const NAMES_EXTENSION: &str = "https://zarr-kit.example/spec/extensions/dimension-names/1.0";
 
-/// Returns the error for an invalid member.
 pub(crate) fn invalid(member: &str, reason: impl Display) -> Error {
     Invalid::new(format!("`{member}`: {reason}")).into()
 }
 
-/// Returns the error for a member that names plugins missing from this program.
 pub(crate) fn missing_plugins(member: &str, missing: Vec<Unknown>, reason: impl Display) -> Error {
     MissingPlugins { message: format!("`{member}`: {reason}"), missing }.into()
 }
 
-/// Returns the error for a member that names one plugin missing from this program.
 pub(crate) fn unknown(member: &str, unknown: Unknown) -> Error {
     missing_plugins(member, vec![unknown.clone()], unknown)
 }
 
-/// Returns the error for something that a format does not support.
 pub(crate) fn not_in_format(format: Format, reason: impl Into<String>) -> Error {
     NotInFormat { format, reason: reason.into() }.into()
 }
 
-/// Returns the document of a data type in `format`.
 pub(crate) fn data_type_document(
     data_type: &dyn DataType,
     format: Format,
@@ -67,12 +62,9 @@ pub(crate) fn key_encoding(format: Format, separator: Option<&str>) -> Extension
     ExtensionDocument::new(identifier, configuration)
 }
 
-/// The dimension names of an array, in the members where a format stores them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PlacedNames {
-    /// The member of v3.
     pub(crate) member: Option<Vec<Option<String>>>,
-    /// The extension of the draft.
     pub(crate) extension: Option<ExtensionDocument>,
 }
 

@@ -13,7 +13,6 @@ use zarr_spec::{ByteOrder, DataType, FillValue, Format, Mode, Reading, Registry,
 use super::ConversionLoss;
 use super::members::NAMES_ATTRIBUTE;
 
-/// The attribute with the value of missing elements in v3.
 const MISSING_ATTRIBUTE: &str = "_FillValue";
 
 /// Changes the metadata of a copy between v2 and v3 so that xarray finds the same missing elements as in `source`.
@@ -126,12 +125,10 @@ fn changed(reason: String) -> ConversionLoss {
     ConversionLoss { member: "fill_value".to_owned(), reason }
 }
 
-/// Returns whether elements with this value are always missing.
 fn is_missing_itself(value: &Value) -> bool {
     matches!(value.as_str(), Some("NaN" | "NaT"))
 }
 
-/// The elements of an array of v3.
 struct Elements {
     data_type: Arc<dyn DataType>,
     reading: Reading,
@@ -154,7 +151,6 @@ impl Elements {
     }
 }
 
-/// Returns the name of the data type in v3.
 fn type_name(array: &ArrayMetadata) -> &str {
     &array.data_type.identifier
 }
@@ -171,7 +167,6 @@ fn encoded(data_type: &str, value: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the fill value, as in a document, that a v3 attribute represents.
 fn decoded(data_type: &str, attribute: &Value) -> Option<Value> {
     match data_type {
         "bool" => attribute.as_bool().map(Value::from),

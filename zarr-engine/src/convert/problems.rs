@@ -28,7 +28,6 @@ pub(crate) fn with_each_once(first: Error, all: Vec<Error>) -> Vec<Error> {
 }
 
 impl Conversion<'_> {
-    /// Checks each member by itself, if the members that it depends on are valid.
     fn problems(&self) -> Vec<Error> {
         let extensions = self.source.extensions.iter().enumerate();
         let mut problems: Vec<_> =

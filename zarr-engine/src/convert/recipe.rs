@@ -6,8 +6,8 @@ use zarr_spec::codec::{CodecPlugin, Shard};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::chain::has_byte_order;
 use zarr_spec::{
-    ArrayRepresentation, ByteOrder, Codec, CodecChain, CodecError, Creation, DataType, Elements, Format,
-    Mode, Object, Reading, Registry, Representation, Size, Value,
+    ArrayRepresentation, ByteOrder, Codec, CodecChain, Creation, DataType, Elements, Format, Mode, Object,
+    Reading, Registry, Representation, Value,
 };
 
 use super::members::{invalid, not_in_format, unknown};
@@ -17,44 +17,34 @@ use crate::error::Error;
 pub(crate) const BYTES: &str = "bytes";
 const TRANSPOSE: &str = "transpose";
 
-/// The encoding of a chunk.
 #[derive(Debug)]
 pub(crate) struct Recipe {
-    /// The chunk.
     pub(crate) array: ArrayRepresentation,
-    /// The steps, in the order of encoding.
     pub(crate) steps: Vec<RecipeStep>,
 }
 
-/// One step of the encoding.
 #[derive(Debug)]
 pub(crate) enum RecipeStep {
     /// A permutation of dimensions: encoded dimension `i` is decoded dimension `order[i]`.
     Permutation(Vec<usize>),
-    /// The elements in sequence, with numbers in this byte order.
     Binary(ByteOrder),
-    /// Any other codec.
     Codec(Box<SourceCodec>),
 }
 
-/// A codec with the document from which it was created.
 #[derive(Debug)]
 pub(crate) struct SourceCodec {
     pub(crate) codec: Codec,
     pub(crate) plugin: CodecPlugin,
     pub(crate) format: Format,
     pub(crate) document: ExtensionDocument,
-    /// The representation that it encodes.
     pub(crate) decoded: Representation,
 }
 
-/// A recipe, translated to one format.
 #[derive(Debug)]
 pub(crate) struct Translated {
     pub(crate) memory_layout: Option<ExtensionDocument>,
     pub(crate) codecs: Vec<ExtensionDocument>,
     pub(crate) has_compressor: bool,
-    /// The byte order in the data type, for formats that declare it there.
     pub(crate) byte_order: ByteOrder,
 }
 
@@ -105,7 +95,6 @@ impl Recipe {
     }
 }
 
-/// Returns the steps of a chain that was created from documents of `format`.
 pub(crate) fn steps_of(
     format: Format,
     registry: &Registry,
@@ -123,7 +112,6 @@ pub(crate) fn steps_of(
     chain.links().iter().enumerate().map(step).collect()
 }
 
-/// Returns the codec at `position`, which was created from `document`.
 fn source_codec(
     format: Format,
     registry: &Registry,
@@ -163,34 +151,6 @@ pub(crate) fn rewritten_codecs(
     chain.links().iter().enumerate().map(rewrite).filter_map(Result::transpose).collect()
 }
 
-/// Returns the representation that a codec produces, as far as the codecs after it need it.
-pub(crate) fn after(codec: &Codec, decoded: &Representation) -> Result<Representation, CodecError> {
-    let wants_array =
-        || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".to_owned());
-    let array = || match decoded {
-        Representation::Array(array) => Ok(array),
-        Representation::Bytes(_) => Err(wants_array()),
-    };
-    Ok(match codec {
-        Codec::Permutation(order) => {
-            let array = array()?;
-            let shape: Option<Vec<u64>> =
-                order.iter().map(|&dimension| array.shape.get(dimension).copied()).collect();
-            let shape = shape.filter(|shape| shape.len() == array.shape.len());
-            let shape = shape.ok_or_else(|| {
-                CodecError::configuration("its number of dimensions differs from that of the array")
-            })?;
-            Representation::Array(array.clone().with_shape(shape))
-        }
-        Codec::ArrayToArray(codec) => Representation::Array(codec.encoded(array()?)?),
-        Codec::Binary(_) => Representation::Bytes(array()?.size()),
-        Codec::ArrayToBytes(codec) => Representation::Bytes(codec.encoded_size(array()?)?),
-        Codec::Composite(codec) => Representation::Bytes(codec.encoded_size(array()?)?),
-        _ => Representation::Bytes(Size::Unknown),
-    })
-}
-
-/// Translates a recipe to `target`.
 pub(crate) fn translate_recipe(
     target: Format,
     registry: &Registry,
@@ -254,7 +214,6 @@ pub(crate) fn untranslatable_steps(target: Format, registry: &Registry, recipe: 
     behind.iter().filter_map(failure).collect()
 }
 
-/// Translates the document of a codec to `target`.
 pub(crate) fn translate_codec(
     registry: &Registry,
     codec: &SourceCodec,
@@ -276,22 +235,18 @@ pub(crate) fn translate_codec(
     Ok(translated)
 }
 
-/// Returns the permutation that reverses the dimensions.
 pub(crate) fn reversal(rank: usize) -> Vec<usize> {
     (0..rank).rev().collect()
 }
 
-/// Returns the number of leading permutations.
 fn leading(steps: &[RecipeStep]) -> usize {
     steps.iter().take_while(|step| matches!(step, RecipeStep::Permutation(_))).count()
 }
 
-/// Returns the combination of all leading permutations, for `rank` dimensions.
 pub(crate) fn permutation_of(rank: usize, steps: &[RecipeStep]) -> Vec<usize> {
     combined(rank, &steps[..leading(steps)])
 }
 
-/// Combines several permutations into one.
 fn combined(rank: usize, permutations: &[RecipeStep]) -> Vec<usize> {
     let mut combined: Vec<usize> = (0..rank).collect();
     for step in permutations {
@@ -339,7 +294,6 @@ fn binary(
     Ok(Some(ExtensionDocument::new(identifier(target, registry, BYTES)?, configuration)))
 }
 
-/// Returns the identifier in `target` of a codec with this v3 name.
 fn identifier(target: Format, registry: &Registry, name: &str) -> Result<String, Error> {
     if target == Format::V3 {
         return Ok(name.to_owned());
@@ -351,7 +305,6 @@ fn identifier(target: Format, registry: &Registry, name: &str) -> Result<String,
     Ok(identifier.to_owned())
 }
 
-/// Returns whether elements depend on the byte order.
 fn concerns(data_type: &dyn DataType) -> bool {
     match data_type.elements() {
         Elements::Fixed { units, .. } => has_byte_order(&units),

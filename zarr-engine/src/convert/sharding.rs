@@ -9,10 +9,8 @@ use super::recipe::{BYTES, Recipe, RecipeStep};
 use super::{Conversion, invalid};
 use crate::error::Error;
 
-/// The sharding transformer of the draft.
 const TRANSFORMER: &str = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0";
 
-/// The sharding codec of v3.
 const CODEC: &str = "sharding_indexed";
 
 /// Returns the v3 sharding codec, with the index at the end.
@@ -40,12 +38,10 @@ pub(crate) fn sharding(
     ExtensionDocument::new(CODEC, Value::Object(configuration))
 }
 
-/// Returns the `bytes` codec with little-endian order.
 pub(crate) fn little_endian() -> ExtensionDocument {
     ExtensionDocument::new(BYTES, [("endian", "little")].into_iter().collect())
 }
 
-/// Returns the sharding transformer of the draft, with `chunks_per_shard` per dimension.
 pub(super) fn transformer(chunks_per_shard: &[u64]) -> ExtensionDocument {
     let counts: Value = chunks_per_shard.iter().copied().collect();
     let configuration = [("chunks_per_shard", counts)].into_iter().collect();
@@ -73,7 +69,6 @@ fn has_plain_index(shard: &Shard) -> bool {
 }
 
 impl Conversion<'_> {
-    /// Returns the number of chunks per shard and dimension, if the source has a sharding transformer.
     pub(super) fn chunks_per_shard(&self) -> Result<Option<Vec<u64>>, Error> {
         let table = self.registry.storage_transformers();
         for (position, document) in self.source.storage_transformers.iter().enumerate() {
@@ -90,7 +85,6 @@ impl Conversion<'_> {
         Ok(None)
     }
 
-    /// Returns whether `document` is a sharding transformer.
     pub(super) fn shards_by(&self, document: &ExtensionDocument) -> bool {
         let table = self.registry.storage_transformers();
         let found = table.find(self.source.format, &document.identifier, self.reading);

@@ -1,7 +1,7 @@
 //! Copying element by element, for sizes that fit into a register.
 
 use super::Dimension;
-use super::swap::Swap;
+use super::swap::ByteSwap;
 
 /// Copies a rectangle of elements. `inner` varies fastest.
 ///
@@ -9,27 +9,25 @@ use super::swap::Swap;
 pub(super) type Elements = unsafe fn(*const u8, *mut u8, inner: Dimension, outer: Dimension);
 
 /// Returns the kernel for elements of `element_size` bytes; `None` if there is none of that size and swap.
-pub(super) fn kernel(element_size: usize, swap: Swap<'_>) -> Option<Elements> {
+pub(super) fn kernel(element_size: usize, swap: ByteSwap<'_>) -> Option<Elements> {
     Some(match (element_size, swap) {
-        (1, Swap::None) => elements::<u8, 0>,
-        (2, Swap::None) => elements::<u16, 0>,
-        (4, Swap::None) => elements::<u32, 0>,
-        (8, Swap::None) => elements::<u64, 0>,
-        (16, Swap::None) => elements::<u128, 0>,
-        (2, Swap::Uniform(2)) => elements::<u16, 1>,
-        (4, Swap::Uniform(4)) => elements::<u32, 1>,
-        (8, Swap::Uniform(8)) => elements::<u64, 1>,
-        (16, Swap::Uniform(16)) => elements::<u128, 1>,
-        (4, Swap::Uniform(2)) => elements::<u32, 2>,
-        (8, Swap::Uniform(4)) => elements::<u64, 2>,
-        (16, Swap::Uniform(8)) => elements::<u128, 2>,
+        (1, ByteSwap::None) => elements::<u8, 0>,
+        (2, ByteSwap::None) => elements::<u16, 0>,
+        (4, ByteSwap::None) => elements::<u32, 0>,
+        (8, ByteSwap::None) => elements::<u64, 0>,
+        (16, ByteSwap::None) => elements::<u128, 0>,
+        (2, ByteSwap::Uniform(2)) => elements::<u16, 1>,
+        (4, ByteSwap::Uniform(4)) => elements::<u32, 1>,
+        (8, ByteSwap::Uniform(8)) => elements::<u64, 1>,
+        (16, ByteSwap::Uniform(16)) => elements::<u128, 1>,
+        (4, ByteSwap::Uniform(2)) => elements::<u32, 2>,
+        (8, ByteSwap::Uniform(4)) => elements::<u64, 2>,
+        (16, ByteSwap::Uniform(8)) => elements::<u128, 2>,
         _ => return None,
     })
 }
 
-/// An element as an unsigned integer.
 trait Element: Copy {
-    /// Reverses all bytes.
     fn reversed(self) -> Self;
     /// Reverses the bytes of each half, as for a complex number.
     fn halves_reversed(self) -> Self;

@@ -6,11 +6,10 @@ use std::ptr;
 use super::geometry::{Extent, Geometry, walk};
 use super::kernels;
 use super::level::Level;
-use super::swap::Swap;
+use super::swap::ByteSwap;
 use super::{Dimension, OutOfBounds, Shared, run};
 use crate::per_dimension::PerDimension;
 
-/// One dimension of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FillDimension {
     /// The number of elements along this dimension. With 0, the whole fill is empty.
@@ -25,11 +24,8 @@ const BLOCK: usize = 4096;
 /// Minimum size in bytes of rows of one repeated byte that are set with `memset`.
 const SET_ROW: usize = 256;
 
-/// Fills a box of `destination` with `element`; its first element is at `destination_offset` bytes.
-///
-/// # Errors
-///
-/// [`OutOfBounds`] if any element of the box is not completely inside of `destination`.
+/// Fills a box of `destination` with `element`; its first element is at `destination_offset` bytes. Fails if any
+/// element of the box is not completely inside of `destination`.
 pub(crate) fn fill(
     element: &[u8],
     dimensions: &[FillDimension],
@@ -41,10 +37,6 @@ pub(crate) fn fill(
 }
 
 /// Like [`fill`], for memory to which other threads write, too.
-///
-/// # Errors
-///
-/// Same as [`fill`].
 ///
 /// # Safety
 ///
@@ -78,7 +70,7 @@ pub(super) unsafe fn fill_geometry(level: Level, element: &[u8], geometry: &Geom
     let bytes = inner.count * size;
     if inner.destination_stride != size.cast_signed() || size > BLOCK {
         // SAFETY: a copy that repeats its source.
-        return unsafe { run(level, Swap::None, geometry, element.as_ptr(), destination, false) };
+        return unsafe { run(level, ByteSwap::None, geometry, element.as_ptr(), destination, false) };
     }
     let destination = destination.wrapping_add(geometry.destination_start);
     match element {
@@ -110,8 +102,8 @@ unsafe fn fill_rows(level: Level, element: &[u8], bytes: usize, outer: &[Dimensi
         Dimension { count: bytes / whole, source_stride: 0, destination_stride: whole.cast_signed() };
     let end = bytes / whole * whole;
     let rest = bytes - end;
-    let rows = kernels::rows(level, size, Swap::None, whole, false);
-    let ends = kernels::rows(level, size, Swap::None, rest, false);
+    let rows = kernels::rows(level, size, ByteSwap::None, whole, false);
+    let ends = kernels::rows(level, size, ByteSwap::None, rest, false);
     walk(outer, |_, to| {
         let to = destination.wrapping_offset(to);
         // SAFETY: the number of bytes of one row, from a block that has at least that number.

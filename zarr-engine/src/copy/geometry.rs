@@ -18,7 +18,6 @@ pub(super) struct Geometry {
     rank: usize,
 }
 
-/// The memory of one side of a copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     /// The size of the memory in bytes.

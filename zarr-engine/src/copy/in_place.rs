@@ -2,16 +2,13 @@
 
 use super::kernels;
 use super::level::Level;
-use super::swap::Swap;
+use super::swap::ByteSwap;
 use super::{Dimension, OutOfBounds};
 
-/// Reverses the units of all elements of `bytes` in place.
-///
-/// # Errors
-///
-/// [`OutOfBounds`] if `bytes` is not a whole number of elements, or a unit exceeds its element.
+/// Reverses the units of all elements of `bytes` in place. Fails if `bytes` is not a whole number of elements, or a
+/// unit exceeds its element.
 pub(crate) fn swap_in_place(
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     element_size: usize,
     bytes: &mut [u8],
 ) -> Result<(), OutOfBounds> {
@@ -21,7 +18,7 @@ pub(crate) fn swap_in_place(
 /// Like [`swap_in_place`], with the instructions of `level`.
 pub(super) fn swap_in_place_at(
     level: Level,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     element_size: usize,
     bytes: &mut [u8],
 ) -> Result<(), OutOfBounds> {
@@ -32,7 +29,7 @@ pub(super) fn swap_in_place_at(
     if !bytes.len().is_multiple_of(element_size) {
         return Err(OutOfBounds);
     }
-    if swap != Swap::None {
+    if swap != ByteSwap::None {
         let start = bytes.as_mut_ptr();
         let rows = kernels::rows(level, element_size, swap, bytes.len(), false);
         // SAFETY: one row, all of `bytes`; rows with a swap may lie on their source, and this one does exactly.

@@ -2,21 +2,21 @@
 
 use super::level::Level;
 use super::rows::{self, Kernel, LINE, Purpose, Rows, Transpose};
-use super::swap::Swap;
+use super::swap::ByteSwap;
 
 /// Returns the kernel for rows of `bytes` bytes. `swap` was checked against the element. With `streaming`, rows are
 /// written with non-temporal stores.
 pub(super) fn rows(
     level: Level,
     element_size: usize,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     bytes: usize,
     streaming: bool,
 ) -> Rows<'_> {
     let streaming = streaming && bytes >= LINE;
     let pattern = swap.pattern(element_size);
     let purpose = match (swap, pattern) {
-        (Swap::None, _) => streaming.then_some(Purpose::Stream),
+        (ByteSwap::None, _) => streaming.then_some(Purpose::Stream),
         (_, Some(_)) if streaming => Some(Purpose::ShuffleAndStream),
         (_, pattern) => pattern.map(|_| Purpose::Shuffle),
     };

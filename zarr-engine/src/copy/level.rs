@@ -3,7 +3,6 @@
 /// An instruction set for which there are kernels. `Portable` runs everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// Plain Rust.
     Portable,
     /// Vectors of 16 bytes.
     #[cfg(target_arch = "x86_64")]
@@ -18,7 +17,6 @@ pub(super) enum Level {
 
 #[cfg(target_arch = "x86_64")]
 impl Level {
-    /// Returns the best level of this machine. The standard library caches the detected features.
     pub(super) fn detect() -> Self {
         if cfg!(miri) {
             Level::Portable // Miri does not support non-temporal stores.
@@ -44,7 +42,6 @@ impl Level {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Level {
-    /// Returns the best level of this machine.
     pub(super) fn detect() -> Self {
         Level::Portable
     }

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use super::Dimension;
-use super::swap::{Pattern, Swap};
+use super::swap::{ByteSwap, Pattern};
 
 /// The size of a cache line in bytes, for copies. Shorter rows are not streamed.
 pub(super) const LINE: usize = 64;
@@ -12,7 +12,6 @@ pub(super) const LINE: usize = 64;
 /// written together.
 pub(super) const RUN: usize = 4 * LINE;
 
-/// Rows of `bytes` bytes each, with the kernel that copies them.
 #[derive(Debug)]
 pub(super) struct Rows<'a> {
     /// The size of a row in bytes, a whole number of elements.
@@ -22,7 +21,7 @@ pub(super) struct Rows<'a> {
     pub(super) pattern: Option<Pattern>,
     pub(super) element_size: usize,
     /// The byte order change, which was checked against the element.
-    pub(super) swap: Swap<'a>,
+    pub(super) swap: ByteSwap<'a>,
     pub(super) kernel: Kernel,
 }
 
@@ -37,14 +36,10 @@ pub(super) type Kernel = unsafe fn(&Rows<'_>, *const u8, *mut u8, Dimension);
 /// Safety: `LINE / element_size` lines are valid for reads, and the same number of rows of the buffer for writes.
 pub(super) type Transpose = unsafe fn(*const u8, isize, *mut u8);
 
-/// The purpose of a vector kernel for rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Writes complete cache lines with non-temporal stores.
     Stream,
-    /// Permutes bytes by [`Rows::pattern`].
     Shuffle,
-    /// Does both.
     ShuffleAndStream,
 }
 
@@ -62,27 +57,25 @@ impl Rows<'_> {
     }
 }
 
-/// Returns the kernel in portable Rust.
-pub(super) fn portable(swap: Swap<'_>, bytes: usize) -> Kernel {
+pub(super) fn portable(swap: ByteSwap<'_>, bytes: usize) -> Kernel {
     match (swap, bytes) {
-        (Swap::None, 1) => fixed::<1>,
-        (Swap::None, 2) => fixed::<2>,
-        (Swap::None, 4) => fixed::<4>,
-        (Swap::None, 8) => fixed::<8>,
-        (Swap::None, 16) => fixed::<16>,
-        (Swap::None, 32) => fixed::<32>,
-        (Swap::None, 64) => fixed::<64>,
-        (Swap::None, 0..64) => short,
-        (Swap::None, _) => long,
-        (Swap::Uniform(2), _) => swapped::<2>,
-        (Swap::Uniform(4), _) => swapped::<4>,
-        (Swap::Uniform(8), _) => swapped::<8>,
-        (Swap::Uniform(16), _) => swapped::<16>,
+        (ByteSwap::None, 1) => fixed::<1>,
+        (ByteSwap::None, 2) => fixed::<2>,
+        (ByteSwap::None, 4) => fixed::<4>,
+        (ByteSwap::None, 8) => fixed::<8>,
+        (ByteSwap::None, 16) => fixed::<16>,
+        (ByteSwap::None, 32) => fixed::<32>,
+        (ByteSwap::None, 64) => fixed::<64>,
+        (ByteSwap::None, 0..64) => short,
+        (ByteSwap::None, _) => long,
+        (ByteSwap::Uniform(2), _) => swapped::<2>,
+        (ByteSwap::Uniform(4), _) => swapped::<4>,
+        (ByteSwap::Uniform(8), _) => swapped::<8>,
+        (ByteSwap::Uniform(16), _) => swapped::<16>,
         _ => reversed,
     }
 }
 
-/// Calls `row` with the source and destination of each row.
 #[inline(always)]
 pub(super) fn each_row(
     mut source: *const u8,
@@ -97,7 +90,6 @@ pub(super) fn each_row(
     }
 }
 
-/// Copies rows of `N` bytes.
 unsafe fn fixed<const N: usize>(_: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     each_row(source, destination, rows, |from, to| {
         // SAFETY: a row of `N` bytes, in bounds by the contract of `Rows::copy`.
@@ -114,7 +106,6 @@ unsafe fn short(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: 
     });
 }
 
-/// Copies rows of any length.
 unsafe fn long(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     each_row(source, destination, rows, |from, to| {
         // SAFETY: a row of `bytes` bytes, in bounds by the contract of `Rows::copy`.
@@ -129,7 +120,6 @@ unsafe fn long(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: D
 /// `bytes` are valid for reads from `source` and writes to `destination`; the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_short(source: *const u8, destination: *mut u8, bytes: usize) {
-    /// Copies the first and the last `N` bytes.
     #[inline(always)]
     unsafe fn ends<const N: usize>(source: *const u8, destination: *mut u8, bytes: usize) {
         // SAFETY: there are at least `N` bytes, so both parts are inside of them.
@@ -169,7 +159,6 @@ unsafe fn swapped<const N: usize>(this: &Rows<'_>, source: *const u8, destinatio
     });
 }
 
-/// Copies rows of elements with any swap.
 unsafe fn reversed(this: &Rows<'_>, source: *const u8, destination: *mut u8, rows: Dimension) {
     each_row(source, destination, rows, |from, to| {
         // SAFETY: a row of `bytes` bytes, in bounds by the contract of `Rows::copy`; it may lie on its source.

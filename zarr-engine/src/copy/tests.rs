@@ -126,23 +126,23 @@ fn random_units(random: &mut Random, element_size: usize) -> Vec<Unit> {
     units
 }
 
-fn random_swap<'a>(random: &mut Random, element_size: usize, units: &'a [Unit]) -> Swap<'a> {
+fn random_swap<'a>(random: &mut Random, element_size: usize, units: &'a [Unit]) -> ByteSwap<'a> {
     let whole: Vec<usize> =
         (0..=element_size).filter(|u| *u == 0 || element_size.is_multiple_of(*u)).collect();
     match random.below(4) {
-        0 => Swap::None,
-        1 => Swap::Units(units),
-        2 => Swap::Uniform(element_size),
-        _ => Swap::Uniform(random.pick(&whole)),
+        0 => ByteSwap::None,
+        1 => ByteSwap::Units(units),
+        2 => ByteSwap::Uniform(element_size),
+        _ => ByteSwap::Uniform(random.pick(&whole)),
     }
 }
 
 /// Reverses units byte by byte.
-fn reverse_reference(swap: Swap<'_>, element: &mut [u8]) {
+fn reverse_reference(swap: ByteSwap<'_>, element: &mut [u8]) {
     let units: Vec<(usize, usize)> = match swap {
-        Swap::None | Swap::Uniform(0) => Vec::new(),
-        Swap::Uniform(unit) => (0..element.len()).step_by(unit).map(|at| (at, unit)).collect(),
-        Swap::Units(units) => units.iter().map(|unit| (unit.offset, unit.size)).collect(),
+        ByteSwap::None | ByteSwap::Uniform(0) => Vec::new(),
+        ByteSwap::Uniform(unit) => (0..element.len()).step_by(unit).map(|at| (at, unit)).collect(),
+        ByteSwap::Units(units) => units.iter().map(|unit| (unit.offset, unit.size)).collect(),
     };
     let before = element.to_vec();
     for (at, size) in units {
@@ -154,7 +154,7 @@ fn reverse_reference(swap: Swap<'_>, element: &mut [u8]) {
 
 fn copy_reference(
     element_size: usize,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     dimensions: &[Dimension],
     source: &[u8],
     from: isize,
@@ -180,7 +180,7 @@ fn copy_reference(
 fn copy_at(
     level: Level,
     element_size: usize,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     dimensions: &[Dimension],
     from: (&[u8], usize),
     to: (&mut [u8], usize),
@@ -257,7 +257,7 @@ fn every_kernel_fills_like_nested_loops() {
         let before = random.bytes(to.size);
         let mut expected = before.clone();
         let first = to.offset.cast_signed();
-        copy_reference(element_size, Swap::None, &dimensions, &element, 0, &mut expected, first);
+        copy_reference(element_size, ByteSwap::None, &dimensions, &element, 0, &mut expected, first);
         let source = Extent { size: element_size, offset: 0 };
         let destination = Extent { size: to.size, offset: to.offset };
         let case = format!("seed {seed}, {element_size} bytes, {dimensions:?}, {to:?}");
@@ -334,7 +334,7 @@ fn one_byte_less_on_either_side_is_out_of_bounds() {
             let mut bytes = before.clone();
             let source = vec![2; source];
             let result =
-                copy(element_size, Swap::None, &dimensions, &source, first, &mut bytes, first_to, true);
+                copy(element_size, ByteSwap::None, &dimensions, &source, first, &mut bytes, first_to, true);
             assert!(result.is_ok() || bytes == before, "seed {seed}: refused, and nothing is written");
             result
         };
@@ -369,18 +369,18 @@ fn counts_and_strides_that_overflow_are_out_of_bounds() {
         for count in [2, usize::MAX / 2, usize::MAX] {
             let mut bytes = [0; 1];
             let along = Dimension { count, source_stride: 0, destination_stride: stride };
-            assert_eq!(copy(1, Swap::None, &[along; 2], &[1], 0, &mut bytes, 0, false), Err(OutOfBounds));
+            assert_eq!(copy(1, ByteSwap::None, &[along; 2], &[1], 0, &mut bytes, 0, false), Err(OutOfBounds));
             let along = Dimension { count, source_stride: stride, destination_stride: 0 };
-            assert_eq!(copy(1, Swap::None, &[along], &[1], 0, &mut bytes, 0, false), Err(OutOfBounds));
+            assert_eq!(copy(1, ByteSwap::None, &[along], &[1], 0, &mut bytes, 0, false), Err(OutOfBounds));
             let along = FillDimension { count, stride };
             assert_eq!(fill(&[1], &[along; 3], &mut bytes, 0), Err(OutOfBounds));
             assert_eq!(bytes, [0]);
         }
     }
     let mut bytes = [0; 4];
-    assert_eq!(copy(4, Swap::None, &[], &[0; 4], usize::MAX, &mut bytes, 0, false), Err(OutOfBounds));
-    assert_eq!(copy(4, Swap::None, &[], &[0; 4], 0, &mut bytes, usize::MAX, false), Err(OutOfBounds));
-    assert_eq!(copy(usize::MAX, Swap::None, &[], &[0; 4], 0, &mut bytes, 0, false), Err(OutOfBounds));
+    assert_eq!(copy(4, ByteSwap::None, &[], &[0; 4], usize::MAX, &mut bytes, 0, false), Err(OutOfBounds));
+    assert_eq!(copy(4, ByteSwap::None, &[], &[0; 4], 0, &mut bytes, usize::MAX, false), Err(OutOfBounds));
+    assert_eq!(copy(usize::MAX, ByteSwap::None, &[], &[0; 4], 0, &mut bytes, 0, false), Err(OutOfBounds));
     assert_eq!(fill(&[0; 5], &[], &mut bytes, 0), Err(OutOfBounds));
 }
 
@@ -388,8 +388,8 @@ fn counts_and_strides_that_overflow_are_out_of_bounds() {
 fn an_empty_copy_accesses_nothing_at_any_address() {
     let mut bytes = [3; 4];
     let none = Dimension { count: 0, source_stride: isize::MIN, destination_stride: isize::MAX };
-    assert_eq!(copy(8, Swap::None, &[none], &[], 99, &mut bytes, 99, true), Ok(()));
-    assert_eq!(copy(0, Swap::None, &[], &[], 0, &mut bytes, 0, false), Ok(()));
+    assert_eq!(copy(8, ByteSwap::None, &[none], &[], 99, &mut bytes, 99, true), Ok(()));
+    assert_eq!(copy(0, ByteSwap::None, &[], &[], 0, &mut bytes, 0, false), Ok(()));
     assert_eq!(fill(&[1], &[FillDimension { count: 0, stride: 1 }], &mut bytes, 99), Ok(()));
     assert_eq!(bytes, [3; 4]);
 }
@@ -398,7 +398,7 @@ fn an_empty_copy_accesses_nothing_at_any_address() {
 fn huge_counts_without_strides_finish() {
     let mut bytes = [0; 2];
     let still = Dimension { count: usize::MAX, source_stride: 0, destination_stride: 0 };
-    assert_eq!(copy(2, Swap::Uniform(2), &[still; 3], &[1, 2], 0, &mut bytes, 0, false), Ok(()));
+    assert_eq!(copy(2, ByteSwap::Uniform(2), &[still; 3], &[1, 2], 0, &mut bytes, 0, false), Ok(()));
     assert_eq!(bytes, [2, 1]);
     assert_eq!(fill(&[9], &[FillDimension { count: usize::MAX, stride: 0 }], &mut bytes, 1), Ok(()));
     assert_eq!(bytes, [2, 9]);
@@ -408,9 +408,12 @@ fn huge_counts_without_strides_finish() {
 fn rejects_more_dimensions_than_the_limit() {
     let one = Dimension { count: 1, source_stride: 1, destination_stride: 1 };
     let mut bytes = [0];
-    assert_eq!(copy(1, Swap::None, &[one; MAX_RANK], &[5], 0, &mut bytes, 0, false), Ok(()));
+    assert_eq!(copy(1, ByteSwap::None, &[one; MAX_RANK], &[5], 0, &mut bytes, 0, false), Ok(()));
     assert_eq!(bytes, [5]);
-    assert_eq!(copy(1, Swap::None, &[one; MAX_RANK + 1], &[6], 0, &mut bytes, 0, false), Err(OutOfBounds));
+    assert_eq!(
+        copy(1, ByteSwap::None, &[one; MAX_RANK + 1], &[6], 0, &mut bytes, 0, false),
+        Err(OutOfBounds)
+    );
     let one = FillDimension { count: 1, stride: 1 };
     assert_eq!(fill(&[7], &[one; MAX_RANK + 1], &mut bytes, 0), Err(OutOfBounds));
     assert_eq!(bytes, [5]);
@@ -425,7 +428,7 @@ fn copies_sixteen_dimensions_that_cannot_be_merged() {
         .collect();
     let source = Random::new(1).bytes(1 << 16);
     let mut copied = vec![0; 1 << 16];
-    copy(1, Swap::None, &dimensions, &source, 0, &mut copied, 0, false).unwrap();
+    copy(1, ByteSwap::None, &dimensions, &source, 0, &mut copied, 0, false).unwrap();
     for (at, byte) in copied.iter().enumerate() {
         assert_eq!(*byte, source[usize::from(u16::try_from(at).unwrap().reverse_bits())]);
     }
@@ -437,17 +440,17 @@ fn rejects_units_that_exceed_their_element() {
     for units in
         [&[unit(0, 5)][..], &[unit(4, 1)], &[unit(0, 2), unit(3, 2)], &[unit(usize::MAX, usize::MAX)]]
     {
-        assert_eq!(swap_in_place(Swap::Units(units), 4, &mut bytes), Err(OutOfBounds));
-        assert_eq!(copy(4, Swap::Units(units), &[], &[9; 4], 0, &mut bytes, 0, false), Err(OutOfBounds));
+        assert_eq!(swap_in_place(ByteSwap::Units(units), 4, &mut bytes), Err(OutOfBounds));
+        assert_eq!(copy(4, ByteSwap::Units(units), &[], &[9; 4], 0, &mut bytes, 0, false), Err(OutOfBounds));
     }
-    assert_eq!(swap_in_place(Swap::Uniform(3), 4, &mut bytes), Err(OutOfBounds));
-    assert_eq!(swap_in_place(Swap::Uniform(2), 3, &mut bytes), Err(OutOfBounds));
-    assert_eq!(swap_in_place(Swap::None, 3, &mut bytes), Err(OutOfBounds));
-    assert_eq!(swap_in_place(Swap::None, 0, &mut bytes), Err(OutOfBounds));
+    assert_eq!(swap_in_place(ByteSwap::Uniform(3), 4, &mut bytes), Err(OutOfBounds));
+    assert_eq!(swap_in_place(ByteSwap::Uniform(2), 3, &mut bytes), Err(OutOfBounds));
+    assert_eq!(swap_in_place(ByteSwap::None, 3, &mut bytes), Err(OutOfBounds));
+    assert_eq!(swap_in_place(ByteSwap::None, 0, &mut bytes), Err(OutOfBounds));
     assert_eq!(bytes, [1, 2, 3, 4]);
-    assert_eq!(swap_in_place(Swap::Units(&[unit(1, 3)]), 4, &mut bytes), Ok(()));
+    assert_eq!(swap_in_place(ByteSwap::Units(&[unit(1, 3)]), 4, &mut bytes), Ok(()));
     assert_eq!(bytes, [1, 4, 3, 2]);
-    assert_eq!(swap_in_place(Swap::Uniform(2), 0, &mut []), Ok(()));
+    assert_eq!(swap_in_place(ByteSwap::Uniform(2), 0, &mut []), Ok(()));
 }
 
 #[test]
@@ -504,7 +507,7 @@ fn threads_write_disjoint_parts_of_shared_memory() {
                 // SAFETY: each thread has columns of its own in the upper half, and rows in the lower.
                 unsafe {
                     let all = [across, along];
-                    copy_shared(1, Swap::None, &all, source, offset, shared, offset, true).unwrap();
+                    copy_shared(1, ByteSwap::None, &all, source, offset, shared, offset, true).unwrap();
                     let start = (rows / 2 + part * rows / 8) * columns;
                     let range = start..start + rows / 8 * columns;
                     shared.slice_mut(range.clone()).unwrap().copy_from_slice(&source[range]);

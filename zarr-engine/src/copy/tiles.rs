@@ -7,7 +7,7 @@ use super::geometry::walk;
 use super::kernels;
 use super::level::Level;
 use super::rows::{LINE, RUN, Rows, Transpose};
-use super::swap::Swap;
+use super::swap::ByteSwap;
 use super::{Dimension, MAX_RANK};
 
 /// A buffer for tiles. Each row is one run of the destination.
@@ -26,7 +26,7 @@ const TILED: usize = 32;
 pub(super) unsafe fn copy(
     level: Level,
     element_size: usize,
-    swap: Swap<'_>,
+    swap: ByteSwap<'_>,
     inner: Dimension,
     outer: &[Dimension],
     source: *const u8,
@@ -57,11 +57,10 @@ fn take_shortest(inner: Dimension, outer: &[Dimension]) -> (Dimension, [Dimensio
     (across, others, outer.len() - 1)
 }
 
-/// The copy of a plane of elements: `along` the destination and `across` it.
 struct Plane<'a> {
     level: Level,
     element_size: usize,
-    swap: Swap<'a>,
+    swap: ByteSwap<'a>,
     streaming: bool,
     along: Dimension,
     across: Dimension,
@@ -84,7 +83,7 @@ impl<'a> Plane<'a> {
     fn new(
         level: Level,
         element_size: usize,
-        swap: Swap<'a>,
+        swap: ByteSwap<'a>,
         streaming: bool,
         along: Dimension,
         across: Dimension,
@@ -98,7 +97,7 @@ impl<'a> Plane<'a> {
             && along.count * element_size >= TILED
             && across.count >= 4;
         let wide = (LINE / element_size).max(4);
-        let way = match elements::kernel(element_size, Swap::None) {
+        let way = match elements::kernel(element_size, ByteSwap::None) {
             Some(gather) if tiled => {
                 Way::Tiles { gather, transpose: kernels::transpose(level, element_size) }
             }
@@ -227,7 +226,6 @@ impl<'a> Plane<'a> {
         (RUN - over) / self.element_size
     }
 
-    /// Returns the source and destination addresses of an element of the plane.
     #[inline]
     fn at(
         &self,

@@ -11,7 +11,6 @@ use super::swap::Pattern;
 /// The number of rows by which the first and last cache lines of a row are prefetched ahead.
 const AHEAD: isize = 4;
 
-/// Returns the row kernel for `purpose` with the instructions of `level`.
 pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
     Some(match (level, purpose) {
         (Level::Portable, _) => return None,
@@ -27,7 +26,6 @@ pub(super) fn rows(level: Level, purpose: Purpose) -> Option<Kernel> {
     })
 }
 
-/// Returns the kernel for whole tiles with the instructions of `level`.
 pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> {
     match element_size {
         _ if level == Level::Portable => None,
@@ -39,7 +37,6 @@ pub(super) fn transpose(level: Level, element_size: usize) -> Option<Transpose> 
     }
 }
 
-/// Orders non-temporal stores before everything that follows.
 pub(super) fn fence() {
     // SAFETY: an instruction that every x86-64 has.
     unsafe { _mm_sfence() };
@@ -186,7 +183,6 @@ fn fetch_ends(row: *const u8, bytes: usize) {
     }
 }
 
-/// The permutation of the bytes of a row.
 struct Step<V, const SHUFFLE: bool> {
     vector: V,
     short: __m128i,

@@ -116,7 +116,6 @@ impl ReadElement for bool {
     }
 }
 
-/// Implements [`WriteElement`] for bytes and strings.
 macro_rules! variable {
     ($($type:ty $(, $length:ident)?: $check:ident;)*) => {$(
         impl$(<const $length: usize>)? WriteElement for $type {
@@ -218,10 +217,6 @@ fn is_text(data_type: &dyn DataType) -> Result<(), Error> {
 }
 
 /// Concatenates elements of variable size: the offsets, followed by the payload.
-///
-/// # Errors
-///
-/// If there is not enough memory.
 pub(crate) fn joined<T: WriteElement>(elements: &[T]) -> Result<Vec<u8>, CodecError> {
     let mut bytes = with_offsets(elements.len(), elements.iter().map(T::size))?;
     elements.iter().for_each(|element| element.append_to(&mut bytes));

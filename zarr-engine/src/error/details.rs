@@ -183,7 +183,6 @@ pub struct MissingPlugins {
     pub missing: Vec<Unknown>,
 }
 
-/// Converts the errors that variants hold, and boxes them.
 macro_rules! boxed {
     ($($variant:ident($details:ty)),+ $(,)?) => {$(
         impl From<$details> for Error {

@@ -26,17 +26,14 @@ pub(super) fn in_mebibytes(size: u64) -> String {
     }
 }
 
-/// Names the inner chunk that failed, if there is one.
 pub(super) fn inner_chunk(position: Option<&[u64]>) -> String {
     position.map_or_else(String::new, |position| format!(", inner chunk {position:?}"))
 }
 
-/// Names the codec that failed, if a codec did.
 pub(super) fn named_codec(codec: Option<&str>) -> String {
     codec.map_or_else(String::new, |codec| format!(", codec `{}`", printable(codec)))
 }
 
-/// Lists all problems, separated by semicolons.
 pub(super) fn listed(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -1,13 +1,14 @@
 //! Distributes responses of a store, which one thread waits for, to other threads.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use crate::budget::MemoryBudget;
 use crate::context::{Context, Threads};
 use crate::request_limit::RequestLimit;
+use crate::unpoisoned::Unpoisoned;
 
 /// The interval at which the waiting thread checks whether other threads wait for memory or requests.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -18,11 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 ///
 /// The caller may hold memory that other threads wait for, and releases it in `done`, which runs on this thread after
 /// the last item. To avoid a deadlock, this thread works on queued items while others wait for memory, and waits for
-/// rayon only after `done`.
-///
-/// # Errors
-///
-/// The first error. No item is taken after it.
+/// rayon only after `done`. Returns the first error: no item is taken after it.
 pub(crate) fn hand_out<T: Send, E: Send>(
     context: &Context,
     at_once: usize,
@@ -39,7 +36,7 @@ pub(crate) fn hand_out<T: Send, E: Send>(
     let failed = Mutex::new(None);
     let work = |item| {
         if let Err(error) = work(item) {
-            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            failed.lock().unpoisoned().get_or_insert(error);
             pending.end();
         }
     };
@@ -47,7 +44,7 @@ pub(crate) fn hand_out<T: Send, E: Send>(
         spawn_all(scope, items, &pending, &work);
         done();
     });
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    failed.into_inner().unpoisoned().map_or(Ok(()), Err)
 }
 
 /// Starts `work` on each item in order, and waits until all items are done.
@@ -66,7 +63,6 @@ fn spawn_all<'s, T: Send + 's>(
     pending.wait_below(1, work);
 }
 
-/// Items that were taken from the iterator and are not done.
 struct PendingItems<'c, T> {
     most: usize,
     budget: &'c MemoryBudget,
@@ -78,11 +74,8 @@ struct PendingItems<'c, T> {
 }
 
 struct PendingState<T> {
-    /// Items that no thread has started.
     queue: VecDeque<T>,
-    /// The number of items in progress.
     running: usize,
-    /// Whether no more items should be taken.
     is_over: bool,
 }
 
@@ -108,15 +101,15 @@ impl<'c, T> PendingItems<'c, T> {
     /// Waits until fewer than `most` items are pending. Works on items meanwhile if this thread takes part, or while
     /// others wait for memory. Returns false if no more items should be taken.
     fn wait_below(&self, most: usize, work: impl Fn(T)) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         while state.queue.len() + state.running >= most {
             if !state.queue.is_empty() && (self.takes_part || self.is_waited_for()) {
                 drop(state);
                 self.work_on_next(&work);
-                state = self.lock();
+                state = self.state.lock().unpoisoned();
             } else {
                 let waited = self.has_changed.wait_timeout(state, PATIENCE);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                state = waited.unpoisoned().0;
             }
         }
         !state.is_over
@@ -128,12 +121,11 @@ impl<'c, T> PendingItems<'c, T> {
     }
 
     fn queue(&self, item: T) {
-        self.lock().queue.push_back(item);
+        self.state.lock().unpoisoned().queue.push_back(item);
     }
 
-    /// Works on the next queued item, if there is one.
     fn work_on_next(&self, work: impl Fn(T)) {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         let Some(item) = state.queue.pop_front() else { return };
         state.running += 1;
         drop(state);
@@ -143,15 +135,11 @@ impl<'c, T> PendingItems<'c, T> {
 
     /// Stops the work: no item is taken any more, and queued items are dropped.
     fn end(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         state.is_over = true;
         state.queue.clear();
         drop(state);
         self.has_changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PendingState<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -160,7 +148,7 @@ impl<T> Drop for RunningItem<'_, T> {
         if thread::panicking() {
             self.0.end();
         }
-        self.0.lock().running -= 1;
+        self.0.state.lock().unpoisoned().running -= 1;
         self.0.has_changed.notify_all();
     }
 }

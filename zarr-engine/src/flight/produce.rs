@@ -2,17 +2,16 @@
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 
 use super::{Stop, each, ended};
 
+use crate::unpoisoned::Unpoisoned;
+
 /// Calls `make` for each number on `makers` threads, including this one, and passes each result to `send` on other threads,
-/// at most `senders` of them. Sender threads usually wait for a store. They are spawned on demand. Panics are propagated.
-///
-/// # Errors
-///
-/// The first error. No work is started after it, and work that was started before is finished.
+/// at most `senders` of them. Sender threads usually wait for a store. They are spawned on demand. Panics are
+/// propagated. Returns the first error: no work is started after it, and work that was started before is finished.
 pub(crate) fn produce_and_store<T: Send, E: Send>(
     count: usize,
     makers: usize,
@@ -43,7 +42,6 @@ pub(crate) fn produce_and_store<T: Send, E: Send>(
     ended(queue.into_stop())
 }
 
-/// A bounded queue of produced items.
 struct BoundedQueue<T, E> {
     senders: usize,
     /// Maximum number of waiting items once all senders exist.
@@ -58,12 +56,10 @@ struct BoundedQueueState<T, E> {
     /// The number of senders, and of senders that wait for an item.
     serving: usize,
     idle: usize,
-    /// Whether no more items will be produced.
     is_over: bool,
     stop: Option<Stop<E>>,
 }
 
-/// Whether a queued item has a sender.
 #[derive(PartialEq, Eq)]
 enum SenderState {
     Present,
@@ -82,9 +78,9 @@ impl<T, E> BoundedQueue<T, E> {
 
     /// Waits until the queue has space, and adds an item. Returns an error if the work was stopped.
     fn put(&self, item: T) -> Result<SenderState, ()> {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         while state.stop.is_none() && state.serving >= self.senders && state.items.len() >= self.waiting {
-            state = self.has_room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.has_room.wait(state).unpoisoned();
         }
         if state.stop.is_some() {
             return Err(());
@@ -102,7 +98,7 @@ impl<T, E> BoundedQueue<T, E> {
 
     /// Waits for an item; returns `None` at the end.
     fn take(&self) -> Option<T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         loop {
             if state.stop.is_some() {
                 return None;
@@ -116,12 +112,11 @@ impl<T, E> BoundedQueue<T, E> {
                 return None;
             }
             state.idle += 1;
-            state = self.has_item.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.has_item.wait(state).unpoisoned();
             state.idle -= 1;
         }
     }
 
-    /// Sends items until the end.
     fn serve(&self, send: impl Fn(T) -> Result<(), E>) {
         self.caught(|| {
             while let Some(item) = self.take() {
@@ -133,7 +128,7 @@ impl<T, E> BoundedQueue<T, E> {
 
     /// Sends one item instead of a sender whose thread could not be spawned.
     fn serve_once(&self, send: impl Fn(T) -> Result<(), E>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unpoisoned();
         state.serving -= 1;
         let item = state.items.pop_front();
         drop(state);
@@ -149,17 +144,13 @@ impl<T, E> BoundedQueue<T, E> {
     }
 
     fn stop(&self, why: Stop<E>) {
-        self.lock().stop.get_or_insert(why);
+        self.state.lock().unpoisoned().stop.get_or_insert(why);
         self.has_item.notify_all();
         self.has_room.notify_all();
     }
 
     fn into_stop(self) -> Option<Stop<E>> {
-        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).stop
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BoundedQueueState<T, E>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.into_inner().unpoisoned().stop
     }
 }
 
@@ -168,7 +159,7 @@ struct End<'b, T, E>(&'b BoundedQueue<T, E>);
 
 impl<T, E> Drop for End<'_, T, E> {
     fn drop(&mut self) {
-        self.0.lock().is_over = true;
+        self.0.state.lock().unpoisoned().is_over = true;
         self.0.has_item.notify_all();
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use bytes::Bytes;
 use zarr_metadata::{DocumentError, DocumentKind, parse_json};
 use zarr_spec::store::{
     Backoff, Condition, ConditionalWrite, GetOptions, Payload, Request, Store, StoreError, Version,
 };
-use zarr_spec::{BoxError, ByteRange, Key, KeyError, NodePath, Output, Reading, Value};
+use zarr_spec::{BoxError, ByteRange, Key, NodePath, Output, Reading, Value};
 
 use super::known_groups::{Above, KnownGroups, State};
 use super::new_groups::NewGroups;
@@ -19,18 +19,16 @@ use crate::error::Error;
 use crate::flight;
 use crate::location::readable_location;
 use crate::locks::hash;
+use crate::unpoisoned::Unpoisoned;
 
-/// Number of documents per batch when several threads fetch documents.
 const BATCH: usize = 16;
 
-/// A store and the state needed to read its documents.
 #[derive(Debug)]
 pub(super) struct Access {
     pub(super) store: Arc<dyn Store>,
     pub(super) context: Arc<Context>,
     /// The location of the store. Cached, because opening an array needs it.
     pub(super) location: String,
-    /// The reason why the store is read only, if it is.
     pub(super) read_only: Option<String>,
     pub(super) new_groups: Arc<NewGroups>,
     known_groups: Arc<KnownGroups>,
@@ -42,12 +40,6 @@ pub(super) struct Access {
 /// The versions of documents when a change read them first; `None` for missing ones.
 #[derive(Debug, Default)]
 struct Seen(Mutex<HashMap<Key, Option<Version>>>);
-
-impl Seen {
-    fn versions(&self) -> MutexGuard<'_, HashMap<Key, Option<Version>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl Access {
     pub(super) fn new(store: Arc<dyn Store>, context: &Context) -> Self {
@@ -87,20 +79,12 @@ impl Access {
 
     /// Returns a copy for a change of documents. In a store with conditional writes, a document is only replaced if it
     /// is the one that was read first through this copy: otherwise writing it is [`Error::Conflict`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSupported`] if the context requires conditional writes and the store does not have them.
     pub(super) fn changing(&self) -> Result<Self, Error> {
         let seen = self.context.check_conditions(&*self.store)?.then(Seen::default);
         Ok(Self { seen, ..self.copied() })
     }
 
     /// Like [`Access::changing`], for new documents.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Access::changing`].
     pub(super) fn creating(&self) -> Result<Self, Error> {
         self.context.refuse_without_conditions(&*self.store)?;
         let seen = self.store.capabilities().conditional_set.then(Seen::default);
@@ -112,11 +96,7 @@ impl Access {
         self.seen.is_some()
     }
 
-    /// Runs a change until no other program changes the same documents at the same time.
-    ///
-    /// # Errors
-    ///
-    /// Those of `change`, and [`Error::Store`] after many conflicts.
+    /// Runs a change until no other program changes the same documents at the same time. Fails after many conflicts.
     pub(super) fn until_stored<T>(&self, mut change: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
         let mut backoff = Backoff::new();
         loop {
@@ -148,7 +128,6 @@ impl Access {
         self.context.leftovers.store(true, Ordering::SeqCst);
     }
 
-    /// Adds a warning about the hierarchy.
     pub(super) fn warn(&self, text: impl Into<String>) {
         self.add_warning(Warning::new(text));
     }
@@ -185,7 +164,6 @@ impl Access {
         )))
     }
 
-    /// Returns whether `key` has a value.
     pub(super) fn has(&self, key: &Key) -> Result<bool, Error> {
         Ok(self.store.size(key)?.is_some())
     }
@@ -216,7 +194,6 @@ impl Access {
         asked.into_inner().unwrap_or_else(ask)
     }
 
-    /// Returns whether each of `keys` has a value, in the order of `keys`.
     pub(super) fn have(&self, keys: &[Key]) -> Result<Vec<bool>, Error> {
         flight::map(keys, self.store.read_hints().max_concurrency, |key| self.has(key))
     }
@@ -224,23 +201,19 @@ impl Access {
     /// Returns the values of `keys`, in the same order. In a remote store this is one batch; in a local store, many
     /// keys are split among the threads.
     pub(super) fn get_all(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
-        if !self.is_local() || keys.len() < 2 * BATCH {
-            return self.get_batch(keys);
-        }
-        let values = self.context.map(keys.chunks(BATCH).collect(), |keys| self.get_batch(keys));
-        Ok(values.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+        self.get_each(keys).into_iter().collect()
     }
 
     /// Like [`Access::get_all`], with a separate result for each key.
     pub(super) fn get_each(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
         if !self.is_local() || keys.len() < 2 * BATCH {
-            return self.get_each_in_batch(keys);
+            return self.get_batch(keys);
         }
-        let values = self.context.map(keys.chunks(BATCH).collect(), |keys| self.get_each_in_batch(keys));
+        let values = self.context.map(keys.chunks(BATCH).collect(), |keys| self.get_batch(keys));
         values.into_iter().flatten().collect()
     }
 
-    fn get_each_in_batch(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
+    fn get_batch(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
         let limit = self.context.limits.document_size;
         let request = |key: &Key| Request::new(key.clone(), self.options(ByteRange::Full), limit);
         let mut values: Vec<_> = keys.iter().map(|_| Ok(None)).collect();
@@ -255,19 +228,6 @@ impl Access {
             };
         }
         values
-    }
-
-    fn get_batch(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
-        let limit = self.context.limits.document_size;
-        let request = |key: &Key| Request::new(key.clone(), self.options(ByteRange::Full), limit);
-        let mut values = vec![None; keys.len()];
-        for (number, value) in self.store.get_many(keys.iter().map(request).collect(), limit) {
-            let Some(place) = values.get_mut(number) else { continue };
-            let value = value.map_err(|error| self.failed(&keys[number], error))?;
-            self.note_seen(&keys[number], value.as_ref().map(|fetched| fetched.version.as_ref()));
-            *place = value.map(|fetched| fetched.bytes);
-        }
-        Ok(values)
     }
 
     fn failed(&self, key: &Key, error: StoreError) -> Error {
@@ -309,7 +269,6 @@ impl Access {
         self.get(key)?.map(|bytes| self.parse(key, &bytes, kind)).transpose()
     }
 
-    /// Parses the JSON document at `key`.
     pub(super) fn parse(&self, key: &Key, bytes: &[u8], kind: DocumentKind) -> Result<Value, Error> {
         self.reading(key, |reading| parse_json(bytes, kind, reading))
     }
@@ -332,10 +291,9 @@ impl Access {
         self.set(key, zarr_json::to_vec_pretty(document).map_err(Into::into))
     }
 
-    /// Stores an encoded document.
     pub(super) fn set(&self, key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<(), Error> {
         let encoded = encoded_at(key, encoded)?;
-        let seen = self.seen.as_ref().and_then(|seen| seen.versions().get(key).cloned());
+        let seen = self.seen.as_ref().and_then(|seen| seen.0.lock().unpoisoned().get(key).cloned());
         let condition = match seen {
             None => return Ok(self.store.set(key, encoded.into())?),
             Some(None) => Condition::Missing,
@@ -345,19 +303,11 @@ impl Access {
     }
 
     /// Like [`Access::create`], for a JSON document.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Access::create`].
     pub(super) fn create_json(&self, key: &Key, document: &Value) -> Result<(), Error> {
         self.create(key, &encoded_at(key, zarr_json::to_vec_pretty(document).map_err(Into::into))?)
     }
 
-    /// Stores a new document.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Conflict`] if it exists and the store has conditional writes.
+    /// Stores a new document. It is an [`Error::Conflict`] if it exists and the store has conditional writes.
     pub(super) fn create(&self, key: &Key, text: &[u8]) -> Result<(), Error> {
         match self.seen {
             Some(_) => self.set_if(key, text.into(), &Condition::Missing),
@@ -367,7 +317,7 @@ impl Access {
 
     /// Erases a document. If the store cannot do that under a condition, stores `empty` instead.
     pub(super) fn erase_or_set(&self, key: &Key, empty: &Value) -> Result<Option<Value>, Error> {
-        let seen = self.seen.as_ref().and_then(|seen| seen.versions().get(key).cloned());
+        let seen = self.seen.as_ref().and_then(|seen| seen.0.lock().unpoisoned().get(key).cloned());
         let can = self.store.capabilities();
         match seen {
             None if can.erasable => self.store.erase(key)?,
@@ -390,9 +340,9 @@ impl Access {
         match self.store.set_if(key, value, condition)? {
             ConditionalWrite::Conflict => return Err(Error::Conflict(key.clone())),
             ConditionalWrite::Done(Some(version)) => {
-                self.seen
-                    .iter()
-                    .for_each(|seen| drop(seen.versions().insert(key.clone(), Some(version.clone()))));
+                self.seen.iter().for_each(|seen| {
+                    drop(seen.0.lock().unpoisoned().insert(key.clone(), Some(version.clone())))
+                });
             }
             ConditionalWrite::Done(None) => self.forget_seen(key),
         }
@@ -400,7 +350,7 @@ impl Access {
     }
 
     fn forget_seen(&self, key: &Key) {
-        self.seen.iter().for_each(|seen| drop(seen.versions().remove(key)));
+        self.seen.iter().for_each(|seen| drop(seen.0.lock().unpoisoned().remove(key)));
     }
 
     /// Notes the version of a document that was read; the outer `None` if it is missing.
@@ -408,10 +358,9 @@ impl Access {
         let Some(seen) = &self.seen else { return };
         // A store without this version does not compare the document.
         let Some(version) = version.map_or(Some(None), |version| version.cloned().map(Some)) else { return };
-        seen.versions().entry(key.clone()).or_insert(version);
+        seen.0.lock().unpoisoned().entry(key.clone()).or_insert(version);
     }
 
-    /// Returns the options for reading a document.
     fn options(&self, range: ByteRange) -> GetOptions {
         if self.seen.is_some() { GetOptions::for_update(range) } else { range.into() }
     }
@@ -421,9 +370,4 @@ impl Access {
 pub(super) fn encoded_at(key: &Key, encoded: Result<Vec<u8>, BoxError>) -> Result<Vec<u8>, Error> {
     let reason = |error: BoxError| DocumentError::document(format!("cannot be written: {error}"));
     encoded.map_err(|error| Error::document(key, reason(error)))
-}
-
-/// Converts the error for a path that cannot be a key into a store error.
-pub(super) fn keyed<T>(key: Result<T, KeyError>) -> Result<T, Error> {
-    key.map_err(|error| StoreError::from(error).into())
 }

@@ -1,7 +1,7 @@
 //! Creating, changing and erasing the nodes of a hierarchy.
 
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
-use zarr_spec::store::{Backoff, StoreLock};
+use zarr_spec::store::StoreLock;
 use zarr_spec::{NodePath, Object, Value};
 
 use super::Hierarchy;
@@ -12,7 +12,7 @@ use super::other_formats::{self, OtherFormats};
 use super::path::AsNodePath;
 use super::rules::{NewMetadata, NewNode, StoredChunks, array_of};
 use crate::array::Array;
-use crate::attributes::attributes_of;
+use crate::attributes::{attributes_of, infallible};
 use crate::builder::ArrayBuilder;
 use crate::context::ArrayOptions;
 use crate::error::{Error, NotInFormat};
@@ -146,12 +146,9 @@ impl Hierarchy {
     pub fn update_attributes(
         &self,
         path: impl AsNodePath,
-        mut change: impl FnMut(&mut Object),
+        change: impl FnMut(&mut Object),
     ) -> Result<(), Error> {
-        self.try_update_attributes(path, |attributes| {
-            change(attributes);
-            Ok(())
-        })
+        self.try_update_attributes(path, infallible(change))
     }
 
     /// Like [`Hierarchy::update_attributes`] for a change that may fail. If `change` returns an error, nothing is
@@ -177,20 +174,19 @@ impl Hierarchy {
     ) -> Result<Object, E> {
         self.inner.access.check_writeable()?;
         let _changing = self.lock([path]);
-        let mut backoff = Backoff::new();
-        loop {
+        self.inner.access.until_stored(|| {
             let access = self.inner.access.changing()?;
             let found = self.inner.rules.read_stored(&access, path)?;
             let mut attributes = match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
                 NodeMetadata::Array(array) => array.attributes,
                 NodeMetadata::Group(group) => group.attributes,
             };
-            change(&mut attributes)?;
-            match self.inner.rules.set_attributes(&access, path, attributes.clone()) {
-                Err(Error::Conflict(key)) => backoff.wait(&key).map_err(Error::from)?,
-                written => return Ok(written.map(|()| attributes)?),
+            if let Err(error) = change(&mut attributes) {
+                return Ok(Err(error));
             }
-        }
+            self.inner.rules.set_attributes(&access, path, attributes.clone())?;
+            Ok(Ok(attributes))
+        })?
     }
 
     /// Erases a node, all nodes below it, and all their chunks. Erasing the root of v2 or v3 removes everything in the
@@ -293,10 +289,15 @@ impl Hierarchy {
         access.until_stored(|| self.inner.rules.create_arrays(&access.creating()?, &new))
     }
 
-    /// Begins a change of the document of an existing array. The caller holds the lock of the node.
-    pub(crate) fn begin_change(&self) -> Result<DocumentChange<'_>, Error> {
-        self.inner.access.check_writeable()?;
-        Ok(DocumentChange { hierarchy: self, access: self.inner.access.changing()? })
+    /// Runs a change of the document of an existing array until no other program changes it at the same time. The
+    /// caller holds the lock of the node.
+    pub(crate) fn change_document(
+        &self,
+        mut change: impl FnMut(&DocumentChange<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let access = &self.inner.access;
+        access.check_writeable()?;
+        access.until_stored(|| change(&DocumentChange { hierarchy: self, access: access.changing()? }))
     }
 
     /// Takes the lock of an array against changes of its shape by other programs; `None` if the store has no locks.
@@ -330,7 +331,6 @@ impl Hierarchy {
     }
 }
 
-/// A change of the document of an array, which another program may not change meanwhile.
 pub(crate) struct DocumentChange<'h> {
     hierarchy: &'h Hierarchy,
     access: Access,
@@ -342,11 +342,7 @@ impl DocumentChange<'_> {
         array_of(path, self.hierarchy.inner.rules.read_stored(&self.access, path)?)
     }
 
-    /// Rewrites the document.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Conflict`] if another program changed it since it was read.
+    /// Rewrites the document. It is an [`Error::Conflict`] if another program changed it since it was read.
     pub(crate) fn write_array_metadata(
         &self,
         path: &NodePath,
@@ -373,7 +369,6 @@ impl DocumentChange<'_> {
 /// The treatment of chunks that are stored at the path of a new array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoredBefore {
-    /// Keeps them: they were written for the new array.
     Keep,
     /// Erases them: an earlier array left them.
     Erase,

@@ -8,7 +8,7 @@ use zarr_metadata::{DocumentError, DocumentKind, Identified, identify, v2};
 use zarr_spec::store::{Directory, Store};
 use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Value};
 
-use super::access::{Access, keyed};
+use super::access::Access;
 use super::draft::Draft;
 use super::missing::{looks_like_generation_a, no_hierarchy};
 use super::options::OpenOptions;
@@ -18,7 +18,6 @@ use super::v3::V3;
 use crate::context::Context;
 use crate::error::Error;
 
-/// A hierarchy that was opened.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) access: Access,
@@ -43,7 +42,6 @@ impl Detected {
     }
 }
 
-/// Opens the hierarchy in a store.
 pub(super) fn open(store: Arc<dyn Store>, context: &Context, options: OpenOptions) -> Result<Opened, Error> {
     let access = Access::new(store, context);
     match detect(&access, options)? {
@@ -52,7 +50,6 @@ pub(super) fn open(store: Arc<dyn Store>, context: &Context, options: OpenOption
     }
 }
 
-/// A hierarchy that was opened while its root was listed.
 #[derive(Debug)]
 pub(super) struct OpenedRoot {
     pub(super) opened: Opened,
@@ -82,7 +79,6 @@ fn list_root(access: &Access) -> Result<Directory, Error> {
     Ok(access.store.list_dir(&Prefix::root())?)
 }
 
-/// Opens a detected hierarchy.
 pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOptions) -> Result<Opened, Error> {
     let rules: Box<dyn FormatRules> = match detected {
         Detected::V2 { consolidated } => Box::new(V2::open(&access, consolidated.as_ref())?),
@@ -95,8 +91,8 @@ pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOption
 /// Reads the documents of the root, in one batch, and detects the format.
 pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Detected>, Error> {
     let root = NodePath::root();
-    let names = [keyed(Key::new(ENTRY_POINT))?, keyed(v2::group_key(&root))?, keyed(v2::array_key(&root))?];
-    let consolidated = keyed(v2::consolidated_key(&root))?;
+    let names = [Key::new(ENTRY_POINT)?, v2::group_key(&root)?, v2::array_key(&root)?];
+    let consolidated = v2::consolidated_key(&root)?;
     let mut wanted: Vec<Key> = match options.format {
         Some(Format::V3 | Format::V3Draft) => names[..1].to_vec(),
         Some(Format::V2) => names[1..].to_vec(),
@@ -131,7 +127,6 @@ pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Det
     without_entry_point(access, options)
 }
 
-/// Detects the format of a `zarr.json`.
 fn newer(access: &Access, key: &Key, bytes: &[u8], options: OpenOptions) -> Result<Option<Detected>, Error> {
     let document = access.parse(key, bytes, DocumentKind::V3);
     // In v3, a root without a valid document is an unreadable node. In the draft, it is not a hierarchy.

@@ -19,7 +19,7 @@ use zarr_spec::extension::Extension;
 use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 
-use super::access::{Access, encoded_at, keyed};
+use super::access::{Access, encoded_at};
 use super::kind::{Kind, NodeEntry};
 use super::known_groups::{Above, State};
 use super::leftovers;
@@ -55,7 +55,6 @@ pub(super) fn description(entry_point: &EntryPoint) -> String {
     }
 }
 
-/// The rules of the draft.
 #[derive(Debug)]
 pub(super) struct Draft {
     entry_point: EntryPoint,
@@ -83,7 +82,7 @@ impl Draft {
 
     /// Writes the entry point of a new hierarchy. An entry point that cannot be opened is not written.
     pub(super) fn start(access: &Access, entry_point: &EntryPoint) -> Result<Self, Error> {
-        let key = keyed(Key::new(ENTRY_POINT))?;
+        let key = Key::new(ENTRY_POINT)?;
         let document = entry_point_document(entry_point).map_err(|error| Error::document(&key, error))?;
         let draft = Self::new(access, entry_point)?;
         access.creating()?.create_json(&key, &document)?;
@@ -91,7 +90,7 @@ impl Draft {
     }
 
     fn new(access: &Access, entry_point: &EntryPoint) -> Result<Self, Error> {
-        let key = keyed(Key::new(ENTRY_POINT))?;
+        let key = Key::new(ENTRY_POINT)?;
         let (encoding, extensions) = access.reading(&key, |reading| {
             let encoding = entry_point::metadata_encoding(access, entry_point, reading)?;
             Ok((encoding, entry_point::extensions(access, entry_point, reading)?))
@@ -106,10 +105,10 @@ impl Draft {
     }
 
     fn key(&self, path: &NodePath, kind: NodeKind) -> Result<Key, Error> {
-        keyed(match kind {
+        Ok(match kind {
             NodeKind::Array => self.keys.array(path),
             NodeKind::Group => self.keys.group(path),
-        })
+        }?)
     }
 
     fn decode(&self, access: &Access, key: &Key, bytes: &[u8]) -> Result<Value, Error> {
@@ -209,19 +208,19 @@ impl Draft {
             return Ok(nodes.keys().any(|node| is_below(node, path)));
         }
         access.check_listable(&format!("checking whether {path} is an implicit group"))?;
-        has_keys(access, &keyed(self.keys.children_prefix(path))?)
+        has_keys(access, &self.keys.children_prefix(path)?)
+    }
+
+    fn explicit_kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+        let is_array = access.has(&self.key(path, NodeKind::Array)?)?;
+        let is_group = !is_array && access.has(&self.key(path, NodeKind::Group)?)?;
+        Ok(Kind::of_documents(is_array, is_group))
     }
 
     /// Like [`FormatRules::kind`], but the root is a group even if nothing is stored (D3-OP-21).
     fn kind_or_root(&self, access: &Access, path: &NodePath) -> Result<Kind, Error> {
         if path.is_root() {
-            let is_array = access.has(&self.key(path, NodeKind::Array)?)?;
-            let is_group = !is_array && access.has(&self.key(path, NodeKind::Group)?)?;
-            return Ok(match (is_array, is_group) {
-                (true, _) => Kind::Array,
-                (false, true) => Kind::Group,
-                (false, false) => Kind::ImplicitGroup,
-            });
+            return Ok(self.explicit_kind(access, path)?.unwrap_or(Kind::ImplicitGroup));
         }
         self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
     }
@@ -262,11 +261,8 @@ impl Draft {
                 return Err(below_an_array(path, &ancestor));
             }
         }
-        for there in [NodeKind::Array, NodeKind::Group] {
-            if access.has(&self.key(path, there)?)? {
-                let kind = if there == NodeKind::Array { Kind::Array } else { Kind::Group };
-                return Err(exists_already(path, kind));
-            }
+        if let Some(there) = self.explicit_kind(access, path)? {
+            return Err(exists_already(path, there));
         }
         // An implicit group may only become an explicit group.
         if kind == Kind::Array && self.can_tell_nodes_below(access) && self.has_below(access, path)? {
@@ -275,7 +271,6 @@ impl Draft {
         Ok(state)
     }
 
-    /// Returns whether nodes below a path can be found.
     fn can_tell_nodes_below(&self, access: &Access) -> bool {
         access.store.capabilities().listable || self.index.is_some()
     }
@@ -309,11 +304,11 @@ impl FormatRules for Draft {
     }
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
-        keyed(self.keys.data_prefix(path))
+        Ok(self.keys.data_prefix(path)?)
     }
 
     fn prefixes(&self, path: &NodePath) -> Result<Vec<Prefix>, Error> {
-        Ok(vec![keyed(self.keys.children_prefix(path))?, keyed(self.keys.data_prefix(path))?])
+        Ok(vec![self.keys.children_prefix(path)?, self.keys.data_prefix(path)?])
     }
 
     fn node_of(&self, key: &Key) -> Option<NodePath> {
@@ -334,29 +329,26 @@ impl FormatRules for Draft {
 
     /// Looks for an array, a group and an implicit group, in this order, and stops at the first (D3-OP-17).
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
-        if access.has(&self.key(path, NodeKind::Array)?)? {
-            return Ok(Some(Kind::Array));
-        }
-        if access.has(&self.key(path, NodeKind::Group)?)? {
-            return Ok(Some(Kind::Group));
+        if let Some(kind) = self.explicit_kind(access, path)? {
+            return Ok(Some(kind));
         }
         Ok(self.has_below(access, path)?.then_some(Kind::ImplicitGroup))
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {
-        if let Some(nodes) = self.indexed(access)? {
-            if access.has(&self.key(path, NodeKind::Array)?)? {
-                return Err(not_a_group(path));
-            }
+        let indexed = self.indexed(access)?;
+        if indexed.is_none() {
+            access.check_listable("finding the children of a group")?;
+        }
+        if access.has(&self.key(path, NodeKind::Array)?)? {
+            return Err(not_a_group(path));
+        }
+        if let Some(nodes) = indexed {
             let mut children = self.walk_index(access, path, nodes)?;
             children.retain(|child| child.path.parent().as_ref() == Some(path));
             return Ok(children);
         }
-        access.check_listable("finding the children of a group")?;
-        if access.has(&self.key(path, NodeKind::Array)?)? {
-            return Err(not_a_group(path));
-        }
-        let prefix = keyed(self.keys.children_prefix(path))?;
+        let prefix = self.keys.children_prefix(path)?;
         let below = access.store.list_dir(&prefix)?;
         let mut children = self.explicit(access, &below.keys);
         children.retain(|child, _| is_below(child, path));
@@ -394,7 +386,7 @@ impl FormatRules for Draft {
         }
         access.check_listable("finding the nodes of a hierarchy")?;
         let start = self.kind_or_root(access, path)?;
-        let keys = access.store.list_sorted(&keyed(self.keys.children_prefix(path))?)?;
+        let keys = access.store.list_sorted(&self.keys.children_prefix(path)?)?;
         Ok(below(access, path, start, self.explicit(access, &keys)))
     }
 

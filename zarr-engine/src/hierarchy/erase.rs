@@ -20,11 +20,8 @@ pub struct Erasure {
 }
 
 /// Removes a node and all nodes below it: first from consolidated metadata, then its documents and those below it, then
-/// all other keys. If the node does not exist, removes the keys that an earlier call left.
-///
-/// # Errors
-///
-/// [`Error::NoNode`] if there is nothing to erase. If documents of other formats do not allow it, nothing is erased.
+/// all other keys. If the node does not exist, removes the keys that an earlier call left. If there is nothing to
+/// erase, it is [`Error::NoNode`]. If documents of other formats do not allow it, nothing is erased.
 pub(super) fn erase(
     access: &Access,
     rules: &dyn FormatRules,
@@ -38,25 +35,20 @@ pub(super) fn erase(
     Ok(set.into_keys())
 }
 
-/// The keys that are erased with a node.
 #[derive(Debug)]
 struct EraseSet {
     /// The keys of documents. The lists are erased in order, so that the node no longer exists while the nodes below it
     /// are erased.
     documents: [Vec<Key>; 3],
-    /// Chunks and all other keys.
     rest: Rest,
     /// The documents that exist; the node may lack some of those in `documents`.
     found: Vec<Key>,
-    /// Keys that stay.
     left: Vec<Key>,
 }
 
 #[derive(Debug)]
 enum Rest {
-    /// All keys below these prefixes.
     Below(Vec<Prefix>),
-    /// These keys.
     Keys(Vec<Key>),
 }
 
@@ -119,7 +111,6 @@ impl EraseSet {
     }
 }
 
-/// Returns the keys that are erased with a node and the keys that stay.
 fn keys_below(
     access: &Access,
     rules: &dyn FormatRules,
@@ -136,7 +127,6 @@ fn keys_below(
     Ok(OwnedKeys { own, other: Vec::new() })
 }
 
-/// Returns the possible keys of the documents of the node itself.
 fn own_documents(rules: &dyn FormatRules, path: &NodePath) -> Result<Vec<Key>, Error> {
     let mut keys = vec![rules.array_key(path)?, rules.group_key(path)?];
     keys.dedup();

@@ -26,6 +26,11 @@ impl Kind {
         matches!(self, Self::Group | Self::ImplicitGroup)
     }
 
+    /// Returns the kind of a node with these documents. A node with both is an array.
+    pub(super) fn of_documents(has_array: bool, has_group: bool) -> Option<Self> {
+        has_array.then_some(Self::Array).or(has_group.then_some(Self::Group))
+    }
+
     /// Returns the name of the kind in messages, with its article.
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -5,11 +5,12 @@
 //! calls. Changes through this context clear the cache in all its hierarchies: see [`Context::groups_changed`].
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use zarr_spec::NodePath;
 
 use crate::context::Context;
+use crate::unpoisoned::Unpoisoned;
 
 /// Number of groups at the top of the hierarchy that are checked each time.
 const FIRST: usize = 2;
@@ -38,22 +39,18 @@ struct Tree {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct State(u64);
 
-/// The groups above a node that must be checked before it is created.
 #[derive(Debug)]
 pub(super) struct Above {
-    /// The groups, from the top down.
     pub(super) groups: Vec<NodePath>,
-    /// The state in which they were determined.
     pub(super) state: State,
 }
 
 impl KnownGroups {
-    /// Returns the groups above `path` that must be checked.
     pub(super) fn above(&self, context: &Context, path: &NodePath) -> Above {
         let state = State(context.group_changes());
         let depth = path.names().len();
         let known = {
-            let tree = self.lock();
+            let tree = self.0.lock().unpoisoned();
             if tree.state == state { tree.known(path.names()) } else { 0 }
         };
         let last = depth.saturating_sub(LAST).max(FIRST).min(depth);
@@ -65,7 +62,7 @@ impl KnownGroups {
     /// Caches the groups above `path`, which were checked in `state`, if the context is still in that state.
     pub(super) fn learn(&self, context: &Context, path: &NodePath, state: State) {
         let Some((_, names)) = path.names().split_last() else { return };
-        let mut tree = self.lock();
+        let mut tree = self.0.lock().unpoisoned();
         if state.0 != context.group_changes() || names.len() >= MOST {
             return;
         }
@@ -73,10 +70,6 @@ impl KnownGroups {
             *tree = Tree { state, groups: Vec::new() };
         }
         tree.add(names);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tree> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,7 +118,6 @@ mod tests {
         NodePath::parse(text, Format::V3).unwrap()
     }
 
-    /// Returns the depths of the groups that are checked.
     fn depths(known: &KnownGroups, context: &Context, text: &str) -> Vec<usize> {
         known.above(context, &path(text)).groups.iter().map(|group| group.names().len()).collect()
     }
@@ -170,7 +162,7 @@ mod tests {
         let state = known.above(&context, &path("/")).state;
         for number in 0..2 * MOST {
             known.learn(&context, &path(&format!("/{number}/x")), state);
-            assert!(known.lock().groups.len() <= MOST);
+            assert!(known.0.lock().unpoisoned().groups.len() <= MOST);
         }
     }
 }

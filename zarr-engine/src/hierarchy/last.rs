@@ -1,6 +1,8 @@
 //! A cache of one entry.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+
+use crate::unpoisoned::Unpoisoned;
 
 /// The last value that was made, and the key that it was made from.
 #[derive(Debug)]
@@ -13,30 +15,23 @@ impl<K, V> Default for Last<K, V> {
 }
 
 impl<K: Clone, V: Clone> Last<K, V> {
-    /// Returns the cached value if `is_same` is true for its key; otherwise calls `make` and caches the result.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `make`, which are not cached.
+    /// Returns the cached value if `is_same` is true for its key; otherwise calls `make` and caches the result. Errors
+    /// are not cached.
     pub(super) fn get_or_make<E>(
         &self,
         key: &K,
         is_same: impl FnOnce(&K, &K) -> bool,
         make: impl FnOnce(&K) -> Result<V, E>,
     ) -> Result<V, E> {
-        if let Some((last, made)) = &*self.lock()
+        if let Some((last, made)) = &*self.0.lock().unpoisoned()
             && is_same(last, key)
         {
             return Ok(made.clone());
         }
         // The lock is not held while `make` calls plugins.
         let made = make(key)?;
-        *self.lock() = Some((key.clone(), made.clone()));
+        *self.0.lock().unpoisoned() = Some((key.clone(), made.clone()));
         Ok(made)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(K, V)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

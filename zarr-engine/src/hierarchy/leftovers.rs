@@ -103,12 +103,8 @@ pub(super) fn may_have(listed: Option<&Directory>, key: &Key) -> bool {
 /// Erases chunks that would become elements of the new array, unless its folder was `listed` as empty. Returns the lock
 /// of the array if the store has locks: until the array has its document, no other program erases or creates it.
 ///
-/// If the folder contains a document of another format, the chunks stay, because they may belong to that format.
-///
-/// # Errors
-///
-/// [`Error::InTheWay`] if nodes lie below the array, [`Error::Conflict`] if another program created it,
-/// [`Error::ChunkKey`], [`Error::Store`].
+/// If the folder contains a document of another format, the chunks stay, because they may belong to that format. It is
+/// [`Error::InTheWay`] if nodes lie below the array, and [`Error::Conflict`] if another program created it.
 pub(super) fn erase(
     access: &Access,
     rules: &dyn FormatRules,
@@ -139,7 +135,6 @@ pub(super) fn erase(
     Ok(lock)
 }
 
-/// Returns whether a key in the folder of a node belongs to a document of another format.
 fn is_foreign(format: Format, key: &Key) -> bool {
     match format {
         Format::V2 => is_of_v3(key),

@@ -3,7 +3,7 @@
 use zarr_spec::store::Directory;
 use zarr_spec::{KeyError, NodePath, Prefix};
 
-use super::access::{Access, keyed};
+use super::access::Access;
 use super::kind::NodeEntry;
 use crate::context::Threads;
 use crate::error::Error;
@@ -13,12 +13,10 @@ use crate::parallel;
 /// Minimum number of folders that are listed on several threads.
 const FOLDERS: usize = 4;
 
-/// Returns whether `node` is a descendant of `path`.
 pub(super) fn is_below(node: &NodePath, path: &NodePath) -> bool {
     node.names().len() > path.names().len() && node.names().starts_with(path.names())
 }
 
-/// Returns the nodes that are directly below `path`.
 pub(super) fn directly_below<D>(
     nodes: Vec<(NodePath, D)>,
     path: &NodePath,
@@ -27,7 +25,6 @@ pub(super) fn directly_below<D>(
     nodes.into_iter().filter(move |(node, _)| node.names().len() == depth)
 }
 
-/// Returns the paths of the groups among `nodes`.
 pub(super) fn groups(nodes: &[NodeEntry]) -> Vec<NodePath> {
     nodes.iter().filter(|node| node.kind.is_group()).map(|node| node.path.clone()).collect()
 }
@@ -72,7 +69,7 @@ pub(super) fn paths_below(
     prefix: impl Fn(&NodePath) -> Result<Prefix, KeyError> + Sync,
 ) -> Result<Vec<NodePath>, Error> {
     let below = |group: &NodePath| {
-        let listed = access.store.list_dir(&keyed(prefix(group))?)?;
+        let listed = access.store.list_dir(&prefix(group)?)?;
         Ok(paths_in(group, listed))
     };
     let context = &access.context;
@@ -92,7 +89,6 @@ pub(super) fn paths_below(
     Ok(paths.into_iter().flatten().collect())
 }
 
-/// Returns the paths of possible nodes among the keys directly below a group.
 pub(super) fn paths_in(group: &NodePath, listed: Directory) -> Vec<NodePath> {
     let path = |below: Prefix| {
         let name = below.as_str().trim_end_matches('/').rsplit('/').next().unwrap_or_default();

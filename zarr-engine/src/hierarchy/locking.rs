@@ -27,17 +27,14 @@ impl Hierarchy {
         self.inner.access.context.node_locks.lock(nodes)
     }
 
-    /// Returns a handle for arrays that are read and written while a node is locked.
     pub(crate) fn under_lock(&self) -> Self {
         Self { under_lock: Some(Arc::new(self.context().under_lock())), ..self.clone() }
     }
 
-    /// Returns a handle for use after the lock is released.
     pub(crate) fn released(&self) -> Self {
         Self { under_lock: None, ..self.clone() }
     }
 
-    /// Returns the same hierarchy, whose arrays count their chunks in `progress`.
     pub(crate) fn with_progress(&self, progress: &Progress) -> Self {
         Self { context: Some(Arc::new(self.context().clone().with_progress(progress))), ..self.clone() }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use zarr_metadata::NODE_DOCUMENT_NAMES;
 use zarr_spec::{Format, Key, Prefix};
 
-use super::access::{Access, keyed};
+use super::access::Access;
 use super::options::OpenOptions;
 use crate::error::{Error, NoHierarchy};
 use crate::location::{local_path, readable_location, recognizing};
@@ -44,8 +44,8 @@ pub(super) fn no_hierarchy(access: &Access, options: OpenOptions) -> Result<Erro
 
 /// Refuses an array of version 1, which has the keys `meta` and `attrs`.
 pub(super) fn refuse_version_one(access: &Access) -> Result<(), Error> {
-    let meta = keyed(Key::new("meta"))?;
-    let attributes = keyed(Key::new("attrs"))?;
+    let meta = Key::new("meta")?;
+    let attributes = Key::new("attrs")?;
     if !access.has(&meta)? || !access.has(&attributes)? {
         return Ok(());
     }
@@ -62,7 +62,7 @@ pub(super) fn looks_like_generation_a(access: &Access) -> Result<bool, Error> {
     if !access.store.capabilities().listable {
         return Ok(false);
     }
-    let meta = access.store.list_dir(&keyed(Prefix::new("meta/"))?)?;
+    let meta = access.store.list_dir(&Prefix::new("meta/")?)?;
     let is_root = |name: &str| name.starts_with("meta/root/") || name.starts_with("meta/root.");
     Ok(meta.prefixes.iter().any(|prefix| is_root(prefix.as_str()))
         || meta.keys.iter().any(|key| is_root(key.as_str())))
@@ -129,10 +129,9 @@ fn folders_with_hierarchies(access: &Access) -> Result<String, Error> {
     Ok(String::new())
 }
 
-/// Returns whether a folder contains the document of a node.
 fn is_node(access: &Access, folder: &Prefix) -> Result<bool, Error> {
     for name in NODE_DOCUMENT_NAMES {
-        if access.has(&keyed(folder.key(name))?)? {
+        if access.has(&folder.key(name)?)? {
             return Ok(true);
         }
     }

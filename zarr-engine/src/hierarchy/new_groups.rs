@@ -3,27 +3,25 @@
 //! The search is cheap in a local store. In a remote store it is a listing.
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zarr_spec::NodePath;
 
 use crate::context::Context;
+use crate::unpoisoned::Unpoisoned;
 
 /// Maximum number of cached groups.
 const MOST: usize = 10_000;
 
-/// The groups that were created through one hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct NewGroups {
-    /// The path names of the groups.
     known: Mutex<HashSet<Vec<String>>>,
     /// Whether the hierarchy was created through this handle and its root has not been listed yet.
     is_started: AtomicBool,
 }
 
 impl NewGroups {
-    /// Notes that the hierarchy was created through this handle.
     pub(super) fn start(&self) {
         self.is_started.store(true, Ordering::Relaxed);
     }
@@ -40,7 +38,7 @@ impl NewGroups {
         if context.leftovers.load(Ordering::SeqCst) {
             return false;
         }
-        let known = self.lock();
+        let known = self.known.lock().unpoisoned();
         let names = path.names();
         !known.is_empty() && (0..=names.len()).any(|depth| known.contains(&names[..depth]))
     }
@@ -50,14 +48,10 @@ impl NewGroups {
         if self.cover(context, group) {
             return;
         }
-        let mut known = self.lock();
+        let mut known = self.known.lock().unpoisoned();
         if known.len() >= MOST {
             known.clear();
         }
         known.insert(group.names().to_vec());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<Vec<String>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,9 +10,7 @@ use crate::error::{Error, OtherFormat};
 /// Handling of documents of other formats when a node is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OtherFormats {
-    /// Erases nothing if there are any.
     Refuse,
-    /// Erases nothing if there are any. Leaves files that are not part of Zarr.
     RefuseKeepingFiles,
     /// Leaves them, their chunks, and files that are not part of Zarr.
     Keep,
@@ -40,7 +38,6 @@ pub(super) fn own_keys(access: &Access, rules: &dyn FormatRules, path: &NodePath
     Ok(keys)
 }
 
-/// Refuses to erase the node at `path` if `key` is a document of another format.
 pub(super) fn refuse_key(
     access: &Access,
     rules: &dyn FormatRules,
@@ -74,17 +71,14 @@ fn other_format(access: &Access, format: Format, key: &Key) -> Result<Option<Str
     }))
 }
 
-/// Returns whether `key` is a document of v2.
 pub(super) fn is_of_v2(key: &Key) -> bool {
     DOCUMENT_NAMES.contains(&key.name()) && !is_of_v3(key)
 }
 
-/// Returns whether `key` is a document of v3 or the entry point of the draft.
 pub(super) fn is_of_v3(key: &Key) -> bool {
     key.name() == "zarr.json"
 }
 
-/// Returns whether `key` is the document of an array or group of the draft, in any metadata encoding.
 pub(super) fn is_of_draft(key: &Key) -> bool {
     let name = key.name();
     let is_document = [".array.", ".group."].iter().any(|kind| name.contains(kind));

@@ -8,7 +8,7 @@ use zarr_spec::key_encoding::ChunkKeyEncoding;
 use zarr_spec::transformer::StorageTransformer;
 use zarr_spec::{Creation, Format, Key, Mode, NodePath, Prefix, Reading};
 
-use super::access::{Access, keyed};
+use super::access::Access;
 use super::other_formats::{self, OtherFormats, is_of_draft, is_of_v2, is_of_v3};
 use super::rules::FormatRules;
 use crate::error::Error;
@@ -16,12 +16,9 @@ use crate::error::Error;
 const V2_ARRAY: &str = ".zarray";
 const V3_NODE: &str = "zarr.json";
 
-/// The format that a key belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// The format of the hierarchy.
     Own,
-    /// Another format.
     Other,
 }
 
@@ -35,18 +32,14 @@ impl Owner {
 #[derive(Debug)]
 struct Claim {
     owner: Owner,
-    /// The key of the array's document.
     document: Key,
     encoding: Arc<dyn ChunkKeyEncoding>,
     rank: usize,
 }
 
-/// The keys at and below a node.
 #[derive(Debug, Default)]
 pub(super) struct OwnedKeys {
-    /// Documents and chunks of the format.
     pub(super) own: Vec<Key>,
-    /// Keys of other formats, and files that are not part of Zarr.
     pub(super) other: Vec<Key>,
 }
 
@@ -56,7 +49,6 @@ pub(super) struct KeyOwnership<'a> {
     rules: &'a dyn FormatRules,
     path: &'a NodePath,
     other_formats: OtherFormats,
-    /// The arrays with chunks below each prefix.
     claims: HashMap<String, Vec<Claim>>,
     /// A document of the draft that was found in the folders of another format.
     draft: Option<Key>,
@@ -72,12 +64,8 @@ impl<'a> KeyOwnership<'a> {
         Self { access, rules, path, other_formats, claims: HashMap::new(), draft: None }
     }
 
-    /// Returns the documents and chunks of the format at and below the node, and all other keys there.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OtherFormat`] for documents of other formats, unless they are kept; [`Error::NotSupported`] if a chunk may
-    /// belong to two formats.
+    /// Returns the documents and chunks of the format at and below the node, and all other keys there. Refuses
+    /// documents of other formats, unless they are kept, and a chunk that may belong to two formats.
     pub(super) fn keys(mut self) -> Result<OwnedKeys, Error> {
         self.access.check_listable("distinguishing the keys of one format from those of others")?;
         let mut keys = OwnedKeys::default();
@@ -111,7 +99,7 @@ impl<'a> KeyOwnership<'a> {
         let mut above = prefix.parent();
         while let Some(folder) = above {
             for name in [V2_ARRAY, V3_NODE] {
-                let key = keyed(folder.key(name))?;
+                let key = folder.key(name)?;
                 if self.may_be_other(&key) && self.access.has(&key)? {
                     self.document(&key)?;
                 }
@@ -133,7 +121,6 @@ impl<'a> KeyOwnership<'a> {
         Ok(())
     }
 
-    /// Returns whether a document with this key belongs to another format.
     fn may_be_other(&self, key: &Key) -> bool {
         match self.rules.format() {
             Format::V2 => !is_of_v2(key),
@@ -247,11 +234,7 @@ impl<'a> KeyOwnership<'a> {
         Ok(())
     }
 
-    /// Returns whether `key` is a chunk of this format.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSupported`] if it may also be a chunk of another format.
+    /// Returns whether `key` is a chunk of this format. Fails if it may also be a chunk of another format.
     fn is_own_chunk(&self, key: &Key) -> Result<bool, Error> {
         let Some(own) = self.claimed(key, Owner::Own)? else { return Ok(false) };
         if let Some(other) = self.claimed(key, Owner::Other)? {

@@ -55,7 +55,6 @@ impl Hierarchy {
         Ok(found)
     }
 
-    /// Checks that an existing array has the shape and data type that `builder` describes.
     fn check_alike(&self, path: &NodePath, found: &Array, builder: &ArrayBuilder) -> Result<(), Error> {
         let metadata = builder.metadata(self.format(), self.context().registry())?;
         let expected = self.new_array(path, metadata, ArrayOptions::new())?;

@@ -1,13 +1,14 @@
 //! A cache of the data types, grids and codecs of recently opened or created arrays.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::Object;
 
 use crate::context::ArrayOptions;
 use crate::resolve::Resolved;
+use crate::unpoisoned::Unpoisoned;
 
 /// Maximum number of entries. The arrays of one hierarchy usually have few distinct descriptions.
 const CAPACITY: usize = 4;
@@ -39,7 +40,7 @@ impl ResolvedCache {
     }
 
     fn find_stripped(&self, metadata: &ArrayMetadata, options: ArrayOptions) -> Option<Arc<Resolved>> {
-        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.0.read().unpoisoned();
         let found = entries.iter().find(|entry| entry.options == options && entry.metadata == *metadata)?;
         Some(Arc::clone(&found.resolved))
     }
@@ -53,7 +54,7 @@ impl ResolvedCache {
         let mut metadata = metadata.clone();
         metadata.attributes = Object::new();
         metadata.ignored = Object::new();
-        let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.0.write().unpoisoned();
         entries.truncate(CAPACITY - 1);
         entries.push_front(Entry { metadata, options, resolved: Arc::clone(resolved) });
     }

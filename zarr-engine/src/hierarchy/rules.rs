@@ -17,31 +17,25 @@ use crate::error::{Error, InTheWay, WrongKind};
 pub(super) trait FormatRules: Debug + Send + Sync {
     fn format(&self) -> Format;
 
-    /// Returns whether documents are read from consolidated metadata.
     fn is_consolidated(&self) -> bool {
         false
     }
 
-    /// Returns the entry point, in the draft.
     fn entry_point(&self) -> Option<&EntryPoint> {
         None
     }
 
-    /// Returns the key of the document of an array at `path`.
     fn array_key(&self, path: &NodePath) -> Result<Key, Error>;
 
     /// Returns the key of the document of a group at `path`. It may be the same as that of an array.
     fn group_key(&self, path: &NodePath) -> Result<Key, Error>;
 
-    /// Returns the prefix of the chunks of the array at `path`.
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error>;
 
-    /// Returns the prefixes of all keys at and below the node at `path`.
     fn prefixes(&self, path: &NodePath) -> Result<Vec<Prefix>, Error> {
         Ok(vec![self.chunks(path)?])
     }
 
-    /// Returns the path of the node whose document has this key.
     fn node_of(&self, key: &Key) -> Option<NodePath>;
 
     /// Checks names that [`NodePath`] allows but this format does not.
@@ -49,7 +43,6 @@ pub(super) trait FormatRules: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Reads the metadata of a node.
     fn read(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error>;
 
     /// Reads the metadata of a node from its own documents, without consolidated metadata.
@@ -60,10 +53,8 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     /// Returns the kind of the node at `path`, and reads only the necessary part of its documents.
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error>;
 
-    /// Lists the nodes directly below a group.
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error>;
 
-    /// Reads the metadata of the arrays directly below a group.
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error>;
 
     /// Reads the metadata of the arrays directly below the root, given a listing of the root.
@@ -75,21 +66,17 @@ pub(super) trait FormatRules: Debug + Send + Sync {
         self.arrays(access, &NodePath::root())
     }
 
-    /// Lists a node and all nodes below it.
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error>;
 
     /// Refuses to create a node of this kind at `path` if another node is in the way.
     fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error>;
 
-    /// Writes the document of a new node and the missing groups above it.
     fn create(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error>;
 
-    /// Creates many arrays, as [`FormatRules::create`] does.
     fn create_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
         arrays.iter().try_for_each(|array| self.create(access, array))
     }
 
-    /// Replaces the documents of an array.
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error>;
 
     /// Replaces the copies of an array's document in consolidated metadata, but not the document itself.
@@ -102,10 +89,8 @@ pub(super) trait FormatRules: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Replaces the attributes of a node and nothing else.
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error>;
 
-    /// Returns the keys to erase with the node at `path`.
     fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error>;
 
     /// Removes the node at `path` and all nodes below it from consolidated metadata and lists of nodes.
@@ -115,7 +100,6 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     fn consolidate(&self, access: &Access, path: &NodePath) -> Result<(), Error>;
 }
 
-/// A stored node.
 #[derive(Debug)]
 pub(super) struct FoundNode {
     pub(super) metadata: NodeMetadata,
@@ -123,15 +107,12 @@ pub(super) struct FoundNode {
     pub(super) is_implicit: bool,
 }
 
-/// An array in a listing.
 pub(super) type FoundArray = (NodePath, Result<ArrayMetadata, Error>);
 
-/// Stored chunks of an array.
 pub(super) trait StoredChunks: Debug + Sync {
     fn erase(&self) -> Result<(), Error>;
 }
 
-/// A node that is to be created.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewNode<'a> {
     pub(super) path: &'a NodePath,
@@ -140,20 +121,17 @@ pub(super) struct NewNode<'a> {
     pub(super) leftovers: Option<&'a dyn StoredChunks>,
 }
 
-/// The metadata of a node that is to be created.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NewMetadata<'a> {
     Array(&'a ArrayMetadata),
     Group(&'a GroupMetadata),
 }
 
-/// A node that is to be erased.
 #[derive(Debug)]
 pub(super) struct EraseTarget<'p> {
     pub(super) path: &'p NodePath,
     /// Whether the node exists. If it does not, an earlier call may have left some of its keys.
     pub(super) exists: bool,
-    /// The prefixes of the keys that are erased.
     pub(super) prefixes: Vec<Prefix>,
 }
 
@@ -178,7 +156,6 @@ impl NewNode<'_> {
     }
 }
 
-/// Returns the metadata of the array that was found at `path`.
 pub(super) fn array_of(path: &NodePath, found: Option<FoundNode>) -> Result<ArrayMetadata, Error> {
     match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
         NodeMetadata::Array(metadata) => Ok(*metadata),
@@ -188,7 +165,6 @@ pub(super) fn array_of(path: &NodePath, found: Option<FoundNode>) -> Result<Arra
     }
 }
 
-/// Returns the error for a node that cannot be created at `path`.
 pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
     InTheWay { path: path.clone(), reason: reason.into() }.into()
 }
@@ -198,12 +174,10 @@ pub(super) fn exists_already(path: &NodePath, kind: Kind) -> Error {
     in_the_way(path, format!("{} already exists", kind.name()))
 }
 
-/// Returns the error for a node that cannot be created below `array`.
 pub(super) fn below_an_array(path: &NodePath, array: &NodePath) -> Error {
     in_the_way(path, format!("{array} is an array, and only groups have nodes below them"))
 }
 
-/// Returns the error for an array at `path` where a group was expected.
 pub(super) fn not_a_group(path: &NodePath) -> Error {
     WrongKind { path: path.clone(), found: "an array", wanted: "a group" }.into()
 }

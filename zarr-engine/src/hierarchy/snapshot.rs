@@ -1,11 +1,13 @@
 //! Consolidated metadata in memory: copies of documents by the path of their node.
 
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 use zarr_spec::NodePath;
 
 use super::listing::is_below;
+
+use crate::unpoisoned::Unpoisoned;
 
 /// The copies of documents, if the hierarchy has consolidated metadata.
 #[derive(Debug)]
@@ -16,7 +18,6 @@ impl<D: Clone> Snapshot<D> {
         Self(RwLock::new(documents))
     }
 
-    /// Returns whether there are copies.
     pub(super) fn is_there(&self) -> bool {
         self.with(|_| ()).is_some()
     }
@@ -38,20 +39,19 @@ impl<D: Clone> Snapshot<D> {
 
     /// Updates the copy of a document that was written, if there are copies.
     pub(super) fn put(&self, path: &NodePath, documents: impl FnOnce() -> D) {
-        if let Some(all) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(all) = &mut *self.0.write().unpoisoned() {
             all.insert(path.clone(), documents());
         }
     }
 
-    /// Removes a node and all nodes below it.
     pub(super) fn remove(&self, path: &NodePath) {
-        if let Some(all) = &mut *self.0.write().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(all) = &mut *self.0.write().unpoisoned() {
             all.retain(|node, _| node != path && !is_below(node, path));
         }
     }
 
     fn with<T>(&self, look: impl FnOnce(&BTreeMap<NodePath, D>) -> T) -> Option<T> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(look)
+        self.0.read().unpoisoned().as_ref().map(look)
     }
 }
 

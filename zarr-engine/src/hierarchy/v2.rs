@@ -13,7 +13,7 @@ use zarr_metadata::{ArrayMetadata, DocumentKind};
 use zarr_spec::store::Directory;
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix};
 
-use super::access::{Access, keyed};
+use super::access::Access;
 use super::kind::{Kind, NodeEntry};
 use super::listing::{checked_paths_below, directly_below, paths_in, walk_levels};
 use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewNode, not_a_group};
@@ -23,17 +23,13 @@ use documents::{
     Documents, arrays_at, children_at, found, found_array, listed, stored, stored_kind, write_attributes,
 };
 
-/// The rules of v2.
 #[derive(Debug)]
 pub(super) struct V2 {
     snapshot: Snapshot<Documents>,
 }
 
-/// Possible nodes directly below a group.
 enum Below {
-    /// Copies of their documents.
     Copied(Vec<(NodePath, Documents)>),
-    /// The paths of folders.
     Paths(Vec<NodePath>),
 }
 
@@ -48,7 +44,7 @@ impl V2 {
     /// Unreadable consolidated metadata are an error only in strict mode, because they are a copy of the documents.
     pub(super) fn open(access: &Access, consolidated: Option<&Bytes>) -> Result<Self, Error> {
         let Some(bytes) = consolidated else { return Ok(Self::new()) };
-        let key = keyed(consolidated_key(&NodePath::root()))?;
+        let key = consolidated_key(&NodePath::root())?;
         let parsed = access
             .parse(&key, bytes, DocumentKind::V2Consolidated)
             .and_then(|document| access.reading(&key, |reading| parse_consolidated(&document, reading)));
@@ -93,15 +89,15 @@ impl FormatRules for V2 {
     }
 
     fn array_key(&self, path: &NodePath) -> Result<Key, Error> {
-        keyed(array_key(path))
+        Ok(array_key(path)?)
     }
 
     fn group_key(&self, path: &NodePath) -> Result<Key, Error> {
-        keyed(group_key(path))
+        Ok(group_key(path)?)
     }
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
-        keyed(prefix(path))
+        Ok(prefix(path)?)
     }
 
     fn node_of(&self, key: &Key) -> Option<NodePath> {
@@ -186,7 +182,7 @@ impl FormatRules for V2 {
     }
 
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
-        let key = keyed(array_key(path))?;
+        let key = array_key(path)?;
         let document = array_document(metadata).map_err(|error| Error::document(&key, error))?;
         let attributes = write_attributes(access, path, &metadata.attributes)?;
         access.set_json(&key, &document)?;
@@ -199,7 +195,7 @@ impl FormatRules for V2 {
         path: &NodePath,
         metadata: &ArrayMetadata,
     ) -> Result<(), Error> {
-        let key = keyed(array_key(path))?;
+        let key = array_key(path)?;
         let document = array_document(metadata).map_err(|error| Error::document(&key, error))?;
         self.change_only_copies(access, path, &[(key, Some(document))])
     }

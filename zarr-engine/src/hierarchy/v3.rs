@@ -14,7 +14,7 @@ use zarr_metadata::{ArrayMetadata, NodeMetadata};
 use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
-use super::access::{Access, keyed};
+use super::access::Access;
 use super::kind::{Kind, NodeEntry};
 use super::last::Last;
 use super::listing::{paths_in, walk_levels};
@@ -26,7 +26,6 @@ use documents::{Encoded, made, stored};
 use listing::{Listed, entry, found_array, kind_of, listed, nodes_at, stored_kind};
 use plain_groups::PlainGroups;
 
-/// The rules of final v3.
 #[derive(Debug)]
 pub(super) struct V3 {
     snapshot: Snapshot<Value>,
@@ -64,15 +63,15 @@ impl FormatRules for V3 {
     }
 
     fn array_key(&self, path: &NodePath) -> Result<Key, Error> {
-        keyed(node_key(path))
+        Ok(node_key(path)?)
     }
 
     fn group_key(&self, path: &NodePath) -> Result<Key, Error> {
-        keyed(node_key(path))
+        Ok(node_key(path)?)
     }
 
     fn chunks(&self, path: &NodePath) -> Result<Prefix, Error> {
-        keyed(prefix(path))
+        Ok(prefix(path)?)
     }
 
     fn node_of(&self, key: &Key) -> Option<NodePath> {
@@ -101,7 +100,7 @@ impl FormatRules for V3 {
         match self.snapshot.get(path) {
             Some(document) => Ok(document.as_ref().map(kind_of)),
             None => {
-                let key = keyed(node_key(path))?;
+                let key = node_key(path)?;
                 Ok(access.get(&key)?.map(|value| stored_kind(access, &key, &value)))
             }
         }
@@ -182,7 +181,7 @@ impl FormatRules for V3 {
     }
 
     fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error> {
-        let exists = access.has(&keyed(node_key(path))?)?;
+        let exists = access.has(&node_key(path)?)?;
         Ok(EraseTarget { path, exists, prefixes: self.prefixes(path)? })
     }
 
@@ -195,7 +194,6 @@ impl FormatRules for V3 {
     }
 }
 
-/// Returns the documents in the consolidated metadata of the root.
 fn consolidated(access: &Access, document: &Value) -> Option<BTreeMap<NodePath, Value>> {
     // Opening the root returns the error.
     let Ok(NodeMetadata::Group(group)) = parse(access, &NodePath::root(), document) else { return None };
@@ -209,7 +207,6 @@ fn consolidated(access: &Access, document: &Value) -> Option<BTreeMap<NodePath, 
     Some(documents)
 }
 
-/// Returns the metadata of the node with this document.
 fn found(access: &Access, path: &NodePath, document: Option<Value>) -> Result<Option<FoundNode>, Error> {
     let Some(document) = document else { return Ok(None) };
     Ok(Some(FoundNode::explicit(parse(access, path, &document)?)))

@@ -1,9 +1,11 @@
 //! Warnings about documents that were tolerated.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use zarr_spec::{Key, NodePath, printable};
+
+use crate::unpoisoned::Unpoisoned;
 
 /// Maximum number of collected warnings, because every document of a store may have a fault.
 const CAPACITY: usize = 1000;
@@ -21,17 +23,14 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// Returns a warning about a hierarchy.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { node: None, document: None, text: text.into() }
     }
 
-    /// Returns a warning about a document.
     pub(crate) fn of_document(key: &Key, text: impl Into<String>) -> Self {
         Self { document: Some(key.clone()), ..Self::new(text) }
     }
 
-    /// Returns a warning about an extension that the document of a node names.
     pub(crate) fn of_node(path: &NodePath, document: Option<Key>, text: impl Into<String>) -> Self {
         Self { node: Some(path.clone()), document, text: text.into() }
     }
@@ -58,13 +57,12 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The distinct warnings of a hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct WarningLog(Mutex<Vec<Warning>>);
 
 impl WarningLog {
     pub(super) fn add(&self, warning: Warning) {
-        let mut warnings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings = self.0.lock().unpoisoned();
         if warnings.len() >= CAPACITY || warnings.iter().any(|known| known.is_same(&warning)) {
             return;
         }
@@ -75,7 +73,7 @@ impl WarningLog {
     }
 
     pub(super) fn all(&self) -> Vec<Warning> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unpoisoned().clone()
     }
 }
 

@@ -40,11 +40,7 @@ pub(super) fn open(registry: &Registry, location: &str) -> Option<Result<Arc<dyn
     Some(resolved(registry, location).and_then(|location| open_resolved(registry, &location)))
 }
 
-/// Opens the store of one step, whose input is a location.
-///
-/// # Errors
-///
-/// If the plugin has no step, and the error of the store.
+/// Opens the store of one step, whose input is a location. Fails if the plugin has no step.
 pub(super) fn open_step(
     registry: &Registry,
     plugin: &StorePlugin,
@@ -78,7 +74,6 @@ fn is_format(name: &str) -> bool {
     FORMATS.iter().any(|(format, _)| *format == name)
 }
 
-/// Returns the plugin whose step has this scheme.
 fn plugin_of<'r>(registry: &'r Registry, name: &str) -> Option<&'r StorePlugin> {
     let name = name.to_ascii_lowercase();
     let is_it = |plugin: &&StorePlugin| plugin.step.is_some() && plugin.schemes.contains(&name.as_str());
@@ -101,7 +96,6 @@ fn open_resolved(registry: &Registry, location: &str) -> Result<Arc<dyn Store>, 
     below(registry, store, &step.path)
 }
 
-/// Opens locations with the stores of a registry.
 struct InRegistry<'r>(&'r Registry);
 
 impl Locations for InRegistry<'_> {
@@ -134,7 +128,7 @@ fn below(registry: &Registry, store: Arc<dyn Store>, path: &str) -> Result<Arc<d
     if path.is_empty() {
         return Ok(store);
     }
-    Prefix::new(format!("{path}/")).map_err(StoreError::from)?;
+    Prefix::new(format!("{path}/"))?;
     let Some(plugin) = registry.stores().iter().find(|plugin| plugin.name == "prefix") else {
         let unknown = registry.unknown_store("prefix");
         let message = format!("the path `{path}` in a pipeline needs a plugin: {unknown}");

@@ -9,23 +9,18 @@
 
 use super::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A fixed number of locks for any number of nodes.
 #[derive(Debug)]
 pub(crate) struct NodeLocks {
     nodes: Vec<RwLock<()>>,
     consolidated: Vec<Mutex<()>>,
 }
 
-/// The mode in which a node is locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
-    /// For a node above the changed node.
     Shared,
-    /// For the changed node.
     Exclusive,
 }
 
-/// The locks of one change, which are released when this is dropped.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct NodeGuard<'l> {
@@ -46,7 +41,6 @@ impl NodeLocks {
         Self { nodes, consolidated }
     }
 
-    /// Acquires the locks of the nodes with these hashes.
     pub(crate) fn lock(&self, nodes: impl IntoIterator<Item = (u64, Hold)>) -> NodeGuard<'_> {
         let count = self.nodes.len();
         let mut wanted: Vec<_> = nodes.into_iter().map(|(hash, hold)| (number(hash, count), hold)).collect();
@@ -74,7 +68,6 @@ impl NodeLocks {
     }
 }
 
-/// Returns the index of the lock for this hash among `count` locks.
 fn number(hash: u64, count: usize) -> usize {
     // The remainder is below the number of locks.
     usize::try_from(hash % (count.max(1) as u64)).unwrap_or(0)

@@ -42,7 +42,6 @@ impl Fresh {
         Some(Self::Small(bytes))
     }
 
-    /// Converts to shared bytes.
     pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Self::Large(memory) => Bytes::from_owner(memory),

@@ -28,11 +28,6 @@ pub(super) struct Pages {
 struct Pace(AtomicU64);
 
 impl Pages {
-    /// Returns `size` zeroed bytes with all pages populated.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Memory::zeroed`].
     pub(super) fn get(&self, size: usize) -> Result<Memory, OutOfMemory> {
         if !IS_MAPPED {
             return Memory::zeroed(size);

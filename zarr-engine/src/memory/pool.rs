@@ -1,15 +1,16 @@
 //! A pool of freed output memory. Its pages are already populated, so that the system does not clear and map them
 //! again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::pages::Pages;
 use super::{Allocation, HUGE_PAGE, Memory, OutOfMemory};
 
+use crate::unpoisoned::Unpoisoned;
+
 /// Minimum size in bytes of pooled memory. The allocator reuses smaller memory well enough.
 const LEAST: usize = 32 << 10;
 
-/// Maximum number of pooled pieces.
 const PIECES: usize = 256;
 
 /// Unused pieces of memory, up to a total number of bytes.
@@ -29,10 +30,6 @@ impl BufferPool {
 
     /// Returns `size` bytes, and whether they are zeroed. Reused memory has undefined content. The memory returns to
     /// the pool when it is dropped.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Memory::zeroed`].
     pub(crate) fn get(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         // A piece is used for at least half.
         let largest = size.saturating_mul(2).saturating_add(1);
@@ -44,10 +41,6 @@ impl BufferPool {
 
     /// Like [`Self::get`], for memory with a long lifetime: hardly larger than `size`, with all pages populated, and
     /// possibly in huge pages if the memory fills them.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Memory::zeroed`].
     pub(super) fn get_packed(self: &Arc<Self>, size: usize) -> Result<(Memory, bool), OutOfMemory> {
         let little = size / 16;
         let fits = |piece: &Memory| (size..=size.saturating_add(little)).contains(&piece.capacity);
@@ -81,15 +74,14 @@ impl BufferPool {
 
     /// Takes the smallest piece that fits; among equal pieces, the most recently used one.
     fn fitting(&self, fits: impl Fn(&Memory) -> bool) -> Option<Memory> {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = self.pieces.lock().unpoisoned();
         let fitting = pieces.iter().enumerate().rev().filter(|(_, piece)| fits(piece));
         let (at, _) = fitting.min_by_key(|(_, piece)| piece.capacity)?;
         Some(pieces.remove(at))
     }
 
-    /// Adds a piece that is no longer used.
     pub(super) fn keep(&self, piece: Memory) {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = self.pieces.lock().unpoisoned();
         pieces.push(piece);
         let freed = surplus(&mut pieces, self.limit);
         drop(pieces);
@@ -98,7 +90,7 @@ impl BufferPool {
     }
 
     fn shrink_to(&self, limit: usize) {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = self.pieces.lock().unpoisoned();
         let freed = surplus(&mut pieces, limit);
         drop(pieces);
         drop(freed);

@@ -13,10 +13,6 @@ pub(super) type WritePart<'w> = dyn FnMut(usize, &[u8]) -> Result<(), CodecError
 
 /// Like [`decode`]. If the last step decodes in parts of whole elements, calls `write` with the offset and bytes of
 /// each part in order, and returns `None`.
-///
-/// # Errors
-///
-/// Same as [`decode`], and the errors of `write`.
 pub(crate) fn decode_parts(
     pipeline: &Pipeline,
     encoded: &[u8],
@@ -41,10 +37,6 @@ pub(crate) fn encodes_parts(pipeline: &Pipeline) -> bool {
 }
 
 /// Like [`encode`], for elements that the first step requests part by part. Requires [`encodes_parts`].
-///
-/// # Errors
-///
-/// The errors of the codecs and of `elements`.
 pub(crate) fn encode_parts(
     pipeline: &Pipeline,
     elements: &mut dyn PartSource,
@@ -82,7 +74,6 @@ impl<'s> DecodingParts<'s> {
         is_part.then_some(Self { codec, size, part })
     }
 
-    /// Calls `write` with all parts in order.
     pub(super) fn run(&self, encoded: &[u8], write: &mut WritePart<'_>) -> Result<(), CodecError> {
         let mut checked = CheckedParts { write, part: self.part, done: 0, size: self.size };
         self.codec.decode_parts(encoded, &mut checked)?;
@@ -90,7 +81,6 @@ impl<'s> DecodingParts<'s> {
     }
 }
 
-/// Checks the size of each part and passes it on.
 struct CheckedParts<'w, 'f> {
     write: &'w mut WritePart<'f>,
     part: usize,

@@ -3,7 +3,7 @@
 use zarr_spec::host::pipeline::Layout;
 use zarr_spec::{ArrayRepresentation, CodecError, Elements, Output};
 
-use crate::copy::{self, Dimension, MAX_RANK, Swap};
+use crate::copy::{self, ByteSwap, Dimension, MAX_RANK};
 use crate::variable::Variable;
 
 /// Copies a whole array from `layout` to C order if `decoding`, otherwise from C order to `layout`.
@@ -38,7 +38,7 @@ pub(super) fn reorder(
     }
     let bytes = source.len();
     let target = &mut output.spare(bytes)?[..bytes];
-    copy::copy(size, Swap::from(&layout.swap), &dimensions[..rank], source, 0, target, 0, false)
+    copy::copy(size, ByteSwap::from(&layout.swap), &dimensions[..rank], source, 0, target, 0, false)
         .map_err(CodecError::corrupt)?;
     output.advance(bytes);
     Ok(())

@@ -11,17 +11,13 @@ use crate::grid::Axis;
 /// The size of an index entry in bytes: offset and size of an inner chunk.
 pub(crate) const ENTRY: usize = 2 * size_of::<u64>();
 
-/// Returns the division into inner chunks, per dimension of the shard.
 pub(crate) fn inner_axes<'a>(shard: &ShardPipeline) -> impl Iterator<Item = Axis<'a>> {
     let lengths = shard.inner.array.shape.iter().zip(&shard.array.shape);
     lengths.map(|(&length, &whole)| Axis::even(length, whole))
 }
 
-/// Returns the part of a value with this offset and size.
-///
-/// # Errors
-///
-/// If the value is too short. The index was only checked against the value that it came from.
+/// Returns the part of a value with this offset and size. The value may be too short: the index was only checked
+/// against the value that it came from.
 pub(crate) fn part(value: &[u8], range: (u64, u64)) -> Result<&[u8], CodecError> {
     let (offset, size) = range;
     let start = usize::try_from(offset).ok();
@@ -32,7 +28,6 @@ pub(crate) fn part(value: &[u8], range: (u64, u64)) -> Result<&[u8], CodecError>
     })
 }
 
-/// Returns the index of an inner chunk in its shard from its position in the index of the shard.
 pub(crate) fn inner_index(shard: &ShardPipeline, position: usize) -> Vec<u64> {
     let mut rest = position as u64;
     let mut index = vec![0; shard.order.len()];
@@ -43,7 +38,6 @@ pub(crate) fn inner_index(shard: &ShardPipeline, position: usize) -> Vec<u64> {
     index
 }
 
-/// Returns the number of inner chunks.
 pub(crate) fn inner_count(shard: &ShardPipeline) -> Result<usize, CodecError> {
     let count = shard.grid_shape.iter().try_fold(1usize, |product, &length| {
         usize::try_from(length).ok().and_then(|length| product.checked_mul(length))
@@ -61,6 +55,6 @@ pub(crate) fn is_fill(pipeline: &Pipeline, elements: &[u8]) -> bool {
     }
     let mut fill = fill_value.bytes().to_vec();
     let size = fill.len();
-    copy::swap_in_place(copy::Swap::from(&pipeline.layout.swap), size, &mut fill).is_ok()
+    copy::swap_in_place(copy::ByteSwap::from(&pipeline.layout.swap), size, &mut fill).is_ok()
         && copy::all_equal(&fill, elements)
 }

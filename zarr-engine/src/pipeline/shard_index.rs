@@ -23,7 +23,6 @@ impl ShardIndex {
         Ok(Self { entries: vec![(MISSING, MISSING); inner_count(shard)?] })
     }
 
-    /// Returns the byte range of the index in the value of a shard.
     pub(crate) fn range_in_value(shard: &ShardPipeline) -> ByteRange {
         match shard.index_at_start {
             true => ByteRange::Range { offset: 0, size: shard.index_size },
@@ -31,7 +30,6 @@ impl ShardIndex {
         }
     }
 
-    /// Decodes the index in the value of a shard.
     pub(crate) fn of_value(
         shard: &ShardPipeline,
         value: &[u8],
@@ -42,11 +40,8 @@ impl ShardIndex {
         Self::parse(shard, index, value.len() as u64, stages)
     }
 
-    /// Decodes an index, given the size of the whole value in bytes.
-    ///
-    /// # Errors
-    ///
-    /// If the value is shorter than its index, or an entry is outside of the value or inside of the index.
+    /// Decodes an index, given the size of the whole value in bytes. Fails if the value is shorter than its index, or
+    /// an entry is outside of the value or inside of the index.
     pub(crate) fn parse(
         shard: &ShardPipeline,
         encoded: &[u8],
@@ -91,14 +86,12 @@ impl ShardIndex {
         self.entries.get(number).copied().filter(|&(offset, _)| offset != MISSING)
     }
 
-    /// Sets the offset and size of an inner chunk.
     pub(crate) fn set(&mut self, number: usize, range: Option<(u64, u64)>) {
         if let Some(entry) = self.entries.get_mut(number) {
             *entry = range.unwrap_or((MISSING, MISSING));
         }
     }
 
-    /// Returns whether no inner chunk is stored.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.iter().all(|&(offset, _)| offset == MISSING)
     }
@@ -108,7 +101,6 @@ impl ShardIndex {
         self.entries.len() * ENTRY
     }
 
-    /// Encodes the index.
     pub(crate) fn encode(&self, shard: &ShardPipeline, stages: &mut Stages) -> Result<Vec<u8>, CodecError> {
         let native: Vec<u8> = self
             .entries

@@ -14,7 +14,6 @@ pub(crate) struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Reserves space for an index at the start.
     pub(crate) fn new(shard: &ShardPipeline, encoded: &mut Output<'_>) -> Result<Self, CodecError> {
         let start = encoded.written().len();
         if shard.index_at_start {
@@ -26,7 +25,6 @@ impl ShardWriter {
         Ok(Self { index: ShardIndex::empty(shard)?, start })
     }
 
-    /// Appends an inner chunk.
     pub(crate) fn put(
         &mut self,
         number: usize,

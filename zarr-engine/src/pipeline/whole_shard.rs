@@ -1,17 +1,16 @@
 //! Decodes and encodes whole shards in memory, if other codecs come before or after the sharding codec.
 
-use zarr_spec::host::pipeline::{Layout, ShardPipeline};
+use zarr_spec::host::pipeline::ShardPipeline;
 use zarr_spec::{CodecError, Elements, Output};
 
 use super::shard::{is_fill, part};
 use super::shard_index::ShardIndex;
 use super::shard_writer::ShardWriter;
 use super::{Bounds, Stages, StepFault, decode, encode};
-use crate::copy::{self, Dimension, FillDimension, Swap};
+use crate::copy::{self, ByteSwap, Dimension, FillDimension};
 use crate::shape::{c_strides, for_each_index};
 use crate::variable::{Assembly, Variable};
 
-/// Decodes a whole shard to the elements of all its inner chunks, in C order.
 pub(super) fn decode_whole(
     shard: &ShardPipeline,
     encoded: &[u8],
@@ -116,7 +115,7 @@ impl WholeShard<'_> {
             return Ok(filled.map_err(CodecError::corrupt)?);
         };
         let elements = self.decoded(part(encoded, range)?, stages)?;
-        let swap = Swap::from(&shard.inner.layout.swap);
+        let swap = ByteSwap::from(&shard.inner.layout.swap);
         copy::copy(geometry.element_size, swap, &geometry.decode, elements, 0, target, offset, false)
             .map_err(CodecError::corrupt)?;
         Ok(())
@@ -132,13 +131,12 @@ impl WholeShard<'_> {
         let Self { shard, geometry, .. } = self;
         let elements = Variable::parse(self.decoded(encoded, stages)?, &shard.inner.array)?;
         for_each_index(&shard.inner.array.shape, |_, index| {
-            let to = geometry.place_in_shard(index);
-            assembly.put(offset + to, elements.element(place(index, &shard.inner.layout)));
+            let to = place(index, &geometry.shard_strides);
+            assembly.put(offset + to, elements.element(place(index, &shard.inner.layout.strides)));
         });
         Ok(())
     }
 
-    /// Returns the elements of an inner chunk in its pipeline's layout.
     fn decoded<'s>(&self, encoded: &'s [u8], stages: &'s mut Stages) -> Result<&'s [u8], StepFault> {
         let decoded = decode(&self.shard.inner, encoded, stages, None, self.bounds).map_err(|error| {
             StepFault { inner: error.inner.clone(), source: error.within(CodecError::corrupt) }
@@ -160,7 +158,7 @@ impl WholeShard<'_> {
         let count = shard.inner.array.element_count().and_then(|count| count.checked_mul(size));
         let bytes = count.ok_or_else(|| CodecError::corrupt("too many elements"))?;
         let start = stages.start(bytes)?;
-        let swap = Swap::from(&shard.inner.layout.swap);
+        let swap = ByteSwap::from(&shard.inner.layout.swap);
         copy::copy(size, swap, &geometry.encode, decoded, offset * size, start, 0, false)
             .map_err(CodecError::encode)?;
         Ok((!is_fill(&shard.inner, start)).then_some(bytes))
@@ -177,9 +175,9 @@ impl WholeShard<'_> {
         let mut assembly = Assembly::new(&shard.inner.array)?;
         let mut only_fill = true;
         for_each_index(&shard.inner.array.shape, |_, index| {
-            let element = elements.element(offset + geometry.place_in_shard(index));
+            let element = elements.element(offset + place(index, &geometry.shard_strides));
             only_fill &= element == shard.array.fill_value.bytes();
-            assembly.put(place(index, &shard.inner.layout), element);
+            assembly.put(place(index, &shard.inner.layout.strides), element);
         });
         if only_fill {
             return Ok(None);
@@ -190,8 +188,8 @@ impl WholeShard<'_> {
     }
 }
 
-fn place(index: &[usize], layout: &Layout) -> usize {
-    index.iter().zip(&layout.strides).map(|(i, stride)| i * stride).sum()
+fn place(index: &[usize], strides: &[usize]) -> usize {
+    index.iter().zip(strides).map(|(i, stride)| i * stride).sum()
 }
 
 /// The layout of an inner chunk in a shard in C order. It is the same for all inner chunks.
@@ -234,10 +232,5 @@ impl InnerGeometry {
             .zip(lengths)
             .map(|(&chunk, &length)| chunk * usize::try_from(length).unwrap_or(usize::MAX));
         starts.zip(&self.shard_strides).map(|(start, stride)| start * stride).sum()
-    }
-
-    /// Returns the position in the shard of an element, relative to the first element of its inner chunk.
-    fn place_in_shard(&self, index: &[usize]) -> usize {
-        index.iter().zip(&self.shard_strides).map(|(i, stride)| i * stride).sum()
     }
 }

@@ -10,9 +10,7 @@ use crate::grid::{Axis, AxisChunk, Even};
 /// Elements along one dimension that are evenly spaced in the array and contiguous in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The first element, relative to the array or to a chunk.
     pub(crate) start: u64,
-    /// The number of elements.
     pub(crate) count: usize,
     /// The distance between neighbours in elements. Lists may result in 0 or negative steps.
     pub(crate) step: i64,
@@ -53,7 +51,6 @@ impl Run {
     }
 }
 
-/// The runs of one chunk along one dimension; never empty.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Runs<'p> {
     One(Run),
@@ -140,7 +137,6 @@ impl DimensionPlan {
         }
     }
 
-    /// Returns chunk number `number` of this plan.
     pub(super) fn chunk(&self, number: usize) -> Result<AxisChunk, GridError> {
         match self {
             Self::Even { even, first, .. } => {

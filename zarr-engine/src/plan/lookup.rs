@@ -11,20 +11,15 @@ use crate::grid::{Axis, AxisChunk, Extent, UnevenAxis};
 /// element.
 #[derive(Debug)]
 pub(super) struct Bounds {
-    /// The number of the first chunk.
     first: u64,
     /// The number of elements of the first chunk that lie before the array.
     before: u64,
-    /// The start of each chunk, and the end of the last one.
     bounds: Vec<u64>,
 }
 
 impl Bounds {
-    /// Returns the chunks that contain the elements from `from` to `to`, inclusive.
-    ///
-    /// # Errors
-    ///
-    /// If the grid does not have the elements, or a chunk does not start where the previous one ends.
+    /// Returns the chunks that contain the elements from `from` to `to`, inclusive. Fails if the grid does not have the
+    /// elements, or a chunk does not start where the previous one ends.
     pub(super) fn of(axis: UnevenAxis<'_>, from: u64, to: u64) -> Result<Self, GridError> {
         let mut chunk = axis.chunk_with(from)?;
         let AxisChunk { number: first, extent: Extent { start, end, before } } = chunk;
@@ -36,12 +31,10 @@ impl Bounds {
         Ok(Self { first, before, bounds })
     }
 
-    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         self.bounds.len() - 1
     }
 
-    /// Returns one of the chunks.
     pub(super) fn chunk(&self, number: usize) -> AxisChunk {
         let before = if number == 0 { self.before } else { 0 };
         let extent = Extent { start: self.bounds[number], end: self.bounds[number + 1], before };
@@ -49,7 +42,6 @@ impl Bounds {
     }
 }
 
-/// A cache of the chunks that contain single elements.
 #[derive(Debug)]
 pub(super) struct ChunkLookup<'a> {
     axis: Axis<'a>,
@@ -62,11 +54,8 @@ impl<'a> ChunkLookup<'a> {
         Self { axis, chunks: BTreeMap::new() }
     }
 
-    /// Returns the chunk that contains `element`.
-    ///
-    /// # Errors
-    ///
-    /// If the array does not have the element, or the grid contradicts itself.
+    /// Returns the chunk that contains `element`. Fails if the array does not have the element, or the grid contradicts
+    /// itself.
     pub(super) fn chunk_with(&mut self, element: u64) -> Result<AxisChunk, GridError> {
         let axis = match self.axis {
             Axis::Even(even) => return even.chunk_with(element),
@@ -90,10 +79,6 @@ impl<'a> ChunkLookup<'a> {
     }
 
     /// Returns the chunk that contains `element`, which was looked up before.
-    ///
-    /// # Errors
-    ///
-    /// If it was not looked up before.
     pub(super) fn known_chunk_with(&self, element: u64) -> Result<AxisChunk, GridError> {
         match self.axis {
             Axis::Even(even) => even.chunk_with(element),

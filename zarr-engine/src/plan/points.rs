@@ -13,17 +13,14 @@ use crate::per_dimension::PerDimension;
 #[derive(Debug, Clone)]
 pub(super) struct Points<'p> {
     elements: &'p Elements<'p>,
-    /// The positions of the points in that list.
     numbers: &'p [usize],
     /// The start of the chunk in the coordinates of the list. It wraps around if the chunk starts before the array.
     origin: PerDimension<u64>,
 }
 
-/// A list of elements.
 #[derive(Debug)]
 struct Elements<'a> {
     rank: usize,
-    /// The coordinates of each element in turn.
     coordinates: Cow<'a, [u64]>,
     /// The position of each element in the output; `None` if it is the number of the element.
     outputs: Option<Vec<usize>>,
@@ -40,12 +37,10 @@ impl Elements<'_> {
 }
 
 impl Points<'_> {
-    /// Returns the coordinate of an element in its chunk.
     fn coordinate(&self, number: usize, dimension: usize) -> u64 {
         self.elements.coordinate(number, dimension).wrapping_sub(self.origin[dimension])
     }
 
-    /// Returns whether all elements were taken.
     pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
@@ -71,7 +66,6 @@ impl Points<'_> {
         true
     }
 
-    /// Returns whether `next` is `by` elements after `first`.
     fn follows(&self, first: usize, next: usize, by: usize) -> bool {
         let rank = self.elements.rank;
         self.elements.output(next) == self.elements.output(first) + by
@@ -82,7 +76,6 @@ impl Points<'_> {
     }
 }
 
-/// The chunks of single elements.
 #[derive(Debug)]
 pub(super) struct PointsPlan<'a> {
     axes: Vec<ChunkLookup<'a>>,
@@ -138,12 +131,10 @@ impl<'a> PointsPlan<'a> {
         Ok(Self { axes, elements, numbers, starts })
     }
 
-    /// Returns the number of dimensions.
     pub(super) fn rank(&self) -> usize {
         self.axes.len()
     }
 
-    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
@@ -161,7 +152,6 @@ impl<'a> PointsPlan<'a> {
         Ok(Points { elements: &self.elements, numbers: &self.numbers[start..end], origin })
     }
 
-    /// Returns the extent of a chunk along one dimension.
     pub(super) fn chunk(&self, number: usize, dimension: usize) -> Result<AxisChunk, GridError> {
         let element = self.elements.coordinate(self.numbers[self.starts[number]], dimension);
         self.axes[dimension].known_chunk_with(element)

@@ -25,7 +25,6 @@ pub(super) struct CachedChunks<'r> {
     memory: &'r Arc<BufferPool>,
 }
 
-/// The result of looking for a chunk.
 pub(super) enum Claimed<'c> {
     Cached(Bytes),
     /// The chunk is not cached. While the claim is held, other threads that need the chunk wait.
@@ -34,7 +33,6 @@ pub(super) enum Claimed<'c> {
     },
 }
 
-/// The decoded chunks of one value.
 pub(super) struct CachedValue<'r> {
     all: &'r CachedChunks<'r>,
     key: Key,
@@ -55,7 +53,7 @@ impl StoredArray {
 
     /// Returns a cached chunk, if necessary after waiting for another thread that decodes it.
     pub(super) fn find_or_claim<'c>(&'c self, cache: &CachedValue<'_>, number: u64) -> Claimed<'c> {
-        let claims = self.context().locks.claims();
+        let claims = &self.context().locks.claims;
         let hash = cache.hash(number);
         loop {
             if let Some(decoded) = cache.find(number) {
@@ -133,7 +131,6 @@ impl<'r> CachedValue<'r> {
         !self.was_used.load(Ordering::Relaxed) || self.all.chunks.change_count(&self.key) == self.changes
     }
 
-    /// Returns a hash that distinguishes the chunk from others.
     fn hash(&self, number: u64) -> u64 {
         let place = ptr::from_ref(self.all.chunks).cast::<u8>().addr();
         hash(&(place, &self.key, number, &**self.all.decoding))

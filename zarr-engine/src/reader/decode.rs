@@ -15,18 +15,14 @@ use crate::slabs::Slabs;
 use crate::stored::StoredArray;
 use crate::variable::Variable;
 
-/// An encoded chunk or inner chunk, and the requests for its elements.
 pub(super) struct Encoded<'e, 'r> {
-    /// The chunk index.
     pub(super) chunk: &'e [u64],
     pub(super) pipeline: &'e Pipeline,
     pub(super) bytes: &'e [u8],
     pub(super) requests: &'e [ChunkRequest<'e, 'r>],
-    /// The cache of decoded chunks, and the number of this one in its value.
     pub(super) cache: Option<(&'e CachedValue<'r>, u64)>,
 }
 
-/// The ways to decode a chunk.
 #[expect(
     clippy::large_enum_variant,
     reason = "it is made and used once per chunk, and allocating costs more"
@@ -34,7 +30,6 @@ pub(super) struct Encoded<'e, 'r> {
 enum Way<'e, 'r> {
     /// Decodes to memory of the cache, and copies to the output.
     IntoCache(Fresh),
-    /// Decodes directly to the output.
     IntoOutput(&'r mut [u8]),
     /// Decodes only the range of bytes that contains all requested elements.
     Range(Range<usize>),
@@ -52,7 +47,7 @@ impl StoredArray {
         if let Some(Claimed::Cached(decoded)) = &claimed {
             return self.put(chunk, pipeline, decoded, requests);
         }
-        let bounds = self.bounds(stages.unknown());
+        let bounds = self.bounds(stages.unknown);
         let error = |error| self.chunk_error(chunk, error);
         let mut is_whole = true;
         let decoded = match encoded.way()? {
@@ -88,7 +83,7 @@ impl StoredArray {
         stages: &mut Stages,
     ) -> Result<(), Error> {
         let Encoded { chunk, pipeline, bytes, requests, cache } = *encoded;
-        let bounds = self.bounds(stages.unknown());
+        let bounds = self.bounds(stages.unknown);
         let decoded = decode(pipeline, bytes, stages, Some(&mut memory), bounds);
         if let Some(decoded) = decoded.map_err(|error| self.chunk_error(chunk, error))? {
             memory.copy_from_slice(stages.bytes(&decoded, bytes));
@@ -100,7 +95,6 @@ impl StoredArray {
         Ok(())
     }
 
-    /// Copies the requested elements of a decoded chunk to the output.
     pub(super) fn put(
         &self,
         chunk: &[u64],
@@ -118,7 +112,6 @@ impl StoredArray {
         })
     }
 
-    /// Fills the requested elements of a missing chunk or inner chunk.
     pub(super) fn fill(
         &self,
         chunk: &[u64],

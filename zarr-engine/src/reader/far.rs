@@ -348,7 +348,7 @@ impl StoredArray {
     fn with_stages<R>(&self, pipeline: &Pipeline, got: &GetResult, work: impl FnOnce(&mut Stages) -> R) -> R {
         let unknown = self.first_unknown(pipeline, got.size);
         self.budget().with_paid_scratch(|scratch| {
-            scratch.stages.set_unknown(unknown);
+            scratch.stages.unknown = unknown;
             work(&mut scratch.stages)
         })
     }

@@ -26,7 +26,6 @@ struct ShardRequest<'r> {
     plan: Plan<'r>,
 }
 
-/// An inner chunk that one request needs.
 #[derive(Clone, Copy)]
 pub(super) struct InnerChunk {
     /// The offset and size in the shard, in bytes.
@@ -47,7 +46,6 @@ impl<'r> ShardRequests<'r> {
         Ok(Self(requests.iter().map(request).collect::<Result<_, Error>>()?))
     }
 
-    /// Returns the number of requests.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

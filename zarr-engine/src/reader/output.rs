@@ -7,7 +7,7 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use zarr_spec::FillValue;
 use zarr_spec::host::pipeline::{Pipeline, Swap};
@@ -19,12 +19,12 @@ use crate::element::Element;
 use crate::error::Error;
 use crate::plan::{Piece, StridedBox};
 use crate::selection::ElementSelection;
+use crate::unpoisoned::Unpoisoned;
 use crate::variable::{Assembly, Variable, each_run};
 
 /// Minimum size in bytes of outputs that are written with non-temporal stores.
 const STREAMED: usize = 32 << 20;
 
-/// The elements of an array that one request selects, and their output.
 pub(crate) struct OutputRegion<'a> {
     pub(super) wanted: &'a ElementSelection,
     /// The strides of the output per dimension of the array: in bytes, or in elements if their size is variable.
@@ -32,7 +32,6 @@ pub(crate) struct OutputRegion<'a> {
     /// The size of the output in bytes; the maximum `usize` if the size of elements is variable.
     pub(super) size: usize,
     destination: Destination<'a>,
-    /// Whether the output is known to be zero.
     is_zero: bool,
     is_streamed: bool,
 }
@@ -47,7 +46,6 @@ enum Destination<'a> {
 pub(super) enum OutputState {
     /// The same as when the read began: zeros, if the region is known to be zero.
     Fresh,
-    /// Possibly elements of an earlier state of the chunk.
     Written,
 }
 
@@ -56,12 +54,10 @@ pub(super) enum OutputState {
 pub(super) struct ChunkRequest<'w, 'r> {
     pub(super) piece: &'w Piece<'w>,
     pub(super) region: &'r OutputRegion<'r>,
-    /// The strides of the region.
     pub(super) strides: &'w [usize],
 }
 
 impl<'a> OutputRegion<'a> {
-    /// Returns a region of elements of a fixed size.
     pub(crate) fn fixed(
         wanted: &'a ElementSelection,
         rank: usize,
@@ -147,7 +143,7 @@ impl<'r> ChunkRequest<'_, 'r> {
         let boxed = CopiedBox::from_chunk(strided_box, &pipeline.layout, element, |dimension| {
             self.strides[dimension]
         });
-        let swap = copy::Swap::from(&pipeline.layout.swap);
+        let swap = copy::ByteSwap::from(&pipeline.layout.swap);
         let from = boxed.chunk_offset.checked_sub(skipped).ok_or(OutOfBounds).map_err(outside)?;
         let to = boxed.memory_offset;
         let dimensions = boxed.dimensions();
@@ -162,7 +158,7 @@ impl<'r> ChunkRequest<'_, 'r> {
         let Destination::Elements(assembly) = self.region.destination else {
             return Err(outside(OutOfBounds));
         };
-        let mut assembly = assembly.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut assembly = assembly.lock().unpoisoned();
         self.piece.each_strided_box(|strided_box| {
             each_run(strided_box, &pipeline.layout, self.strides, |from, to, count| {
                 assembly.put_run(to, &elements, from, count);
@@ -171,13 +167,12 @@ impl<'r> ChunkRequest<'_, 'r> {
         })
     }
 
-    /// Fills the requested elements of a missing chunk.
     pub(super) fn fill(&self, fill_value: &FillValue, state: OutputState) -> Result<(), Error> {
         let destination = match self.region.destination {
             Destination::Bytes(destination) => destination,
             Destination::Elements(assembly) => {
                 if state == OutputState::Written {
-                    self.clear(&mut assembly.lock().unwrap_or_else(PoisonError::into_inner));
+                    self.clear(&mut assembly.lock().unpoisoned());
                 }
                 return Ok(());
             }
@@ -199,7 +194,6 @@ impl<'r> ChunkRequest<'_, 'r> {
         })
     }
 
-    /// Removes elements of variable size.
     fn clear(&self, assembly: &mut Assembly) {
         let layout = zarr_spec::host::pipeline::Layout::new(vec![1; self.strides.len()], Swap::None);
         let Ok(()) = self.piece.each_strided_box(|strided_box| {

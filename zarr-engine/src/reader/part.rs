@@ -14,15 +14,12 @@ use super::output::ChunkRequest;
 use crate::error::Error;
 use crate::pipeline::Stages;
 
-/// The requested elements of a chunk that is not decoded as a whole.
 pub(super) enum Part<'p> {
     /// The bytes from the first to the last requested element of an uncompressed chunk.
     Elements(Range<u64>),
-    /// The smallest subset with all requested elements.
     Subset(SubsetPart<'p>),
 }
 
-/// A subset of a chunk, and the codec that decodes it.
 pub(super) struct SubsetPart<'p> {
     pub(super) codec: &'p dyn DecodeSubset,
     /// The array that the codec decodes. Its dimensions may have another order than those of the chunk.
@@ -137,7 +134,6 @@ impl<'p> SubsetPart<'p> {
         }
     }
 
-    /// Decodes the subset, and places the requested elements.
     pub(super) fn decode(
         &self,
         pipeline: &Pipeline,

@@ -14,7 +14,6 @@ use crate::stored::{StoredArray, is_too_large};
 /// The size of a slab in bytes. It fits into the second-level cache.
 const SLAB: usize = 512 << 10;
 
-/// One strided box of one chunk.
 struct RawChunk<'r, 'a> {
     array: &'r StoredArray,
     chunk: &'r [u64],
@@ -31,12 +30,10 @@ struct Rows {
     run: Run,
     /// The size of a row in bytes.
     size: usize,
-    /// The distance between requested rows.
     step: usize,
 }
 
 impl Rows {
-    /// Returns the number of rows of a slab.
     fn per_slab(&self) -> usize {
         (SLAB / self.size.max(1)).max(1)
     }
@@ -46,14 +43,12 @@ impl Rows {
         self.size.saturating_mul(self.per_slab())
     }
 
-    /// Returns whether the rows together are all `expected` bytes of the chunk.
     fn are_all(&self, expected: u64) -> bool {
         self.step == 1 && (self.run.count as u64).checked_mul(self.size as u64) == Some(expected)
     }
 }
 
 impl StoredArray {
-    /// Reads one strided box of a chunk whose encoded bytes are its elements.
     pub(super) fn read_raw(
         &self,
         chunk: &[u64],

@@ -11,10 +11,8 @@ use crate::error::Error;
 use crate::plan::{Piece, Plan};
 use crate::stored::StoredArray;
 
-/// The chunks of some plans, in C order.
 pub(super) struct RequestedChunks<'r> {
     plans: &'r [Plan<'r>],
-    /// One region for each plan.
     regions: &'r [OutputRegion<'r>],
     /// All pieces, sorted by chunk, if there are several plans.
     pieces: Vec<PlannedPiece>,
@@ -24,7 +22,6 @@ pub(super) struct RequestedChunks<'r> {
     only: Option<&'r [u64]>,
 }
 
-/// A piece of a plan.
 struct PlannedPiece {
     chunk: [u64; MAX_RANK],
     plan: usize,
@@ -33,20 +30,13 @@ struct PlannedPiece {
 
 /// A chunk with at least one request for its elements.
 pub(super) struct RequestedChunk<'w, 'r> {
-    /// The number of the chunk in the read.
     pub(super) number: usize,
-    /// The chunk index.
     pub(super) index: &'w [u64],
     pub(super) requests: &'w [ChunkRequest<'w, 'r>],
     first: &'w Piece<'w>,
 }
 
 impl<'r> RequestedChunks<'r> {
-    /// Returns the chunks of `plans`; each plan has one region.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Plan::piece`].
     pub(super) fn new(plans: &'r [Plan<'r>], regions: &'r [OutputRegion<'r>]) -> Result<Self, Error> {
         let pieces = if plans.len() == 1 { Vec::new() } else { sorted_pieces(plans)? };
         let mut end = 0;
@@ -65,7 +55,6 @@ impl<'r> RequestedChunks<'r> {
         Self { plans, regions, pieces: Vec::new(), ranges: Vec::new(), only: Some(index) }
     }
 
-    /// Returns the number of chunks.
     pub(super) fn len(&self) -> usize {
         match self.plans {
             [plan] => plan.len(),
@@ -73,11 +62,6 @@ impl<'r> RequestedChunks<'r> {
         }
     }
 
-    /// Calls `work` with one of the chunks.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Plan::piece`], and the errors of `work`.
     pub(super) fn with_chunk<R>(
         &self,
         number: usize,
@@ -102,7 +86,6 @@ impl<'r> RequestedChunks<'r> {
         work(RequestedChunk { number, index: first.chunk(), requests: &requests, first })
     }
 
-    /// Returns the pipeline of the first chunk, if there is one.
     pub(super) fn first_pipeline(&self, array: &StoredArray) -> Result<Option<Arc<Pipeline>>, Error> {
         if self.len() == 0 {
             return Ok(None);
@@ -112,13 +95,11 @@ impl<'r> RequestedChunks<'r> {
 }
 
 impl<'w> RequestedChunk<'w, '_> {
-    /// Returns one of the pieces.
     pub(super) fn piece(&self) -> &'w Piece<'w> {
         self.first
     }
 }
 
-/// Returns the pieces of several plans, sorted by chunk.
 fn sorted_pieces(plans: &[Plan<'_>]) -> Result<Vec<PlannedPiece>, Error> {
     let mut pieces = Vec::new();
     for (number, plan) in plans.iter().enumerate() {

@@ -68,7 +68,6 @@ impl<'r> Read<'r> {
         Ok((value, vec![job]))
     }
 
-    /// Returns the jobs that a job yields.
     pub(super) fn next(&self, job: &Job<'r>, outcome: Outcome) -> Result<Vec<Job<'r>>, Error> {
         let (Job::Index(shard) | Job::Shard { shard, .. }) = job else {
             if let (Job::InnerChunks { shard, .. }, Outcome::Stale) = (job, outcome) {
@@ -159,7 +158,6 @@ impl<'r> Read<'r> {
         }
     }
 
-    /// Decodes and caches the index of a shard.
     pub(super) fn decode_index(
         &self,
         shard: &ShardRead<'r>,
@@ -182,7 +180,6 @@ impl<'r> Read<'r> {
         Ok(Outcome::Index(Some(index)))
     }
 
-    /// Decodes a whole shard.
     pub(super) fn decode_shard(
         &self,
         shard: &Arc<ShardRead<'r>>,

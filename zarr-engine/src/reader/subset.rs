@@ -14,24 +14,19 @@ use crate::error::Error;
 use crate::pipeline::StepError;
 use crate::stored::StoredArray;
 
-/// The result of reading a subset of a chunk.
 pub(super) enum SubsetRead {
-    /// The elements are in the output.
     Done,
     /// The chunk must be read as a whole: its parts are not smaller, or it has changed meanwhile.
     Whole,
-    /// The chunk is missing.
     Missing,
 }
 
-/// The index of a codec, and the state of the value that it belongs to.
 #[derive(Default)]
 struct Index {
     bytes: Bytes,
     state: Option<State>,
 }
 
-/// One state of a stored value.
 #[derive(PartialEq, Eq)]
 struct State {
     size: u64,
@@ -39,7 +34,6 @@ struct State {
 }
 
 impl StoredArray {
-    /// Reads the requested elements of a chunk whose codec decodes subsets.
     pub(super) fn read_subset(
         &self,
         chunk: &RequestedChunk<'_, '_>,
@@ -76,7 +70,6 @@ impl StoredArray {
         })
     }
 
-    /// Converts an error of a part of a chunk.
     pub(super) fn part_error(&self, chunk: &[u64], pipeline: &Pipeline, error: PartError) -> Error {
         match error {
             PartError::Codec(source) => self.step_error(chunk, pipeline, source),

@@ -6,6 +6,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
 use zarr_spec::ArraySubset;
 
 use super::{DimensionSelection, Selection, SelectionEntry, SelectionExpression};
+use crate::conversions::conversions;
 
 /// A value that methods which read and write accept as a selection: a borrowed [`Selection`], and everything that
 /// converts to one.
@@ -26,34 +27,20 @@ impl<'s> IntoSelection<'s> for &'s Selection {
     }
 }
 
-impl From<RangeFull> for Selection {
-    fn from(_all: RangeFull) -> Self {
-        Self::All
-    }
-}
-
-impl From<ArraySubset> for Selection {
-    fn from(subset: ArraySubset) -> Self {
-        Self::from(&subset)
-    }
-}
-
-impl From<&ArraySubset> for Selection {
-    fn from(subset: &ArraySubset) -> Self {
-        Self::from(subset.ranges())
-    }
-}
-
-impl From<&[Range<u64>]> for Selection {
-    fn from(ranges: &[Range<u64>]) -> Self {
-        Self::Orthogonal(ranges.iter().cloned().map(DimensionSelection::from).collect())
-    }
-}
-
-impl From<Vec<Range<u64>>> for Selection {
-    fn from(ranges: Vec<Range<u64>>) -> Self {
-        Self::from(&ranges[..])
-    }
+conversions! { Selection:
+    _all: RangeFull => Self::All,
+    subset: ArraySubset => Self::from(&subset),
+    subset: &ArraySubset => Self::from(subset.ranges()),
+    ranges: &[Range<u64>] => Self::Orthogonal(ranges.iter().cloned().map(DimensionSelection::from).collect()),
+    ranges: Vec<Range<u64>> => Self::from(&ranges[..]),
+    // One entry is along the first dimension.
+    range: Range<u64> => Self::from((range,)),
+    range: RangeFrom<u64> => Self::from((range,)),
+    range: RangeInclusive<u64> => Self::from((range,)),
+    range: RangeTo<u64> => Self::from((range,)),
+    index: u64 => Self::from((index,)),
+    list: Vec<u64> => Self::from((list,)),
+    expression: SelectionExpression => Self::Expression(expression),
 }
 
 impl<const N: usize> From<[Range<u64>; N]> for Selection {
@@ -65,25 +52,6 @@ impl<const N: usize> From<[Range<u64>; N]> for Selection {
 impl<const N: usize> From<&[Range<u64>; N]> for Selection {
     fn from(ranges: &[Range<u64>; N]) -> Self {
         Self::from(&ranges[..])
-    }
-}
-
-/// Implements conversions of one entry, which is along the first dimension.
-macro_rules! one_entry {
-    ($($type:ty),*) => {$(
-        impl From<$type> for Selection {
-            fn from(entry: $type) -> Self {
-                Self::from((entry,))
-            }
-        }
-    )*};
-}
-
-one_entry!(Range<u64>, RangeFrom<u64>, RangeInclusive<u64>, RangeTo<u64>, u64, Vec<u64>);
-
-impl From<SelectionExpression> for Selection {
-    fn from(expression: SelectionExpression) -> Self {
-        Self::Expression(expression)
     }
 }
 
@@ -108,34 +76,20 @@ tuples! {
     (A, B, C, D, E, F);
 }
 
-impl From<Range<u64>> for DimensionSelection {
-    fn from(range: Range<u64>) -> Self {
-        Self::Range { start: range.start, stop: range.end, step: 1 }
-    }
+conversions! { DimensionSelection:
+    range: Range<u64> => Self::Range { start: range.start, stop: range.end, step: 1 },
+    index: u64 => Self::Index(index),
+    list: Vec<u64> => Self::List(list),
 }
 
-impl From<u64> for DimensionSelection {
-    fn from(index: u64) -> Self {
-        Self::Index(index)
-    }
-}
-
-impl From<Vec<u64>> for DimensionSelection {
-    fn from(list: Vec<u64>) -> Self {
-        Self::List(list)
-    }
-}
-
-impl From<DimensionSelection> for SelectionEntry {
-    fn from(dimension: DimensionSelection) -> Self {
-        Self::exact(dimension)
-    }
-}
-
-impl From<Range<u64>> for SelectionEntry {
-    fn from(range: Range<u64>) -> Self {
-        Self::exact(range.into())
-    }
+conversions! { SelectionEntry:
+    dimension: DimensionSelection => Self::exact(dimension),
+    range: Range<u64> => Self::exact(range.into()),
+    range: RangeTo<u64> => Self::exact((0..range.end).into()),
+    range: RangeFrom<u64> => Self::slice(Some(range.start.into()), None, 1),
+    _all: RangeFull => Self::slice(None, None, 1),
+    index: u64 => Self::exact(index.into()),
+    list: Vec<u64> => Self::exact(list.into()),
 }
 
 impl From<RangeInclusive<u64>> for SelectionEntry {
@@ -145,35 +99,5 @@ impl From<RangeInclusive<u64>> for SelectionEntry {
             Some(stop) => Self::exact((start..stop).into()),
             None => Self::slice(Some(start.into()), None, 1),
         }
-    }
-}
-
-impl From<RangeTo<u64>> for SelectionEntry {
-    fn from(range: RangeTo<u64>) -> Self {
-        Self::exact((0..range.end).into())
-    }
-}
-
-impl From<RangeFrom<u64>> for SelectionEntry {
-    fn from(range: RangeFrom<u64>) -> Self {
-        Self::slice(Some(range.start.into()), None, 1)
-    }
-}
-
-impl From<RangeFull> for SelectionEntry {
-    fn from(_all: RangeFull) -> Self {
-        Self::slice(None, None, 1)
-    }
-}
-
-impl From<u64> for SelectionEntry {
-    fn from(index: u64) -> Self {
-        Self::exact(index.into())
-    }
-}
-
-impl From<Vec<u64>> for SelectionEntry {
-    fn from(list: Vec<u64>) -> Self {
-        Self::exact(list.into())
     }
 }

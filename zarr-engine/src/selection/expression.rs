@@ -72,7 +72,6 @@ impl SelectionExpression {
     }
 }
 
-/// Returns selections of all elements along dimensions of these lengths.
 fn whole(lengths: &[u64]) -> impl Iterator<Item = DimensionSelection> + '_ {
     lengths.iter().map(|&length| (0..length).into())
 }
@@ -88,7 +87,6 @@ impl SelectionEntry {
 }
 
 impl Entry {
-    /// Resolves an entry for a dimension of `length` elements.
     fn resolve(&self, length: u64) -> Result<DimensionSelection, String> {
         match self {
             Self::Exact(dimension) => Ok(dimension.clone()),

@@ -20,7 +20,6 @@ const UNKNOWN: u64 = 16 << 20;
 /// The factor from one limit to the next.
 const MORE: u64 = 8;
 
-/// The limits of the buffers for one chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowance {
     /// The size of its encoded value in bytes.
@@ -29,7 +28,6 @@ pub(crate) struct Allowance {
     pub(crate) unknown: u64,
 }
 
-/// A chunk that needs memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Needing<'c> {
     pub(crate) chunk: &'c [u64],
@@ -40,11 +38,8 @@ pub(crate) struct Needing<'c> {
 
 impl StoredArray {
     /// Acquires the memory that `need` computes for an allowance, and runs `work`. If a buffer turns out to be too small,
-    /// runs `work` again with a larger allowance.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `work`; [`Error::OverBudget`] for a chunk that needs more than the whole budget.
+    /// runs `work` again with a larger allowance. A chunk that needs more than the whole budget is
+    /// [`Error::OverBudget`].
     pub(crate) fn with_memory<R>(
         &self,
         chunk: Needing<'_>,
@@ -56,10 +51,6 @@ impl StoredArray {
 
     /// Like [`Self::with_memory`], with a permit for `more` bytes that outlives `work`. All memory is acquired in one
     /// step.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`Self::with_memory`].
     pub(crate) fn with_memory_and_permit<R>(
         &self,
         chunk: Needing<'_>,
@@ -72,7 +63,7 @@ impl StoredArray {
             let need = need(allowance);
             self.check_need(chunk.chunk, need.saturating_add(more))?;
             let (result, permit) = self.budget().with_scratch_and_permit(need, more, |scratch| {
-                scratch.stages.set_unknown(allowance.unknown);
+                scratch.stages.unknown = allowance.unknown;
                 work(scratch, allowance)
             });
             match result {
@@ -87,10 +78,6 @@ impl StoredArray {
     }
 
     /// Refuses a chunk that needs more than the whole budget.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OverBudget`].
     pub(crate) fn check_need(&self, chunk: &[u64], needed: u64) -> Result<(), Error> {
         if needed <= self.budget().size() {
             return Ok(());
@@ -98,7 +85,6 @@ impl StoredArray {
         Err(self.over_budget(chunk, Some(needed)))
     }
 
-    /// Returns the error for a chunk that needs more than the whole budget.
     fn over_budget(&self, chunk: &[u64], needed: Option<u64>) -> Error {
         let key = self.key(chunk).map_or_else(|_| String::new(), |key| key.to_string());
         let budget = self.budget().size();
@@ -116,7 +102,6 @@ impl StoredArray {
         self.budget().size().saturating_sub(encoded) / needs::unknown_buffers(pipeline).max(1)
     }
 
-    /// Returns the first allowance of a chunk.
     pub(crate) fn first_allowance(&self, chunk: Needing<'_>) -> Result<Allowance, Error> {
         let encoded = match chunk.encoded {
             Some(encoded) => encoded,
@@ -182,7 +167,6 @@ impl StoredArray {
         Ok(None)
     }
 
-    /// Returns the limits of buffers for decoding and encoding a chunk.
     pub(crate) fn bounds(&self, unknown: u64) -> Bounds {
         Bounds { chunk: unknown, value: self.budget().size() }
     }

@@ -44,7 +44,6 @@ impl ChunkBox {
         self.0.iter().map(IndexSide::count).product()
     }
 
-    /// Returns the indices of all chunks in the box.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
         (0..self.count()).map(|number| {
             let mut rest = number;

@@ -18,7 +18,6 @@ const ERASED_TOGETHER: usize = 1 << 14;
 const IN_BULK: usize = 1000;
 
 impl StoredArray {
-    /// Erases a chunk under each of its possible keys.
     pub(crate) fn erase(&self, index: &[u64]) -> Result<(), Error> {
         Ok(self.keys(index)?.try_for_each(|key| self.resolved.store.erase(&key))?)
     }
@@ -42,7 +41,6 @@ impl StoredArray {
         boxes.map_or(Ok(()), |boxes| self.erase_boxes(&boxes))
     }
 
-    /// Erases the chunks of boxes, whether or not they are stored.
     pub(crate) fn erase_boxes(&self, boxes: &[ChunkBox]) -> Result<(), Error> {
         let mut keys = Vec::new();
         for index in boxes.iter().flat_map(ChunkBox::chunks) {

@@ -4,7 +4,6 @@ use std::mem;
 use std::sync::MutexGuard;
 
 use zarr_spec::grid::{ChunkGrid, GridError, chunk_of_key, key_indices};
-use zarr_spec::store::StoreError;
 use zarr_spec::{ArrayRepresentation, BoxError, Key};
 
 use super::{ScalarKey, StoredArray};
@@ -17,14 +16,12 @@ use crate::locks::hash;
 const KEY_CAPACITY: usize = 48;
 
 impl StoredArray {
-    /// Returns the shape and element type of the chunk at `index`.
     pub(crate) fn chunk(&self, index: &[u64]) -> Result<ArrayRepresentation, Error> {
         let extents = self.resolved.grid.extents(index)?;
         let shape = extents.iter().map(Extent::length).collect();
         Ok(self.resolved.chunk.clone().with_shape(shape))
     }
 
-    /// Returns the key that a chunk is written to.
     pub(crate) fn key(&self, index: &[u64]) -> Result<Key, Error> {
         // Enough capacity for most keys: one allocation.
         self.key_in(String::with_capacity(self.place.chunks.as_str().len() + KEY_CAPACITY), index)
@@ -49,7 +46,7 @@ impl StoredArray {
         memory.clear();
         memory.push_str(self.place.chunks.as_str());
         self.with_key_indices(index, |indices| self.resolved.key_encoding.encode(indices, &mut memory))?;
-        Ok(Key::new(memory).map_err(StoreError::from)?)
+        Ok(Key::new(memory)?)
     }
 
     /// Like [`key_indices`], without an allocation for few dimensions.
@@ -65,13 +62,12 @@ impl StoredArray {
         Ok(work(indices))
     }
 
-    /// Returns the keys that a chunk may be read from, in the order in which they are tried.
     pub(crate) fn keys(&self, index: &[u64]) -> Result<impl Iterator<Item = Key> + use<>, Error> {
         let key = self.key(index)?;
         let (before, after) = match self.place.scalar_key.filter(|_| index.is_empty()) {
             None => (None, None),
             Some(ScalarKey { name, is_first }) => {
-                let other = self.place.chunks.key(name).map_err(StoreError::from)?;
+                let other = self.place.chunks.key(name)?;
                 if is_first { (Some(other), None) } else { (None, Some(other)) }
             }
         };
@@ -102,7 +98,6 @@ impl StoredArray {
         ChunkKeyError { path: self.path.clone(), key: key.to_string(), source }.into()
     }
 
-    /// Locks the chunk at `index` for all handles of the context.
     pub(crate) fn lock(&self, index: &[u64]) -> MutexGuard<'_, ()> {
         self.context().locks.lock(self.lock_hash(index))
     }

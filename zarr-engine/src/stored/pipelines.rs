@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::host::pipeline::Pipeline;
@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::per_dimension::PerDimension;
 use crate::plan::{Piece, Plan};
 use crate::selection::ElementSelection;
+use crate::unpoisoned::Unpoisoned;
 
 /// Maximum number of cached pipelines for uncommon chunk shapes. In some grids, every chunk has a different shape.
 const CACHED_PIPELINES: usize = 256;
@@ -26,11 +27,7 @@ pub(super) struct Pipelines {
 }
 
 impl StoredArray {
-    /// Plans which chunks hold the elements.
-    ///
-    /// # Errors
-    ///
-    /// If the grid does not have an element, or there are too many chunks.
+    /// Plans which chunks hold the elements. Fails if the grid does not have an element, or there are too many chunks.
     pub(crate) fn plan<'s>(&'s self, wanted: &'s ElementSelection) -> Result<Plan<'s>, Error> {
         let axes = (0..self.metadata.shape.len()).map(|dimension| self.resolved.grid.axis(dimension));
         Ok(match wanted {
@@ -39,11 +36,6 @@ impl StoredArray {
         })
     }
 
-    /// Returns the pipeline of the chunk at `index` that contains `piece`.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`StoredArray::pipeline`].
     pub(crate) fn pipeline_of(&self, index: &[u64], piece: &Piece<'_>) -> Result<Arc<Pipeline>, Error> {
         let extents = piece.extents()?;
         let mut shape = PerDimension::new(extents.len(), 0);
@@ -53,11 +45,7 @@ impl StoredArray {
         self.pipeline(index, &shape)
     }
 
-    /// Returns the pipeline of the chunk at `index`, which has this shape.
-    ///
-    /// # Errors
-    ///
-    /// If a codec does not support the shape.
+    /// Returns the pipeline of the chunk at `index`, which has this shape. Fails if a codec does not support the shape.
     pub(crate) fn pipeline(&self, index: &[u64], shape: &[u64]) -> Result<Arc<Pipeline>, Error> {
         let resolve = || {
             let chunk = self.resolved.chunk.clone().with_shape(shape.to_vec());
@@ -72,7 +60,7 @@ impl StoredArray {
             let pipeline = resolve()?;
             return Ok(Arc::clone(common.get_or_init(|| pipeline)));
         }
-        let mut others = others.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = others.lock().unpoisoned();
         if let Some(pipeline) = others.get(shape) {
             return Ok(Arc::clone(pipeline));
         }

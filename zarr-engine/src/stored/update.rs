@@ -6,7 +6,6 @@ use zarr_spec::{ByteRange, Output};
 use super::StoredArray;
 use crate::error::Error;
 
-/// The stored value of a chunk that is about to be changed.
 pub(crate) struct OldValue {
     /// The value; `None` if the chunk is missing.
     pub(crate) found: Option<GetResult>,
@@ -15,12 +14,8 @@ pub(crate) struct OldValue {
 }
 
 impl StoredArray {
-    /// Reads the value of a chunk that is about to be changed.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::get_once`]; [`Error::NotSupported`] if the context requires conditional writes and the store does
-    /// not have them.
+    /// Reads the value of a chunk that is about to be changed. Refuses a store without conditional writes if the
+    /// context requires them.
     pub(crate) fn get_to_change(&self, chunk: &[u64], output: &mut Output<'_>) -> Result<OldValue, Error> {
         let is_conditional = self.context().check_conditions(&*self.resolved.store)?;
         // The value may be stored under another key than the new one.
@@ -48,7 +43,6 @@ impl StoredArray {
         is_unchanged && !self.resolved.store.capabilities().conditional_erase
     }
 
-    /// Returns the same array in a context that stores chunks of fill values.
     pub(crate) fn storing_fill_values(&self) -> Self {
         let context = self.context().clone().with_empty_chunks();
         self.replaced(self.resolved.clone(), context.into())
@@ -56,10 +50,6 @@ impl StoredArray {
 
     /// Stores the new value of a chunk, or erases it. Returns `false` if another program changed it since `old` was
     /// read: then nothing is written. The caller holds the lock of the chunk.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OverBudget`], [`Error::Store`].
     pub(crate) fn store_changed(
         &self,
         chunk: &[u64],

@@ -16,8 +16,7 @@ impl StoredArray {
         range: ByteRange,
         output: &mut Output<'_>,
     ) -> Result<Option<GetResult>, Error> {
-        let got = self.get_with(index, |store, key| store.get(key, range.into(), output));
-        self.or_out_of_memory(index, output, got)
+        self.get_as(index, range.into(), output)
     }
 
     /// Like [`Self::get`], for bytes that no cache of encoded values should hold.
@@ -38,34 +37,25 @@ impl StoredArray {
         output: &mut Output<'_>,
     ) -> Result<Option<GetResult>, Error> {
         let got = self.get_with(index, |store, key| store.get(key, options, output));
-        self.or_out_of_memory(index, output, got)
-    }
-
-    /// Converts the error if the output ran out of memory. Stores report this as an exceeded limit.
-    fn or_out_of_memory<R>(
-        &self,
-        index: &[u64],
-        output: &Output<'_>,
-        got: Result<R, Error>,
-    ) -> Result<R, Error> {
+        // Stores report a lack of memory as an exceeded limit.
         got.map_err(|error| match output.out_of_memory() {
             Some(size) => self.chunk_error(index, CodecError::OutOfMemory { size }),
             None => error,
         })
     }
 
-    fn get_with(
+    /// Calls `get` with the possible keys of a chunk, until one has a value. A value that is too large is an error of
+    /// the chunk.
+    fn get_with<T>(
         &self,
         index: &[u64],
-        mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<GetResult>, StoreError>,
-    ) -> Result<Option<GetResult>, Error> {
-        // A value that is too large is an error of the chunk.
-        let mut get = |key: &Key| -> Result<Option<GetResult>, Error> {
-            let got = get(&*self.resolved.store, key).map_err(|error| match error {
+        mut get: impl FnMut(&dyn Store, &Key) -> Result<Option<T>, StoreError>,
+    ) -> Result<Option<T>, Error> {
+        let mut get = |key: &Key| {
+            get(&*self.resolved.store, key).map_err(|error| match error {
                 StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
                 error => error.into(),
-            })?;
-            Ok(got)
+            })
         };
         if !index.is_empty() {
             return self.with_key(index, get);
@@ -78,7 +68,6 @@ impl StoredArray {
         Ok(None)
     }
 
-    /// Returns the stored bytes of the chunk at `index`, and a permit for their memory.
     pub(crate) fn stored_value(&self, index: &[u64]) -> Result<(Option<Bytes>, Permit<'_>), Error> {
         let shape = self.chunk(index)?.shape;
         let mut size = self.expected_value(index, &*self.pipeline(index, &shape)?)?;
@@ -102,17 +91,7 @@ impl StoredArray {
         }
     }
 
-    /// Returns the stored bytes of the chunk at `index`. It is an error if there are more than `limit`.
     pub(crate) fn value_below(&self, index: &[u64], limit: usize) -> Result<Option<Bytes>, Error> {
-        for key in self.keys(index)? {
-            let value = get_value(&*self.resolved.store, &key, limit).map_err(|error| match error {
-                StoreError::TooLarge { source, .. } => self.chunk_error(index, CodecError::from(source)),
-                error => error.into(),
-            })?;
-            if value.is_some() {
-                return Ok(value);
-            }
-        }
-        Ok(None)
+        self.get_with(index, |store, key| get_value(store, key, limit))
     }
 }

@@ -42,7 +42,6 @@ impl StoredArray {
         }
     }
 
-    /// Adds chunks that are done to the progress of the context.
     pub(crate) fn advance_progress(&self, chunks: usize) {
         if let Some(progress) = self.context().progress() {
             progress.advance(chunks);

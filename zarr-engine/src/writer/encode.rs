@@ -12,7 +12,6 @@ use crate::scratch::Scratch;
 use crate::stored::{Allowance, StoredArray};
 
 impl StoredArray {
-    /// Returns a job that runs on one thread.
     pub(super) fn job<'j>(
         &self,
         elements: &'j ChunkElements<'j>,
@@ -55,7 +54,7 @@ impl StoredArray {
         let Scratch { stages, written, .. } = scratch;
         let encoded = match old {
             Some(bytes) => {
-                let decoded = decode(pipeline, bytes, stages, None, self.bounds(stages.unknown()));
+                let decoded = decode(pipeline, bytes, stages, None, self.bounds(stages.unknown));
                 let decoded = decoded.map_err(|error| self.chunk_error(chunk, error))?;
                 let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, bytes));
                 self.encode_elements(chunk, pipeline, elements, existing, written)?

@@ -17,7 +17,6 @@ use crate::stored::{Allowance, OldValue, StoredArray, is_too_large};
 
 /// A chunk that is being written to a remote store.
 struct FarChunk<'f> {
-    /// The number of the chunk's piece.
     number: usize,
     change: FarChange,
     io_permit: IoPermit<'f>,
@@ -31,7 +30,6 @@ enum FarChange {
     Modify(Allowance),
 }
 
-/// The new value of a chunk that is written partially, and the old one.
 struct Modified {
     value: Option<Memory>,
     old: OldValue,
@@ -152,7 +150,7 @@ impl<'f> FarWrite<'f> {
     fn modified_value(&self, job: &Job<'_>, allowance: Allowance) -> Result<Modified, Error> {
         let Self { array, .. } = *self;
         array.budget().with_paid_scratch(|scratch| {
-            scratch.stages.set_unknown(allowance.unknown);
+            scratch.stages.unknown = allowance.unknown;
             let mut output = Output::at_most(array.value_limit(Some(allowance.encoded)));
             let old = array.get_to_change(job.chunk, &mut output)?;
             let bytes = old.found.as_ref().map(|found| found.bytes(&output));

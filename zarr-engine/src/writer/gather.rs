@@ -83,8 +83,17 @@ impl ChunkElements<'_> {
         let dimensions = boxed.dimensions();
         let from = boxed.memory_offset;
         let to = boxed.chunk_offset.checked_sub(skipped).ok_or(OutOfBounds).map_err(CodecError::encode)?;
-        copy::copy(size, copy::Swap::from(&pipeline.layout.swap), dimensions, bytes, from, target, to, false)
-            .map_err(CodecError::encode)
+        copy::copy(
+            size,
+            copy::ByteSwap::from(&pipeline.layout.swap),
+            dimensions,
+            bytes,
+            from,
+            target,
+            to,
+            false,
+        )
+        .map_err(CodecError::encode)
     }
 
     fn gather_variable(
@@ -154,8 +163,8 @@ pub(super) struct GatheredSlabs<'s> {
 impl GatheredSlabs<'_> {
     /// Returns whether all elements are the fill value. Stops soon after the first element that is not.
     pub(super) fn are_fill(&mut self, stages: &mut Stages) -> Result<bool, CodecError> {
-        let all = self.slabs.size();
-        let element = self.slabs.element();
+        let all = self.slabs.size;
+        let element = self.slabs.element;
         let most = ((COMPARED / element).max(1) * element).min(all);
         let memory = stages.start(most)?;
         for start in (0..all).step_by(most) {
@@ -171,7 +180,7 @@ impl GatheredSlabs<'_> {
 
 impl PartSource for GatheredSlabs<'_> {
     fn size(&self) -> usize {
-        self.slabs.size()
+        self.slabs.size
     }
 
     fn read(&mut self, start: usize, part: &mut [u8]) -> Result<(), CodecError> {
@@ -202,7 +211,7 @@ pub(super) fn fill_value_size(pipeline: &Pipeline, stages: &mut Stages) -> Resul
 /// Fills a chunk with the fill value in stored form.
 fn fill(pipeline: &Pipeline, element: usize, target: &mut [u8]) -> Result<(), CodecError> {
     let mut fill_value = pipeline.array.fill_value.bytes().to_vec();
-    let swap = copy::Swap::from(&pipeline.layout.swap);
+    let swap = copy::ByteSwap::from(&pipeline.layout.swap);
     copy::swap_in_place(swap, element, &mut fill_value).map_err(CodecError::encode)?;
     let count = pipeline.array.element_count().unwrap_or(0);
     let all = [FillDimension { count, stride: element.cast_signed() }];

@@ -12,11 +12,9 @@ use crate::variable::Variable;
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     Fixed(FixedElements<'a>),
-    /// Elements of variable size.
     Variable(Variable<'a>),
 }
 
-/// Elements of a fixed size.
 #[derive(Clone, Copy)]
 pub(crate) struct FixedElements<'a> {
     pub(crate) bytes: &'a [u8],
@@ -43,9 +41,7 @@ pub(super) struct ChunkElements<'p> {
     pub(super) strides: &'p [usize],
 }
 
-/// A chunk to write.
 pub(super) struct Job<'j> {
-    /// The chunk index.
     pub(super) chunk: &'j [u64],
     pub(super) pipeline: &'j Pipeline,
     pub(super) elements: &'j ChunkElements<'j>,

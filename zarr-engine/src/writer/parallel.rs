@@ -4,13 +4,14 @@
 //! threads help only while memory is free, and the writing thread encodes the inner chunks that they do not take.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 
 use crate::budget::MemoryBudget;
 use crate::context::Context;
 use crate::error::Error;
 use crate::pipeline::Stages;
+use crate::unpoisoned::Unpoisoned;
 
 /// The threads that encode the inner chunks of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,6 @@ pub(super) enum EncodeOn {
     OwnThreads(usize),
 }
 
-/// An encoded inner chunk.
 pub(super) struct EncodedInner {
     /// The number of the inner chunk's piece.
     pub(super) number: usize,
@@ -34,7 +34,6 @@ pub(super) struct EncodedInner {
 
 /// Encodes the inner chunks of a shard, one at a time, on any thread.
 pub(super) trait InnerEncoder: Sync {
-    /// Encodes the inner chunk of a piece.
     fn encode(&self, number: usize, stages: &mut Stages) -> Result<EncodedInner, Error>;
 
     /// Returns the error for inner chunks that another thread did not finish, because it panicked.
@@ -52,7 +51,6 @@ pub(super) struct Encoding<'s> {
 
 /// The inner chunks that an [`Encoding`] encodes.
 pub(super) struct EncodingWork {
-    /// The numbers of the pieces.
     pub(super) numbers: Vec<usize>,
     /// The number of inner chunks that a thread takes at a time.
     pub(super) portion: usize,
@@ -62,7 +60,6 @@ pub(super) struct EncodingWork {
 
 #[derive(Default)]
 struct EncodedChunks {
-    /// The next portion to take.
     next: usize,
     encoded: BTreeMap<usize, Result<Vec<EncodedInner>, Error>>,
     /// Whether a thread panicked, so that a portion is missing.
@@ -90,7 +87,7 @@ impl StartedEncoding<'_> {
     ) -> Result<(), Error> {
         let encoding = self.encoding;
         // This runs again if the chunk needs more memory than expected.
-        *encoding.lock() = EncodedChunks::default();
+        *encoding.progress.lock().unpoisoned() = EncodedChunks::default();
         (self.start)();
         let result = encoding.put_all(stages, &mut put);
         if result.is_err() {
@@ -161,7 +158,7 @@ impl<'s> Encoding<'s> {
 
     /// Encodes the next portion. Returns false if there is none.
     fn encode_next(&self, stages: &mut Stages) -> bool {
-        let mut progress = self.lock();
+        let mut progress = self.progress.lock().unpoisoned();
         let turn = progress.next;
         let Some(numbers) = self.work.numbers.chunks(self.work.portion).nth(turn) else { return false };
         progress.next += 1;
@@ -169,14 +166,14 @@ impl<'s> Encoding<'s> {
         let on_panic = OnPanic(self);
         let encoded = numbers.iter().map(|&number| self.encoder.encode(number, stages)).collect();
         drop(on_panic);
-        self.lock().encoded.insert(turn, encoded);
+        self.progress.lock().unpoisoned().encoded.insert(turn, encoded);
         self.has_more.notify_all();
         true
     }
 
     /// Takes a portion if it is encoded.
     fn take(&self, turn: usize) -> Result<Option<Result<Vec<EncodedInner>, Error>>, Error> {
-        let mut progress = self.lock();
+        let mut progress = self.progress.lock().unpoisoned();
         match progress.encoded.remove(&turn) {
             None if progress.has_panicked => Err(self.encoder.panicked()),
             encoded => Ok(encoded),
@@ -185,26 +182,22 @@ impl<'s> Encoding<'s> {
 
     /// Waits for a portion that another thread is encoding.
     fn wait(&self, turn: usize) {
-        let mut progress = self.lock();
+        let mut progress = self.progress.lock().unpoisoned();
         while !progress.has_panicked && !progress.encoded.contains_key(&turn) {
-            progress = self.has_more.wait(progress).unwrap_or_else(PoisonError::into_inner);
+            progress = self.has_more.wait(progress).unpoisoned();
         }
     }
 
     /// Stops the encoding: no more portions are started.
     fn end(&self) {
-        self.lock().next = self.portions();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, EncodedChunks> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock().unpoisoned().next = self.portions();
     }
 }
 
 impl Drop for OnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.lock().has_panicked = true;
+            self.0.progress.lock().unpoisoned().has_panicked = true;
             self.0.has_more.notify_all();
         }
     }

@@ -24,12 +24,10 @@ pub(super) type PreEncoded = HashMap<usize, Option<Vec<u8>>>;
 /// A shard that is written partially.
 #[derive(Clone, Copy)]
 pub(super) struct OldShard<'s> {
-    /// The stored value.
     pub(super) value: Option<&'s [u8]>,
     pub(super) pre_encoded: &'s PreEncoded,
 }
 
-/// The elements to write to a shard.
 struct ShardElements<'p> {
     array: &'p StoredArray,
     chunk: &'p [u64],
@@ -226,7 +224,7 @@ impl<'p> ShardElements<'p> {
         let Some(old) = old.filter(|_| !is_whole) else {
             return Ok(self.encode_over_existing(number, None, written)?.1);
         };
-        let decoded = decode(inner, old, stages, None, self.array.bounds(stages.unknown()));
+        let decoded = decode(inner, old, stages, None, self.array.bounds(stages.unknown));
         let decoded = decoded.map_err(|error| self.array.chunk_error(self.chunk, error))?;
         let existing = decoded.as_ref().map(|decoded| stages.bytes(decoded, old));
         Ok(self.encode_over_existing(number, existing, written)?.1)

@@ -30,16 +30,12 @@ pub(super) enum Asked {
     Unit,
 }
 
-/// One step into a type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     /// The content of an option.
     Some,
-    /// An item of a list.
     Item,
-    /// A member of a struct.
     Member(&'static str),
-    /// The content of a variant.
     Variant(&'static str),
 }
 
@@ -62,7 +58,6 @@ pub(super) fn give<T: DeserializeOwned>(path: &[Step], value: &Value) -> Option<
     taken
 }
 
-/// The action at the end of the path.
 enum End<'de, 'p> {
     Ask(&'p mut Option<Asked>),
     Give(&'de Value, &'p mut Option<Result<(), DeFault>>),

@@ -277,19 +277,27 @@ impl Builder<'_> {
 }
 
 /// Returns the output of a codec for an input.
-pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> CodecResult<Representation> {
-    let bytes_wanted =
-        || CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into());
-    let array = match decoded {
+///
+/// # Errors
+///
+/// [`CodecError`] for an input of the wrong kind, and if the codec does not support it.
+pub fn encoded(codec: &Codec, decoded: &Representation) -> CodecResult<Representation> {
+    let array = || match decoded {
         Representation::Array(array) => Ok(array),
-        Representation::Bytes(size) => Err(*size),
+        Representation::Bytes(_) => {
+            Err(CodecError::Unsupported("expected an array, but the preceding codec produces bytes".into()))
+        }
+    };
+    let bytes = || match decoded {
+        Representation::Bytes(size) => Ok(*size),
+        Representation::Array(_) => {
+            Err(CodecError::Unsupported("expected bytes, but the preceding codec produces an array".into()))
+        }
     };
     Ok(match codec {
-        Codec::Permutation(order) => {
-            Representation::Array(permuted(array.map_err(|_| bytes_wanted())?, order)?)
-        }
+        Codec::Permutation(order) => Representation::Array(permuted(array()?, order)?),
         Codec::Binary(_) => {
-            let array = array.map_err(|_| bytes_wanted())?;
+            let array = array()?;
             if array.data_type.elements().size().is_none() {
                 return Err(CodecError::Unsupported(format!(
                     "elements of data type {} have a variable size and need a codec such as `vlen-utf8`",
@@ -298,38 +306,23 @@ pub(crate) fn encoded(codec: &Codec, decoded: &Representation) -> CodecResult<Re
             }
             Representation::Bytes(array.size())
         }
-        Codec::ArrayToArray(codec) => {
-            Representation::Array(codec.encoded(array.map_err(|_| bytes_wanted())?)?)
-        }
-        Codec::ArrayToBytes(codec) => {
-            Representation::Bytes(codec.encoded_size(array.map_err(|_| bytes_wanted())?)?)
-        }
-        Codec::Composite(codec) => {
-            Representation::Bytes(codec.encoded_size(array.map_err(|_| bytes_wanted())?)?)
-        }
+        Codec::ArrayToArray(codec) => Representation::Array(codec.encoded(array()?)?),
+        Codec::ArrayToBytes(codec) => Representation::Bytes(codec.encoded_size(array()?)?),
+        Codec::Composite(codec) => Representation::Bytes(codec.encoded_size(array()?)?),
         Codec::Shard(shard) => {
-            inner_grid_shape(&array.map_err(|_| bytes_wanted())?.shape, &shard.inner_shape)?;
+            inner_grid_shape(&array()?.shape, &shard.inner_shape)?;
             Representation::Bytes(Size::Unknown)
         }
-        Codec::BytesToBytes(codec) => Representation::Bytes(codec.encoded_size(bytes_of(array)?)),
+        Codec::BytesToBytes(codec) => Representation::Bytes(codec.encoded_size(bytes()?)),
         Codec::Checksum(checksum) => {
             let more = |size: u64| size.checked_add(checksum.size() as u64);
-            Representation::Bytes(match bytes_of(array)? {
+            Representation::Bytes(match bytes()? {
                 Size::Exact(size) => more(size).map_or(Size::Unknown, Size::Exact),
                 Size::AtMost(size) => more(size).map_or(Size::Unknown, Size::AtMost),
                 Size::Unknown => Size::Unknown,
             })
         }
     })
-}
-
-fn bytes_of(array: Result<&ArrayRepresentation, Size>) -> CodecResult<Size> {
-    match array {
-        Err(size) => Ok(size),
-        Ok(_) => {
-            Err(CodecError::Unsupported("expected bytes, but the preceding codec produces an array".into()))
-        }
-    }
 }
 
 fn permuted(array: &ArrayRepresentation, order: &[usize]) -> CodecResult<ArrayRepresentation> {

@@ -72,7 +72,7 @@ macro_rules! delegate_store {
     ) => {
         #[deny(clippy::missing_trait_methods)]
         impl $crate::store::Store for $wrapper {
-            $($($crate::delegate_store!(@forward $forwarded $inner);)+)*
+            $($($crate::delegate_store!(@group $forwarded (forward $inner));)+)*
             $($($crate::delegate_store!(@refuse $refused);)+)?
             $($(#[$attribute])* fn $method(&$this $(, $argument: $type)*) -> $returned $body)*
         }
@@ -93,231 +93,105 @@ macro_rules! delegate_store {
     (@name list) => { fn list_prefix() {} fn list_dir() {} };
     (@name $method:ident) => { fn $method() {} };
 
-    (@forward describe $inner:tt) => {
-        $crate::delegate_store!(@forward location $inner);
-        $crate::delegate_store!(@forward capabilities $inner);
-        $crate::delegate_store!(@forward read_hints $inner);
+    (@refuse write) => { $crate::delegate_store!(@group write (refuse "not writeable")); };
+    (@refuse remove) => { $crate::delegate_store!(@group remove (refuse "not erasable")); };
+    (@refuse list) => { $crate::delegate_store!(@group list (refuse "not listable")); };
+
+    (@group describe $how:tt) => { $crate::delegate_store!(@all $how location capabilities read_hints); };
+    (@group read $how:tt) => { $crate::delegate_store!(@all $how get get_many size); };
+    (@group cache $how:tt) => { $crate::delegate_store!(@all $how chunk_cache caches_values); };
+    (@group write $how:tt) => { $crate::delegate_store!(@all $how set set_if lock set_partial_values); };
+    (@group remove $how:tt) => { $crate::delegate_store!(@all $how erase erase_if erase_values erase_prefix); };
+    (@group list $how:tt) => { $crate::delegate_store!(@all $how list_prefix list_dir); };
+    (@group $method:ident $how:tt) => { $crate::delegate_store!(@method $method $how); };
+
+    (@all $how:tt $($method:ident)+) => { $($crate::delegate_store!(@method $method $how);)+ };
+
+    (@method location $how:tt) => {
+        $crate::delegate_store!(@fn $how location() -> ::std::string::String);
     };
-    (@forward read $inner:tt) => {
-        $crate::delegate_store!(@forward get $inner);
-        $crate::delegate_store!(@forward get_many $inner);
-        $crate::delegate_store!(@forward size $inner);
+    (@method capabilities $how:tt) => {
+        $crate::delegate_store!(@fn $how capabilities() -> $crate::store::Capabilities);
     };
-    (@forward cache $inner:tt) => {
-        $crate::delegate_store!(@forward chunk_cache $inner);
-        $crate::delegate_store!(@forward caches_values $inner);
+    (@method read_hints $how:tt) => {
+        $crate::delegate_store!(@fn $how read_hints() -> $crate::store::ReadHints);
     };
-    (@forward write $inner:tt) => {
-        $crate::delegate_store!(@forward set $inner);
-        $crate::delegate_store!(@forward set_if $inner);
-        $crate::delegate_store!(@forward lock $inner);
-        $crate::delegate_store!(@forward set_partial_values $inner);
+    (@method get $how:tt) => {
+        $crate::delegate_store!(@fn $how get(
+            key: &$crate::Key, options: $crate::store::GetOptions, to: &mut $crate::Output<'_>
+        ) -> $crate::store::StoreResult<::std::option::Option<$crate::store::GetResult>>);
     };
-    (@forward remove $inner:tt) => {
-        $crate::delegate_store!(@forward erase $inner);
-        $crate::delegate_store!(@forward erase_if $inner);
-        $crate::delegate_store!(@forward erase_values $inner);
-        $crate::delegate_store!(@forward erase_prefix $inner);
+    (@method get_many $how:tt) => {
+        $crate::delegate_store!(@fn $how get_many(
+            requests: ::std::vec::Vec<$crate::store::Request>, budget: usize
+        ) -> $crate::store::Responses<'_>);
     };
-    (@forward list $inner:tt) => {
-        $crate::delegate_store!(@forward list_prefix $inner);
-        $crate::delegate_store!(@forward list_dir $inner);
+    (@method size $how:tt) => {
+        $crate::delegate_store!(@fn $how size(
+            key: &$crate::Key
+        ) -> $crate::store::StoreResult<::std::option::Option<u64>>);
+    };
+    (@method chunk_cache $how:tt) => {
+        $crate::delegate_store!(@fn $how chunk_cache() -> ::std::option::Option<&dyn $crate::store::ChunkCache>);
+    };
+    (@method caches_values $how:tt) => {
+        $crate::delegate_store!(@fn $how caches_values() -> bool);
+    };
+    (@method set $how:tt) => {
+        $crate::delegate_store!(@fn $how set(
+            key: &$crate::Key, value: $crate::store::Payload<'_>
+        ) -> $crate::store::StoreResult<()>);
+    };
+    (@method set_if $how:tt) => {
+        $crate::delegate_store!(@fn $how set_if(
+            key: &$crate::Key, value: $crate::store::Payload<'_>, condition: &$crate::store::Condition
+        ) -> $crate::store::StoreResult<$crate::store::ConditionalWrite>);
+    };
+    (@method lock $how:tt) => {
+        $crate::delegate_store!(@fn $how lock(
+            key: &$crate::Key
+        ) -> $crate::store::StoreResult<::std::option::Option<$crate::store::StoreLock>>);
+    };
+    (@method set_partial_values $how:tt) => {
+        $crate::delegate_store!(@fn $how set_partial_values(
+            values: &[($crate::Key, u64, &[u8])]
+        ) -> $crate::store::StoreResult<()>);
+    };
+    (@method erase $how:tt) => {
+        $crate::delegate_store!(@fn $how erase(key: &$crate::Key) -> $crate::store::StoreResult<()>);
+    };
+    (@method erase_if $how:tt) => {
+        $crate::delegate_store!(@fn $how erase_if(
+            key: &$crate::Key, version: &$crate::store::Version
+        ) -> $crate::store::StoreResult<$crate::store::ConditionalWrite>);
+    };
+    (@method erase_values $how:tt) => {
+        $crate::delegate_store!(@fn $how erase_values(keys: &[$crate::Key]) -> $crate::store::StoreResult<()>);
+    };
+    (@method erase_prefix $how:tt) => {
+        $crate::delegate_store!(@fn $how erase_prefix(prefix: &$crate::Prefix) -> $crate::store::StoreResult<()>);
+    };
+    (@method list_prefix $how:tt) => {
+        $crate::delegate_store!(@fn $how list_prefix(
+            prefix: &$crate::Prefix
+        ) -> $crate::store::StoreResult<$crate::store::Keys<'_>>);
+    };
+    (@method list_dir $how:tt) => {
+        $crate::delegate_store!(@fn $how list_dir(
+            prefix: &$crate::Prefix
+        ) -> $crate::store::StoreResult<$crate::store::Directory>);
     };
 
-    (@forward location ($this:ident $($inner:tt)*)) => {
-        fn location(&$this) -> ::std::string::String {
-            $this $($inner)*.location()
+    (@fn (forward ($this:ident $($inner:tt)*)) $method:ident(
+        $($argument:ident: $type:ty),*
+    ) -> $returned:ty) => {
+        fn $method(&$this $(, $argument: $type)*) -> $returned {
+            $this $($inner)*.$method($($argument),*)
         }
     };
-    (@forward capabilities ($this:ident $($inner:tt)*)) => {
-        fn capabilities(&$this) -> $crate::store::Capabilities {
-            $this $($inner)*.capabilities()
-        }
-    };
-    (@forward read_hints ($this:ident $($inner:tt)*)) => {
-        fn read_hints(&$this) -> $crate::store::ReadHints {
-            $this $($inner)*.read_hints()
-        }
-    };
-    (@forward get ($this:ident $($inner:tt)*)) => {
-        fn get(
-            &$this,
-            key: &$crate::Key,
-            options: $crate::store::GetOptions,
-            to: &mut $crate::Output<'_>,
-        ) -> ::std::result::Result<::std::option::Option<$crate::store::GetResult>, $crate::store::StoreError> {
-            $this $($inner)*.get(key, options, to)
-        }
-    };
-    (@forward get_many ($this:ident $($inner:tt)*)) => {
-        fn get_many(
-            &$this,
-            requests: ::std::vec::Vec<$crate::store::Request>,
-            budget: usize,
-        ) -> $crate::store::Responses<'_> {
-            $this $($inner)*.get_many(requests, budget)
-        }
-    };
-    (@forward size ($this:ident $($inner:tt)*)) => {
-        fn size(
-            &$this,
-            key: &$crate::Key,
-        ) -> ::std::result::Result<::std::option::Option<u64>, $crate::store::StoreError> {
-            $this $($inner)*.size(key)
-        }
-    };
-    (@forward chunk_cache ($this:ident $($inner:tt)*)) => {
-        fn chunk_cache(&$this) -> ::std::option::Option<&dyn $crate::store::ChunkCache> {
-            $this $($inner)*.chunk_cache()
-        }
-    };
-    (@forward caches_values ($this:ident $($inner:tt)*)) => {
-        fn caches_values(&$this) -> bool {
-            $this $($inner)*.caches_values()
-        }
-    };
-    (@forward set ($this:ident $($inner:tt)*)) => {
-        fn set(
-            &$this,
-            key: &$crate::Key,
-            value: $crate::store::Payload<'_>,
-        ) -> ::std::result::Result<(), $crate::store::StoreError> {
-            $this $($inner)*.set(key, value)
-        }
-    };
-    (@forward set_if ($this:ident $($inner:tt)*)) => {
-        fn set_if(
-            &$this,
-            key: &$crate::Key,
-            value: $crate::store::Payload<'_>,
-            condition: &$crate::store::Condition,
-        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
-            $this $($inner)*.set_if(key, value, condition)
-        }
-    };
-    (@forward lock ($this:ident $($inner:tt)*)) => {
-        fn lock(
-            &$this,
-            key: &$crate::Key,
-        ) -> ::std::result::Result<::std::option::Option<$crate::store::StoreLock>, $crate::store::StoreError> {
-            $this $($inner)*.lock(key)
-        }
-    };
-    (@forward set_partial_values ($this:ident $($inner:tt)*)) => {
-        fn set_partial_values(
-            &$this,
-            values: &[($crate::Key, u64, &[u8])],
-        ) -> ::std::result::Result<(), $crate::store::StoreError> {
-            $this $($inner)*.set_partial_values(values)
-        }
-    };
-    (@forward erase ($this:ident $($inner:tt)*)) => {
-        fn erase(&$this, key: &$crate::Key) -> ::std::result::Result<(), $crate::store::StoreError> {
-            $this $($inner)*.erase(key)
-        }
-    };
-    (@forward erase_if ($this:ident $($inner:tt)*)) => {
-        fn erase_if(
-            &$this,
-            key: &$crate::Key,
-            version: &$crate::store::Version,
-        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
-            $this $($inner)*.erase_if(key, version)
-        }
-    };
-    (@forward erase_values ($this:ident $($inner:tt)*)) => {
-        fn erase_values(&$this, keys: &[$crate::Key]) -> ::std::result::Result<(), $crate::store::StoreError> {
-            $this $($inner)*.erase_values(keys)
-        }
-    };
-    (@forward erase_prefix ($this:ident $($inner:tt)*)) => {
-        fn erase_prefix(&$this, prefix: &$crate::Prefix) -> ::std::result::Result<(), $crate::store::StoreError> {
-            $this $($inner)*.erase_prefix(prefix)
-        }
-    };
-    (@forward list_prefix ($this:ident $($inner:tt)*)) => {
-        fn list_prefix(
-            &$this,
-            prefix: &$crate::Prefix,
-        ) -> ::std::result::Result<$crate::store::Keys<'_>, $crate::store::StoreError> {
-            $this $($inner)*.list_prefix(prefix)
-        }
-    };
-    (@forward list_dir ($this:ident $($inner:tt)*)) => {
-        fn list_dir(
-            &$this,
-            prefix: &$crate::Prefix,
-        ) -> ::std::result::Result<$crate::store::Directory, $crate::store::StoreError> {
-            $this $($inner)*.list_dir(prefix)
-        }
-    };
-
-    (@refuse write) => {
-        fn set(
-            &self,
-            _: &$crate::Key,
-            _: $crate::store::Payload<'_>,
-        ) -> ::std::result::Result<(), $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not writeable"))
-        }
-
-        fn set_if(
-            &self,
-            _: &$crate::Key,
-            _: $crate::store::Payload<'_>,
-            _: &$crate::store::Condition,
-        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not writeable"))
-        }
-
-        fn lock(
-            &self,
-            _: &$crate::Key,
-        ) -> ::std::result::Result<::std::option::Option<$crate::store::StoreLock>, $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not writeable"))
-        }
-
-        fn set_partial_values(
-            &self,
-            _: &[($crate::Key, u64, &[u8])],
-        ) -> ::std::result::Result<(), $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not writeable"))
-        }
-    };
-    (@refuse remove) => {
-        fn erase(&self, _: &$crate::Key) -> ::std::result::Result<(), $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not erasable"))
-        }
-
-        fn erase_if(
-            &self,
-            _: &$crate::Key,
-            _: &$crate::store::Version,
-        ) -> ::std::result::Result<$crate::store::ConditionalWrite, $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not erasable"))
-        }
-
-        fn erase_values(&self, _: &[$crate::Key]) -> ::std::result::Result<(), $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not erasable"))
-        }
-
-        fn erase_prefix(&self, _: &$crate::Prefix) -> ::std::result::Result<(), $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not erasable"))
-        }
-    };
-    (@refuse list) => {
-        fn list_prefix(
-            &self,
-            _: &$crate::Prefix,
-        ) -> ::std::result::Result<$crate::store::Keys<'_>, $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not listable"))
-        }
-
-        fn list_dir(
-            &self,
-            _: &$crate::Prefix,
-        ) -> ::std::result::Result<$crate::store::Directory, $crate::store::StoreError> {
-            Err($crate::store::StoreError::not_supported(self, "not listable"))
+    (@fn (refuse $why:literal) $method:ident($($argument:ident: $type:ty),*) -> $returned:ty) => {
+        fn $method(&self $(, _: $type)*) -> $returned {
+            Err($crate::store::StoreError::not_supported(self, $why))
         }
     };
 }

@@ -310,39 +310,28 @@ impl Deref for Payload<'_> {
     }
 }
 
-impl<'a> From<&'a [u8]> for Payload<'a> {
-    fn from(bytes: &'a [u8]) -> Self {
-        Self::Borrowed(bytes)
-    }
+/// Implements conversions of bytes.
+macro_rules! payloads {
+    ($($bytes:ident: $source:ty => $payload:expr;)*) => {$(
+        impl<'a> From<$source> for Payload<'a> {
+            fn from($bytes: $source) -> Self {
+                $payload
+            }
+        }
+    )*};
+}
+
+payloads! {
+    bytes: &'a [u8] => Self::Borrowed(bytes);
+    bytes: &'a Vec<u8> => Self::Borrowed(bytes);
+    bytes: Vec<u8> => Self::Owned(bytes.into());
+    bytes: Bytes => Self::Owned(bytes);
+    bytes: &Bytes => Self::Owned(bytes.clone());
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Payload<'a> {
     fn from(bytes: &'a [u8; N]) -> Self {
         Self::Borrowed(bytes)
-    }
-}
-
-impl<'a> From<&'a Vec<u8>> for Payload<'a> {
-    fn from(bytes: &'a Vec<u8>) -> Self {
-        Self::Borrowed(bytes)
-    }
-}
-
-impl From<Vec<u8>> for Payload<'_> {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Owned(bytes.into())
-    }
-}
-
-impl From<&Bytes> for Payload<'_> {
-    fn from(bytes: &Bytes) -> Self {
-        Self::Owned(bytes.clone())
-    }
-}
-
-impl From<Bytes> for Payload<'_> {
-    fn from(bytes: Bytes) -> Self {
-        Self::Owned(bytes)
     }
 }
 

@@ -3,7 +3,6 @@
 use zarr_kit::spec::{Object, Value};
 use zarr_kit::{ArrayBuilder, Format, json};
 
-/// An array and its elements.
 pub(super) struct Item {
     pub(super) path: &'static str,
     pub(super) builder: ArrayBuilder,
@@ -14,7 +13,6 @@ pub(super) struct Item {
 pub(super) enum Content {
     /// Numbers in native byte order.
     Fixed(Vec<u8>),
-    /// Strings.
     Text(Vec<&'static str>),
 }
 
@@ -77,7 +75,6 @@ fn thousandths(value: f64) -> u16 {
     (value * 1000.0) as u16
 }
 
-/// Returns a checkerboard mask.
 fn mask() -> Item {
     let builder = ArrayBuilder::new([480, 720], "bool").chunks([480, 720]).codec(("gzip", [("level", 5)]));
     let content = elements(480, 720, |row, column| [u8::from((row / 60 + column / 60).is_multiple_of(2))]);

@@ -21,11 +21,7 @@ const NOT_A_TIME: &str = "NaT";
 
 /// Converts an element to JSON: numbers with the fewest digits that restore them, times in ISO 8601,
 /// structures as objects, bytes in Base64. Padded bytes are a string if they are UTF-8, else an object with
-/// the member `base64`.
-///
-/// # Errors
-///
-/// [`DataTypeError::FillValue`] for bytes that are not an element.
+/// the member `base64`. Fails for bytes that are not an element.
 pub(crate) fn to_json(
     data_type: &dyn DataType,
     element: &[u8],

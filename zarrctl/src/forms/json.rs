@@ -15,12 +15,10 @@ pub(crate) struct JsonWriter {
     shape: Vec<u64>,
     /// Byte order of fill values that contain bytes.
     order: ByteOrder,
-    /// Number of written elements.
     position: u64,
 }
 
 impl JsonWriter {
-    /// Creates a writer for an array of this shape.
     pub(crate) fn new(shape: &[u64], order: ByteOrder) -> Self {
         Self { shape: shape.to_vec(), order, position: 0 }
     }

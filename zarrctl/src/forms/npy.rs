@@ -32,7 +32,6 @@ pub(crate) struct NpyWriter {
 }
 
 impl NpyWriter {
-    /// Creates a writer for an array of this type and shape.
     pub(crate) fn new(data_type: &dyn DataType, shape: &[u64]) -> Result<Self, Failure> {
         let descr = python::descr(&numpy_type(data_type, "use --format raw, json or csv")?);
         let lengths: Vec<_> = shape.iter().map(ToString::to_string).collect();
@@ -43,7 +42,6 @@ impl NpyWriter {
         Ok(Self { header: Some(prologue(&header)?) })
     }
 
-    /// Returns the header.
     pub(crate) fn into_header(self) -> Vec<u8> {
         self.header.unwrap_or_default()
     }
@@ -113,7 +111,6 @@ fn prologue(header: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The header of a file.
 #[derive(Debug)]
 pub(crate) struct Header {
     /// Elements per dimension.
@@ -122,7 +119,6 @@ pub(crate) struct Header {
     pub(crate) fortran_order: bool,
     /// The type in v2 notation.
     dtype: Value,
-    /// The byte order in the file.
     pub(crate) order: ByteOrder,
     /// The type in v2 notation with little endian numbers.
     canonical: Value,
@@ -186,7 +182,6 @@ impl Header {
         Ok(Self { shape, fortran_order, dtype, order, canonical: canonical.json })
     }
 
-    /// Refuses a file whose type is not `data_type`.
     pub(crate) fn check_type(&self, data_type: &dyn DataType) -> Result<(), Failure> {
         let instead = "use --format raw: each element follows its size in bytes as u32, as `get --format raw` \
              writes them";
@@ -203,7 +198,6 @@ impl Header {
     }
 }
 
-/// Converts elements from Fortran order to C order.
 pub(crate) fn to_c_order(bytes: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
     let lengths: Vec<usize> =
         shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).collect();

@@ -5,7 +5,6 @@ use zarr_kit::spec::Value;
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 32;
 
-/// A Python literal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Literal {
     Text(String),
@@ -18,7 +17,6 @@ pub(crate) enum Literal {
 }
 
 impl Literal {
-    /// Parses all of `text`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { rest: text };
         let literal = parser.literal(0)?;
@@ -26,7 +24,6 @@ impl Literal {
         if parser.rest.is_empty() { Ok(literal) } else { Err(parser.unexpected()) }
     }
 
-    /// Gets a member of a dictionary.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         let Self::Dictionary(members) = self else { return None };
         members.iter().find_map(|(key, value)| matches!(key, Self::Text(key) if key == name).then_some(value))

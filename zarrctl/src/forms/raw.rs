@@ -28,7 +28,6 @@ impl Writer for RawWriter {
     }
 }
 
-/// Returns the little endian bytes of elements of fixed size.
 pub(crate) fn little_endian(elements: &ElementArray) -> Cow<'_, [u8]> {
     if !super::is_reordered(&ByteOrder::Little) {
         return Cow::Borrowed(elements.bytes());
@@ -54,7 +53,6 @@ fn write_variable(element: &[u8], to: &mut dyn Write) -> Result<(), Failure> {
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     bytes: Vec<u8>,
-    /// The end of each item.
     ends: Vec<usize>,
 }
 

@@ -25,7 +25,6 @@ pub(crate) struct Summary {
     pub(crate) is_cut: bool,
 }
 
-/// Reads the corners of a selection and formats them.
 pub(crate) fn summarise(array: &Array, along: &[DimensionSelection]) -> Result<Summary, Failure> {
     summarise_as(array, along, &texts)
 }
@@ -61,7 +60,6 @@ fn edge(along: &[DimensionSelection]) -> u64 {
     }
 }
 
-/// Selects the first and the last entries along a dimension.
 fn ends(along: &DimensionSelection, edge: u64) -> DimensionSelection {
     let length = slabs::length(along);
     if length <= edge.saturating_mul(2) {

@@ -21,7 +21,6 @@ impl Interruptible {
     }
 }
 
-/// The store during one change.
 struct Change<'s> {
     store: &'s dyn Store,
     _writing: super::Writing,

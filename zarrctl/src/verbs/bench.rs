@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zarr_kit::Array;
-use zarr_kit::json;
 use zarr_kit::spec::codec::Codec;
 use zarr_kit::spec::{CodecChain, Number, Object, Value, printable};
 
@@ -20,7 +19,7 @@ use crate::describe::{self, Describer, chunk_shape};
 use crate::failure::Failure;
 use crate::hints;
 use crate::opening::{Opened, open_through, warn_of_old_copy};
-use crate::printer::stdout;
+use crate::printer::{stdout, write_json};
 use crate::slabs;
 use crate::terminal::{self, Progress, size};
 
@@ -29,7 +28,6 @@ use boxes::{Access, Geometry};
 use measure::Bench;
 use tape::Tape;
 
-/// The legend below the table.
 const LEGEND: &str = "\
 decoded  decoded elements per requested element; fetched elements if nothing is decoded
 calls    requests to the store
@@ -37,7 +35,6 @@ store    share of the time for fetching; the system may cache files
 codec    share of the time for decoding
 copy     the rest, usually copying elements";
 
-/// The results for an array.
 #[derive(Debug)]
 struct Report {
     path: String,
@@ -64,9 +61,7 @@ pub(crate) fn run(arguments: &arguments::Bench) -> Result<(), Failure> {
     let report = report(hierarchy, tape, arguments)?;
     let mut output = io::BufWriter::new(stdout());
     if arguments.json {
-        let text =
-            json::to_printable_pretty(&value(&report)).map_err(|error| Failure::fault(error.to_string()))?;
-        writeln!(output, "{text}")?;
+        write_json(&value(&report), &mut output)?;
     } else {
         write(&report, &mut output)?;
     }
@@ -213,7 +208,6 @@ fn write_row(subject: &Subject, measured: &Measured, to: &mut dyn Write) -> io::
     writeln!(to, "  {limit}")
 }
 
-/// Starts the threads for requests.
 fn start_threads() -> Result<(), Failure> {
     match rayon::ThreadPoolBuilder::new().build_global() {
         Err(error) if error.source().is_some() => Err(Failure::fault(format!("starting threads: {error}"))),

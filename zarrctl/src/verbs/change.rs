@@ -1,8 +1,5 @@
 //! `erase`, `resize`, `attrs` and `consolidate`: changes to existing nodes.
 
-use std::io::Write;
-
-use zarr_kit::json;
 use zarr_kit::spec::{Object, Value};
 use zarr_kit::{Erasure, Hierarchy, Node};
 
@@ -10,9 +7,9 @@ use crate::arguments::{Attributes, Consolidate, Erase, Resize};
 use crate::failure::Failure;
 use crate::hints;
 use crate::opening::{open, open_to_change};
-use crate::printer::{note, stdout};
+use crate::printer::{note, stdout, write_json};
 use crate::similar::similar;
-use crate::terminal::{Progress, files};
+use crate::terminal::{Progress, files, first_of};
 use crate::values::Counts;
 
 pub(crate) fn erase(arguments: &Erase) -> Result<(), Failure> {
@@ -52,22 +49,16 @@ fn advised(error: zarr_kit::Error, hierarchy: &Hierarchy) -> Failure {
 /// The most files in a message.
 const SHOWN: usize = 5;
 
-/// Summarizes the removed and remaining files.
 fn erased_text(path: &str, erased: &Erasure) -> String {
     let removed = format!("erased {path}: {} removed", files(erased.removed.len()));
     if erased.left.is_empty() {
         return removed;
     }
-    let shown: Vec<_> = erased.left.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = match erased.left.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     let remain = match erased.left.len() {
         1 => "1 other file remains".to_owned(),
         count => format!("{count} other files remain"),
     };
-    format!("{removed}, {remain}: {}{more}", shown.join(", "))
+    format!("{removed}, {remain}: {}", first_of(&erased.left, SHOWN))
 }
 
 pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {
@@ -126,8 +117,7 @@ pub(crate) fn attributes(arguments: &Attributes) -> Result<(), Failure> {
                 None => return Err(Failure::fault(crate::failure::chain(&*unreadable.error))),
             },
         };
-    let text = json::to_printable_pretty(&Value::Object(attributes));
-    Ok(writeln!(stdout(), "{}", text.map_err(|error| Failure::fault(error.to_string()))?)?)
+    write_json(&Value::Object(attributes), &mut stdout())
 }
 
 fn change(attributes: &mut Object, arguments: &Attributes) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use zarr_kit::archive::leftovers::{self, Leftover};
 use zarr_kit::open_store;
 use zarr_kit::spec::printable_path;
-use zarr_kit::spec::store::{Store, StoreError};
+use zarr_kit::spec::store::Store;
 use zarr_kit::stores::FilesystemStore;
 
 use crate::arguments::Clean;
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
             "`{location}` is not a local folder; `clean` works only on local folders"
         )));
     }
-    let store = FilesystemStore::open_url(&location).map_err(failed)?;
+    let store = FilesystemStore::open_url(&location)?;
     let store = Arc::new(store.durable(durable::is_on()));
     if !store.path().exists() {
         return Err(Failure::fault(format!("the folder `{}` does not exist", store.path().display())));
@@ -55,10 +55,6 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failed(error: StoreError) -> Failure {
-    Failure::Fault(error.into())
-}
-
 /// A file or a group of values to remove.
 #[derive(Debug, Clone)]
 struct Found {
@@ -84,7 +80,7 @@ impl Found {
 
     fn remove(&self, store: &dyn Store) -> Result<(), Failure> {
         match &self.what {
-            What::Values(leftover) => store.erase_values(&leftover.keys).map_err(failed),
+            What::Values(leftover) => Ok(store.erase_values(&leftover.keys)?),
             What::File(path) => match std::fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     Err(Failure::Io(error).while_at(&format!("removing `{}`", path.display())))
@@ -102,7 +98,7 @@ fn total(found: &[Found]) -> String {
 
 /// Finds temporary files of writes, including those of `pack`.
 fn temporary(store: &FilesystemStore) -> Result<Vec<Found>, Failure> {
-    let found = store.leftovers().map_err(failed)?;
+    let found = store.leftovers()?;
     Ok(found.iter().map(|found| Found::file(&found.path, found.size, found.age)).collect())
 }
 
@@ -111,7 +107,7 @@ pub(crate) fn temporary_files(location: &str) -> Result<Vec<String>, Failure> {
     if !location.starts_with("file:") {
         return Ok(Vec::new());
     }
-    let store = FilesystemStore::open_url(location).map_err(failed)?;
+    let store = FilesystemStore::open_url(location)?;
     if !store.path().is_dir() {
         return Ok(Vec::new());
     }
@@ -142,7 +138,6 @@ fn age(there: &Metadata) -> Duration {
     modified.and_then(|modified| SystemTime::now().duration_since(modified).ok()).unwrap_or_default()
 }
 
-/// Finds values that do not belong to a node.
 fn values(store: &Arc<FilesystemStore>) -> Result<Vec<Found>, Failure> {
     let opened: Arc<dyn Store> = Arc::<FilesystemStore>::clone(store);
     let hierarchies = leftovers::hierarchies(&opened, &context()?)?;

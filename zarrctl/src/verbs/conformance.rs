@@ -55,8 +55,7 @@ fn plugin(arguments: &ConformancePlugin) -> Result<(), Failure> {
     }
     let mut suites = suites_of(context.registry());
     if let Some(folder) = &arguments.fixtures {
-        let fixtures = fixtures_in(folder).map_err(|error| Failure::Fault(error.into()))?;
-        add_fixtures(context.registry(), fixtures, &mut suites);
+        add_fixtures(context.registry(), fixtures_in(folder)?, &mut suites);
     }
     let again = again(&arguments.ids, arguments.fixtures.as_deref())?;
     again.isolate(&mut suites);
@@ -125,7 +124,7 @@ fn library(file: &Path, arguments: &ConformancePlugin) -> Result<(), Failure> {
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn registry_of(file: &Path) -> Result<(Registry, Vec<String>), Failure> {
     let loader = Loader::of_one(file)?;
-    let mut registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let mut registry = Registry::linked()?;
     if !loader.register(&mut registry).is_empty() {
         registry = Registry::empty();
         if let Some(passed_over) = loader.register(&mut registry).into_iter().next() {
@@ -142,8 +141,7 @@ fn suites_of_library(file: &Path, fixtures: Option<&Path>, again: &Again) -> Res
     let mut suites = suites_of(&registry);
     suites.retain(|suite| names.contains(&suite.subject.package));
     if let Some(folder) = fixtures {
-        let fixtures = fixtures_in(folder).map_err(|error| Failure::Fault(error.into()))?;
-        add_fixtures(&registry, fixtures, &mut suites);
+        add_fixtures(&registry, fixtures_in(folder)?, &mut suites);
     }
     again.isolate(&mut suites);
     Ok(suites)
@@ -171,7 +169,7 @@ fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
     if arguments.inside {
         return inside::run(arguments, store);
     }
-    if let Some(key) = store.any_key(&Prefix::root()).map_err(zarr_kit::Error::from)? {
+    if let Some(key) = store.any_key(&Prefix::root())? {
         return Err(Failure::fault(format!(
             "`{location}` is not empty (it contains `{key}`); use --inside to check it below a new prefix"
         )));
@@ -180,7 +178,6 @@ fn store(arguments: &ConformanceStore) -> Result<(), Failure> {
     run_and_report(&[suite], &arguments.report, "Conformance of a Zarr store", "store {subject}")
 }
 
-/// Checks `suites` and reports the result; `again` is the command for one of them.
 fn run_and_report(
     suites: &[Suite],
     arguments: &ReportArguments,
@@ -228,7 +225,7 @@ fn expected(arguments: &ReportArguments, count: usize) -> Result<Expectations, F
 }
 
 fn pretty(value: &Value) -> Result<Vec<u8>, Failure> {
-    json::to_vec_pretty(value).map_err(|error| Failure::fault(error.to_string()))
+    Ok(json::to_vec_pretty(value)?)
 }
 
 fn write_to(file: Option<&Path>, bytes: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<(), Failure> {

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use zarr_kit::archive::{self, Compared, Difference, Side, Tolerance, ValueDifferences};
-use zarr_kit::json;
 use zarr_kit::spec::{Value, printable};
 
 use crate::arguments::Diff;
@@ -11,7 +10,7 @@ use crate::describe::shape;
 use crate::failure::Failure;
 use crate::hints;
 use crate::opening::{context, open_documents};
-use crate::printer::stdout;
+use crate::printer::{stdout, write_json};
 use crate::terminal::Progress;
 use crate::verbs::digest::settings;
 
@@ -33,8 +32,7 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     drop(progress);
     let mut output = stdout();
     if arguments.json {
-        let text = json::to_printable_pretty(&diff.to_json());
-        writeln!(output, "{}", text.map_err(|error| Failure::Fault(error.into()))?)?;
+        write_json(&diff.to_json(), &mut output)?;
     } else {
         write(&diff, &mut output)?;
     }
@@ -55,7 +53,6 @@ fn write(diff: &archive::Diff, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Describes a difference.
 fn text(difference: &Difference) -> String {
     match difference {
         Difference::OnlyInFirst => "only in the first".to_owned(),

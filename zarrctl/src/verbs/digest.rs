@@ -9,13 +9,12 @@ use crate::arguments::Digest;
 use crate::failure::Failure;
 use crate::hints;
 use crate::opening::{context, open_documents};
-use crate::printer::stdout;
+use crate::printer::{stdout, write_json};
 use crate::terminal::Progress;
 
 /// The usual memory for decoded elements in bytes.
 const USUAL_MEMORY: u64 = 128 << 20;
 
-/// Returns the settings for operations on a hierarchy.
 pub(crate) fn settings(hierarchy: &Hierarchy) -> Settings {
     settings_of(hierarchy.context())
 }
@@ -34,13 +33,12 @@ pub(crate) fn run(arguments: &Digest) -> Result<(), Failure> {
     drop(progress);
     let document = manifest.to_json();
     if let Some(file) = &arguments.manifest {
-        let text = json::to_vec_pretty(&document).map_err(|error| Failure::Fault(error.into()))?;
+        let text = json::to_vec_pretty(&document)?;
         let written = std::fs::write(file, [&text[..], b"\n"].concat());
         written.map_err(|error| Failure::Io(error).while_at(&format!("writing `{}`", file.display())))?;
     }
-    let text = match arguments.json {
-        true => json::to_printable_pretty(&document).map_err(|error| Failure::Fault(error.into()))?,
-        false => manifest.digest(),
-    };
-    Ok(writeln!(stdout(), "{text}")?)
+    match arguments.json {
+        true => write_json(&document, &mut stdout()),
+        false => Ok(writeln!(stdout(), "{}", manifest.digest())?),
+    }
 }

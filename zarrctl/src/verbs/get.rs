@@ -53,7 +53,6 @@ pub(crate) fn run(arguments: &Get) -> Result<(), Failure> {
     write_to_file(&array, &along, form, &mut *writer, file).map_err(place)
 }
 
-/// Writes elements to a regular file. Formats with elements at fixed positions read each chunk once.
 fn write_to_file(
     array: &Array,
     along: &[DimensionSelection],
@@ -78,7 +77,6 @@ fn is_looked_at(arguments: &Get) -> bool {
     is_plain && io::stdout().is_terminal()
 }
 
-/// Prints the corners of a selection.
 fn show(array: &Array, along: &[DimensionSelection], shape: &[u64]) -> Result<(), Failure> {
     let summary = summarise(array, along)?;
     let mut output = stdout();
@@ -144,7 +142,6 @@ fn default_form(file: Option<&Path>) -> Result<Form, Failure> {
     }
 }
 
-/// Returns whether the file exists and is not a regular file, such as a pipe.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| !metadata.is_file())
 }

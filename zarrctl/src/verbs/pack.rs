@@ -16,7 +16,7 @@ use crate::terminal::{Progress, size};
 use crate::verbs::copy::folder;
 
 /// The prefix of incomplete files, which filesystem stores do not list.
-const TEMPORARY: &str = ".zarr-tmp-";
+pub(crate) const TEMPORARY: &str = ".zarr-tmp-";
 
 pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     let source = open_documents(&arguments.source, &arguments.reading, opening::context()?)?;
@@ -38,8 +38,7 @@ pub(crate) fn run(arguments: &Pack) -> Result<(), Failure> {
     interrupt::watch(Left::file(&arguments.file))?;
     let file = builder.prefix(TEMPORARY).tempfile_in(parent).map_err(at)?;
     let _removed = Temporary::new(file.path());
-    pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut show)
-        .map_err(zarr_kit::Error::from)?;
+    pack(&**source.store(), &prefix(&root)?, BufWriter::new(file.as_file()), &comment, &mut show)?;
     file.as_file().sync_all().map_err(at)?;
     let _writing = interrupt::writing();
     file.persist_noclobber(&arguments.file).map_err(|error| at(error.error))?;
@@ -92,13 +91,8 @@ fn free_place(source: &str, file: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns the prefix of the keys of a node and the nodes below it.
 fn prefix(root: &NodePath) -> Result<Prefix, Failure> {
-    let prefix = match root.is_root() {
-        true => Ok(Prefix::root()),
-        false => Prefix::new(format!("{}/", root.names().join("/"))),
-    };
-    prefix.map_err(|error| Failure::Fault(error.into()))
+    Ok(Prefix::of_names(root.names())?)
 }
 
 /// Returns the archive comment of RFC-9 (OME-Zarr): the version in the root's attributes, if it has one.

@@ -20,7 +20,6 @@ mod why;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use zarr_kit::json;
 use zarr_kit::spec::host::registry::{CatalogueEntry, ExtensionPoint, Table};
 use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::{About, Identifiers, Object, Origin, Value, printable, printable_path};
@@ -28,11 +27,10 @@ use zarr_kit::{CATALOGUE, Format, Registry};
 
 use crate::arguments::{LoadedVerb, Plugins, PluginsVerb};
 use crate::failure::Failure;
-use crate::printer::stdout;
+use crate::printer::{stdout, write_json};
 use crate::templates::NewPlugin;
 use crate::terminal;
 
-/// One plugin.
 #[derive(Debug)]
 struct Row {
     point: ExtensionPoint,
@@ -49,7 +47,6 @@ struct Row {
     needs: Vec<String>,
 }
 
-/// An installed library.
 #[derive(Debug)]
 struct Library {
     name: String,
@@ -63,7 +60,6 @@ struct Library {
     provides: Vec<(ExtensionPoint, String, String)>,
 }
 
-/// Linked plugins and installed libraries.
 #[derive(Debug)]
 struct Known {
     registry: Registry,
@@ -180,7 +176,7 @@ fn list(long: bool, json: bool, to: &mut dyn Write) -> Result<(), Failure> {
 /// Finds all linked and installed plugins. Libraries that provide `wanted` are opened.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn known(wanted: Option<&str>) -> Result<Known, Failure> {
-    let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let linked = Registry::linked()?;
     let installed = crate::loaded::Installed::find();
     if let Some(wanted) = wanted {
         installed.open_what_has(wanted);
@@ -236,7 +232,7 @@ impl Library {
 /// is used completely or not at all.
 #[cfg(all(feature = "dynamic", target_os = "linux"))]
 fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Failure> {
-    let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let linked = Registry::linked()?;
     let rows = rows(&linked);
     let mut provided = manifest.provides.iter().flat_map(|it| it.identifiers().map(|id| (it.kind, id)));
     Ok(provided.find_map(|(kind, id)| {
@@ -248,7 +244,6 @@ fn built_in(manifest: &zarr_kit::loaded::Manifest) -> Result<Option<String>, Fai
     }))
 }
 
-/// Returns whether documents may name the plugin by this identifier.
 fn has_identifier(row: &Row, id: &str) -> bool {
     let own = row.own.iter().flat_map(|own| [own.name, own.uri, own.id]).flatten();
     let mut names = own.chain(row.identifiers.iter().flat_map(|(_, names)| names).map(String::as_str));
@@ -258,20 +253,12 @@ fn has_identifier(row: &Row, id: &str) -> bool {
 /// Finds all linked plugins.
 #[cfg(not(all(feature = "dynamic", target_os = "linux")))]
 fn known(_wanted: Option<&str>) -> Result<Known, Failure> {
-    let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let registry = Registry::linked()?;
     Ok(Known { rows: rows(&registry), registry, libraries: Vec::new() })
 }
 
-fn write_json(value: &Value, to: &mut dyn Write) -> Result<(), Failure> {
-    let text = json::to_printable_pretty(value).map_err(|error| Failure::fault(error.to_string()))?;
-    Ok(writeln!(to, "{text}")?)
-}
-
-/// Returns the kinds and names of the plugins that `id` names.
-///
-/// # Errors
-///
-/// Returns an error for an unknown name, with the build that has it or similar names.
+/// Returns the kinds and names of the plugins that `id` names. For an unknown name, the error has the build that has it
+/// or similar names.
 #[cfg(feature = "conformance")]
 pub(super) fn named(registry: &Registry, id: &str) -> Result<Vec<(ExtensionPoint, String)>, Failure> {
     let known = Known { registry: registry.clone(), rows: rows(registry), libraries: Vec::new() };
@@ -331,7 +318,6 @@ fn add<K: PluginKind + ?Sized>(registry: &Registry, table: &Table<K>, rows: &mut
     }
 }
 
-/// Writes a heading for each extension point, and its rows with `each`.
 fn write(
     rows: &[Row],
     to: &mut dyn Write,
@@ -366,7 +352,6 @@ fn cut(line: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Writes all names of each plugin.
 fn write_long(rows: &[Row], to: &mut dyn Write) -> io::Result<()> {
     rows.iter().try_for_each(|row| {
         writeln!(to, "  {}  ({})", row.name, row.origin)?;
@@ -398,7 +383,6 @@ fn value(row: &Row) -> Value {
     Value::Object(object)
 }
 
-/// Returns the plugins of a library that is not used.
 fn unused(library: &Library) -> impl Iterator<Item = Value> {
     let refusal = library.refusal.iter();
     refusal.flat_map(|refusal| library.provides.iter().map(move |provided| (refusal, provided))).map(

@@ -14,9 +14,7 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Left, Temporary};
 use crate::opening::{self, open_documents};
 use crate::printer::stdout;
-
-/// The prefix of incomplete files, which filesystem stores do not list.
-const TEMPORARY: &str = ".zarr-tmp-";
+use crate::verbs::pack::TEMPORARY;
 
 /// The maximum size of a document in bytes.
 const MAX_DOCUMENT: usize = 64 << 20;
@@ -53,9 +51,8 @@ fn write_file(store: &dyn Store, targets: &Targets, file: &Path) -> Result<(), F
     Ok(())
 }
 
-/// Writes all references, one per line.
 fn write(store: &dyn Store, targets: &Targets, mut to: impl Write) -> Result<(), Failure> {
-    let keys = store.list_sorted(&Prefix::root()).map_err(zarr_kit::Error::from)?;
+    let keys = store.list_sorted(&Prefix::root())?;
     write!(to, "{{\"version\": 1, \"refs\": {{")?;
     let mut separator = "";
     for key in &keys {
@@ -71,9 +68,8 @@ fn write(store: &dyn Store, targets: &Targets, mut to: impl Write) -> Result<(),
     Ok(to.flush()?)
 }
 
-/// Returns the text of a document.
 fn document(store: &dyn Store, key: &Key) -> Result<Value, Failure> {
-    let value = get_value(store, key, MAX_DOCUMENT).map_err(zarr_kit::Error::from)?;
+    let value = get_value(store, key, MAX_DOCUMENT)?;
     let value = value.ok_or_else(|| Failure::fault(format!("`{key}` was removed meanwhile")))?;
     match str::from_utf8(&value) {
         Ok(text) => Ok(Value::from(text)),
@@ -85,7 +81,6 @@ fn document(store: &dyn Store, key: &Key) -> Result<Value, Failure> {
 enum Targets {
     /// The path or the URL of the folder, with `/` at its end.
     Folder(String),
-    /// The path of an archive, and the archive.
     Archive(String, Box<ZipStore>),
 }
 
@@ -93,7 +88,7 @@ impl Targets {
     fn of(store: &dyn Store) -> Result<Self, Failure> {
         let location = store.location();
         if let Some(path) = location.strip_prefix("zip:") {
-            let archive = ZipStore::open(path).map_err(zarr_kit::Error::from)?;
+            let archive = ZipStore::open(path)?;
             return Ok(Self::Archive(path.to_owned(), Box::new(archive)));
         }
         match location.split_once("://") {
@@ -113,7 +108,7 @@ impl Targets {
         match self {
             Self::Folder(folder) => Ok(json!([(format!("{folder}{key}"))])),
             Self::Archive(path, archive) => {
-                let range = archive.stored_range(key).map_err(zarr_kit::Error::from)?.ok_or_else(|| {
+                let range = archive.stored_range(key)?.ok_or_else(|| {
                     let reason =
                         "is compressed in the archive, so it is not a byte range; unpack the archive first";
                     Failure::fault(format!("`{key}` {reason}"))

@@ -10,7 +10,7 @@ use crate::arguments::Repair;
 use crate::failure::Failure;
 use crate::interrupt::{self, Left};
 use crate::opening::{context, open_to_write};
-use crate::printer::stdout;
+use crate::printer::{stdout, write_json};
 use crate::verbs::verify::{check, line};
 
 pub(crate) fn run(arguments: &Repair) -> Result<(), Failure> {
@@ -20,9 +20,7 @@ pub(crate) fn run(arguments: &Repair) -> Result<(), Failure> {
     let choices = RepairChoices::default().quarantine_chunks(arguments.quarantine_chunks);
     let plan = archive::plan_repair(&store, &context, &report, choices)?;
     if arguments.json {
-        let value = json::to_value(&plan).map_err(|error| Failure::Fault(error.into()))?;
-        let text = json::to_printable_pretty(&value).map_err(|error| Failure::Fault(error.into()))?;
-        writeln!(stdout(), "{text}")?;
+        write_json(&json::to_value(&plan)?, &mut stdout())?;
     } else {
         write(&plan)?;
     }

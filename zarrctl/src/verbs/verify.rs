@@ -18,7 +18,7 @@ use crate::arguments::{Verify, VerifyLevel};
 use crate::failure::{Failure, chain};
 use crate::hints;
 use crate::opening::{check_scheme, context};
-use crate::printer::stdout;
+use crate::printer::{stdout, write_json};
 use crate::terminal::{Progress, size};
 use crate::verbs::clean;
 use crate::verbs::digest::settings_of;
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Verify) -> Result<(), Failure> {
     let report = check(&store, &context, checks, arguments.resume.as_deref())?;
     let mut output = io::BufWriter::new(stdout());
     if arguments.json {
-        writeln!(output, "{}", document(&report)?)?;
+        write_json(&document(&report)?, &mut output)?;
     } else {
         write(&report, arguments.picture, &mut output)?;
     }
@@ -140,18 +140,18 @@ impl Record {
     }
 
     fn add(&mut self, report: &ArrayReport) -> Result<(), Failure> {
-        let value = json::to_value(report).map_err(|error| Failure::Fault(error.into()))?;
+        let value = json::to_value(report)?;
         Ok(self.file.write_all(format!("{value}\n").as_bytes())?)
     }
 }
 
 /// Returns the report as a JSON object.
-fn document(report: &Report) -> Result<String, Failure> {
-    let mut value = json::to_value(report).map_err(|error| Failure::Fault(error.into()))?;
+fn document(report: &Report) -> Result<Value, Failure> {
+    let mut value = json::to_value(report)?;
     if let Value::Object(members) = &mut value {
         members.insert("whole", report.is_whole());
     }
-    json::to_printable_pretty(&value).map_err(|error| Failure::Fault(error.into()))
+    Ok(value)
 }
 
 fn write(report: &Report, with_pictures: bool, to: &mut dyn Write) -> Result<(), Failure> {
@@ -174,7 +174,6 @@ fn write(report: &Report, with_pictures: bool, to: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-/// Describes a finding in one line.
 pub(crate) fn line(finding: &Finding) -> String {
     let mut line = if finding.kind.is_damage() { "damage" } else { "note" }.to_owned();
     for place in [&finding.path, &finding.key].into_iter().flatten() {
@@ -185,7 +184,6 @@ pub(crate) fn line(finding: &Finding) -> String {
     format!("{line}: {}", finding.text)
 }
 
-/// Describes the chunks of an array.
 fn counts(census: &Census) -> String {
     let Census { chunks, stored, .. } = census;
     let mut parts = vec![format!("{stored} of {chunks} chunks stored")];

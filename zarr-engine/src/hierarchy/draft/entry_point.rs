@@ -12,10 +12,7 @@ use crate::error::Error;
 use crate::hierarchy::access::Access;
 
 /// Returns the entry point of a new hierarchy with the metadata encoding `name`, which is any of its identifiers.
-///
-/// # Errors
-///
-/// [`Error::Invalid`] for an encoding that is unknown or does not have a URI.
+/// Refuses an encoding that is unknown or does not have a URI.
 pub(in crate::hierarchy) fn with_encoding(registry: &Registry, name: &str) -> Result<EntryPoint, Error> {
     let table = registry.metadata_encodings();
     let reading = Reading::new(Mode::Strict);
@@ -55,7 +52,6 @@ pub(in crate::hierarchy) fn difference(found: &EntryPoint, wanted: &EntryPoint) 
     Some(format!("without the extension `{}`", missing.identifier))
 }
 
-/// Creates the metadata encoding that an entry point names.
 pub(super) fn metadata_encoding(
     access: &Access,
     entry_point: &EntryPoint,

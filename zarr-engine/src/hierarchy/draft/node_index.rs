@@ -10,16 +10,13 @@ use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Key, NodePath, Reading, Value};
 
 use crate::error::Error;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
 use crate::hierarchy::kind::Kind;
 
-/// The only member of the document.
 const NODES: &str = "nodes";
 
-/// The nodes that have a document.
 pub(super) type Nodes = BTreeMap<NodePath, Kind>;
 
-/// The document that lists the nodes.
 #[derive(Debug)]
 pub(super) struct NodeIndex {
     key: Key,
@@ -27,7 +24,6 @@ pub(super) struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// Returns the index of the first extension that has one.
     pub(super) fn of(
         extensions: &[Arc<dyn Extension>],
         encoding: &Arc<dyn MetadataEncoding>,
@@ -36,7 +32,7 @@ impl NodeIndex {
         let Some(key) = extensions.iter().find_map(|extension| extension.node_index()) else {
             return Ok(None);
         };
-        let key = keyed(Key::new(format!("{key}{suffix}")))?;
+        let key = Key::new(format!("{key}{suffix}"))?;
         Ok(Some(Self { key, encoding: Arc::clone(encoding) }))
     }
 

@@ -12,7 +12,7 @@ use zarr_spec::{Key, NodePath, Value};
 use super::V2;
 use super::documents::{Change, Documents, listed, stored, stored_all};
 use crate::error::Error;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
 use crate::hierarchy::kind::Kind;
 use crate::hierarchy::rules::not_a_group;
 
@@ -25,9 +25,7 @@ impl V2 {
         path: &NodePath,
         changes: &[Change],
     ) -> Result<bool, Error> {
-        let mut groups = access.groups_above(path).groups;
-        groups.push(path.clone());
-        let has_copies = self.change_copies(access, &groups, |consolidated, group| {
+        let has_copies = self.change_copies(access, &at_and_above(access, path), |consolidated, group| {
             apply(consolidated, group, &stored_now(access, changes)?);
             Ok(())
         })?;
@@ -49,13 +47,11 @@ impl V2 {
         path: &NodePath,
         changes: &[Change],
     ) -> Result<(), Error> {
-        let mut groups = access.groups_above(path).groups;
-        groups.push(path.clone());
-        let change = |consolidated: &mut Consolidated, group: &NodePath| {
+        self.change_copies(access, &at_and_above(access, path), |consolidated, group| {
             apply(consolidated, group, changes);
             Ok(())
-        };
-        self.change_copies(access, &groups, change).map(drop)
+        })
+        .map(drop)
     }
 
     /// Removes the node at `path` and all nodes below it from every `.zmetadata` above, and from the snapshot.
@@ -74,8 +70,7 @@ impl V2 {
         groups: &[NodePath],
         change: impl Fn(&mut Consolidated, &NodePath) -> Result<(), Error>,
     ) -> Result<bool, Error> {
-        let keys = groups.iter().map(|group| keyed(consolidated_key(group)));
-        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let keys = groups.iter().map(consolidated_key).collect::<Result<Vec<_>, _>>()?;
         let values = access.get_all(&keys)?;
         let has_copies = self.snapshot.is_there() || values.iter().any(Option::is_some);
         if !has_copies {
@@ -111,19 +106,18 @@ impl V2 {
     /// changed one meanwhile may have found no copies to update.
     pub(super) fn write_consolidated(&self, access: &Access, path: &NodePath) -> Result<(), Error> {
         access.check_listable("consolidating metadata")?;
-        let key = keyed(consolidated_key(path))?;
+        let key = consolidated_key(path)?;
         let mut written = None;
         loop {
             let access = access.changing()?;
             let before = access.get(&key)?;
             let all = documents_at_and_below(&access, path)?;
             let consolidated = consolidated_from(&all, path)?;
-            if written.is_some() && before.is_some() && written.as_ref() == Some(&consolidated.documents) {
-                all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, || documents));
-                return Ok(());
+            let is_same = before.is_some() && written.as_ref() == Some(&consolidated.documents);
+            if !is_same {
+                write(&access, &key, &consolidated)?;
             }
-            write(&access, &key, &consolidated)?;
-            if !access.has_versions() {
+            if is_same || !access.has_versions() {
                 all.into_iter().for_each(|(node, documents)| self.snapshot.put(&node, || documents));
                 return Ok(());
             }
@@ -132,7 +126,12 @@ impl V2 {
     }
 }
 
-/// Returns the documents of a group and of all nodes below it.
+fn at_and_above(access: &Access, path: &NodePath) -> Vec<NodePath> {
+    let mut groups = access.groups_above(path).groups;
+    groups.push(path.clone());
+    groups
+}
+
 fn documents_at_and_below(access: &Access, path: &NodePath) -> Result<BTreeMap<NodePath, Documents>, Error> {
     let root = stored(access, path)?;
     match root.kind() {
@@ -156,7 +155,7 @@ fn documents_at_and_below(access: &Access, path: &NodePath) -> Result<BTreeMap<N
 fn consolidated_from(all: &BTreeMap<NodePath, Documents>, path: &NodePath) -> Result<Consolidated, Error> {
     let mut consolidated = Consolidated::default();
     for (node, Documents { array, group, attributes }) in all {
-        let keys = [keyed(array_key(node))?, keyed(group_key(node))?, keyed(attributes_key(node))?];
+        let keys = [array_key(node)?, group_key(node)?, attributes_key(node)?];
         for (key, document) in keys.iter().zip([array, group, attributes]) {
             if let Some(document) = document {
                 consolidated.documents.insert(relative(key, path)?, document.clone());
@@ -166,7 +165,6 @@ fn consolidated_from(all: &BTreeMap<NodePath, Documents>, path: &NodePath) -> Re
     Ok(consolidated)
 }
 
-/// Sorts the documents of consolidated metadata by their nodes.
 pub(super) fn by_node(consolidated: Consolidated) -> BTreeMap<NodePath, Documents> {
     let mut nodes: BTreeMap<NodePath, Documents> = BTreeMap::new();
     for (key, document) in consolidated.documents {
@@ -211,24 +209,19 @@ fn apply(consolidated: &mut Consolidated, group: &NodePath, changes: &[Change]) 
     }
 }
 
-/// Removes the node at `path` and all nodes below it from the consolidated metadata of `group`.
 fn remove(consolidated: &mut Consolidated, group: &NodePath, path: &NodePath) -> Result<(), Error> {
-    let removed = keyed(prefix(path))?;
-    let folder = keyed(prefix(group))?;
+    let removed = prefix(path)?;
+    let folder = prefix(group)?;
     let inside = folder.strip(removed.as_str()).unwrap_or_default();
     consolidated.documents.retain(|key, _| !key.as_str().starts_with(inside));
     Ok(())
 }
 
-/// Returns `key` relative to `group`, as in its consolidated metadata.
-///
-/// # Errors
-///
-/// If the key is not below the group.
+/// Returns `key` relative to `group`, as in its consolidated metadata. Fails if the key is not below the group.
 fn relative(key: &Key, group: &NodePath) -> Result<Key, Error> {
-    let folder = keyed(prefix(group))?;
+    let folder = prefix(group)?;
     // The empty key is an error.
-    keyed(Key::new(folder.strip(key.as_str()).unwrap_or_default()))
+    Ok(Key::new(folder.strip(key.as_str()).unwrap_or_default())?)
 }
 
 #[cfg(test)]

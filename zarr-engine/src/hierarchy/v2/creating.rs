@@ -8,7 +8,7 @@ use zarr_spec::{Format, NodePath, Object};
 use super::V2;
 use super::documents::{Documents, stored, stored_all, write_attributes};
 use crate::error::Error;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
 use crate::hierarchy::known_groups::{Above, State};
 use crate::hierarchy::leftovers;
 use crate::hierarchy::rules::{NewMetadata, NewNode, below_an_array, exists_already};
@@ -17,15 +17,10 @@ use crate::hierarchy::rules::{NewMetadata, NewNode, below_an_array, exists_alrea
 /// locked.
 const NODES_PER_BATCH: usize = 64;
 
-/// The state of the store at the path of a new node.
 pub(super) struct Checked {
-    /// The groups above it that do not exist.
     missing: Vec<NodePath>,
-    /// The state in which the groups above were read.
     state: State,
-    /// Documents that do not form a node.
     leftover: Documents,
-    /// The folder of the node, if it was listed.
     listed: Option<Directory>,
 }
 
@@ -35,8 +30,8 @@ impl V2 {
         let path = node.path;
         let Checked { missing, state, leftover, listed } = check(access, path, node.needs_listing())?;
         let (key, document, attributes) = match node.metadata {
-            NewMetadata::Array(array) => (keyed(array_key(path))?, array_document(array), &array.attributes),
-            NewMetadata::Group(group) => (keyed(group_key(path))?, group_document(group), &group.attributes),
+            NewMetadata::Array(array) => (array_key(path)?, array_document(array), &array.attributes),
+            NewMetadata::Group(group) => (group_key(path)?, group_document(group), &group.attributes),
         };
         let document = document.map_err(|error| Error::document(&key, error))?;
         let group = group_document(&GroupMetadata::new(Format::V2, Object::new()));
@@ -52,7 +47,7 @@ impl V2 {
         }
         let mut changes = Vec::new();
         for ancestor in &missing {
-            let key = keyed(group_key(ancestor))?;
+            let key = group_key(ancestor)?;
             access.create_json(&key, &group)?;
             changes.push((key, Some(group.clone())));
         }
@@ -82,11 +77,8 @@ pub(super) fn check(access: &Access, path: &NodePath, lists: bool) -> Result<Che
         let found = nodes.chunks(NODES_PER_BATCH).map(|nodes| stored_all(access, nodes));
         Ok(found.collect::<Result<Vec<_>, Error>>()?.concat())
     };
-    let (mut found, listed) = if lists {
-        leftovers::with_listing(access, path, &keyed(prefix(path))?, read)?
-    } else {
-        (read()?, None)
-    };
+    let (mut found, listed) =
+        if lists { leftovers::with_listing(access, path, &prefix(path)?, read)? } else { (read()?, None) };
     let itself = if access.is_local() {
         documents_in(access, path, listed.as_ref())?
     } else {
@@ -110,7 +102,7 @@ pub(super) fn check(access: &Access, path: &NodePath, lists: bool) -> Result<Che
 
 /// Reads the documents of a node, unless the listing of its folder contains none.
 fn documents_in(access: &Access, path: &NodePath, listed: Option<&Directory>) -> Result<Documents, Error> {
-    let keys = [keyed(array_key(path))?, keyed(group_key(path))?, keyed(attributes_key(path))?];
+    let keys = [array_key(path)?, group_key(path)?, attributes_key(path)?];
     if keys.iter().any(|key| leftovers::may_have(listed, key)) {
         stored(access, path)
     } else {

@@ -9,7 +9,7 @@ use zarr_metadata::{DocumentKind, NodeMetadata};
 use zarr_spec::{Key, NodePath, Object, Value};
 
 use crate::error::Error;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
 use crate::hierarchy::kind::{Kind, NodeEntry};
 use crate::hierarchy::listing::paths_below;
 use crate::hierarchy::rules::{FoundArray, FoundNode, array_of};
@@ -17,7 +17,6 @@ use crate::hierarchy::rules::{FoundArray, FoundNode, array_of};
 /// A document that was written, or `None` if it was erased.
 pub(super) type Change = (Key, Option<Value>);
 
-/// The documents of one node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Documents {
     pub(super) array: Option<Value>,
@@ -27,11 +26,7 @@ pub(super) struct Documents {
 
 impl Documents {
     pub(super) fn kind(&self) -> Option<Kind> {
-        match self {
-            Self { array: Some(_), .. } => Some(Kind::Array),
-            Self { group: Some(_), .. } => Some(Kind::Group),
-            _ => None,
-        }
+        Kind::of_documents(self.array.is_some(), self.group.is_some())
     }
 
     pub(super) fn entry(&self, access: &Access, path: NodePath) -> Option<NodeEntry> {
@@ -44,11 +39,10 @@ pub(super) fn listed(access: &Access, groups: &[NodePath]) -> Result<Vec<NodeEnt
     children_at(access, paths_below(access, groups, prefix)?)
 }
 
-/// Returns the nodes at `paths`, with one batch of requests.
 pub(super) fn children_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<NodeEntry>, Error> {
     let mut keys = Vec::new();
     for path in &paths {
-        keys.extend([keyed(array_key(path))?, keyed(group_key(path))?]);
+        keys.extend([array_key(path)?, group_key(path)?]);
     }
     let values = access.get_each(&keys);
     let child = |(path, values): (NodePath, &[Result<Option<_>, Error>])| match values {
@@ -65,7 +59,6 @@ fn warn_of_unreadable<T>(access: &Access, values: &[Result<T, Error>]) {
     values.iter().filter_map(|value| value.as_ref().err()).for_each(|error| access.warn(error.to_string()));
 }
 
-/// The value of a document, or the error of the store.
 type Fetched = Result<Option<Bytes>, Error>;
 
 /// Reads the arrays at `paths`, with one batch of requests. Each array has its own result.
@@ -86,7 +79,6 @@ pub(super) fn arrays_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<Fou
     }))
 }
 
-/// Returns the metadata of the array at `path`.
 pub(super) fn found_array(
     access: &Access,
     path: NodePath,
@@ -98,7 +90,7 @@ pub(super) fn found_array(
 
 /// Returns the kind of the stored node at `path`. Unreadable documents are not an error.
 pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
-    let keys = [keyed(array_key(path))?, keyed(group_key(path))?];
+    let keys = [array_key(path)?, group_key(path)?];
     let (is_array, is_group) = if access.is_local() {
         let is_array = access.has(&keys[0])?;
         (is_array, !is_array && access.has(&keys[1])?)
@@ -106,47 +98,38 @@ pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<Kin
         let have = access.have(&keys)?;
         (have[0], have[1])
     };
-    Ok(match (is_array, is_group) {
-        (true, _) => Some(Kind::Array),
-        (false, true) => Some(Kind::Group),
-        (false, false) => None,
-    })
+    Ok(Kind::of_documents(is_array, is_group))
 }
 
-/// Returns the metadata of the node that has these documents.
 pub(super) fn found(
     access: &Access,
     path: &NodePath,
     documents: Documents,
 ) -> Result<Option<FoundNode>, Error> {
     let Some(kind) = documents.kind() else { return Ok(None) };
-    let attributes_key = keyed(attributes_key(path))?;
+    let attributes_key = attributes_key(path)?;
     let attributes = match &documents.attributes {
         Some(document) => access.reading(&attributes_key, |_| parse_attributes(document))?,
         None => Object::new(),
     };
     let (Some(document), Kind::Array) = (&documents.array, kind) else {
         let document = documents.group.unwrap_or(Value::Null);
-        let mut group =
-            access.reading(&keyed(group_key(path))?, |reading| parse_group(&document, None, reading))?;
+        let mut group = access.reading(&group_key(path)?, |reading| parse_group(&document, None, reading))?;
         group.attributes = attributes;
         return Ok(Some(FoundNode::explicit(NodeMetadata::Group(group))));
     };
     if documents.group.is_some() {
         access.warn(both(path));
     }
-    let mut array =
-        access.reading(&keyed(array_key(path))?, |reading| parse_array(document, None, reading))?;
+    let mut array = access.reading(&array_key(path)?, |reading| parse_array(document, None, reading))?;
     array.attributes = attributes;
     Ok(Some(FoundNode::explicit(NodeMetadata::Array(Box::new(array)))))
 }
 
-/// Reads the documents of a node.
 pub(super) fn stored(access: &Access, path: &NodePath) -> Result<Documents, Error> {
     Ok(stored_all(access, std::slice::from_ref(path))?.pop().unwrap_or_default())
 }
 
-/// Reads the documents of some nodes, in one batch.
 pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Documents>, Error> {
     let keys = keys_of(paths)?;
     let values = access.get_all(&keys)?;
@@ -160,12 +143,11 @@ pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Docu
 fn keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::new();
     for path in paths {
-        keys.extend([keyed(array_key(path))?, keyed(group_key(path))?, keyed(attributes_key(path))?]);
+        keys.extend([array_key(path)?, group_key(path)?, attributes_key(path)?]);
     }
     Ok(keys)
 }
 
-/// Parses the documents of a node, given their keys and values.
 fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Documents, Error> {
     let kinds = [DocumentKind::V2, DocumentKind::V2, DocumentKind::V2Attributes];
     let mut documents =
@@ -182,7 +164,7 @@ pub(super) fn write_attributes(
     path: &NodePath,
     attributes: &Object,
 ) -> Result<Change, Error> {
-    let key = keyed(attributes_key(path))?;
+    let key = attributes_key(path)?;
     let document = attributes_document(attributes);
     if attributes.is_empty() {
         let document = access.erase_or_set(&key, &document)?;
@@ -200,9 +182,5 @@ fn entry(access: &Access, path: NodePath, is_array: bool, is_group: bool) -> Opt
     if is_array && is_group {
         access.warn(both(&path));
     }
-    match (is_array, is_group) {
-        (true, _) => Some(NodeEntry { path, kind: Kind::Array }),
-        (false, true) => Some(NodeEntry { path, kind: Kind::Group }),
-        (false, false) => None,
-    }
+    Some(NodeEntry { path, kind: Kind::of_documents(is_array, is_group)? })
 }

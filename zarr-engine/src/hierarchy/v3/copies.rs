@@ -11,7 +11,7 @@ use super::V3;
 use super::documents::{made, parse, parse_all, stored, stored_all};
 use super::listing::{entry, listed};
 use crate::error::Error;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
 use crate::hierarchy::listing::{groups, is_below};
 use crate::hierarchy::rules::not_a_group;
 
@@ -107,7 +107,7 @@ impl V3 {
 
     fn write_copies(&self, access: &Access, copies: &[(NodePath, Value)]) -> Result<(), Error> {
         for (group, document) in copies {
-            access.set_json(&keyed(node_key(group))?, document)?;
+            access.set_json(&node_key(group)?, document)?;
             self.snapshot.put(group, || document.clone());
         }
         Ok(())
@@ -129,7 +129,6 @@ impl V3 {
         self.write_copies(&access, &copies_of(above.into_iter().zip(groups), &now)?)
     }
 
-    /// Changes only consolidated metadata.
     pub(super) fn change_copies(
         &self,
         access: &Access,
@@ -143,11 +142,10 @@ impl V3 {
         Ok(())
     }
 
-    /// Replaces the document of the node at `path`, and its copies in the groups above.
     pub(super) fn replace(&self, access: &Access, path: &NodePath, document: &Value) -> Result<(), Error> {
         let changes = [(path, Some(document))];
         let (copies, _guard) = self.copies(access, path, &changes)?;
-        access.set_json(&keyed(node_key(path))?, document)?;
+        access.set_json(&node_key(path)?, document)?;
         self.refresh(access, &copies, &changes)
     }
 
@@ -176,7 +174,6 @@ impl V3 {
     }
 }
 
-/// Returns the documents below a group, by their paths relative to it.
 fn nodes_below(access: &Access, path: &NodePath) -> Result<Object, Error> {
     let mut nodes = Object::new();
     let mut level = vec![path.clone()];

@@ -14,7 +14,7 @@ use super::documents::{Encoded, parse_all, stored, stored_all};
 use super::listing::kind_of;
 use crate::error::Error;
 use crate::flight;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
 use crate::hierarchy::known_groups::{Above, State};
 use crate::hierarchy::leftovers;
 use crate::hierarchy::listing::is_below;
@@ -25,28 +25,20 @@ use crate::hierarchy::rules::{
 /// The nodes above new nodes; `None` for groups that do not exist.
 type Ancestors = Vec<(NodePath, Option<NodeMetadata>)>;
 
-/// The nodes above a path, and the document at it.
 struct AboveAndAt {
     above: Ancestors,
     itself: Option<Value>,
     state: State,
 }
 
-/// The state of the store at the path of a new node.
 pub(super) struct Checked {
-    /// The nodes above.
     above: Ancestors,
-    /// The state in which they were read.
     state: State,
-    /// The folder of the node, if it was listed.
     listed: Option<Directory>,
 }
 
-/// The state of the store at the paths of new arrays.
 struct CheckedArrays {
-    /// All nodes above.
     above: Ancestors,
-    /// The folders of new arrays that are not empty.
     occupied: Vec<Prefix>,
 }
 
@@ -112,7 +104,7 @@ impl V3 {
         for nodes in [groups.as_slice(), new] {
             flight::each(nodes.len(), concurrency, |number| {
                 let (path, encoded) = &nodes[number];
-                access.create(&keyed(node_key(path))?, &encoded.text)
+                access.create(&node_key(path)?, &encoded.text)
             })?;
         }
         self.refresh(access, &copies, &changes)?;
@@ -124,12 +116,12 @@ impl V3 {
     pub(super) fn check(&self, access: &Access, path: &NodePath, lists: bool) -> Result<Checked, Error> {
         let read = || self.above_and_at(access, path);
         let (AboveAndAt { above, mut itself, state }, listed) = if lists {
-            leftovers::with_listing(access, path, &keyed(prefix(path))?, read)?
+            leftovers::with_listing(access, path, &prefix(path)?, read)?
         } else {
             (read()?, None)
         };
         // The listing shows whether the folder has a document.
-        if access.is_local() && leftovers::may_have(listed.as_ref(), &keyed(node_key(path))?) {
+        if access.is_local() && leftovers::may_have(listed.as_ref(), &node_key(path)?) {
             itself = stored(access, path)?;
         }
         let is_array = |node: &Option<NodeMetadata>| matches!(node, Some(NodeMetadata::Array(_)));
@@ -175,7 +167,7 @@ impl V3 {
 /// Checks the paths of all `arrays`, and lists the folders of arrays whose leftover chunks must be erased.
 fn check_all_listed(access: &Access, arrays: &[NewNode<'_>]) -> Result<CheckedArrays, Error> {
     let erased = arrays.iter().filter(|new| new.leftovers.is_some());
-    let erased = erased.map(|new| Ok((new.path, keyed(prefix(new.path))?)));
+    let erased = erased.map(|new| Ok((new.path, prefix(new.path)?)));
     let erased = erased.collect::<Result<Vec<_>, Error>>()?;
     let (above, occupied) = leftovers::with_listings(access, &erased, || check_all(access, arrays))?;
     Ok(CheckedArrays { above, occupied })
@@ -210,7 +202,6 @@ fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error
     Ok(nodes.into_iter().zip(found).collect())
 }
 
-/// Returns the paths of all groups above `arrays`.
 fn groups_above(arrays: &[NewNode<'_>]) -> BTreeSet<NodePath> {
     let mut above = BTreeSet::new();
     for array in arrays {
@@ -223,7 +214,6 @@ fn groups_above(arrays: &[NewNode<'_>]) -> BTreeSet<NodePath> {
     above
 }
 
-/// Returns whether the documents of both have the same text.
 fn has_same_text(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
     // Equal objects may have their members in a different order, which changes the text.
     one.attributes.is_empty() && one.ignored.is_empty() && one == other

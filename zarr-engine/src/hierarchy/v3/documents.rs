@@ -2,12 +2,11 @@
 
 use zarr_metadata::v3::{node_key, parse_node};
 use zarr_metadata::{DocumentError, DocumentKind, NodeMetadata};
-use zarr_spec::{Key, NodePath, Value};
+use zarr_spec::{NodePath, Value};
 
 use crate::error::Error;
-use crate::hierarchy::access::{Access, encoded_at, keyed};
+use crate::hierarchy::access::{Access, encoded_at};
 
-/// A new document, and its text.
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub(super) document: Value,
@@ -18,34 +17,30 @@ impl Encoded {
     pub(super) fn new(path: &NodePath, document: Result<Value, DocumentError>) -> Result<Self, Error> {
         let document = made(path, document)?;
         let text = zarr_json::to_vec_pretty(&document).map_err(Into::into);
-        Ok(Self { text: encoded_at(&keyed(node_key(path))?, text)?, document })
+        Ok(Self { text: encoded_at(&node_key(path)?, text)?, document })
     }
 }
 
-/// Reads the document of a node.
 pub(super) fn stored(access: &Access, path: &NodePath) -> Result<Option<Value>, Error> {
-    access.get_json(&keyed(node_key(path))?, DocumentKind::V3)
+    access.get_json(&node_key(path)?, DocumentKind::V3)
 }
 
-/// Reads the documents of some nodes, in one batch.
 pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Option<Value>>, Error> {
-    let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<Key>, _>>()?;
+    let keys = paths.iter().map(node_key).collect::<Result<Vec<_>, _>>()?;
     let values = access.get_all(&keys)?.into_iter().zip(&keys);
     values
         .map(|(value, key)| value.map(|value| access.parse(key, &value, DocumentKind::V3)).transpose())
         .collect()
 }
 
-/// Parses the document of the node at `path`.
 pub(in crate::hierarchy) fn parse(
     access: &Access,
     path: &NodePath,
     document: &Value,
 ) -> Result<NodeMetadata, Error> {
-    access.reading(&keyed(node_key(path))?, |reading| parse_node(document, reading))
+    access.reading(&node_key(path)?, |reading| parse_node(document, reading))
 }
 
-/// Parses the documents of the nodes at `paths`.
 pub(super) fn parse_all(
     access: &Access,
     paths: &[NodePath],
@@ -59,6 +54,6 @@ pub(super) fn parse_all(
 
 /// Returns the new document of the node at `path`. Errors name its key.
 pub(super) fn made(path: &NodePath, document: Result<Value, DocumentError>) -> Result<Value, Error> {
-    let key = keyed(node_key(path))?;
+    let key = node_key(path)?;
     document.map_err(|error| Error::document(&key, error))
 }

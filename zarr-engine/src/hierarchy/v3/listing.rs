@@ -8,16 +8,13 @@ use zarr_spec::{Format, Key, NodePath, Value};
 use super::V3;
 use super::documents::parse;
 use crate::error::Error;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
 use crate::hierarchy::kind::{Kind, NodeEntry};
 use crate::hierarchy::listing::{checked_paths_below, directly_below, paths_below};
 use crate::hierarchy::rules::{FormatRules, FoundArray, FoundNode, array_of, not_a_group};
 
-/// The document of a node in a listing.
 pub(super) enum Listed<'a> {
-    /// From consolidated metadata.
     Read(Value),
-    /// The stored text.
     Stored(&'a Key, &'a [u8]),
     /// The error of the store, which cannot read it.
     Failed(Error),
@@ -81,7 +78,6 @@ impl V3 {
     }
 }
 
-/// Calls `made` for each node directly below any of `groups`. Fetches their documents in one batch.
 pub(super) fn listed<T: Send>(
     access: &Access,
     groups: &[NodePath],
@@ -103,12 +99,12 @@ pub(super) fn nodes_at<T: Send>(
     if access.is_local() {
         // Each document is dropped before the next one is read.
         let one = |path: NodePath| {
-            let key = keyed(node_key(&path))?;
+            let key = node_key(&path)?;
             Ok(access.get(&key).transpose().map(|value| made(path, &key, value)))
         };
         return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
     }
-    let keys = paths.iter().map(|path| keyed(node_key(path))).collect::<Result<Vec<_>, _>>()?;
+    let keys = paths.iter().map(node_key).collect::<Result<Vec<_>, _>>()?;
     let values = access.get_each(&keys);
     let nodes = paths.into_iter().zip(keys).zip(values);
     let nodes = nodes.filter_map(|((path, key), value)| Some((path, key, value.transpose()?))).collect();
@@ -116,10 +112,8 @@ pub(super) fn nodes_at<T: Send>(
     Ok(access.context.map(nodes, one))
 }
 
-/// The member that holds the kind of a node.
 const NODE_TYPE: &str = "node_type";
 
-/// Returns the kind of the node with this document.
 pub(super) fn kind_of(document: &Value) -> Kind {
     kind_called(document.as_object().and_then(|members| members.get(NODE_TYPE)))
 }
@@ -138,12 +132,10 @@ fn kind_called(node_type: Option<&Value>) -> Kind {
     }
 }
 
-/// Returns the entry of the node with this document.
 pub(super) fn entry(path: NodePath, document: &Value) -> NodeEntry {
     NodeEntry { path, kind: kind_of(document) }
 }
 
-/// Returns the metadata of a node if it is an array.
 pub(super) fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -> Option<FoundArray> {
     if let Err(reason) = path.check(Format::V3) {
         access.warn(format!("{path} is left out: {reason}"));

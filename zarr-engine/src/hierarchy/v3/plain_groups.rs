@@ -1,7 +1,7 @@
 //! A cache of groups without consolidated metadata.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use zarr_metadata::v3::node_key;
 use zarr_metadata::{DocumentKind, GroupMetadata, NodeMetadata};
@@ -10,7 +10,8 @@ use zarr_spec::{Format, Key, NodePath, Object};
 
 use super::documents::parse;
 use crate::error::Error;
-use crate::hierarchy::access::{Access, keyed};
+use crate::hierarchy::access::Access;
+use crate::unpoisoned::Unpoisoned;
 
 /// Maximum number of cached groups.
 const MOST_PLAIN_GROUPS: usize = 10_000;
@@ -25,8 +26,8 @@ pub(super) struct PlainGroups(Mutex<HashMap<Key, Version>>);
 impl PlainGroups {
     /// Reads the node at `path`. A cached group is returned without its attributes.
     pub(super) fn read(&self, access: &Access, path: &NodePath) -> Result<Option<NodeMetadata>, Error> {
-        let key = keyed(node_key(path))?;
-        let known = self.known().get(&key).cloned();
+        let key = node_key(path)?;
+        let known = self.0.lock().unpoisoned().get(&key).cloned();
         if known.is_some() && access.version(&key)? == known {
             return Ok(Some(NodeMetadata::Group(GroupMetadata::new(Format::V3, Object::new()))));
         }
@@ -35,16 +36,12 @@ impl PlainGroups {
         if let (NodeMetadata::Group(GroupMetadata { consolidated: None, .. }), Some(version)) =
             (&node, version)
         {
-            let mut groups = self.known();
+            let mut groups = self.0.lock().unpoisoned();
             if groups.len() >= MOST_PLAIN_GROUPS {
                 groups.clear();
             }
             groups.insert(key, version);
         }
         Ok(Some(node))
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<Key, Version>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -25,9 +25,7 @@ pub(super) struct Measured {
     pub(super) access: Access,
     /// The shape of the last part that was read.
     pub(super) shape: Vec<u64>,
-    /// Number of parts.
     pub(super) reads: u64,
-    /// Number of requested elements.
     pub(super) elements: u64,
     /// Bytes of these elements.
     pub(super) bytes: u64,
@@ -35,7 +33,6 @@ pub(super) struct Measured {
     pub(super) chunks: u64,
     /// Elements in these chunks; fetched elements if nothing is decoded.
     pub(super) elements_decoded: u64,
-    /// Requests to the store.
     pub(super) calls: u64,
     /// Bytes of the responses.
     pub(super) stored: u64,
@@ -45,11 +42,9 @@ pub(super) struct Measured {
 /// Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
-    /// The time for reading.
     pub(super) all: f64,
     /// The time for fetching the same bytes.
     pub(super) store: f64,
-    /// The time for decoding.
     pub(super) codec: f64,
 }
 
@@ -84,7 +79,6 @@ impl Times {
         parts.map(|(limit, seconds)| (limit, if sum > 0.0 { seconds / sum } else { 0.0 }))
     }
 
-    /// Returns the part with the largest share.
     pub(super) fn limit(&self) -> Limit {
         let shares = self.shares();
         let most = shares.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -110,7 +104,6 @@ impl Measured {
     }
 }
 
-/// The measured array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Subject {
     pub(super) format: Format,
@@ -138,7 +131,6 @@ impl Subject {
     }
 }
 
-/// Returns advice for choosing chunks and codecs.
 pub(super) fn advice(subject: &Subject, measured: &[Measured]) -> Vec<String> {
     if subject.is_little() {
         return vec![format!("the array is too small to measure: {} of elements", size(subject.size))];

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use zarr_kit::spec::ArraySubset;
 
-/// An access pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// All elements at one index of this dimension.
@@ -18,7 +17,6 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// Returns the patterns for an array with `rank` dimensions.
     pub(super) fn all(rank: usize) -> Vec<Self> {
         let planes = (0..rank).map(Self::Plane);
         let slab = (rank > 1).then_some(Self::Slab);
@@ -26,7 +24,6 @@ impl Access {
         planes.chain(slab).chain([Self::Chunk]).chain(boxes).collect()
     }
 
-    /// Returns the name in the table.
     pub(super) fn name(self) -> String {
         match self {
             Self::Plane(dimension) => format!("planes of dimension {dimension}"),
@@ -37,7 +34,6 @@ impl Access {
     }
 }
 
-/// The shapes of an array.
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
     /// Elements of the array per dimension; never 0.
@@ -51,7 +47,6 @@ pub(super) struct Geometry {
 /// The limits of one read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
-    /// Chunks.
     pub(super) chunks: u64,
     /// Decoded bytes of these chunks.
     pub(super) bytes: u64,
@@ -168,7 +163,6 @@ fn chunks_touched(range: &Range<u64>, length: u64) -> u64 {
 pub(super) struct Random(u64);
 
 impl Random {
-    /// Starts the sequence.
     pub(super) fn new() -> Self {
         Self(0)
     }

@@ -25,7 +25,6 @@ const ROUNDS: usize = 50;
 /// times.
 const CHOOSING: u32 = 8;
 
-/// The measured array.
 #[derive(Debug)]
 pub(super) struct Bench {
     pub(super) hierarchy: Opened,
@@ -33,7 +32,6 @@ pub(super) struct Bench {
     pub(super) tape: Arc<Tape>,
     pub(super) path: String,
     pub(super) geometry: Geometry,
-    /// Whether chunks are shards.
     pub(super) has_shards: bool,
     /// Whether elements are stored without encoding.
     pub(super) is_raw: bool,
@@ -43,7 +41,6 @@ pub(super) struct Bench {
     pub(super) seconds: Duration,
 }
 
-/// The result of the first pass.
 #[derive(Debug, Default)]
 struct Chosen {
     parts: Vec<ArraySubset>,
@@ -119,7 +116,7 @@ impl Bench {
 
     fn fetch(&self) -> Result<Duration, Failure> {
         let start = Instant::now();
-        self.tape.fetch_again().map_err(|error| Failure::Fault(error.into()))?;
+        self.tape.fetch_again()?;
         Ok(start.elapsed())
     }
 

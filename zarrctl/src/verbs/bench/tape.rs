@@ -11,12 +11,9 @@ use zarr_kit::spec::store::{
 };
 use zarr_kit::spec::{Buffer, ByteRange, Bytes, Key, Output};
 
-/// The source of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// The wrapped store.
     Passing,
-    /// The wrapped store, while its responses are recorded.
     Recording,
     /// The recorded responses.
     Replaying,
@@ -28,7 +25,6 @@ pub(super) enum Mode {
 
 const MODES: [Mode; 5] = [Mode::Passing, Mode::Recording, Mode::Replaying, Mode::Counting, Mode::Copying];
 
-/// A store and its recorded responses.
 #[derive(Debug)]
 pub(super) struct Tape {
     store: Arc<dyn Store>,
@@ -41,7 +37,6 @@ pub(super) struct Tape {
 #[derive(Debug, Default)]
 struct Recorded {
     answers: HashMap<(Key, ByteRange), Answer>,
-    /// The requests of each read.
     reads: Vec<Vec<Call>>,
     decoded: HashMap<(Key, u64), Bytes>,
     /// Bytes of responses and decoded chunks.
@@ -51,46 +46,38 @@ struct Recorded {
 /// The bytes of a response and the size of the whole value; `None` for a missing key.
 type Answer = Option<(Bytes, u64)>;
 
-/// A call of the store.
 #[derive(Debug, Clone)]
 enum Call {
     Get(Request),
     GetMany(Vec<Request>, usize),
 }
 
-/// Recorded requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Asked {
-    /// Number of requests.
     pub(super) values: u64,
     /// Bytes of the responses.
     pub(super) bytes: u64,
 }
 
-/// Decoded chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Decoded {
-    /// Number of chunks or inner chunks.
     pub(super) chunks: u64,
     /// Bytes of the chunks.
     pub(super) bytes: u64,
 }
 
 impl Tape {
-    /// Wraps `store`; nothing is recorded yet.
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         let chunks = AtomicU64::new(0);
         let size = AtomicU64::new(0);
         Self { store, mode: AtomicUsize::new(0), recorded: Mutex::default(), chunks, size }
     }
 
-    /// Changes the source of responses.
     pub(super) fn turn_to(&self, mode: Mode) {
         let place = MODES.iter().position(|other| *other == mode).unwrap_or(0);
         self.mode.store(place, Ordering::SeqCst);
     }
 
-    /// Removes all records.
     pub(super) fn clear(&self) {
         *self.recorded() = Recorded::default();
         self.chunks.store(0, Ordering::SeqCst);
@@ -102,7 +89,6 @@ impl Tape {
         self.recorded().size
     }
 
-    /// Returns the recorded requests.
     pub(super) fn asked(&self) -> Asked {
         let recorded = self.recorded();
         let values = recorded.reads.iter().flatten().map(|call| match call {
@@ -120,12 +106,10 @@ impl Tape {
         Asked { values: values.sum(), bytes: sizes.sum() }
     }
 
-    /// Returns the chunks that were decoded while counting.
     pub(super) fn decoded(&self) -> Decoded {
         Decoded { chunks: self.chunks.load(Ordering::SeqCst), bytes: self.size.load(Ordering::SeqCst) }
     }
 
-    /// Starts recording a new read.
     pub(super) fn begin_read(&self) {
         self.recorded().reads.push(Vec::new());
     }

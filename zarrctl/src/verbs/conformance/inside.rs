@@ -19,7 +19,7 @@ type Others = BTreeMap<Key, Option<u64>>;
 
 pub(super) fn run(arguments: &ConformanceStore, store: Arc<dyn Store>) -> Result<(), Failure> {
     let prefix = new_prefix(&*store)?;
-    let before = others(&*store, &prefix).map_err(zarr_kit::Error::from)?;
+    let before = others(&*store, &prefix)?;
     note(&format!(
         "checking below `{prefix}` of `{}`; its {} other values are not changed",
         arguments.store,
@@ -38,12 +38,11 @@ pub(super) fn run(arguments: &ConformanceStore, store: Arc<dyn Store>) -> Result
     reported.and(cleaned)
 }
 
-/// Chooses an unused prefix.
 fn new_prefix(store: &dyn Store) -> Result<Prefix, Failure> {
     let number = RandomState::new().build_hasher().finish();
     let prefix = Prefix::new(format!("zarr-conformance-{number:016x}/"))
         .map_err(|error| Failure::fault(error.to_string()))?;
-    match store.any_key(&prefix).map_err(zarr_kit::Error::from)? {
+    match store.any_key(&prefix)? {
         None => Ok(prefix),
         Some(key) => Err(Failure::fault(format!("the new prefix is not empty: it contains `{key}`"))),
     }
@@ -62,11 +61,11 @@ fn others(store: &dyn Store, prefix: &Prefix) -> Result<Others, StoreError> {
 }
 
 fn cleaned(store: &dyn Store, prefix: &Prefix, before: &Others) -> Result<(), Failure> {
-    store.erase_prefix(prefix).map_err(zarr_kit::Error::from)?;
-    if let Some(key) = store.any_key(prefix).map_err(zarr_kit::Error::from)? {
+    store.erase_prefix(prefix)?;
+    if let Some(key) = store.any_key(prefix)? {
         return Err(Failure::fault(format!("could not erase all values of the check: `{key}` remains")));
     }
-    let after = others(store, prefix).map_err(zarr_kit::Error::from)?;
+    let after = others(store, prefix)?;
     let changed = before.iter().find(|(key, size)| after.get(*key) != Some(*size));
     match changed {
         None => Ok(()),

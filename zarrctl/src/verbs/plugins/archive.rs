@@ -15,7 +15,6 @@ use crate::failure::Failure;
 const MAX_SIZE: usize = 256 << 20;
 const MAX_COUNT: usize = 64;
 
-/// Returns whether the path is an archive.
 pub(super) fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip")) && path.is_file()
 }
@@ -23,7 +22,7 @@ pub(super) fn is_archive(path: &Path) -> bool {
 /// Unpacks an archive into a temporary folder. Files in folders of the archive get into this folder as well, so that an
 /// archive of the folder `dist` can be installed like an archive of its files.
 pub(super) fn unpacked(archive: &Path) -> Result<TempDir, Failure> {
-    let registry = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let registry = Registry::linked()?;
     let location = archive.to_str().ok_or_else(|| Failure::fault("the path of the archive is not UTF-8"))?;
     let store = open_store(&registry, location).map_err(|error| Failure::Fault(error.into()))?;
     let folder = TempDir::new()?;
@@ -32,10 +31,9 @@ pub(super) fn unpacked(archive: &Path) -> Result<TempDir, Failure> {
 }
 
 fn unpack(store: &dyn Store, archive: &Path, folder: &Path) -> Result<(), Failure> {
-    let store_failed = |error| Failure::Fault(Box::new(error));
     let refused = |what: String| Failure::fault(format!("{}: {what}", archive.display()));
-    for (count, key) in store.list_prefix(&Prefix::root()).map_err(store_failed)?.enumerate() {
-        let key = key.map_err(store_failed)?;
+    for (count, key) in store.list_prefix(&Prefix::root())?.enumerate() {
+        let key = key?;
         if count == MAX_COUNT {
             return Err(refused(format!(
                 "more than {MAX_COUNT} files; expected a manifest and its libraries"
@@ -47,7 +45,7 @@ fn unpack(store: &dyn Store, archive: &Path, folder: &Path) -> Result<(), Failur
         if path.exists() {
             return Err(refused(format!("two files have the name {name}")));
         }
-        let value = get_value(store, &key, MAX_SIZE).map_err(store_failed)?;
+        let value = get_value(store, &key, MAX_SIZE)?;
         fs::write(&path, value.unwrap_or_default()).map_err(|error| named(&path, error))?;
     }
     Ok(())

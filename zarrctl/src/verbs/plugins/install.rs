@@ -31,13 +31,7 @@ pub(super) fn pack(library: &Path, folder: &Path, to: &mut dyn Write) -> Result<
     }
     let written = Written { manifest: &manifest, path: &path, file: &file, library: &bytes };
     written.write(folder)?;
-    print(&manifest, "packed", &path, to)?;
-    for line in needs(&Needs::of_library(&bytes)?) {
-        writeln!(to, "  needs {line}")?;
-    }
-    if let Some(why) = built_in(&manifest)? {
-        warn(&why);
-    }
+    print(&manifest, "packed", &path, &Needs::of_library(&bytes)?, to)?;
     let folder = folder.display();
     let path = path.display();
     writeln!(
@@ -84,24 +78,16 @@ fn install_manifest(path: &Path, to: &mut dyn Write) -> Result<(), Failure> {
     }
     let written = Written { manifest: &manifest, path: &installed, file: &file, library: &library.bytes };
     written.write(folder)?;
-    print(&manifest, "installed", &installed, to)?;
-    for line in needs(&library.needs) {
-        writeln!(to, "  needs {line}")?;
-    }
-    if let Some(why) = built_in(&manifest)? {
-        warn(&why);
-    }
+    print(&manifest, "installed", &installed, &library.needs, to)?;
     print_trust(&manifest, &library, to)
 }
 
-/// Keeps the libraries for other platforms of an existing manifest.
 fn keep_other_platforms(manifest: &mut Manifest, before: Manifest) {
     let others = before.library.into_iter().filter(|(machine, _)| !manifest.library.contains_key(machine));
     let others: Vec<_> = others.collect();
     manifest.library.extend(others);
 }
 
-/// Returns the installed manifest of the same version, if there is one.
 fn installed_before(path: &Path) -> Result<Option<Manifest>, Failure> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(None);
@@ -116,7 +102,6 @@ fn installed_before(path: &Path) -> Result<Option<Manifest>, Failure> {
     })
 }
 
-/// Refuses to replace an installed plugin with different contents.
 fn is_same(before: &Manifest, manifest: &Manifest, library: &Checked) -> Result<(), Failure> {
     let other = before.library.get(&library.target).filter(|file| file.sha256 != library.sha256);
     if other.is_none() && before.provides == manifest.provides {
@@ -132,7 +117,7 @@ fn is_same(before: &Manifest, manifest: &Manifest, library: &Checked) -> Result<
 
 fn print_trust(manifest: &Manifest, library: &Checked, to: &mut dyn Write) -> Result<(), Failure> {
     let lock = LockFiles::from_environment().map_or_else(|| Ok(Lock::default()), |files| files.read());
-    let lock = lock.map_err(|error| Failure::Fault(error.into()))?;
+    let lock = lock?;
     let name = &manifest.name;
     let pin = lock.pin(name, &manifest.version.to_string(), &library.target);
     if pin.is_some_and(|pin| pin.sha256 == library.sha256) {
@@ -151,7 +136,6 @@ fn print_trust(manifest: &Manifest, library: &Checked, to: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// Returns the requirements of a library, one line each.
 pub(super) fn needs(needs: &Needs) -> Vec<String> {
     let glibc = needs.glibc.iter().map(|version| format!("glibc {version} or newer"));
     let system = needs.system.join(", ");
@@ -207,7 +191,6 @@ fn rename(manifest: &mut Manifest, library: &Path) -> Result<String, Failure> {
     Ok(file.path.clone())
 }
 
-/// A manifest and its library, written together.
 struct Written<'w> {
     manifest: &'w Manifest,
     path: &'w Path,
@@ -255,7 +238,13 @@ pub(super) fn remove_libraries(
     Ok(())
 }
 
-fn print(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Result<(), Failure> {
+fn print(
+    manifest: &Manifest,
+    what: &str,
+    path: &Path,
+    required: &Needs,
+    to: &mut dyn Write,
+) -> Result<(), Failure> {
     writeln!(to, "{what} {} {}: {}", manifest.name, manifest.version, path.display())?;
     for (what, summary) in provided(manifest) {
         writeln!(to, "  {what}  {summary}")?;
@@ -263,10 +252,15 @@ fn print(manifest: &Manifest, what: &str, path: &Path, to: &mut dyn Write) -> Re
     for (machine, file) in &manifest.library {
         writeln!(to, "  {machine} {}", file.sha256)?;
     }
+    for line in needs(required) {
+        writeln!(to, "  needs {line}")?;
+    }
+    if let Some(why) = built_in(manifest)? {
+        warn(&why);
+    }
     Ok(())
 }
 
-/// Adds the path to an error.
 pub(super) fn named(path: &Path, error: io::Error) -> Failure {
     Failure::Io(error).while_at(&path.display().to_string())
 }

@@ -13,7 +13,6 @@ use crate::failure::Failure;
 use crate::templates::NewPlugin;
 use crate::terminal::warn;
 
-/// Returns the files of the repository, by path.
 fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
     macro_rules! of_crate {
         ($file:literal) => {
@@ -52,7 +51,6 @@ fn files(plugin: &NewPlugin, source: &Source) -> Vec<(&'static str, String)> {
     files.into_iter().map(|(path, text)| (path, plugin.fill(text, &package, &more))).collect()
 }
 
-/// Returns the name of the crate, which follows from the name of the plugin.
 fn package(plugin: &NewPlugin) -> String {
     plugin.name.replace('.', "-")
 }
@@ -74,7 +72,6 @@ fn dependency(source: &Source, folder: &str) -> String {
     }
 }
 
-/// Returns the location of the plugin guide.
 fn guide(source: &Source) -> String {
     const PAGE: &str = "docs/plugins.md";
     match source {
@@ -169,7 +166,7 @@ pub(super) fn run(
 
 /// Refuses the name of a linked plugin, which would take precedence.
 fn is_new(plugin: &NewPlugin) -> Result<(), Failure> {
-    let linked = Registry::linked().map_err(|error| Failure::Fault(error.into()))?;
+    let linked = Registry::linked()?;
     let what = plugin.template.what;
     let mut built_in = rows(&linked).into_iter().filter(|row| row.point.to_string() == what);
     let names = || [Some(plugin.name.as_str()), plugin.uri.as_deref()].into_iter().flatten();

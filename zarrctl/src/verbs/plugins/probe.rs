@@ -10,7 +10,7 @@ use zarr_conformance::suite::{
     fixtures_in, serve, suites_of,
 };
 use zarr_kit::Registry;
-use zarr_kit::loaded::{Loader, Lock, LockError, LockFiles, Manifest, Policy, Quarantined, Search, sha256};
+use zarr_kit::loaded::{Loader, Lock, LockFiles, Manifest, Policy, Quarantined, Search, sha256};
 
 use super::install::manifest_in;
 use super::trust::files;
@@ -28,7 +28,6 @@ pub(super) struct Options {
     pub(super) fixtures: Option<PathBuf>,
 }
 
-/// The library to check.
 #[derive(Debug)]
 struct Subject {
     name: String,
@@ -64,7 +63,6 @@ pub(super) fn run(plugin: &Path, options: Options, to: &mut dyn Write) -> Result
     }
 }
 
-/// The outcome of a probe.
 enum Probed {
     Report(Report),
     /// The library has no plugins to check.
@@ -124,14 +122,12 @@ fn again(folder: &Path, fixtures: Option<&Path>) -> io::Result<Again> {
     Again::with(&arguments)
 }
 
-/// Releases a passing library from quarantine.
 fn release(subject: &Subject, files: &LockFiles, to: &mut dyn Write) -> Result<(), Failure> {
-    let failed = |error: LockError| Failure::Fault(error.into());
     let hash = sha256(&subject.library);
-    let quarantine = Lock::read(&files.quarantine).map_err(failed)?;
+    let quarantine = Lock::read(&files.quarantine)?;
     // The file is only rewritten if the library is in it.
     let was_quarantined = quarantine.quarantined.iter().any(|found| found.sha256 == hash)
-        && Lock::update(&files.quarantine, |quarantine| quarantine.release(&hash)).map_err(failed)?;
+        && Lock::update(&files.quarantine, |quarantine| quarantine.release(&hash))?;
     let more = if was_quarantined { " and is out of quarantine" } else { "" };
     Ok(writeln!(to, "{} passes{more}.", subject.name)?)
 }
@@ -151,8 +147,7 @@ fn quarantine(
     let name = subject.name.clone();
     let sha256 = sha256(&subject.library);
     let quarantined = Quarantined { name, sha256, reason: format!("in a probe, {what}") };
-    Lock::update(&files.quarantine, |quarantine| quarantine.quarantine(quarantined))
-        .map_err(|error| Failure::Fault(error.into()))?;
+    Lock::update(&files.quarantine, |quarantine| quarantine.quarantine(quarantined))?;
     Err(Failure::fault(format!(
         "{}: {what}; it is quarantined ({}) and not loaded until a probe passes; {during}",
         subject.name,
@@ -212,8 +207,7 @@ fn suites(folder: &Path, fixtures: Option<&Path>) -> Result<Vec<Suite>, Failure>
     let mut suites = suites_of(&registry);
     suites.retain(|suite| names.contains(&suite.subject.package));
     if let Some(folder) = fixtures {
-        let fixtures = fixtures_in(folder).map_err(|error| Failure::Fault(error.into()))?;
-        add_fixtures(&registry, fixtures, &mut suites);
+        add_fixtures(&registry, fixtures_in(folder)?, &mut suites);
     }
     Ok(suites)
 }
@@ -222,7 +216,6 @@ fn manifest_path(folder: &Path) -> PathBuf {
     folder.join("plugin.toml")
 }
 
-/// Writes the manifest of the library in the folder.
 fn write_manifest(mut manifest: Manifest, folder: &Path) -> Result<(), Failure> {
     manifest.library.values_mut().for_each(|file| file.path = "plugin.so".to_owned());
     Ok(fs::write(manifest_path(folder), manifest.to_toml().map_err(Failure::fault)?)?)

@@ -16,7 +16,7 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let files = files()?;
     let id = PluginId::of(name);
     let is_meant = |pin: &Pin| pin.name == id.name && id.is_version(&pin.version);
-    let lock = Lock::read(&files.lock).map_err(|error| Failure::Fault(error.into()))?;
+    let lock = Lock::read(&files.lock)?;
     let is_trusted = lock.pins.iter().any(is_meant);
     let mut found = installed.versions(name).peekable();
     if found.peek().is_none() && !is_trusted {
@@ -24,8 +24,7 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     }
     // The pin is removed first, so that no program loads the plugin meanwhile.
     if is_trusted {
-        Lock::update(&files.lock, |lock| lock.pins.retain(|pin| !is_meant(pin)))
-            .map_err(|error| Failure::Fault(error.into()))?;
+        Lock::update(&files.lock, |lock| lock.pins.retain(|pin| !is_meant(pin)))?;
         writeln!(to, "{name} is no longer trusted; updated {}.", files.lock.display())?;
     }
     found.try_for_each(|(candidate, manifest)| remove(&installed, candidate, manifest, to))

@@ -17,7 +17,6 @@ use crate::failure::Failure;
 /// The most characters of a line.
 const WIDTH: usize = 100;
 
-/// The plugins with an identifier.
 #[derive(Debug)]
 pub(super) struct Found<'r> {
     pub(super) rows: Vec<&'r Row>,
@@ -25,11 +24,8 @@ pub(super) struct Found<'r> {
     elsewhere: Vec<String>,
 }
 
-/// Finds the plugins that documents of any format, manifests or feature lists call `id`.
-///
-/// # Errors
-///
-/// Returns an error if this build has no such plugin. It names the builds that have it, or similar names.
+/// Finds the plugins that documents of any format, manifests or feature lists call `id`. If this build has no such
+/// plugin, the error names the builds that have it, or similar names.
 pub(super) fn find<'r>(known: &'r Known, id: &str) -> Result<Found<'r>, Failure> {
     let registry = &known.registry;
     let rows = known.rows.as_slice();
@@ -203,7 +199,6 @@ fn write_facts(row: &Row, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the configuration in each format, once if all are the same.
 fn write_configuration(row: &Row, whole_schemas: bool, to: &mut dyn Write) -> Result<(), Failure> {
     let schemas = schemas(row);
     if whole_schemas && schemas.is_empty() {
@@ -249,7 +244,6 @@ fn schemas(row: &Row) -> Vec<(Format, Value)> {
     Format::ALL.into_iter().filter(is_named).filter_map(schema).collect()
 }
 
-/// Returns the members of a configuration, with their descriptions.
 fn members(schema: &Value) -> Vec<(&str, String)> {
     let member_of = |name: &str| schema.as_object().and_then(|schema| schema.get(name));
     let required = member_of("required").and_then(Value::as_array).unwrap_or_default();
@@ -286,7 +280,6 @@ fn write_example(example: &Example, to: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Parses the document of an example.
 fn document(example: &Example) -> Result<Value, Failure> {
     let parsed = json::parse(example.document.as_bytes(), &json::ParseOptions::default());
     Ok(parsed.map_err(|error| Failure::fault(error.to_string()))?.value)
@@ -341,7 +334,6 @@ fn conditions(example: &Example) -> String {
     [types, shape, loss].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// Converts a plugin to JSON.
 pub(super) fn value(row: &Row) -> Value {
     let mut value = super::value(row);
     let Some(object) = value.as_object_mut() else { return value };

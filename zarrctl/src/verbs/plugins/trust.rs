@@ -17,7 +17,7 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
         installed.versions(name).next().ok_or_else(|| installed.no_plugin_named(name))?;
     let files = files()?;
     let pin = installed.loader.pin(candidate, &today())?;
-    let all = files.read().map_err(|error| Failure::Fault(error.into()))?;
+    let all = files.read()?;
     if let Some(found) = all.quarantined.iter().find(|found| found.sha256 == pin.sha256) {
         return Err(Failure::fault(format!(
             "plugin `{name}` is quarantined: {}; run `zarrctl plugins probe {name}` to release it if it passes",
@@ -36,7 +36,7 @@ pub(super) fn run(name: &str, to: &mut dyn Write) -> Result<(), Failure> {
     let lock = files.lock.display();
     let others = other_versions(&all, &pin);
     // Only entries of this file are written back.
-    Lock::update(&files.lock, |lock| lock.trust(pin)).map_err(|error| Failure::Fault(error.into()))?;
+    Lock::update(&files.lock, |lock| lock.trust(pin))?;
     match built_in(manifest)? {
         None => {
             writeln!(to, "It is now trusted in {lock}: its code runs when data needs it.")?;
@@ -69,7 +69,6 @@ fn write_pin(pin: &Pin, before: Option<&Pin>, to: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-/// Returns the other trusted versions of the plugin for this platform.
 pub(super) fn other_versions(lock: &Lock, pin: &Pin) -> Vec<String> {
     let is_other = |it: &&Pin| it.name == pin.name && it.target == pin.target && it.version != pin.version;
     lock.pins.iter().filter(is_other).map(|other| other.version.clone()).collect()

@@ -11,7 +11,6 @@ use crate::forms::npy::MAGIC;
 /// The file name for standard input.
 const STANDARD: &str = "-";
 
-/// A file or a stream.
 pub(super) enum Input {
     /// A regular file, positioned at its beginning, and its size in bytes.
     File { file: File, size: u64 },
@@ -46,7 +45,6 @@ impl Input {
         Ok((input, form))
     }
 
-    /// Reads from the current position.
     pub(super) fn reader(&mut self) -> &mut dyn Read {
         match self {
             Self::File { file, .. } => file,

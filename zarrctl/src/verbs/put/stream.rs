@@ -58,7 +58,6 @@ fn read(stream: &mut dyn Read, wanted: u64) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Writes items of variable size.
 pub(super) fn put_variable(
     array: &Array,
     along: &[DimensionSelection],
