@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use zarr_conformance::formats::{
-    Example, FormatName, Generated, Known, Outcome, Reader, Reading, Scores, all, page,
+    Example, FormatName, Generated, Known, Limits, Outcome, Reader, Reading, Scores, all, page,
 };
-use zarr_interop::{Packages, environment, python};
+use zarr_interop::{Forks, Packages, environment, python};
 use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Order, Selection, open_store};
 
 /// A reader, and its recorded behaviour.
@@ -24,6 +24,8 @@ struct Measured {
     /// The command line for people, with paths in the repository.
     shown: &'static str,
     formats: &'static [FormatName],
+    /// The process that runs the command's script.
+    _forks: Option<Forks>,
 }
 
 const BOTH: &[FormatName] = &[FormatName::V2, FormatName::V3];
@@ -32,13 +34,9 @@ const BOTH: &[FormatName] = &[FormatName::V2, FormatName::V3];
 fn measured() -> Option<Vec<Measured>> {
     let new = python(Packages::Zarr3)?;
     let old = python(Packages::Zarr2)?;
-    let script = |python: &Path, name: &str| {
-        format!(
-            "PYTHONDONTWRITEBYTECODE=1 '{}' '{}' {{store}} {{array}} {{out}}",
-            python.display(),
-            adapters().join(name).display()
-        )
-    };
+    let new_zarr_python = Script::new(&new, "zarr_python.py", "zarr");
+    let old_zarr_python = Script::new(&old, "zarr_python.py", "zarr");
+    let tensorstore = Script::new(&new, "tensorstore_read.py", "tensorstore");
     let program = |file: &str| format!("'{file}' {{store}} {{array}} {{out}}");
     Some(vec![
         Measured {
@@ -47,36 +45,62 @@ fn measured() -> Option<Vec<Measured>> {
             command: program(env!("CARGO_BIN_EXE_read-with-zarr-kit")),
             shown: "target/debug/read-with-zarr-kit {store} {array} {out}",
             formats: &FormatName::ALL,
+            _forks: None,
         },
         Measured {
             known: "zarr_python.known",
             name: format!("zarr-python {}", pinned("zarr3", "zarr==")),
-            command: script(&new, "zarr_python.py"),
+            _forks: new_zarr_python.forks,
+            command: new_zarr_python.command,
             shown: "python conformance/adapters/zarr_python.py {store} {array} {out}",
             formats: BOTH,
         },
         Measured {
             known: "zarr_python_2.known",
             name: format!("zarr-python {}", pinned("zarr2", "zarr==")),
-            command: script(&old, "zarr_python.py"),
+            _forks: old_zarr_python.forks,
+            command: old_zarr_python.command,
             shown: "python conformance/adapters/zarr_python.py {store} {array} {out}",
             formats: &[FormatName::V2],
         },
         Measured {
             known: "tensorstore.known",
             name: format!("TensorStore {}", pinned("zarr3", "tensorstore==")),
-            command: script(&new, "tensorstore_read.py"),
+            _forks: tensorstore.forks,
+            command: tensorstore.command,
             shown: "python conformance/adapters/tensorstore_read.py {store} {array} {out}",
             formats: BOTH,
         },
         Measured {
             known: "zarrs.known",
             name: format!("zarrs {}", locked("zarrs")),
+            _forks: None,
             command: program(env!("CARGO_BIN_EXE_read-with-zarrs")),
             shown: "target/debug/read-with-zarrs {store} {array} {out}",
             formats: BOTH,
         },
     ])
+}
+
+/// A script of the folder `adapters`, which reads with the package `module`.
+struct Script {
+    command: String,
+    forks: Option<Forks>,
+}
+
+impl Script {
+    /// Imports of the packages take longer than reads, so forks of one process run the script where the system has them.
+    fn new(python: &Path, name: &str, module: &str) -> Self {
+        let script = adapters().join(name);
+        let mut command = format!("PYTHONDONTWRITEBYTECODE=1 '{}' '{}'", python.display(), script.display());
+        let mut forks = None;
+        if cfg!(target_os = "linux") {
+            let started = Forks::start(python, &["numpy", module], Limits::default()).unwrap();
+            command = started.command(&script);
+            forks = Some(started);
+        }
+        Self { command: format!("{command} {{store}} {{array}} {{out}}"), forks }
+    }
 }
 
 fn adapters() -> PathBuf {
