@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use zarr_kit::archive::leftovers;
+use zarr_kit::json::counted;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
 
@@ -133,5 +134,5 @@ fn folder(store: &dyn Store) -> Option<String> {
 }
 
 fn chunks(count: usize) -> String {
-    if count == 1 { "1 chunk".to_owned() } else { format!("{count} chunks") }
+    counted(count, "chunk", "chunks")
 }
