@@ -108,7 +108,7 @@ impl de::Error for DeError {
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
         let message = match known {
-            [] => format!("unknown member `{name}`, expected none"),
+            [] => format!("unknown member `{name}`, expected no members"),
             _ => {
                 let hint = did_you_mean(&similar(name, known.iter().copied()));
                 format!("unknown member `{name}`{hint}, expected one of `{}`", known.join("`, `"))

@@ -213,7 +213,7 @@ impl<'a> Creation<'a> {
 
 fn unknown_member(name: &str, known: &[&str]) -> String {
     match known {
-        [] => format!("unknown member `{name}` (expected none)"),
+        [] => format!("unknown member `{name}` (expected no members)"),
         [one] => format!("unknown member `{name}` (expected {one})"),
         _ => {
             let last = name.rsplit('.').next().unwrap_or_default();
