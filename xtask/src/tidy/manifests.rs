@@ -102,12 +102,13 @@ fn target_file(target: &Table, folder: &str) -> Option<String> {
 /// Finds unit tests and examples of a library whose manifest turns them off. Most plugins have neither, and building an
 /// empty test program for each of them takes long.
 pub(super) fn turned_off(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let files = workspace.rust_files()?;
     let mut findings = Vec::new();
     for member in &workspace.members {
         let is_off =
             |key: &str| member.manifest.get("lib").and_then(|lib| lib.get(key)) == Some(&false.into());
         let folder = Path::new(&member.folder).join("src");
-        for file in workspace.rust_files()?.iter().filter(|file| file.starts_with(&folder)) {
+        for file in files.iter().filter(|file| file.starts_with(&folder)) {
             let mut found = |what: &str| {
                 let message = format!("never runs: the manifest has `[lib]` with `{what} = false`");
                 findings.push(Finding::error(super::shown(file), message));
