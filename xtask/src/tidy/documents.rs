@@ -104,15 +104,19 @@ fn pages(workspace: &Workspace) -> Result<Vec<PathBuf>, String> {
     Ok(files.filter(is_page).collect())
 }
 
-/// Returns the text without fenced code blocks.
+/// Returns the text with an empty line for each fence of a code block, and without the code.
 fn prose(text: &str) -> String {
     let mut is_code = false;
-    let lines = text.lines().filter(|line| {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        !is_code && !is_fence
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    let mut prose = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            prose.push("");
+        } else if !is_code {
+            prose.push(line);
+        }
+    }
+    prose.join("\n")
 }
 
 /// Returns the targets of links to files of the workspace.
