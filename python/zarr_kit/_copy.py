@@ -11,7 +11,7 @@ from zarr_kit._creation import CodecsLike, codec_list
 from zarr_kit._group import Group
 from zarr_kit._hierarchy import ZarrFormat, format_name, thread_count
 from zarr_kit._location import Location, is_in_memory, store_location
-from zarr_kit.errors import InvalidInputError
+from zarr_kit.errors import InvalidInputError, unknown_argument
 
 # Lengths per dimension, or by dimension name, or either of them by path.
 type LengthsLike = Iterable[int] | Mapping[str, Any]
@@ -72,7 +72,7 @@ def copy(source: Location | Array | Group, destination: Location, **options: Unp
     """
     for name in options:
         if name not in CopyOptions.__annotations__:
-            raise TypeError(f"copy() has no argument {name!r}")
+            raise unknown_argument("copy()", name, CopyOptions.__annotations__)
     paths = list(_texts(options.get("path", ())))
     if isinstance(source, (Array, Group)):
         from_location = source.location

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zarr_kit._dtypes import ElementType, data_type_of
-from zarr_kit.errors import InvalidInputError
+from zarr_kit.errors import InvalidInputError, unknown_argument
 
 type Lengths = int | Sequence[int]
 # A name, `{"name": …, "configuration": …}`, `{"id": …}`, or a codec object of zarr-python or numcodecs.
@@ -49,7 +49,7 @@ def check_arguments(arguments: NewArray) -> None:
     """Raise an error for unknown or conflicting arguments."""
     for name in arguments:
         if name not in NewArray.__annotations__:
-            raise TypeError(f"a new array has no argument {name!r}")
+            raise unknown_argument("a new array", name, NewArray.__annotations__)
     has_data = arguments.get("data") is not None
     if has_data and (arguments.get("shape") is not None or arguments.get("dtype") is not None):
         raise InvalidInputError("`shape` and `dtype` follow from `data`: leave them out")

@@ -4,8 +4,10 @@ Each class also derives from the built-in class that Python programs catch for s
 the engine: what was found, what was expected, what to do.
 """
 
+import difflib
 import os
 import warnings
+from collections.abc import Iterable
 
 _PACKAGE = os.path.dirname(__file__)
 
@@ -109,3 +111,10 @@ class ZarrWarning(UserWarning):
 def issue_warning(text: str) -> None:
     """Issue a :class:`ZarrWarning` for the line of the program that called this package."""
     warnings.warn(text, ZarrWarning, skip_file_prefixes=(_PACKAGE,))
+
+
+def unknown_argument(call: str, name: str, known: Iterable[str]) -> TypeError:
+    """Return the error for an argument that a call does not have, with a similar name."""
+    similar = difflib.get_close_matches(name, known, 1)
+    hint = f" (did you mean {similar[0]!r}?)" if similar else ""
+    return TypeError(f"{call} has no argument {name!r}{hint}")

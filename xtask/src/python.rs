@@ -6,6 +6,7 @@
 mod wheel;
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -105,6 +106,9 @@ impl Package {
     /// Returns the command that runs the tests.
     pub(crate) fn tests(&self) -> Command {
         let mut command = self.module("pytest");
+        // Many tests compute on one processor or wait for a server, so several run at the same time.
+        let workers = std::thread::available_parallelism().map_or(1, NonZero::get).to_string();
+        command.args(["--numprocesses", &workers, "--dist", "worksteal"]);
         // Without `PYTHONSAFEPATH`, the sources would hide the installed package.
         command.args(["-q", "-p", "no:cacheprovider", "tests"]).env("PYTHONSAFEPATH", "1");
         command

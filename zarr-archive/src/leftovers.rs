@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use zarr_engine::{Context, Error, Hierarchy, Kind, Node, OpenOptions};
-use zarr_json::{Object, ParseOptions, Value, parse};
+use zarr_json::{Object, ParseOptions, Value, counted, parse};
 use zarr_metadata::draft::Keys;
 use zarr_metadata::{ArrayMetadata, Identified, identify, v2};
 use zarr_spec::grid::chunk_of_key;
@@ -61,15 +61,10 @@ impl Reason {
     /// Formats a number of values: `1 chunk`, `2 chunks`.
     #[must_use]
     pub fn counted(self, count: usize) -> String {
-        let one = match self {
-            Self::NoDocument | Self::OutsideOfTheArray => "chunk",
-            Self::NoNode => "document of attributes",
-            Self::UnfinishedCopy => "value",
-        };
-        match (self, count) {
-            (_, 1) => format!("1 {one}"),
-            (Self::NoNode, _) => format!("{count} documents of attributes"),
-            _ => format!("{count} {one}s"),
+        match self {
+            Self::NoDocument | Self::OutsideOfTheArray => counted(count, "chunk", "chunks"),
+            Self::NoNode => counted(count, "document of attributes", "documents of attributes"),
+            Self::UnfinishedCopy => counted(count, "value", "values"),
         }
     }
 }

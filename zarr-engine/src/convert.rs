@@ -27,7 +27,7 @@ use crate::error::Error;
 pub use losses::{ConversionLoss, conversion_losses};
 pub(crate) use members::{
     data_type_document, invalid, key_encoding, missing_plugins, not_in_format, place_dimension_names,
-    regular_grid,
+    regular_grid, unknown,
 };
 pub use missing::keep_missing_elements;
 pub use problems::conversion_problems;

@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use zarr_json::counted;
 use zarr_spec::ArraySubset;
 use zarr_spec::grid::{ChunkGrid, GridError};
 
@@ -161,8 +162,8 @@ impl Grid {
     fn evenly_divided(&self) -> Result<Option<Vec<Even>>, GridError> {
         let Some(lengths) = self.grid.chunk_shape() else { return Ok(None) };
         if lengths.len() != self.array_shape.len() {
-            let what = format_args!("`chunk_shape` has {} entries", lengths.len());
-            return Err(self.contradiction(0, what));
+            let entries = counted(lengths.len(), "entry", "entries");
+            return Err(self.contradiction(0, format_args!("`chunk_shape` has {entries}")));
         }
         let mut even = Vec::with_capacity(lengths.len());
         for (dimension, (&length, &whole)) in lengths.iter().zip(&self.array_shape).enumerate() {
@@ -220,8 +221,8 @@ impl Grid {
     pub(crate) fn extents(&self, index: &[u64]) -> Result<PerDimension<Extent>, GridError> {
         let rank = self.array_shape.len();
         if index.len() != rank {
-            let given = index.len();
-            let what = format!("chunk index has {given} entries for {rank} dimensions");
+            let given = counted(index.len(), "entry", "entries");
+            let what = format!("chunk index has {given} for {}", counted(rank, "dimension", "dimensions"));
             return Err(GridError::OutOfBounds(what));
         }
         let mut extents = PerDimension::new(rank, Extent::EMPTY);

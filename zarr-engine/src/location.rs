@@ -148,7 +148,8 @@ fn check_types(registry: &Registry, description: &Value) -> Result<(), Error> {
         let unknown = registry.unknown_store(name);
         let reason = match unknown.known_elsewhere {
             Some(_) => unknown.to_string(),
-            None => format!("{unknown}; {known}"),
+            None if unknown.similar.is_empty() => format!("{unknown}; {known}"),
+            None => unknown.to_string(),
         };
         let message = format!("description of a store: {reason}");
         return Err(MissingPlugins { message, missing: vec![unknown] }.into());

@@ -7,6 +7,8 @@ mod rows;
 
 use std::fmt;
 
+use zarr_json::counted;
+
 use crate::error::Error;
 use crate::plan::Run;
 use crate::shape::{c_strides, for_each_index};
@@ -154,9 +156,9 @@ impl LocatedSelection {
 
 fn locate_dimensions(along: &[DimensionSelection], shape: &[u64]) -> Result<LocatedSelection, Error> {
     if along.len() != shape.len() {
-        let given = along.len();
-        let rank = shape.len();
-        return Err(Error::Selection(format!("the selection has {given} entries for {rank} dimensions")));
+        let given = counted(along.len(), "entry", "entries");
+        let rank = counted(shape.len(), "dimension", "dimensions");
+        return Err(Error::Selection(format!("the selection has {given} for {rank}")));
     }
     let mut result = Vec::new();
     let mut runs = Vec::new();
@@ -221,14 +223,14 @@ fn runs_of(list: &[u64]) -> Vec<Run> {
 fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<LocatedSelection, Error> {
     let count = lists.first().map_or(0, Vec::len);
     if lists.len() != shape.len() || shape.is_empty() {
-        let given = lists.len();
-        let rank = shape.len();
-        return Err(Error::Selection(format!("{given} lists of coordinates for {rank} dimensions")));
+        let given = counted(lists.len(), "list", "lists");
+        let rank = counted(shape.len(), "dimension", "dimensions");
+        return Err(Error::Selection(format!("{given} of coordinates for {rank}")));
     }
     if let Some(other) = lists.iter().find(|list| list.len() != count) {
         return Err(Error::Selection(format!(
-            "lists of coordinates have {count} and {} entries",
-            other.len()
+            "lists of coordinates have {count} and {}",
+            counted(other.len(), "entry", "entries")
         )));
     }
     let mut points = Vec::with_capacity(count * shape.len());
@@ -249,8 +251,8 @@ fn locate_coordinates(lists: &[Vec<u64>], shape: &[u64]) -> Result<LocatedSelect
 fn locate_mask(mask: &[bool], shape: &[u64]) -> Result<LocatedSelection, Error> {
     let elements = shape.iter().try_fold(1u64, |product, &length| product.checked_mul(length));
     if elements != Some(mask.len() as u64) {
-        let entries = mask.len();
-        return Err(Error::Selection(format!("a mask of {entries} entries for an array of shape {shape:?}")));
+        let entries = counted(mask.len(), "entry", "entries");
+        return Err(Error::Selection(format!("a mask of {entries} for an array of shape {shape:?}")));
     }
     let mut points = Vec::new();
     let mut count = 0;

@@ -12,7 +12,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::{Number, Object, Value, inside, write_place};
-use crate::printable;
+use crate::{did_you_mean, printable, similar};
 
 /// Deserializes a `T`.
 ///
@@ -108,8 +108,11 @@ impl de::Error for DeError {
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
         let message = match known {
-            [] => format!("unknown member `{name}`, expected none"),
-            _ => format!("unknown member `{name}`, expected one of `{}`", known.join("`, `")),
+            [] => format!("unknown member `{name}`, expected no members"),
+            _ => {
+                let hint = did_you_mean(&similar(name, known.iter().copied()));
+                format!("unknown member `{name}`{hint}, expected one of `{}`", known.join("`, `"))
+            }
         };
         Self::because(message, DeFault::Unknown { name: name.to_owned(), known })
     }

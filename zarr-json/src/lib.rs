@@ -3,13 +3,15 @@
 //! [`parse()`] reads strict JSON (RFC 8259) in UTF-8 and bounds the length, the nesting and the memory of a
 //! document. Input that a caller may refuse or accept, such as a repeated member, becomes a [`Remark`].
 //! [`to_vec`] and [`to_vec_pretty`] write. [`from_value`] and [`to_value`] convert to and from serde types.
-//! [`schema`] derives JSON Schemas from serde types, and [`printable()`] escapes foreign text in messages.
+//! [`schema`] derives JSON Schemas from serde types, [`printable()`] escapes foreign text in messages, and
+//! [`similar()`] finds what a misspelt name may mean.
 //!
 //! Values of [`parse()`] and [`to_value`] nest at most [`MAX_DEPTH`] deep, so the recursion in this crate
 //! needs little stack, also when a value is dropped.
 //!
 //! `zarr-spec` re-exports [`Value`], [`Object`], [`Number`] and [`json!`]. This crate does not depend on it.
 
+mod counted;
 mod de;
 mod decimal;
 mod member;
@@ -23,11 +25,13 @@ pub mod schema;
 mod ser;
 #[cfg(test)]
 mod serde_tests;
+mod similar;
 #[cfg(test)]
 mod tests;
 mod text;
 mod write;
 
+pub use counted::counted;
 pub use de::{DeError, DeFault, from_value};
 pub use member::{Member, parse_member};
 pub use memory::{TooMuchMemory, ValueMemory};
@@ -37,6 +41,7 @@ pub use parse::{Limits, MAX_DEPTH, MAX_REMARKS, ParseOptions, Parsed, Remark, pa
 pub use parse_error::{ParseError, ParseErrorKind};
 pub use printable::{printable, printable_path};
 pub use ser::{SerError, to_value};
+pub use similar::{did_you_mean, similar};
 pub use write::{WriteError, to_item, to_printable_pretty, to_vec, to_vec_pretty};
 
 /// Makes a [`Value`](crate::Value) from JSON syntax.

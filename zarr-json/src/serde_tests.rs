@@ -91,7 +91,7 @@ fn errors_name_the_place_and_the_reason() {
     assert_eq!(outer(r#"{"configuration":{"level":1}}"#), "at /configuration: `fill_value` is missing");
     assert!(
         outer(r#"{"configuration":{"levle":1}}"#)
-            .starts_with("at /configuration: unknown member `levle`, expected")
+            .starts_with("at /configuration: unknown member `levle` (did you mean `level`?), expected")
     );
     assert_eq!(outer("{}"), "`configuration` is missing");
     assert_eq!(outer("[{}]"), "invalid type: sequence, expected struct Outer");

@@ -1,8 +1,8 @@
 //! Reading the members of an object one by one, which finds unknown members.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
-use zarr_json::{Object, Value};
+use zarr_json::{Object, Value, counted, did_you_mean, similar};
 
 use super::DocumentError;
 use zarr_spec::format::{Mode, Reading};
@@ -66,11 +66,11 @@ impl<'a, 'p> Members<'a, 'p> {
     }
 
     /// Reports all missing members in one error.
-    pub(super) fn require(&self, names: &[&str]) -> Result<(), DocumentError> {
-        let missing: Vec<&&str> = names.iter().filter(|name| !self.object.contains(name)).collect();
+    pub(super) fn require(&self, names: &[&'static str]) -> Result<(), DocumentError> {
+        let missing: Vec<&&'static str> = names.iter().filter(|name| !self.object.contains(name)).collect();
         match missing.as_slice() {
             [] => Ok(()),
-            [name] => Err(self.error(name, "is missing")),
+            [name] => Err(self.missing(name)),
             names => {
                 let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
                 Err(DocumentError {
@@ -88,7 +88,7 @@ impl<'a, 'p> Members<'a, 'p> {
     }
 
     pub(super) fn required(&mut self, name: &'static str) -> Result<&'a Value, DocumentError> {
-        self.optional(name).ok_or_else(|| self.error(name, "is missing"))
+        self.optional(name).ok_or_else(|| self.missing(name))
     }
 
     pub(super) fn string(&mut self, name: &'static str) -> Result<&'a str, DocumentError> {
@@ -136,8 +136,24 @@ impl<'a, 'p> Members<'a, 'p> {
     }
 
     pub(super) fn unknown_member(&self, name: &str) -> DocumentError {
-        self.error(name, format!("unknown member; expected one of {}", self.known.join(", ")))
+        self.error(name, unknown_member(name, &self.known))
     }
+
+    /// Creates the error for a missing member. It names a member that may be a misspelling of it.
+    fn missing(&self, name: &'static str) -> DocumentError {
+        let is_misspelling = |found: &&str| !self.known.contains(found) && !similar(found, [name]).is_empty();
+        let reason = match self.object.keys().find(is_misspelling) {
+            Some(found) => format!("is missing; found `{found}`{}", did_you_mean(&[name])),
+            None => "is missing".to_owned(),
+        };
+        self.error(name, reason)
+    }
+}
+
+/// Returns the reason why the member `name` is refused in an object with the members `known`.
+pub(super) fn unknown_member(name: &str, known: &[&'static str]) -> String {
+    let hint = did_you_mean(&similar(name, known.iter().copied()));
+    format!("unknown member{hint}; expected one of {}", known.join(", "))
 }
 
 /// Creates the error about a member of the wrong kind.
@@ -253,10 +269,8 @@ pub(super) fn chunk_shape(
 
 /// Formats a message such as "has 2 entries for 1 dimension".
 pub(super) fn count_mismatch(entries: usize, dimensions: usize) -> String {
-    let mut text = format!("has {entries} entr{}", if entries == 1 { "y" } else { "ies" });
-    // Writing to a `String` cannot fail.
-    let _infallible = write!(text, " for {dimensions} dimension{}", if dimensions == 1 { "" } else { "s" });
-    text
+    let entries = counted(entries, "entry", "entries");
+    format!("has {entries} for {}", counted(dimensions, "dimension", "dimensions"))
 }
 
 /// Reads `dimension_names`: a string or null for each of `dimensions`.

@@ -6,8 +6,8 @@ use zarr_json::{Object, Value};
 
 use super::identify::{Identified, identify};
 use super::members::{
-    MemberPath, Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate, wrong,
-    zarr_format,
+    MemberPath, Members, attributes, chunk_shape, dimension_names, elements, shape, tolerate, unknown_member,
+    wrong, zarr_format,
 };
 use super::write::{add_ignored, check_format, members, refuse_members};
 use super::{ArrayMetadata, DocumentError, GroupMetadata, NodeMetadata};
@@ -287,7 +287,7 @@ fn extension<'p>(
 
 fn tolerate_unknown(place: MemberPath<'_>, unknown: &[&str], reading: &Reading) -> Result<(), DocumentError> {
     let Some(name) = unknown.first() else { return Ok(()) };
-    let reason = "unknown member; expected one of name, configuration, must_understand";
+    let reason = unknown_member(name, &["name", "configuration", "must_understand"]);
     tolerate(reading, DocumentError::member(format!("{place}.{name}"), reason))
 }
 

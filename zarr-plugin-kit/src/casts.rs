@@ -124,9 +124,10 @@ fn truncated_unsigned(value: f64) -> u64 {
     if value >= above_signed { value as u64 } else { truncated(value) as u64 }
 }
 
-/// Returns the `float32` from which a smaller float is rounded, such that the number is rounded only once. A
-/// number between two of them becomes the one with an odd last bit, which is never half way between two
-/// smaller floats. [`f16::from_f64`] uses only the upper half of the bits.
+/// Rounds to `float32` such that rounding the result to a smaller float is the same as rounding `value` directly.
+///
+/// A number between two `float32` becomes the one with an odd last bit, which is never half way between two
+/// smaller floats. [`f16::from_f64`] is not used, because it reads only the upper half of the bits.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the last bit preserves the truncated part")]
 fn rounded_to_odd(value: f64) -> f32 {

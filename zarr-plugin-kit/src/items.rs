@@ -2,6 +2,7 @@
 //!
 //! The number of elements precedes them. It and the lengths are u32, little endian. A length counts bytes.
 
+use zarr_json::counted;
 use zarr_spec::codec::{CodecError, CodecResult};
 use zarr_spec::output::Output;
 use zarr_spec::representation::{ArrayRepresentation, Elements, Representation};
@@ -175,7 +176,8 @@ pub fn decode(
         *offset = (at as u64).to_ne_bytes();
     }
     if at != size {
-        return Err(CodecError::corrupt(format!("{} bytes follow the last element", size - at)));
+        let what = counted(size - at, "byte follows", "bytes follow");
+        return Err(CodecError::corrupt(format!("{what} the last element")));
     }
     check(Items { offsets, payload }).map_err(CodecError::corrupt)?;
     decoded.advance(table + size);

@@ -7,7 +7,7 @@
 //! An element of such an array has a variable size. Its payload is the JSON text of the item. It may contain
 //! the tokens that Python's `json` writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`).
 
-use zarr_json::{Limits, ParseError, ParseOptions, Value};
+use zarr_json::{Limits, ParseError, ParseOptions, Value, counted};
 
 use crate::items::Items;
 use zarr_spec::codec::{CodecError, CodecResult};
@@ -187,8 +187,8 @@ fn flatten<'v>(list: &'v [Value], shape: &[usize], items: &mut Vec<&'v Value>) -
     let Some((&length, rest)) = shape.split_first() else { return Ok(()) };
     if list.len() != length {
         return Err(CodecError::corrupt(format!(
-            "a list has {} entries, expected {length} as in the shape",
-            list.len()
+            "a list has {}, expected {length} as in the shape",
+            counted(list.len(), "entry", "entries")
         )));
     }
     if rest.is_empty() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::numbers::{Number, Operand};
+use zarr_json::counted;
 use zarr_spec::codec::{CodecError, CodecResult};
 use zarr_spec::data_type::DataType;
 use zarr_spec::output::Output;
@@ -137,5 +138,7 @@ impl<N: Operand> Sides<N> {
 }
 
 fn other_size(bytes: &[u8], count: usize, size: usize) -> String {
-    format!("found {} bytes, expected {count} elements of {size} bytes", bytes.len())
+    let found = counted(bytes.len(), "byte", "bytes");
+    let count = counted(count, "element", "elements");
+    format!("found {found}, expected {count} of {}", counted(size, "byte", "bytes"))
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
-use zarr_json::{DeError, DeFault, Value, schema};
+use zarr_json::{DeError, DeFault, Value, did_you_mean, schema, similar};
 
 use crate::codec::{Codec, CodecResult};
 use crate::data_type::{Created, DataTypeDocument, DataTypeError};
@@ -213,8 +213,13 @@ impl<'a> Creation<'a> {
 
 fn unknown_member(name: &str, known: &[&str]) -> String {
     match known {
-        [] => format!("unknown member `{name}` (expected none)"),
-        _ => format!("unknown member `{name}` (expected {})", known.join(", ")),
+        [] => format!("unknown member `{name}` (expected no members)"),
+        [one] => format!("unknown member `{name}` (expected {one})"),
+        _ => {
+            let last = name.rsplit('.').next().unwrap_or_default();
+            let hint = did_you_mean(&similar(last, known.iter().copied()));
+            format!("unknown member `{name}`{hint}; expected one of {}", known.join(", "))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use zarr_json::{Value, printable};
+use zarr_json::{Value, counted, printable};
 
 use crate::creation::Creation;
 use crate::format::Invalid;
@@ -106,10 +106,9 @@ pub trait ChunkGrid: Debug + Send + Sync {
 pub fn chunk_subset(grid: &dyn ChunkGrid, chunk_index: &[u64]) -> Result<ArraySubset, GridError> {
     let rank = grid.grid_shape().len();
     if chunk_index.len() != rank {
-        let given = chunk_index.len();
-        return Err(GridError::OutOfBounds(format!(
-            "the chunk index has {given} entries, but the grid has {rank} dimensions"
-        )));
+        let given = counted(chunk_index.len(), "entry", "entries");
+        let rank = counted(rank, "dimension", "dimensions");
+        return Err(GridError::OutOfBounds(format!("the chunk index has {given}, but the grid has {rank}")));
     }
     let ranges = chunk_index.iter().enumerate();
     let ranges: Result<_, _> = ranges.map(|(dimension, &chunk)| grid.chunk_range(dimension, chunk)).collect();

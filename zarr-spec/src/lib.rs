@@ -106,7 +106,7 @@ pub use representation::{
     ArrayRepresentation, ByteOrder, Elements, FillValue, Representation, Size, Unit, Units,
 };
 pub use subset::ArraySubset;
-pub use zarr_json::{Number, Object, Value, json, printable, printable_path};
+pub use zarr_json::{Number, Object, Value, counted, json, printable, printable_path};
 
 /// The start of the URIs of this project's extensions. It does not resolve yet.
 pub const OWN_URI_BASE: &str = "https://zarr-kit.example/spec";

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use zarr_kit::archive::leftovers;
+use zarr_kit::json::counted;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{Array, Error, Hierarchy, NodePath, readable_location};
 
@@ -24,8 +25,8 @@ pub(crate) fn of_node(error: Error, hierarchy: &Hierarchy) -> Failure {
     };
     let store = &**hierarchy.store();
     let repair = match folder(store) {
-        Some(folder) => format!("`zarrctl clean {folder}` removes them"),
-        None => format!("`zarrctl erase STORE {path}` removes them"),
+        Some(folder) => format!("`zarrctl clean {folder}` removes what is left"),
+        None => format!("`zarrctl erase STORE {path}` removes what is left"),
     };
     Failure::fault(format!(
         "{error}; the store has {} there, which an interrupted operation probably left: {repair}",
@@ -60,7 +61,7 @@ pub(crate) fn of_hierarchy(error: Error, store: &dyn Store) -> Failure {
         };
     };
     Failure::fault(format!(
-        "{error}; the store has {}, which an interrupted operation probably left: `zarrctl clean {folder}` removes them",
+        "{error}; the store has {}, which an interrupted operation probably left: `zarrctl clean {folder}` removes what is left",
         chunks(count)
     ))
 }
@@ -83,7 +84,7 @@ pub(crate) fn warn_of_chunks_outside(array: &Array) -> Result<(), Failure> {
     if count > 0 {
         warn(&format!(
             "{}: the store has {} outside of the shape, which an interrupted operation probably left: `zarrctl clean \
-             {folder}` removes them",
+             {folder}` removes what is left",
             array.path(),
             chunks(count)
         ));
@@ -130,5 +131,5 @@ fn folder(store: &dyn Store) -> Option<String> {
 }
 
 fn chunks(count: usize) -> String {
-    if count == 1 { "1 chunk".to_owned() } else { format!("{count} chunks") }
+    counted(count, "chunk", "chunks")
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use zarr_kit::json::counted;
 use zarr_kit::{Array, DimensionSelection, Selection};
 
 use crate::failure::Failure;
@@ -17,11 +18,8 @@ const CHARACTERS: [char; 10] = [' ', '.', ':', '-', '=', '+', '*', '#', '%', '@'
 /// characters.
 pub(crate) fn draw(array: &Array, colours: bool) -> Result<String, Failure> {
     let &[height, width] = array.shape() else {
-        return Err(Failure::fault(format!(
-            "{} has {} dimensions; a preview needs 2",
-            array.path(),
-            array.shape().len()
-        )));
+        let rank = counted(array.shape().len(), "dimension", "dimensions");
+        return Err(Failure::fault(format!("{} has {rank}; a preview needs 2", array.path())));
     };
     if height == 0 || width == 0 {
         return Ok(String::new());

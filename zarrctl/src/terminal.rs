@@ -9,6 +9,7 @@ use std::time::Duration;
 use indicatif::style::TemplateError;
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use zarr_kit::archive::CopyProgress;
+use zarr_kit::json::counted;
 use zarr_kit::spec::printable;
 
 use crate::printer::{self, note};
@@ -76,7 +77,7 @@ pub(crate) fn rate(bytes: u64, seconds: f64) -> String {
 
 /// Formats a number of files: `1 file`, `2 files`.
 pub(crate) fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+    counted(count, "file", "files")
 }
 
 /// A progress bar on a terminal for long operations.

@@ -187,8 +187,8 @@ fn is_of_numpy(number: AnyNumber) -> bool {
     matches!(number, AnyNumber::Number(number) if number.is_float())
 }
 
-/// Returns whether a document refers to the codec of numcodecs: in v2, in the first generation of the draft,
-/// which uses the names of v2, and under its old name in final v3.
+/// Returns whether a document means the codec of numcodecs. Documents of v2 do, and those of the first generation
+/// of the draft, which uses the names of v2. In final v3, the name is `numcodecs.bitround`.
 fn is_of_numcodecs(creation: &Creation<'_>) -> bool {
     let is_older_draft = creation.format == Format::V3Draft && !creation.identifier.contains(':');
     creation.format == Format::V2 || is_older_draft || creation.identifier == "numcodecs.bitround"

@@ -13,8 +13,8 @@ fn rounded(value: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// Returns an integer that is equal to the rounded value modulo 2^64 and in the range of a type exactly if the
-/// value is. `None` for NaN and infinities.
+/// Returns an integer that is congruent to the rounded value modulo 2^64, and that lies in the range of a type if
+/// and only if the rounded value does. Returns `None` for NaN and infinities.
 fn whole(scalar: Scalar, rounding: Rounding) -> Option<i128> {
     /// Far outside the range of all types, and far below an overflow.
     const LARGE: f64 = (1u128 << 100) as f64;

@@ -91,7 +91,7 @@ pub struct CastValue {
     decode: Rules,
 }
 
-/// Pairs of source and target element, as bytes in native order. The first pair of an element counts.
+/// Pairs of source and target element, as bytes in native order. If an element has several pairs, the first one applies.
 pub type ScalarMap = [(FillValue, FillValue)];
 
 impl CastValue {
@@ -184,9 +184,9 @@ fn real(data_type: &dyn DataType) -> Result<AnyNumber, CodecError> {
 fn pairs(from: AnyNumber, to: AnyNumber, map: &ScalarMap) -> Result<Vec<(Scalar, Scalar)>, CodecError> {
     let pairs =
         map.iter().map(|(key, value)| Scalar::of(from, key.bytes()).zip(Scalar::of(to, value.bytes())));
-    pairs
-        .collect::<Option<_>>()
-        .ok_or_else(|| CodecError::configuration("the pairs of `scalar_map` are not elements"))
+    pairs.collect::<Option<_>>().ok_or_else(|| {
+        CodecError::configuration("a pair of `scalar_map` is not an element of each data type")
+    })
 }
 
 /// Casts all elements of a slice. The error names the element that cannot be cast.

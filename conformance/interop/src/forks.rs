@@ -47,7 +47,7 @@ impl Forks {
     #[must_use]
     pub fn command(&self, file: &Path) -> String {
         let quoted = |path: &Path| format!("'{}'", path.display());
-        let [python, script, file] = [&self.python, &script(), file].map(|path| quoted(path));
+        let [python, script, file] = [&self.python, &script(), file].map(quoted);
         format!("{python} -I -S {script} run {} {file}", quoted(&self.folder.path().join("socket")))
     }
 }

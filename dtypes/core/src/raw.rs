@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use zarr_spec::data_type::{Created, DataTypeDocument, FillContext, MAX_ELEMENT_SIZE};
 use zarr_spec::{
     ByteOrder, Creation, DataType, DataTypeError, DataTypePlugin, DataTypeResult, Elements, Example,
-    FillValue, Format, Identifiers, Invalid, Units, Value,
+    FillValue, Format, Identifiers, Invalid, Units, Value, counted,
 };
 
 use crate::bits;
@@ -121,10 +121,11 @@ impl DataType for Raw {
     fn fill_value(&self, json: &Value, context: &FillContext<'_>) -> DataTypeResult<FillValue> {
         let bytes = self.parse_fill(json, context).and_then(|bytes| match bytes.len() == self.size {
             true => Ok(bytes),
-            false => Err(format!("{json} is {} bytes", bytes.len())),
+            false => Err(format!("{json} is {}", counted(bytes.len(), "byte", "bytes"))),
         });
         bytes.map(FillValue::new).map_err(|what| {
-            DataTypeError::FillValue(format!("{what}; the data type is {}, {} bytes", self.name(), self.size))
+            let size = counted(self.size, "byte", "bytes");
+            DataTypeError::FillValue(format!("{what}; the data type is {}, {size}", self.name()))
         })
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::extension::{Extension, ExtensionPlace, ExtensionPlugin};
-use zarr_spec::{Creation, Example, Identifiers, Invalid};
+use zarr_spec::{Creation, Example, Identifiers, Invalid, counted};
 
 zarr_spec::register!(
     ExtensionPlugin::new(
@@ -40,10 +40,9 @@ impl DimensionNames {
     /// If the number of names is not `rank`.
     pub fn new(names: Vec<Option<String>>, rank: usize) -> Result<Self, Invalid> {
         if names.len() != rank {
-            let count = names.len();
-            return Err(Invalid::new(format!(
-                "`names` has {count} entries, but the array has {rank} dimensions"
-            )));
+            let count = counted(names.len(), "entry", "entries");
+            let rank = counted(rank, "dimension", "dimensions");
+            return Err(Invalid::new(format!("`names` has {count}, but the array has {rank}")));
         }
         Ok(Self(names))
     }

@@ -37,7 +37,7 @@ fn every_dimension_has_an_optional_name() {
 fn invalid_names_and_places_are_refused() {
     let place = ExtensionPlace::Array(&[2, 3]);
     for (configuration, reason) in [
-        (r#"{"names": ["x"]}"#, "1 entries, but the array has 2"),
+        (r#"{"names": ["x"]}"#, "1 entry, but the array has 2"),
         (r#"{"names": ["x", 1]}"#, "1"),
         (r#"{"names": ["x", "y"], "units": []}"#, "`units`"),
         ("{}", "names"),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
-use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Value};
+use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, Value, counted};
 
 zarr_spec::register!(
     ChunkGridPlugin::new(Identifiers::uri("https://zarr-kit.example/spec/grids/origin/1.0"), &create,)
@@ -56,8 +56,9 @@ impl OriginGrid {
     pub fn new(array_shape: &[u64], chunk_shape: &[u64], origin: &[i64]) -> Result<Self, GridError> {
         for (member, rank) in [("chunk_shape", chunk_shape.len()), ("origin", origin.len())] {
             if rank != array_shape.len() {
-                let array = array_shape.len();
-                let what = format!("`{member}` has {rank} entries, but the array has {array} dimensions");
+                let rank = counted(rank, "entry", "entries");
+                let array = counted(array_shape.len(), "dimension", "dimensions");
+                let what = format!("`{member}` has {rank}, but the array has {array}");
                 return Err(Invalid::new(what).into());
             }
         }

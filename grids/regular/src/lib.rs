@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
-use zarr_spec::{Creation, Example, Format, Identifiers, Invalid};
+use zarr_spec::{Creation, Example, Format, Identifiers, Invalid, counted};
 
 zarr_spec::register!(
     ChunkGridPlugin::new(Identifiers::name("regular").with_id("regular"), &create,)
@@ -44,9 +44,9 @@ impl RegularGrid {
     /// a dimension with elements.
     pub fn new(array_shape: &[u64], chunk_shape: &[u64]) -> Result<Self, GridError> {
         if array_shape.len() != chunk_shape.len() {
-            let chunk = chunk_shape.len();
-            let array = array_shape.len();
-            let what = format!("`chunk_shape` has {chunk} entries, but the array has {array} dimensions");
+            let chunk = counted(chunk_shape.len(), "entry", "entries");
+            let array = counted(array_shape.len(), "dimension", "dimensions");
+            let what = format!("`chunk_shape` has {chunk}, but the array has {array}");
             return Err(Invalid::new(what).into());
         }
         let lengths = array_shape.iter().zip(chunk_shape);

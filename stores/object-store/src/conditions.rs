@@ -34,7 +34,7 @@ const TEMPORARY: &str = ".zarr-kit-check-";
 /// The longest time between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Returns the place for the answer whether the server applies conditions in a bucket. All stores of one bucket share it.
+/// Returns the cell that remembers whether the server applies conditions in a bucket. All stores of a bucket share it.
 pub(crate) fn known(bucket: String) -> Arc<OnceCell<bool>> {
     static KNOWN: Mutex<BTreeMap<String, Arc<OnceCell<bool>>>> = Mutex::new(BTreeMap::new());
     Arc::clone(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).entry(bucket).or_default())

@@ -2,8 +2,8 @@
 //!
 //! Values are written to the upper store, and read from it before the lower one. The lower store is only read.
 //!
-//! **Erasing.** An erased key that the lower store has gets a marker in the upper store, which hides it. One marker
-//! hides everything below an erased prefix. Markers are empty values below `.zarr-overlay/`; they are never listed, and
+//! **Erasing.** If a key is erased that the lower store has, a marker in the upper store hides it. One marker hides
+//! everything below an erased prefix. Markers are empty values below `.zarr-overlay/`; they are never listed, and
 //! keys below this prefix cannot be read or written. A marker is written before the value in the upper store is
 //! removed, so an interrupted call erases the value or does nothing. A value that is set later is in the upper store,
 //! which is read first, so markers remain and do no harm.

@@ -16,6 +16,7 @@ use zarr_spec::host::chain::ChainCreation;
 use zarr_spec::transformer::{ShardingTransformer, StorageTransformer, StorageTransformerPlugin};
 use zarr_spec::{
     ArrayRepresentation, CodecChain, Creation, Elements, Example, FillValue, Format, Identifiers, Invalid,
+    counted,
 };
 
 zarr_spec::register!(
@@ -64,8 +65,9 @@ fn checked(chunks_per_shard: Vec<u64>, rank: usize) -> Result<Vec<u64>, Invalid>
         return Ok(Vec::new());
     }
     if chunks_per_shard.len() != rank {
-        let given = chunks_per_shard.len();
-        let what = format!("`chunks_per_shard` has {given} entries, but the array has {rank} dimensions");
+        let given = counted(chunks_per_shard.len(), "entry", "entries");
+        let rank = counted(rank, "dimension", "dimensions");
+        let what = format!("`chunks_per_shard` has {given}, but the array has {rank}");
         return Err(Invalid::new(what));
     }
     if chunks_per_shard.contains(&0) {

@@ -64,7 +64,7 @@ fn an_array_without_dimensions_has_one_chunk() {
 #[test]
 fn invalid_chunk_counts_are_refused() {
     for (configuration, reason) in [
-        (r#"{"chunks_per_shard":[2]}"#, "1 entries, but the array has 2"),
+        (r#"{"chunks_per_shard":[2]}"#, "1 entry, but the array has 2"),
         (r#"{"chunks_per_shard":[0,1]}"#, "contains a zero"),
         (r#"{"chunks_per_shard":[1.5,1]}"#, "1.5"),
         (r#"{"chunks_per_shard":[2,2],"order":"c"}"#, "`order`"),

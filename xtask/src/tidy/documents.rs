@@ -9,6 +9,9 @@ use crate::workspace::Workspace;
 /// Separates the parts of an excerpt.
 const OMITTED: &str = "// …";
 
+/// The maximum number of words in a paragraph.
+const MAX_WORDS: usize = 60;
+
 /// Checks that every relative link leads to a file, and to a heading if it has a fragment.
 pub(super) fn links(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
@@ -39,6 +42,59 @@ pub(super) fn excerpts(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
+/// Checks that paragraphs and items of lists are short, in the documents at the root and in `docs`. Specifications of
+/// extensions, pages of crates and notes for maintainers may be longer.
+pub(super) fn paragraphs(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    for page in pages(workspace)? {
+        let is_at_root = page.components().count() == 1;
+        if !is_at_root && (!page.starts_with("docs") || page.starts_with("docs/spec")) {
+            continue;
+        }
+        for paragraph in paragraphs_of(&prose(&workspace.read(&page)?)) {
+            let count = paragraph.split_whitespace().count();
+            if count > MAX_WORDS {
+                let start = paragraph.split_whitespace().take(6).collect::<Vec<_>>().join(" ");
+                let message =
+                    format!("a paragraph has {count} words, the maximum is {MAX_WORDS}: `{start} …`");
+                findings.push(Finding::error(shown(&page), message));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Returns the paragraphs and items of lists, without headings and tables. A link counts as its text.
+fn paragraphs_of(text: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    for line in text.lines() {
+        let line = line.trim();
+        let is_number = |(number, _): (&str, &str)| number.bytes().all(|byte| byte.is_ascii_digit());
+        let is_item = line.starts_with("- ") || line.split_once(". ").is_some_and(is_number);
+        if line.is_empty() || line.starts_with(['#', '|']) {
+            paragraphs.push(String::new());
+            continue;
+        }
+        let mut text = line;
+        if is_item {
+            paragraphs.push(String::new());
+            text = line.split_once(' ').map_or("", |(_marker, text)| text);
+        }
+        if let Some(last) = paragraphs.last_mut() {
+            last.push_str(&without_targets(text));
+            last.push(' ');
+        }
+    }
+    paragraphs
+}
+
+/// Returns a line with `[text]` in place of `[text](target)`.
+fn without_targets(line: &str) -> String {
+    let mut parts = line.split("](");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "]" + part.split_once(')').map_or(part, |(_, rest)| rest))
+}
+
 /// Returns all Markdown files except templates.
 fn pages(workspace: &Workspace) -> Result<Vec<PathBuf>, String> {
     let files = workspace.project_files()?.into_iter();
@@ -48,15 +104,19 @@ fn pages(workspace: &Workspace) -> Result<Vec<PathBuf>, String> {
     Ok(files.filter(is_page).collect())
 }
 
-/// Returns the text without fenced code blocks.
+/// Returns the text with an empty line for each fence of a code block, and without the code.
 fn prose(text: &str) -> String {
     let mut is_code = false;
-    let lines = text.lines().filter(|line| {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        !is_code && !is_fence
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    let mut prose = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            prose.push("");
+        } else if !is_code {
+            prose.push(line);
+        }
+    }
+    prose.join("\n")
 }
 
 /// Returns the targets of links to files of the workspace.
@@ -114,6 +174,18 @@ mod tests {
         let tree = Tree::new(&[("docs/a.md", page), ("docs/b.md", "# Two words\n```\n[g](none)\n```\n")]);
         let found: Vec<_> = links(&tree.load()).unwrap().into_iter().map(|finding| finding.message).collect();
         assert_eq!(found, ["the link `none.md` leads nowhere", "the link `b.md#three` leads nowhere"]);
+    }
+
+    #[test]
+    fn a_long_paragraph_is_an_error() {
+        let words = "word ".repeat(MAX_WORDS);
+        let found = |text: &str| {
+            let tree = Tree::new(&[("docs/a.md", text), ("docs/spec/b.md", &*format!("{words} more"))]);
+            paragraphs(&tree.load()).unwrap().len()
+        };
+        assert_eq!(found(&format!("# A heading\n{words}\n\n- {words}\n- more\n1. {words}\n")), 0);
+        assert_eq!(found(&format!("{words}[a link](to/a file/with many parts)\n")), 1);
+        assert_eq!(found(&format!("```\n{words}more\n```\n| {words}more |\n")), 0);
     }
 
     #[test]

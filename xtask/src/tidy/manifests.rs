@@ -99,6 +99,37 @@ fn target_file(target: &Table, folder: &str) -> Option<String> {
     text("path").or_else(|| Some(format!("{folder}/{}.rs", text("name")?)))
 }
 
+/// Finds unit tests and examples of a library whose manifest turns them off. Most plugins have neither, and building an
+/// empty test program for each of them takes long.
+pub(super) fn turned_off(workspace: &Workspace) -> Result<Vec<Finding>, String> {
+    let files = workspace.rust_files()?;
+    let mut findings = Vec::new();
+    for member in &workspace.members {
+        let is_off =
+            |key: &str| member.manifest.get("lib").and_then(|lib| lib.get(key)) == Some(&false.into());
+        let folder = Path::new(&member.folder).join("src");
+        for file in files.iter().filter(|file| file.starts_with(&folder)) {
+            let mut found = |what: &str| {
+                let message = format!("never runs: the manifest has `[lib]` with `{what} = false`");
+                findings.push(Finding::error(super::shown(file), message));
+            };
+            if is_off("test") && code_of(workspace, file)?.contains("#[test]") {
+                found("test");
+            }
+            if is_off("doctest") && workspace.read(file)?.lines().any(is_fence_of_an_example) {
+                found("doctest");
+            }
+        }
+    }
+    Ok(findings)
+}
+
+fn is_fence_of_an_example(line: &str) -> bool {
+    let line = line.trim_start();
+    let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+    comment.is_some_and(|text| text.trim_start().starts_with("```"))
+}
+
 /// Checks that `Cargo.lock` is committed.
 pub(super) fn lock_file(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let missing = |message: &str| Ok(vec![Finding::error("Cargo.lock", message)]);
@@ -177,6 +208,22 @@ mod tests {
         assert_eq!(harness(&tree.load()).unwrap(), []);
         tree.write("codecs/gzip/tests/conformance.rs", "fn main() {}\n#[test]\nfn lost() {}");
         assert_eq!(harness(&tree.load()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_test_or_an_example_that_is_turned_off_is_an_error() {
+        let manifest = format!("{PUBLISHED}[lib]\ntest = false\ndoctest = false\n");
+        let tree = Tree::new(&[
+            ("codecs/gzip/Cargo.toml", &*manifest),
+            ("codecs/gzip/src/lib.rs", "//! The codec."),
+        ]);
+        assert_eq!(turned_off(&tree.load()).unwrap(), []);
+        for source in ["//! ```\n//! let a = 1;\n//! ```", "mod tests {\n    #[test]\n    fn runs() {}\n}"] {
+            tree.write("codecs/gzip/src/lib.rs", source);
+            assert_eq!(turned_off(&tree.load()).unwrap().len(), 1, "{source}");
+        }
+        tree.write("codecs/gzip/Cargo.toml", PUBLISHED);
+        assert_eq!(turned_off(&tree.load()).unwrap(), []);
     }
 
     #[test]

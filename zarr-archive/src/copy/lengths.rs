@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use strsim::damerau_levenshtein;
 use zarr_engine::{Array, ArrayBuilder};
+use zarr_json::counted;
 use zarr_spec::{Format, Value};
 
 use super::CopyRequest;
@@ -382,7 +383,7 @@ fn check_shards(shards: &[u64], chunks: &[u64]) -> Result<(), CopyError> {
 
 /// Formats a number of dimensions: `1 dimension`, `2 dimensions`.
 fn dimensions(count: usize) -> String {
-    if count == 1 { "1 dimension".to_owned() } else { format!("{count} dimensions") }
+    counted(count, "dimension", "dimensions")
 }
 
 /// Returns whether `path` is the node at `scope` or below it; `None` is the root.

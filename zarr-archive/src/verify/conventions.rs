@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use zarr_engine::Array;
+use zarr_json::counted;
 use zarr_spec::NodePath;
 
 use super::{Finding, FindingKind, Report};
@@ -28,8 +29,8 @@ pub(super) fn check(arrays: &[Array], report: &mut Report) {
         for (name, length) in names.into_iter().flatten().zip(array.shape()) {
             let coordinate = coordinates.get(&(array.path().parent(), name.clone()));
             if let Some(expected) = coordinate.filter(|expected| *expected != length) {
-                let text =
-                    format!("dimension `{name}` has {length} elements, but its coordinate has {expected}");
+                let length = counted(*length, "element", "elements");
+                let text = format!("dimension `{name}` has {length}, but its coordinate has {expected}");
                 report.add(Finding::new(FindingKind::Convention, text).at(array.path()));
             }
         }
@@ -41,7 +42,8 @@ fn wrong_names(array: &Array) -> Option<String> {
     let rank = array.shape().len();
     let listed = array.attributes().get(DIMENSIONS)?;
     let Some(listed) = names_of(listed, rank) else {
-        return Some(format!("`{DIMENSIONS}` is {listed}, but the array has {rank} dimensions"));
+        let rank = counted(rank, "dimension", "dimensions");
+        return Some(format!("`{DIMENSIONS}` is {listed}, but the array has {rank}"));
     };
     let own = array.dimension_names().filter(|names| names.iter().any(Option::is_some))?;
     (own != listed).then(|| format!("`{DIMENSIONS}` differs from the dimension names of the document"))

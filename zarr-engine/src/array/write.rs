@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use zarr_json::counted;
 use zarr_spec::{ArraySubset, Elements};
 
 use super::Array;
@@ -60,11 +61,11 @@ impl Array {
                 Ok(Source::Fixed(FixedElements { bytes, size }))
             }
             Elements::Fixed { size, .. } => {
-                let given = bytes.len();
+                let given = counted(bytes.len(), "byte", "bytes");
                 let name = self.data_type().name();
-                Err(Error::Elements(format!(
-                    "expected {count} elements of {size} bytes ({name}), found {given} bytes"
-                )))
+                let count = counted(count, "element", "elements");
+                let size = counted(size, "byte", "bytes");
+                Err(Error::Elements(format!("expected {count} of {size} ({name}), found {given}")))
             }
             Elements::Variable => {
                 let shape = vec![count as u64];

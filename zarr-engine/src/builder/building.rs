@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use zarr_json::counted;
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::data_type::{DataTypeDocument, FillContext};
 use zarr_spec::extension::ExtensionDocument;
-use zarr_spec::host::registry::Table;
-use zarr_spec::plugin::PluginKind;
 use zarr_spec::{
     ArrayRepresentation, ByteOrder, Creation, DataType, FillValue, Format, Reading, Registry, Value,
 };
@@ -19,7 +18,7 @@ use crate::attributes::attributes_of;
 use crate::byte_order::stored_order;
 use crate::convert::{
     Recipe, RecipeStep, data_type_document, invalid, key_encoding, missing_plugins, not_in_format,
-    place_dimension_names, regular_grid, reversal, translate_recipe,
+    place_dimension_names, regular_grid, reversal, translate_recipe, unknown,
 };
 use crate::error::Error;
 
@@ -111,9 +110,9 @@ impl Building<'_> {
         let wrong = |(member, rank): (&str, Option<usize>)| {
             let rank = rank.filter(|&rank| rank != shape_rank)?;
             let reason = format!(
-                "has {rank} {}, but the array has {shape_rank} {}",
-                if rank == 1 { "entry" } else { "entries" },
-                if shape_rank == 1 { "dimension" } else { "dimensions" }
+                "has {}, but the array has {}",
+                counted(rank, "entry", "entries"),
+                counted(shape_rank, "dimension", "dimensions")
             );
             Some(invalid(member, reason))
         };
@@ -149,7 +148,7 @@ impl Building<'_> {
             return Err(invalid(member, error));
         }
         let name = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
-        Err(unknown(member, self.registry.data_types(), &name))
+        Err(unknown(member, self.registry.data_types().unknown(&name)))
     }
 
     fn parse_data_type(&self, json: &Value, format: Format) -> Result<DataTypeDocument, zarr_spec::Invalid> {
@@ -313,7 +312,15 @@ impl Building<'_> {
             Some(_) if separator.is_some() => {
                 Err(invalid("separator", "it cannot be combined with `chunk_key_encoding`"))
             }
-            Some(json) => entry("chunk_key_encoding", json, self.format),
+            Some(json) => {
+                let document = entry("chunk_key_encoding", json, self.format)?;
+                if self.format == Format::V3 {
+                    let encodings = self.registry.chunk_key_encodings();
+                    let found = encodings.find(self.format, &document.identifier, self.reading);
+                    found.map_err(|error| unknown("chunk_key_encoding", error))?;
+                }
+                Ok(document)
+            }
             None => Ok(key_encoding(self.format, separator.as_deref())),
         }
     }
@@ -326,19 +333,6 @@ impl Building<'_> {
     fn creation<'d>(&'d self, document: &'d ExtensionDocument) -> Creation<'d> {
         Creation::of(document, self.format, self.registry, self.reading)
     }
-}
-
-/// Returns the error for an identifier that no plugin of `table` has, with similar identifiers.
-pub(super) fn unknown<K: PluginKind + ?Sized>(member: &str, table: &Table<K>, identifier: &str) -> Error {
-    let unknown = table.unknown(identifier);
-    let similar: Vec<_> = table.similar(identifier).iter().map(|name| format!("`{name}`")).collect();
-    let reason = match similar.as_slice() {
-        [_, ..] if unknown.known_elsewhere.is_none() => {
-            format!("{unknown}; did you mean {}?", similar.join(" or "))
-        }
-        _ => unknown.to_string(),
-    };
-    missing_plugins(member, vec![unknown], reason)
 }
 
 fn element_size(data_type: &dyn DataType) -> u64 {

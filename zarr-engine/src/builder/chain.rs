@@ -7,9 +7,10 @@ use zarr_spec::{
     ArrayRepresentation, ByteOrder, Codec, CodecError, Creation, Elements, Format, Representation, Value,
 };
 
-use super::building::{Building, unknown};
+use super::building::Building;
 use crate::convert::{
-    self, BYTES, RecipeStep, SourceCodec, invalid, missing_plugins, not_in_format, translate_codec,
+    self, BYTES, RecipeStep, SourceCodec, after, invalid, missing_plugins, not_in_format, translate_codec,
+    unknown,
 };
 use crate::error::Error;
 
@@ -152,7 +153,7 @@ impl Building<'_> {
                     missing_plugins(member, unknown, reason)
                 }
             }
-            None => unknown(member, self.registry.codecs(), &request.identifier),
+            None => unknown(member, self.registry.codecs().unknown(&request.identifier)),
         })
     }
 

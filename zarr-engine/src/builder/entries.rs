@@ -1,5 +1,6 @@
 //! Parses extension entries that a user gives as JSON.
 
+use zarr_json::{did_you_mean, similar};
 use zarr_spec::extension::ExtensionDocument;
 use zarr_spec::{Format, Object, Value};
 
@@ -19,7 +20,9 @@ pub(super) fn entry(member: &str, json: &Value, format: Format) -> Result<Extens
         Format::V2 | Format::V3 => ("name", &["name", "configuration", "must_understand"]),
     };
     if let Some(unknown) = members.keys().find(|name| !known.contains(name)) {
-        return Err(invalid(member, format!("unknown member `{unknown}` (expected {})", known.join(", "))));
+        let hint = did_you_mean(&similar(unknown, known.iter().copied()));
+        let reason = format!("unknown member `{unknown}`{hint}; expected one of {}", known.join(", "));
+        return Err(invalid(member, reason));
     }
     let Some(name) = members.get(identifier).and_then(Value::as_str).filter(|name| !name.is_empty()) else {
         return Err(invalid(member, format!("`{identifier}` is missing or not a string")));

@@ -10,7 +10,7 @@ use super::OutOfBounds;
 pub(crate) enum ByteSwap<'a> {
     /// No units: elements are copied unchanged.
     None,
-    /// All units: an element is a whole number of units of this size in bytes. 0 and 1 change nothing.
+    /// All units, each of this size in bytes. An element consists of whole units. Sizes 0 and 1 change nothing.
     Uniform(usize),
     Units(&'a [Unit]),
 }

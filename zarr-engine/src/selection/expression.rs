@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use zarr_json::counted;
+
 use super::{DimensionSelection, Selection, fmt_list};
 use crate::error::Error;
 
@@ -52,7 +54,8 @@ impl SelectionExpression {
         let ellipses = self.0.iter().filter(|entry| entry.0 == Entry::Ellipsis).count();
         let given = self.0.len() - ellipses;
         let Some(missing) = shape.len().checked_sub(given) else {
-            return Err(refuse(format!("{given} entries for {} dimensions", shape.len())));
+            let given = counted(given, "entry", "entries");
+            return Err(refuse(format!("{given} for {}", counted(shape.len(), "dimension", "dimensions"))));
         };
         let mut dimensions = Vec::with_capacity(shape.len());
         for entry in &self.0 {

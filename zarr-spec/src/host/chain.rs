@@ -25,7 +25,7 @@ pub struct ChainError {
 #[non_exhaustive]
 pub enum ChainProblem {
     /// The identifier is unknown.
-    #[error("{unknown} (position {position})")]
+    #[error("{unknown}, at position {position}")]
     Unknown {
         /// Position in the document's list, from 0.
         position: usize,
@@ -258,8 +258,8 @@ impl Builder<'_> {
         if self.creation.format == Format::V3 {
             let place = before.map_or_else(|| "the end".to_owned(), |codec| format!("`{codec}`"));
             self.creation.reading.tolerate(format!(
-                "no codec turns the array into bytes before {place}; expected one such as `bytes`, which documents of \
-                 early 2023 lack: its elements are taken as little endian"
+                "no codec turns the array into bytes before {place}; expected one such as `bytes` (without it, elements \
+                 are read as little endian, as in documents of early 2023)"
             ))?;
         }
         let order = array.byte_order.clone();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use zarr_json::{Value, printable};
+use zarr_json::{Value, did_you_mean, printable, similar};
 
 use crate::codec::{Codec, CodecError, CodecPlugin, CodecResult};
 use crate::creation::{Creation, Resolve};
@@ -34,7 +34,10 @@ pub use table::Table;
 
 /// An identifier that is unknown to this program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{point} `{}` is {}", printable(.identifier), printable(.known_elsewhere.as_deref().unwrap_or("unknown")))]
+#[error(
+    "{point} `{}` is {}{}",
+    printable(.identifier), printable(.known_elsewhere.as_deref().unwrap_or("unknown")), did_you_mean(.similar)
+)]
 #[non_exhaustive]
 pub struct Unknown {
     /// The extension point.
@@ -45,6 +48,8 @@ pub struct Unknown {
     pub known_elsewhere: Option<String>,
     /// The feature that adds the plugin to the program, if known.
     pub feature: Option<Feature>,
+    /// Identifiers that the document may mean, if `identifier` is a typing error.
+    pub similar: Vec<&'static str>,
 }
 
 /// A feature of a crate.
@@ -304,6 +309,7 @@ impl Registry {
             identifier: identifier.to_owned(),
             known_elsewhere: self.missing_stores.clause(identifier),
             feature: self.missing_stores.feature(identifier),
+            similar: similar(identifier, self.stores.iter().map(|store| store.name)),
         }
     }
 

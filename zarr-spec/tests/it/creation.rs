@@ -85,7 +85,10 @@ fn errors_name_the_member_the_value_and_the_expectation() {
         v3(r#"{"size": 1, "filters": [{"level": 1, "more": 2}]}"#),
         "unknown member `configuration.filters[0].more` (expected level)"
     );
-    assert_eq!(v3(r#"{"size": 1, "more": 2}"#), "unknown member `more` (expected size, location, filters)");
+    assert_eq!(
+        v3(r#"{"size": 1, "more": 2}"#),
+        "unknown member `more`; expected one of size, location, filters"
+    );
     assert_eq!(v3("7"), "`configuration` is a number; expected an object");
 }
 

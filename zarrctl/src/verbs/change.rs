@@ -1,5 +1,6 @@
 //! `erase`, `resize`, `attrs` and `consolidate`: changes to existing nodes.
 
+use zarr_kit::json::counted;
 use zarr_kit::spec::{Object, Value};
 use zarr_kit::{Erasure, Hierarchy, Node};
 
@@ -82,11 +83,9 @@ pub(crate) fn resize(arguments: &Resize) -> Result<(), Failure> {
 /// Adds counts to the lengths of a shape.
 fn grown(shape: &[u64], counts: &[i64]) -> Result<Vec<u64>, Failure> {
     if shape.len() != counts.len() {
-        let given = counts.len();
-        let rank = shape.len();
-        return Err(Failure::fault(format!(
-            "--at-start has {given} entries, but the array has {rank} dimensions"
-        )));
+        let given = counted(counts.len(), "entry", "entries");
+        let rank = counted(shape.len(), "dimension", "dimensions");
+        return Err(Failure::fault(format!("--at-start has {given}, but the array has {rank}")));
     }
     let lengths = shape.iter().zip(counts).map(|(&length, &count)| {
         length.checked_add_signed(count).ok_or_else(|| {

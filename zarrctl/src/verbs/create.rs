@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: Create) -> Result<(), Failure> {
         Some(entry_point) => Hierarchy::create_draft(memory, &context, entry_point)?,
         None => Hierarchy::create(memory, &context, format)?,
     };
-    tried.create_array(&path, &builder).map_err(|error| with_data_type_hint(error, &dtype, &context))?;
+    tried.create_array(&path, &builder).map_err(|error| with_data_type_hint(error, &dtype))?;
     let hierarchy = match &entry_point {
         Some(entry_point) => opening::create_draft(&store, &context, entry_point)?,
         None => opening::create(&store, &context, Some(format), format)?,
@@ -98,18 +98,18 @@ fn builder(arguments: Create) -> ArrayBuilder {
     arguments.fallbacks.into_iter().fold(builder, ArrayBuilder::fallback)
 }
 
-/// Adds a suggestion to the failure if the data type has another name or spelling in this framework.
-fn with_data_type_hint(error: Error, dtype: &Value, context: &Context) -> Failure {
+/// Adds a suggestion to the failure if the data type has another name in this framework.
+fn with_data_type_hint(error: Error, dtype: &Value) -> Failure {
     let (Error::Invalid(_) | Error::DataType(_) | Error::MissingPlugins { .. }, Some(name)) =
         (&error, dtype.as_str())
     else {
         return error.into();
     };
-    let lower = name.to_lowercase();
-    let names = context.registry().data_types().similar(&lower);
-    let other_case = names.into_iter().find(|found| lower != name && *found == lower).map(str::to_owned);
-    match similar::data_type(name).or(other_case) {
-        Some(found) => Failure::fault(format!("{error}; did you mean `{found}`?")),
+    if error.missing_plugins().any(|unknown| !unknown.similar.is_empty()) {
+        return error.into();
+    }
+    match similar::data_type(name) {
+        Some(found) => Failure::fault(format!("{error} (did you mean `{found}`?)")),
         None => error.into(),
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use zarr_kit::archive::{self, Compared, Difference, Side, Tolerance, ValueDifferences};
+use zarr_kit::json::counted;
 use zarr_kit::spec::{Value, printable};
 
 use crate::arguments::Diff;
@@ -46,9 +47,11 @@ fn write(diff: &archive::Diff, to: &mut dyn Write) -> Result<(), Failure> {
         }
     }
     let differ = diff.nodes.len();
+    let compared = counted(diff.compared, "node", "nodes");
     match differ {
-        0 => writeln!(to, "equal: {} nodes", diff.compared)?,
-        _ => writeln!(to, "{differ} of {} nodes differ", diff.compared)?,
+        0 => writeln!(to, "equal: {compared}")?,
+        1 => writeln!(to, "1 of {compared} differs")?,
+        _ => writeln!(to, "{differ} of {compared} differ")?,
     }
     Ok(())
 }
@@ -75,8 +78,9 @@ fn text(difference: &Difference) -> String {
 fn of_values(values: &ValueDifferences) -> String {
     let ValueDifferences { count, different, first, second, .. } = values;
     let index = values.index.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let mut text =
-        format!("{different} of {count} elements differ, first at [{index}]: {first} and {second}");
+    let differ = if *different == 1 { "differs" } else { "differ" };
+    let all = counted(*count, "element", "elements");
+    let mut text = format!("{different} of {all} {differ}, first at [{index}]: {first} and {second}");
     if let (Some(largest), Some(relative)) = (values.largest, values.largest_relative) {
         text += &format!("; by at most {largest} (relative {relative:.3e})");
     }

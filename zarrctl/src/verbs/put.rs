@@ -6,6 +6,7 @@ mod stream;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
+use zarr_kit::json::counted;
 use zarr_kit::spec::data_type::Kind;
 use zarr_kit::spec::{ByteOrder, Elements};
 use zarr_kit::{Array, ArrayOptions, DimensionSelection, FallbackPolicy, Registry, Selection};
@@ -101,9 +102,9 @@ impl FixedElements<'_> {
         if found == wanted {
             return Ok(());
         }
-        Err(Failure::fault(format!(
-            "found {found} bytes of elements, expected {wanted} ({count} elements of {size} bytes)"
-        )))
+        let count = counted(count, "element", "elements");
+        let size = counted(size, "byte", "bytes");
+        Err(Failure::fault(format!("found {found} bytes of elements, expected {wanted} ({count} of {size})")))
     }
 
     /// Writes each chunk once, from the positions of its elements in the file.

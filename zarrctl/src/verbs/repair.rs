@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use zarr_kit::archive::{self, Checks, RepairChoices, RepairPlan};
-use zarr_kit::json;
+use zarr_kit::json::{self, counted};
 use zarr_kit::spec::printable;
 
 use crate::arguments::Repair;
@@ -31,9 +31,7 @@ pub(crate) fn run(arguments: &Repair) -> Result<(), Failure> {
     }
     let is_done = plan.remaining.is_empty() && (arguments.run || plan.repairs.is_empty());
     if !arguments.json {
-        let count = plan.repairs.len();
-        let done = if arguments.run { "repaired" } else { "planned; --run repairs" };
-        writeln!(stdout(), "{count} {done}, {} not repairable", plan.remaining.len())?;
+        writeln!(stdout(), "{}", summary(plan.repairs.len(), plan.remaining.len(), arguments.run))?;
     }
     if is_done { Ok(()) } else { Err(Failure::Different) }
 }
@@ -47,6 +45,22 @@ fn write(plan: &RepairPlan) -> Result<(), Failure> {
         writeln!(output, "not repairable: {}", printable(line(finding)))?;
     }
     Ok(())
+}
+
+fn summary(repairs: usize, remaining: usize, is_run: bool) -> String {
+    if repairs == 0 && remaining == 0 {
+        return "nothing to repair".to_owned();
+    }
+    let repaired = counted(repairs, "repair", "repairs");
+    let remaining = match remaining {
+        0 => String::new(),
+        count => format!(", {} not repairable", counted(count, "finding", "findings")),
+    };
+    match (repairs, is_run) {
+        (_, true) => format!("{repaired} done{remaining}"),
+        (0, false) => format!("{repaired} planned{remaining}"),
+        _ => format!("{repaired} planned{remaining}; --run repairs"),
+    }
 }
 
 fn text(repair: &archive::Repair) -> String {

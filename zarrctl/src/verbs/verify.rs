@@ -9,7 +9,7 @@ use std::sync::Arc;
 use zarr_kit::archive::{
     ArrayReport, Census, Checks, Finding, FindingKind, Level, Manifest, Report, Verification,
 };
-use zarr_kit::json::{self, ParseOptions};
+use zarr_kit::json::{self, ParseOptions, counted};
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Value, printable};
 use zarr_kit::{Context, Mode, open_store};
@@ -166,10 +166,10 @@ fn write(report: &Report, with_pictures: bool, to: &mut dyn Write) -> Result<(),
             writeln!(to, "  {}", printable(row))?;
         }
     }
-    let arrays = report.arrays.len();
+    let arrays = counted(report.arrays.len(), "array", "arrays");
     match damage {
-        0 => writeln!(to, "whole at the level `{}`: {arrays} arrays", report.level)?,
-        _ => writeln!(to, "damaged: {damage} findings, {arrays} arrays")?,
+        0 => writeln!(to, "whole at the level `{}`: {arrays}", report.level)?,
+        _ => writeln!(to, "damaged: {} in {arrays}", counted(damage, "finding", "findings"))?,
     }
     Ok(())
 }
@@ -186,7 +186,7 @@ pub(crate) fn line(finding: &Finding) -> String {
 
 fn counts(census: &Census) -> String {
     let Census { chunks, stored, .. } = census;
-    let mut parts = vec![format!("{stored} of {chunks} chunks stored")];
+    let mut parts = vec![format!("{stored} of {} stored", counted(*chunks, "chunk", "chunks"))];
     if census.missing() > 0 {
         parts.push(format!("{} missing", census.missing()));
     }

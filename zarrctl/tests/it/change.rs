@@ -160,11 +160,9 @@ fn arrays_grow_and_shrink_at_their_beginning() {
         assert_eq!(place.files("store"), files, "no chunk moves");
         bytes(&["resize", &store, "/a", "--at-start", "-3,1", "--shape", "2,3"]);
         assert_eq!(shown(), "9,4,5\r\n9,9,9\r\n");
-        for (counts, part) in [
-            ("1", "--at-start has 1 entries"),
-            ("-3,0", "cannot add -3 elements"),
-            ("x,1", "is not a number"),
-        ] {
+        for (counts, part) in
+            [("1", "--at-start has 1 entry"), ("-3,0", "cannot add -3 elements"), ("x,1", "is not a number")]
+        {
             let status = if counts == "x,1" { 2 } else { 1 };
             let message = refused(&["resize", &store, "/a", "--at-start", counts], status);
             assert!(message.contains(part), "{message}");

@@ -333,7 +333,7 @@ fn a_failure_is_reported_once() {
     assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");
     assert!(!place.path("out.npy").exists());
     let message = refused(&["put", "--format", "raw", &store, "/a", &file, "--select", "0:2"], 1);
-    assert!(message.contains("found 4 bytes of elements, expected 2 (2 elements of 1 bytes)"), "{message}");
+    assert!(message.contains("found 4 bytes of elements, expected 2 (2 elements of 1 byte)"), "{message}");
     let message =
         refused(&["put", "--format", "raw", &store, "/a", &place.file("one", &[1]), "--select", "0:1"], 1);
     assert!(message.starts_with("error: chunk [0] of /a (key `a/c/0`)"), "{message}");

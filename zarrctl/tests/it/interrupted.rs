@@ -107,7 +107,7 @@ fn a_path_with_chunks_and_without_a_node_is_reported_with_the_command_that_remov
         let (_place, store) = with_chunks_left(format);
         let hint = format!(
             "the store has 4 chunks there, which an interrupted operation probably left: `zarrctl clean {store}` removes \
-             them"
+             what is left"
         );
         for verb in ["info", "get", "tree"] {
             let message = refused(&[verb, &store, "/g/a"], 1);
@@ -128,7 +128,7 @@ fn a_folder_with_chunks_and_without_a_hierarchy_is_reported_with_the_command_tha
     place.file("other/notes.txt", b"text");
     let store = place.at("store");
     let hint = format!(
-        "1 chunk, which an interrupted operation probably left: `zarrctl clean {store}` removes them"
+        "1 chunk, which an interrupted operation probably left: `zarrctl clean {store}` removes what is left"
     );
     for arguments in [&["info", &store][..], &["tree", &store], &["get", &store, "/a"]] {
         let message = refused(arguments, 1);

@@ -112,9 +112,9 @@ fn misspelt_names_get_suggestions() {
     let store = place.at("store");
     let create = ["create", &store, "/a", "--shape", "4", "--dtype"];
     for (more, part) in [
-        (&["floot32"][..], "data type `floot32` is unknown; did you mean `float32`?"),
+        (&["floot32"][..], "data type `floot32` is unknown (did you mean `float32`?)"),
         (&["float"], "did you mean `float16` or `float32` or `float64`?"),
-        (&["int8", "--codec", "gzp"], "codec `gzp` is unknown; did you mean `gzip`?"),
+        (&["int8", "--codec", "gzp"], "codec `gzp` is unknown (did you mean `gzip`?)"),
         (&["int8", "--chunks", "2,2"], "`chunks`: has 2 entries, but the array has 1 dimension"),
     ] {
         let message = refused(&[&create[..], more].concat(), 1);

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use zarr_json::counted;
+
 use super::{Report, escaped};
 use crate::suite::{Level, Outcome, Subject, Verdict};
 
@@ -202,7 +204,7 @@ fn word(text: &str) -> String {
 }
 
 fn of_several(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    counted(count, what, &format!("{what}s"))
 }
 
 /// Returns the numbers of rules that hold, are broken and do not apply.

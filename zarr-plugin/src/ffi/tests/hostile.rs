@@ -36,7 +36,7 @@ unsafe extern "C" fn inner(this: *const c_void, _: usize, out: *mut DataTypeHand
 
 fn refusal(said: &Said) -> String {
     let handle = DataTypeHandle { vtable: &SAYS, this: std::ptr::from_ref(said).cast_mut().cast() };
-    // SAFETY: the type stays as long as the call, and releases nothing.
+    // SAFETY: the data type lives longer than the call, and does not release anything.
     unsafe { taken(&handle, &Arc::from("plugin hostile 1.0.0")) }.unwrap_err().message
 }
 

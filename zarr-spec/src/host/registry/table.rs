@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use zarr_json::similar;
+
 use super::known::known_elsewhere;
-use super::names::{distance, split_version, stands_for};
+use super::names::{split_version, stands_for};
 use super::{CatalogueEntry, DuplicateIdentifier, ExtensionPoint, Feature, Unknown};
 use crate::format::{Format, Reading};
 use crate::plugin::{Plugin, PluginKind};
@@ -123,7 +125,8 @@ impl<K: PluginKind + ?Sized> Table<K> {
             self.missing.clause(identifier).or_else(|| known_elsewhere(K::POINT, identifier))
         };
         let feature = self.missing.feature(identifier).filter(|_| of_another_format.is_none());
-        Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere, feature }
+        let similar = if known_elsewhere.is_none() { self.similar(identifier) } else { Vec::new() };
+        Unknown { point: K::POINT, identifier: identifier.to_owned(), known_elsewhere, feature, similar }
     }
 
     /// Returns the names of a plugin in each format, for an identifier that belongs to another format.
@@ -134,28 +137,16 @@ impl<K: PluginKind + ?Sized> Table<K> {
         format!("not a name in this format ({})", names.join(", "))
     }
 
-    /// Returns the names of plugins that are similar to `identifier`, sorted, as suggestions for typing errors.
+    /// Returns the identifiers of plugins that are similar to `identifier`, sorted, as suggestions for typing errors.
     #[must_use]
     pub fn similar(&self, identifier: &str) -> Vec<&'static str> {
-        let given: Vec<char> = identifier.chars().collect();
-        let most = if given.len() < 6 { 1 } else { 2 };
-        let is_similar = |name: &&&str| {
-            let name: Vec<char> = name.chars().collect();
-            given.len() > 2 && (name.starts_with(&given) || distance(&given, &name) <= most)
-        };
-        let mut names: Vec<_> =
-            self.names.keys().chain(self.ids.keys()).filter(is_similar).copied().collect();
-        names.sort_unstable();
-        names.dedup();
-        // If the size of a number is missing, only such names are similar: `float` is not `float8_e4m3`.
-        let lacks_number = |name: &&str| {
-            let rest = name.strip_prefix(identifier).unwrap_or_default();
-            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
-        };
-        if names.iter().any(lacks_number) {
-            names.retain(lacks_number);
+        if identifier.contains(':') {
+            // Another version is not a misspelling.
+            let path = |uri: &str| uri.rsplit_once('/').map(|(path, _version)| path.to_owned());
+            let others = self.uris.keys().copied().filter(|uri| path(uri) != path(identifier));
+            return similar(identifier, others);
         }
-        names
+        similar(identifier, self.names.keys().chain(self.ids.keys()).copied())
     }
 
     fn find_by_version(&self, uri: &str, reading: &Reading) -> Option<usize> {

@@ -10,6 +10,7 @@ use zarr_conformance::suite::{
     fixtures_in, serve, suites_of,
 };
 use zarr_kit::Registry;
+use zarr_kit::json::counted;
 use zarr_kit::loaded::{Loader, Lock, LockFiles, Manifest, Policy, Quarantined, Search, sha256};
 
 use super::install::manifest_in;
@@ -54,8 +55,10 @@ pub(super) fn run(plugin: &Path, options: Options, to: &mut dyn Write) -> Result
             write!(to, "{report}")?;
             match report.failures().count() {
                 0 => release(&subject, &files, to),
-                1 => Err(Failure::fault(format!("{} fails: it violates 1 rule", subject.name))),
-                count => Err(Failure::fault(format!("{} fails: it violates {count} rules", subject.name))),
+                count => {
+                    let rules = counted(count, "rule", "rules");
+                    Err(Failure::fault(format!("{} fails: it violates {rules}", subject.name)))
+                }
             }
         }
         Probed::Refused(why) => Err(Failure::fault(format!("{} fails: {why}", subject.name))),

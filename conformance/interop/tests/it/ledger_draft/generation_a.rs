@@ -355,5 +355,5 @@ fn shards_do_not_divide_along_the_dimensions_of_sub_arrays() {
     let mut document = array_document(changes);
     document["shape"] = json!([4, 2]);
     let store = super::support::with_array(&document);
-    assert!(message(open(&store, &context()).array("/a")).contains("1 entries, but the array has 2"));
+    assert!(message(open(&store, &context()).array("/a")).contains("1 entry, but the array has 2"));
 }
