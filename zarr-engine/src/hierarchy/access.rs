@@ -107,6 +107,12 @@ impl Access {
         Ok(Self { seen, ..self.copied() })
     }
 
+    /// Returns whether the store was empty when this hierarchy was created, and no document was created since. Conditions
+    /// find those of other programs. Returns true only once, so that a repeated change reads them.
+    pub(super) fn is_new_hierarchy(&self) -> bool {
+        self.has_versions() && self.new_groups.take_start()
+    }
+
     /// Returns whether documents are only replaced if they are unchanged.
     pub(super) fn has_versions(&self) -> bool {
         self.seen.is_some()
@@ -224,6 +230,9 @@ impl Access {
     /// Returns the values of `keys`, in the same order. In a remote store this is one batch; in a local store, many
     /// keys are split among the threads.
     pub(super) fn get_all(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Error> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
         if !self.is_local() || keys.len() < 2 * BATCH {
             return self.get_batch(keys);
         }

@@ -405,7 +405,8 @@ fn nodes_are_listed_opened_and_created_in_few_round_trips() {
     let all: [(Format, [Asked; 3]); 3] = [
         (Format::V2, [(vec![15], 3), (vec![16, 80, 16], 19), (vec![9, 3], 1)]),
         (Format::V3Draft, [(vec![2; 4], 3), (vec![], 3), (vec![], 6)]),
-        (Format::V3, [(vec![5], 2), (vec![8, 40, 8], 18), (vec![3], 1)]),
+        // The document of the new array is not read, because it is written under a condition.
+        (Format::V3, [(vec![5], 2), (vec![8, 40, 8], 18), (vec![2], 1)]),
     ];
     for (format, [of_arrays, of_walk, of_create]) in all {
         let far = nested(format);
@@ -523,8 +524,8 @@ fn many_arrays_of_v3_are_created_in_two_round_trips() {
     };
     assert_eq!(create(&paths).unwrap(), 40);
     let trips = far.take();
-    // The group is listed while the documents are fetched.
-    assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![42], 1, 40, IN_FLIGHT));
+    // The group is listed while the documents above are fetched. Those of the arrays are written under a condition.
+    assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![2], 1, 40, IN_FLIGHT));
     assert_eq!(hierarchy.group("/g6").unwrap().arrays().unwrap().len(), 44);
 
     // Missing groups are written, and consolidated metadata are updated.
