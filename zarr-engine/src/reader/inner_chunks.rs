@@ -47,11 +47,6 @@ impl<'r> ShardRequests<'r> {
         Ok(Self(requests.iter().map(request).collect::<Result<_, Error>>()?))
     }
 
-    /// Returns the number of requests.
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Returns the size of all outputs in bytes.
     pub(super) fn output_size(&self) -> usize {
         self.0.iter().map(|request| request.region.size).fold(0, usize::saturating_add)
