@@ -13,7 +13,9 @@ use zarr_interop::v3::{bytes, document, sharded, zstd};
 use zarr_interop::{CountingStore, FarStore, Random, Trips, key};
 use zarr_kit::spec::store::{ReadHints, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_kit::spec::{ByteRange, Invalid, LimitExceeded, Object, Output, Registry, typetag};
-use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Limits, Selection, open_store};
+use zarr_kit::{
+    Array, ArrayBuilder, Context, Error, Format, Hierarchy, Limits, OpenOptions, Selection, open_store,
+};
 
 const DELAY: Duration = Duration::from_millis(5);
 
@@ -509,6 +511,25 @@ fn nodes_are_listed_opened_and_created_in_few_round_trips() {
 fn asked(far: &FarStore) -> (Vec<usize>, usize) {
     let trips = far.take();
     (trips.batches, trips.alone)
+}
+
+#[test]
+fn an_array_of_v3_that_is_a_root_is_opened_in_one_round_trip() {
+    let context = Context::linked().unwrap();
+    let any = OpenOptions::new();
+    for (format, options, batches) in [
+        (Format::V3, any, vec![4]),
+        (Format::V3, any.format(Format::V3), vec![1]),
+        (Format::V2, any, vec![4, 2]),
+    ] {
+        let near = open_store(context.registry(), "memory:").unwrap();
+        let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
+        drop(hierarchy.create_array("/", &ArrayBuilder::new([4], "uint8")).unwrap());
+        let far = Arc::new(FarStore::new(near, DELAY, HINTS));
+        let array = Hierarchy::open_root_array(Arc::<FarStore>::clone(&far), &context, options).unwrap();
+        assert_eq!(array.shape(), [4]);
+        assert_eq!(asked(&far), (batches, 0), "{format}");
+    }
 }
 
 #[test]
