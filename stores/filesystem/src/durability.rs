@@ -1,4 +1,4 @@
-//! What a change waits for.
+//! The durability of a change: whether it waits for the disk.
 
 use serde::Deserialize;
 use zarr_spec::Invalid;
@@ -6,7 +6,7 @@ use zarr_spec::Invalid;
 /// The query of a `file:` URL, before the name of a [`Durability`].
 const QUERY: &str = "?durable=";
 
-/// What each change of a store waits for, and therefore what a crash of the system or a power failure leaves.
+/// Whether each change of a store waits for the disk. This determines what a crash of the system or a power failure leaves.
 ///
 /// This assumes a disk that does not report data as written too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

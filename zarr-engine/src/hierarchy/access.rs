@@ -396,7 +396,14 @@ impl Access {
     }
 
     fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> Result<(), Error> {
-        match self.store.set_if(key, value, condition)? {
+        let written = match self.store.set_if(key, value, condition) {
+            // The first conditional write has found that the server ignores conditions: the change starts again.
+            Err(StoreError::NotSupported { .. }) if !self.store.capabilities().conditional_set => {
+                ConditionalWrite::Conflict
+            }
+            written => written?,
+        };
+        match written {
             ConditionalWrite::Conflict => return Err(Error::Conflict(key.clone())),
             ConditionalWrite::Done(Some(version)) => {
                 self.seen

@@ -520,7 +520,7 @@ fn an_array_of_v3_that_is_a_root_is_opened_in_one_round_trip() {
     for (format, options, batches) in [
         (Format::V3, any, vec![4]),
         (Format::V3, any.format(Format::V3), vec![1]),
-        (Format::V2, any, vec![4, 2]),
+        (Format::V2, any, vec![4, 3]),
     ] {
         let near = open_store(context.registry(), "memory:").unwrap();
         let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();

@@ -1,4 +1,4 @@
-//! What a power cut between any two steps leaves, for each durability.
+//! The states that a power cut between any two steps leaves, for each durability.
 
 use std::collections::BTreeSet;
 use std::path::Path;
