@@ -1,5 +1,6 @@
 //! Shards: the index, then the inner chunks. An inner chunk may be a shard itself.
 
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ impl<'r> Read<'r> {
             None => (stored, Vec::new()),
         };
         let is_whole = !stored.is_empty() && self.fetches_whole(&read, &index);
-        let groups = if is_whole { vec![0..stored.len()] } else { self.coalesced(&stored) };
+        let groups = if is_whole { iter::once(0..stored.len()).collect() } else { self.coalesced(&stored) };
         let shard = Arc::new(OpenShard { read, index, is_cached, stored, is_whole });
         let mut jobs = Vec::with_capacity(groups.len() + parts.len());
         for group in groups {
