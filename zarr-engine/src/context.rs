@@ -168,6 +168,8 @@ pub struct Context {
     pub(crate) limits: Limits,
     pub(crate) threads: Threads,
     pub(crate) store_empty_chunks: bool,
+    /// Whether other programs may append to the array meanwhile.
+    pub(crate) may_grow: bool,
     pub(crate) locks: Arc<ChunkLocks>,
     pub(crate) node_locks: Arc<NodeLocks>,
     /// Whether chunks may exist without a document, because a node was erased or an array was prepared.
@@ -219,6 +221,7 @@ impl Context {
             limits,
             threads: Threads::Global,
             store_empty_chunks: false,
+            may_grow: false,
             locks: Arc::new(ChunkLocks::new()),
             node_locks: Arc::new(NodeLocks::new(NODE_LOCKS)),
             leftovers: Arc::default(),

@@ -180,6 +180,25 @@ impl Hierarchy {
         Ok((hierarchy.group_of(path, found)?, hierarchy.opened_arrays(arrays)?))
     }
 
+    /// Opens the array that is the root of `store`, as [`Hierarchy::open_with`] and [`Hierarchy::array`] do. For v3, this
+    /// takes one round trip, and only one request if `options` have the format.
+    ///
+    /// # Errors
+    ///
+    /// Same as those methods.
+    pub fn open_root_array(
+        store: Arc<dyn Store>,
+        context: &Context,
+        options: OpenOptions,
+    ) -> Result<Array, Error> {
+        let (opened, document) = detect::open_with_root(store, context, options)?;
+        let hierarchy = Self::new(opened);
+        let path = NodePath::root();
+        let Some(document) = document else { return hierarchy.array(&path) };
+        let found = FoundNode::explicit(v3::parse(&hierarchy.inner.access, &path, &document)?);
+        hierarchy.new_array(&path, array_of(&path, Some(found))?, ArrayOptions::new())
+    }
+
     fn new(opened: Opened) -> Self {
         let Opened { access, rules } = opened;
         let resolved = ResolvedCache::default();

@@ -72,8 +72,10 @@ impl StoredArray {
         let strides = whole.strides(shape.len())?;
         let elements = ChunkElements { piece: &piece, source, strides: &strides };
         let pipeline = self.pipeline(index, shape)?;
-        let job =
-            Job { chunk: index, pipeline: &pipeline, elements: &elements, is_whole: true, parallel: None };
+        let chunk = index;
+        let elements = &elements;
+        let pipeline = &*pipeline;
+        let job = Job { chunk, pipeline, elements, is_whole: true, is_part: false, parallel: None };
         self.with_memory(
             job.needing(),
             |allowance| self.need_of_writing(&job, allowance),

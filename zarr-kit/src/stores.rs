@@ -17,7 +17,7 @@
 //! ```
 
 #[cfg(feature = "store-filesystem")]
-pub use zarr_store_filesystem::FilesystemStore;
+pub use zarr_store_filesystem::{Durability, FilesystemStore};
 #[cfg(feature = "store-memory")]
 pub use zarr_store_memory::MemoryStore;
 #[cfg(feature = "store-n5")]

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::bytes)]
     pub(crate) memory: Option<u64>,
     /// Wait for the disk after every write to a local folder or file, so that completed writes survive a
-    /// power failure. Default: the variable ZARR_KIT_DURABLE (1, true, 0 or false). `"durable": false` in a
+    /// power failure. Default: the variable ZARR_KIT_DURABLE (1, true, 0 or false). `"durable": "none"` in a
     /// JSON description of a store takes precedence
     #[arg(long, global = true)]
     pub(crate) durable: bool,

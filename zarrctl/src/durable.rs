@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use zarr_kit::json::{self, ParseOptions};
 use zarr_kit::spec::Value;
 use zarr_kit::spec::store::Store;
-use zarr_kit::stores::FilesystemStore;
+use zarr_kit::stores::{Durability, FilesystemStore};
 use zarr_kit::{Context, open_store};
 
 use crate::failure::Failure;
@@ -38,8 +38,13 @@ pub(crate) fn is_on() -> bool {
     DURABLE.get().copied().unwrap_or_default()
 }
 
+/// Returns what changes of local folders wait for.
+pub(crate) fn durability() -> Durability {
+    if is_on() { Durability::Full } else { Durability::None }
+}
+
 /// Opens a store for writing. Local folders in it are durable if [`is_on`], unless a description has
-/// `"durable": false`.
+/// `"durable": "none"` or `"data"`.
 pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     if !is_on() {
         return Ok(open_store(context.registry(), location)?);
@@ -53,10 +58,10 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
         return Ok(store);
     }
     let store = FilesystemStore::open_url(&url)?;
-    Ok(Arc::new(store.durable(true)))
+    Ok(Arc::new(store.durable(durability())))
 }
 
-/// Adds `"durable": true` to each local folder in a JSON description, unless it is set. Returns `None` for
+/// Adds `"durable": "full"` to each local folder in a JSON description, unless it is set. Returns `None` for
 /// other locations.
 fn durable_description(location: &str) -> Option<String> {
     let parsed = json::parse(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
@@ -71,7 +76,7 @@ fn make_durable(value: &mut Value) {
         Value::Object(members) => {
             let is_folder = members.get("type").and_then(Value::as_str) == Some("filesystem");
             if is_folder && !members.contains("durable") {
-                members.insert("durable", true);
+                members.insert("durable", "full");
             }
             let names: Vec<_> = members.keys().map(str::to_owned).collect();
             for name in names {
@@ -116,14 +121,14 @@ mod tests {
     fn local_folders_in_descriptions_become_durable_unless_they_set_it() {
         let durable = |text: &str| durable_description(text);
         for (given, made) in [
-            (r#"{"type":"filesystem","path":"a"}"#, r#"{"type":"filesystem","path":"a","durable":true}"#),
+            (r#"{"type":"filesystem","path":"a"}"#, r#"{"type":"filesystem","path":"a","durable":"full"}"#),
             (
-                r#"{"type":"filesystem","path":"a","durable":false}"#,
-                r#"{"type":"filesystem","path":"a","durable":false}"#,
+                r#"{"type":"filesystem","path":"a","durable":"none"}"#,
+                r#"{"type":"filesystem","path":"a","durable":"none"}"#,
             ),
             (
                 r#" {"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a"}}"#,
-                r#"{"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a","durable":true}}"#,
+                r#"{"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a","durable":"full"}}"#,
             ),
             (r#"{"type":"memory"}"#, r#"{"type":"memory"}"#),
         ] {

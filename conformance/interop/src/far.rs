@@ -58,7 +58,7 @@ pub struct Inside {
     /// The store that answers the requests.
     pub store: Arc<dyn Store>,
     delay: Duration,
-    hints: ReadHints,
+    hints: Mutex<ReadHints>,
     trips: Mutex<Trips>,
     spoil: Mutex<Option<Box<Spoil>>>,
     spoil_set: Mutex<Option<Arc<SpoilSet>>>,
@@ -99,7 +99,7 @@ impl FarStore {
         Self(Arc::new(Inside {
             store,
             delay,
-            hints,
+            hints: Mutex::new(hints),
             trips: Mutex::default(),
             spoil: Mutex::default(),
             spoil_set: Mutex::default(),
@@ -112,6 +112,11 @@ impl FarStore {
     #[must_use]
     pub fn take(&self) -> Trips {
         std::mem::take(&mut *self.0.trips())
+    }
+
+    /// Replaces the hints, as a store does that measures the network.
+    pub fn learn(&self, hints: ReadHints) {
+        *locked(&self.0.hints) = hints;
     }
 
     /// Passes each response of a batch through `spoil`, together with the number of the batch.
@@ -172,6 +177,10 @@ impl FarStore {
 }
 
 impl Inside {
+    fn hints(&self) -> ReadHints {
+        *locked(&self.hints)
+    }
+
     fn trips(&self) -> MutexGuard<'_, Trips> {
         locked(&self.trips)
     }
@@ -234,7 +243,7 @@ impl Batch {
         };
         let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let (send, arriving) = channel();
-        let threads = inside.hints.max_concurrency.max(1).min(requests.len());
+        let threads = inside.hints().max_concurrency.max(1).min(requests.len());
         let requests = Arc::new(requests);
         let threads = (0..threads).map(|_| {
             let inside = Arc::clone(inside);
@@ -321,7 +330,7 @@ impl Store for FarStore {
     }
 
     fn read_hints(&self) -> ReadHints {
-        self.0.hints
+        self.0.hints()
     }
 
     fn get(

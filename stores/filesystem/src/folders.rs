@@ -11,6 +11,7 @@ use zarr_spec::store::{StoreError, StoreResult};
 
 use crate::place::{Base, failed, parent, refused};
 use crate::reading::is_absent;
+use crate::steps::{Step, note};
 
 /// Maximum number of remembered folders.
 const MAX_FOLDERS: usize = 10_000;
@@ -187,5 +188,13 @@ fn look_at(base: &Base, path: &Path) -> io::Result<Look> {
 }
 
 fn make_folder(path: &Path, is_root: bool) -> io::Result<()> {
-    if is_root { fs::create_dir_all(path) } else { fs::create_dir(path) }
+    if !is_root {
+        fs::create_dir(path)?;
+        note(Step::CreateFolder(path));
+        return Ok(());
+    }
+    let missing: Vec<_> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+    fs::create_dir_all(path)?;
+    missing.into_iter().rev().for_each(|folder| note(Step::CreateFolder(folder)));
+    Ok(())
 }

@@ -9,8 +9,8 @@
 //! such names are hidden and are not valid keys. [`FilesystemStore::leftovers`] lists these files.
 //!
 //! **Crashes.** A power failure or a crash of the system may lose or truncate the writes of the last seconds,
-//! or restore erased values. To prevent that, open the store with `"durable": true`; see
-//! [`FilesystemStore::durable`].
+//! or restore erased values. With `"durable": "data"` every value is complete, and with `"durable": "full"` no finished
+//! call is undone: see [`Durability`].
 //!
 //! **Several writers.** Any number of processes may write. With `"locking": "os"`, the default, they exclude each
 //! other with locks of the operating system. `"lockfile"` is for file systems whose locks do not reach other machines;
@@ -24,7 +24,8 @@
 //! **Special files.** A named pipe, a socket or a device is listed as a key; reading it is an error and never
 //! blocks.
 //!
-//! Opened as `{"type": "filesystem", "path": …, "durable": …, "locking": …}`, a path, or a URL like `file:///my%20data`.
+//! Opened as `{"type": "filesystem", "path": …, "durable": …, "locking": …}`, a path, or a URL like `file:///my%20data`
+//! or `file:///my%20data?durable=full`.
 //!
 //! Source: "File system store" of the v3 draft and of Zarr v3; RFC 8089 for the URL.
 
@@ -40,6 +41,7 @@ use zarr_spec::store::{
 };
 use zarr_spec::{ByteRange, Example, Invalid, Key, Output, Pool, Prefix, printable_path, typetag};
 
+mod durability;
 mod folders;
 mod handles;
 mod leftovers;
@@ -49,6 +51,7 @@ mod place;
 mod reading;
 mod removing;
 mod state;
+mod steps;
 mod url;
 mod versions;
 mod writing;
@@ -59,6 +62,7 @@ use place::{Base, failed};
 use state::State;
 use writing::Names;
 
+pub use durability::Durability;
 pub use leftovers::Leftover;
 pub use locks::Locking;
 
@@ -70,7 +74,7 @@ zarr_spec::register!(
 
 const EXAMPLES: &[Example] = &[
     Example::v3(r#"{"type": "filesystem", "path": "data.zarr"}"#),
-    Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "durable": true}"#),
+    Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "durable": "full"}"#),
     Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "locking": "lockfile"}"#),
     Example::v3(r#"{"type": "filesystem", "path": "data.zarr", "locking": "none"}"#),
 ];
@@ -80,7 +84,7 @@ const EXAMPLES: &[Example] = &[
 pub struct FilesystemStore {
     base: Base,
     folders: Folders,
-    durable: bool,
+    durability: Durability,
     locking: Locking,
     /// The time after which a lock file that stays the same is an error.
     lock_patience: Duration,
@@ -121,7 +125,7 @@ impl FilesystemStore {
         Ok(Self {
             base: Base::new(&absolute),
             folders: Folders::default(),
-            durable: false,
+            durability: Durability::default(),
             locking: Locking::default(),
             lock_patience: locks::PATIENCE,
             locks_files: false,
@@ -144,16 +148,10 @@ impl FilesystemStore {
         }
     }
 
-    /// Sets whether each change waits until it is on disk. Off by default, because it is slow.
-    ///
-    /// If on, no call that has returned is undone by a crash of the system or a power failure. [`Store::set`]
-    /// syncs the value and its name. [`Store::erase`], [`Store::erase_values`] and [`Store::erase_prefix`] sync
-    /// the folders that they remove values from.
-    ///
-    /// On systems other than Unix only values are synced, not names and removals.
+    /// Sets what each change waits for.
     #[must_use]
-    pub fn durable(mut self, durable: bool) -> Self {
-        self.durable = durable;
+    pub fn durable(mut self, durability: Durability) -> Self {
+        self.durability = durability;
         self
     }
 
@@ -291,7 +289,7 @@ impl Store for FilesystemStore {
 struct FilesystemConfiguration {
     path: PathBuf,
     #[serde(default)]
-    durable: bool,
+    durable: Durability,
     #[serde(default)]
     locking: Locking,
 }
@@ -304,5 +302,6 @@ impl StoreConfiguration for FilesystemConfiguration {
 }
 
 fn open(text: &str) -> StoreResult<Arc<dyn Store>> {
-    Ok(Arc::new(FilesystemStore::open_url(text)?))
+    let (location, durability) = durability::of_url(text)?;
+    Ok(Arc::new(FilesystemStore::open_url(location)?.durable(durability)))
 }

@@ -8,12 +8,13 @@ use std::thread;
 use zarr_spec::store::{ConditionalWrite, StoreResult, Version};
 use zarr_spec::{Key, Prefix};
 
-use crate::FilesystemStore;
 use crate::handles::Handle;
 use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent};
 use crate::reading::is_absent;
+use crate::steps::{Step, note};
 use crate::writing::sync_folder;
+use crate::{Durability, FilesystemStore};
 
 /// How often to retry removing a folder that other processes write to.
 const ATTEMPTS: usize = 100;
@@ -59,6 +60,7 @@ impl FilesystemStore {
                 Err(error) if is_absent(&error) => return Ok(missing),
                 removed => removed.map_err(erasing)?,
             }
+            note(Step::Remove(&path));
         }
         drop(handle);
         self.sync_removed(self.prune(folder)).map_err(erasing)?;
@@ -80,7 +82,7 @@ impl FilesystemStore {
 
     /// Syncs the removals in `folder` to disk, if the store is durable.
     fn sync_removed(&self, folder: &str) -> io::Result<()> {
-        if !self.durable {
+        if self.durability != Durability::Full {
             return Ok(());
         }
         match sync_folder(&self.base.below(folder)) {
@@ -104,6 +106,7 @@ impl FilesystemStore {
             if fs::remove_dir(&path).is_err() && !Self::remove_with_lock(&path) {
                 break;
             }
+            note(Step::Remove(&path));
             self.folders.forget(folder);
             folder = above;
         }
@@ -129,7 +132,8 @@ fn clear(root: &Path) -> io::Result<()> {
         match fs::remove_file(&path) {
             // Entries that another process created in the meantime may stay, even if they are folders now.
             Err(error) if !is_absent(&error) && !path.is_dir() => return Err(error),
-            _ => {}
+            Ok(()) => note(Step::Remove(&path)),
+            Err(_) => {}
         }
     }
     Ok(())
@@ -156,7 +160,11 @@ fn remove_folder_once(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     // `remove_dir_all` does not follow links.
-    if is_folder(path, metadata) { fs::remove_dir_all(path) } else { Ok(()) }
+    if is_folder(path, metadata) {
+        fs::remove_dir_all(path)?;
+        note(Step::Remove(path));
+    }
+    Ok(())
 }
 
 /// Returns whether the path is a folder or a link to one; `metadata` describes the path without following links.
@@ -174,7 +182,10 @@ pub(crate) fn remove_empty(path: &Path) -> io::Result<()> {
             remove_empty(&entry.path())?;
         } else if entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
             fs::remove_file(entry.path())?;
+            note(Step::Remove(&entry.path()));
         }
     }
-    fs::remove_dir(path)
+    fs::remove_dir(path)?;
+    note(Step::Remove(path));
+    Ok(())
 }

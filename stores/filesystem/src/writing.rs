@@ -21,7 +21,8 @@ use crate::handles::Handle;
 use crate::locks::Access;
 use crate::place::{TEMPORARY, failed, parent, refused};
 use crate::state::State;
-use crate::{FilesystemStore, Writer, listing, removing};
+use crate::steps::{Step, note};
+use crate::{Durability, FilesystemStore, Writer, listing, removing};
 
 /// How often to retry after another process removed the folder.
 const ATTEMPTS: usize = 100;
@@ -58,7 +59,7 @@ impl FilesystemStore {
         writer: &mut Writer,
     ) -> StoreResult<ConditionalWrite> {
         let Writer { value: path, temporary, handles, names } = writer;
-        if self.durable {
+        if self.durability == Durability::Full {
             self.existing_ancestor.get_or_init(|| self.closest_folder());
         }
         let path = Path::new(path);
@@ -98,7 +99,7 @@ impl FilesystemStore {
             }
             self.rename(&mut temporary, key, path)?;
         }
-        if self.durable {
+        if self.durability == Durability::Full {
             self.sync_names(folder).map_err(|error| failed("writing", path, error))?;
         }
         Ok(ConditionalWrite::Done(version))
@@ -192,6 +193,7 @@ impl<'p> Temporary<'p> {
             };
             match file {
                 Ok(file) => {
+                    note(Step::Create(Path::new(path)));
                     return Ok(Self { path: Path::new(path), handle, file: Some(file), is_renamed: false });
                 }
                 // A crashed program with the same random number left this file.
@@ -211,11 +213,14 @@ impl<'p> Temporary<'p> {
     ) -> io::Result<Option<Version>> {
         let Some(mut file) = self.file.take() else { return Ok(None) };
         file.write_all(value)?;
+        note(Step::Write(self.path, value));
         if store.locks_folders() {
             set_time(&file)?;
         }
-        if store.durable {
+        if store.durability != Durability::None {
+            // Also the size, and the time that is a part of the version.
             file.sync_all()?;
+            note(Step::SyncFile(self.path));
         }
         if !needs_version {
             return Ok(None);
@@ -230,6 +235,7 @@ impl<'p> Temporary<'p> {
             (Some(handle), Some(from), Some(to)) => handle.rename(from, to)?,
             _ => fs::rename(self.path, path)?,
         }
+        note(Step::Rename(self.path, path));
         self.is_renamed = true;
         Ok(())
     }
@@ -240,7 +246,9 @@ impl Drop for Temporary<'_> {
         self.file = None;
         if !self.is_renamed {
             // The original failure is more important, and a remaining file is hidden.
-            let _removed = fs::remove_file(self.path);
+            if fs::remove_file(self.path).is_ok() {
+                note(Step::Remove(self.path));
+            }
         }
     }
 }
@@ -288,7 +296,9 @@ fn set_time(_file: &File) -> io::Result<()> {
 
 #[cfg(unix)]
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    File::open(path)?.sync_all()?;
+    note(Step::SyncFolder(path));
+    Ok(())
 }
 
 /// Does nothing: other systems do not open folders, and their file systems journal names.
@@ -318,7 +328,7 @@ mod tests {
         assert!(is_empty());
 
         let mut temporary = Temporary::create(&mut other, place, None).unwrap();
-        let version = temporary.write(b"v", &store.durable(true), true).unwrap();
+        let version = temporary.write(b"v", &store.durable(Durability::Full), true).unwrap();
         assert!(version.is_some());
         temporary.rename(&folder.path().join("k")).unwrap();
         drop(temporary);

@@ -4,6 +4,9 @@
 
 #[path = "it/crashes.rs"]
 mod crashes;
+#[cfg(target_os = "linux")]
+#[path = "it/faults.rs"]
+mod faults;
 #[cfg(unix)]
 #[path = "it/links.rs"]
 mod links;
@@ -18,7 +21,7 @@ use tempfile::TempDir;
 use zarr_conformance::stores::{check_rules, rule_names};
 use zarr_spec::store::{GetOptions, Store, StoreConfiguration, StoreError, StorePlugin, get_value};
 use zarr_spec::{ByteRange, Bytes, Key, Output, Prefix, inventory};
-use zarr_store_filesystem::{FilesystemStore, Locking};
+use zarr_store_filesystem::{Durability, FilesystemStore, Locking};
 
 /// A store in a folder that is removed at the end.
 #[derive(Debug)]
@@ -95,7 +98,7 @@ fn holds(rules: &[&str]) {
 
 #[test]
 fn every_rule_holds_for_a_durable_store() {
-    check_store_rules(|store| store.durable(true), &rule_names().collect::<Vec<_>>());
+    check_store_rules(|store| store.durable(Durability::Full), &rule_names().collect::<Vec<_>>());
 }
 
 #[test]
@@ -334,13 +337,17 @@ fn paths_urls_and_descriptions_open_the_same_store() {
         let value = zarr_json::parse(text.as_bytes(), &zarr_json::ParseOptions::default()).unwrap().value;
         zarr_json::from_value::<Box<dyn StoreConfiguration>>(&value).map_err(|error| error.to_string())
     };
-    for members in [format!(r#""path": "{path}""#), format!(r#""path": "{path}", "durable": true"#)] {
+    for members in [format!(r#""path": "{path}""#), format!(r#""path": "{path}", "durable": "data""#)] {
         assert_eq!(texts(&described(&members).unwrap().open(None).unwrap().list().unwrap()), ["k"]);
     }
     assert!(described(r#""paths": "x""#).unwrap_err().contains("paths"));
-    assert!(described(r#""durable": true"#).unwrap_err().contains("path"));
+    assert!(described(r#""durable": "full""#).unwrap_err().contains("path"));
 
     let open = |text: &str| (plugin.open)(text).unwrap_err().to_string();
+    let url = scratch.store.location();
+    assert_eq!((plugin.open)(&format!("{url}?durable=full")).unwrap().location(), url);
+    let refused = described(&format!(r#""path": "{path}", "durable": true"#)).unwrap_err();
+    assert!(refused.contains("durable"), "{refused}");
     assert!(open("file://host/x").contains("`file://host/x`"));
     assert!(open("").contains("opening"));
     assert!(open(&format!("{path}/k")).contains("is a file, not a folder"));

@@ -9,6 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
@@ -163,10 +164,12 @@ impl Shared {
             Some(budget) => budget.take(size).await,
             None => None,
         };
+        let begun = Instant::now();
         let bytes = collected(stream, skip, size).await.map_err(|failed_body| match failed_body {
             Failed::Request(error) => self.failed(part, &error, &Seen::default()),
             Failed::Local(source) => wrong(source),
         })?;
+        self.speed.note_body(bytes.len(), begun.elapsed());
         // From here on, the consumer of the result releases the budget.
         if let Some(taken) = taken {
             taken.forget();
@@ -205,8 +208,12 @@ impl Shared {
     async fn ask(&self, path: &Path, mut options: GetOptions) -> Result<GetResult, Refused> {
         let seen = Seen::default();
         options.extensions.insert(seen.clone());
+        let begun = Instant::now();
         match self.store.get_opts(path, options).await {
             Ok(got) => {
+                if seen.answer().attempts <= 1 {
+                    self.speed.note_response(begun.elapsed());
+                }
                 self.exists.store(true, Ordering::Relaxed);
                 Ok(got)
             }

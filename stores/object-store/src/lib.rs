@@ -16,6 +16,9 @@
 //! **Conditions.** A server is asked once per endpoint and bucket whether it refuses writes whose condition does not
 //! hold. If not, [`Store::set_if`] is not supported. Deletions never have conditions.
 //!
+//! **Speed.** The store measures the time until a response begins and the rate at which its bytes arrive. From these,
+//! [`Store::read_hints`] tells an engine which values to request whole.
+//!
 //! **Large values** are uploaded in parts, which become visible together.
 //!
 //! **Credentials** come only from the environment, and for S3 also from the files in `~/.aws`. Plain HTTP servers can be read, but not listed or written.
@@ -37,6 +40,7 @@ mod listing;
 mod place;
 mod profile;
 mod runtime;
+mod speed;
 mod upload;
 mod versions;
 
@@ -60,6 +64,7 @@ use fetch::Part;
 use listing::Listing;
 use place::StoreLocation;
 use runtime::Runtime;
+use speed::Speed;
 use versions::Versions;
 
 zarr_spec::register!(
@@ -137,6 +142,7 @@ struct Shared {
     /// Whether the store has found a value before, so that the bucket exists.
     exists: AtomicBool,
     versions: Versions,
+    speed: Speed,
     /// The time during which failed requests are repeated.
     window: Duration,
     /// Whether the server applies conditions, once that is known: see [`conditions`].
@@ -185,6 +191,7 @@ impl Shared {
             ranges: AtomicU8::new(fetch::ALL),
             exists: AtomicBool::new(false),
             versions,
+            speed: Speed::default(),
             window: WINDOW,
             applies_conditions: Arc::default(),
         }
@@ -204,7 +211,8 @@ impl Store for RemoteStore {
     }
 
     fn read_hints(&self) -> ReadHints {
-        ReadHints::new(CONCURRENCY, COALESCE_GAP)
+        let measured = self.shared.speed.bytes_per_round_trip();
+        ReadHints::new(CONCURRENCY, COALESCE_GAP).with_bytes_per_round_trip(measured)
     }
 
     fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {

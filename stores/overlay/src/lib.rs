@@ -116,6 +116,7 @@ impl Store for OverlayStore {
         let lower = self.lower.read_hints();
         let concurrency = upper.max_concurrency.max(lower.max_concurrency);
         ReadHints::new(concurrency, upper.coalesce_gap.max(lower.coalesce_gap))
+            .with_bytes_per_round_trip(upper.bytes_per_round_trip.max(lower.bytes_per_round_trip))
     }
 
     fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {

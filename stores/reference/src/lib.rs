@@ -153,6 +153,7 @@ zarr_spec::delegate_store! {
             hints.fold(ReadHints::MEMORY, |one, other| {
                 let concurrency = one.max_concurrency.max(other.max_concurrency);
                 ReadHints::new(concurrency, one.coalesce_gap.max(other.coalesce_gap))
+                    .with_bytes_per_round_trip(one.bytes_per_round_trip.max(other.bytes_per_round_trip))
             })
         }
 

@@ -167,7 +167,7 @@ impl Array {
         let longer = current.changed(metadata)?;
         if reserves {
             longer.publish(change)?;
-            let written = longer.stored.write_elements(&located.what, source);
+            let written = longer.stored.while_growing().write_elements(&located.what, source);
             *self = longer.released();
             return written;
         }

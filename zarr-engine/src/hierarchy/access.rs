@@ -91,6 +91,12 @@ impl Access {
         Ok(Self { seen, ..self.copied() })
     }
 
+    /// Returns whether the store was empty when this hierarchy was created, and no document was created since. Conditions
+    /// find those of other programs. Returns true only once, so that a repeated change reads them.
+    pub(super) fn is_new_hierarchy(&self) -> bool {
+        self.has_versions() && self.new_groups.take_start()
+    }
+
     /// Returns whether documents are only replaced if they are unchanged.
     pub(super) fn has_versions(&self) -> bool {
         self.seen.is_some()
@@ -206,6 +212,9 @@ impl Access {
 
     /// Like [`Access::get_all`], with a separate result for each key.
     pub(super) fn get_each(&self, keys: &[Key]) -> Vec<Result<Option<Bytes>, Error>> {
+        if keys.is_empty() {
+            return Vec::new();
+        }
         if !self.is_local() || keys.len() < 2 * BATCH {
             return self.get_batch(keys);
         }
@@ -337,7 +346,14 @@ impl Access {
     }
 
     fn set_if(&self, key: &Key, value: Payload<'_>, condition: &Condition) -> Result<(), Error> {
-        match self.store.set_if(key, value, condition)? {
+        let written = match self.store.set_if(key, value, condition) {
+            // The first conditional write has found that the server ignores conditions: the change starts again.
+            Err(StoreError::NotSupported { .. }) if !self.store.capabilities().conditional_set => {
+                ConditionalWrite::Conflict
+            }
+            written => written?,
+        };
+        match written {
             ConditionalWrite::Conflict => return Err(Error::Conflict(key.clone())),
             ConditionalWrite::Done(Some(version)) => {
                 self.seen.iter().for_each(|seen| {

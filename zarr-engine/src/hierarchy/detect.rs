@@ -79,6 +79,19 @@ fn list_root(access: &Access) -> Result<Directory, Error> {
     Ok(access.store.list_dir(&Prefix::root())?)
 }
 
+/// Opens the hierarchy in a store. Returns also the document of the root, if the root has a single document, as in v3.
+pub(super) fn open_with_root(
+    store: Arc<dyn Store>,
+    context: &Context,
+    options: OpenOptions,
+) -> Result<(Opened, Option<Value>), Error> {
+    let access = Access::new(store, context);
+    let Some(detected) = detect(&access, options)? else { return Err(no_hierarchy(&access, options)?) };
+    let document = if let Detected::V3 { root } = &detected { root.clone() } else { None };
+    Ok((opened(access, detected, options)?, document))
+}
+
+/// Opens a detected hierarchy.
 pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOptions) -> Result<Opened, Error> {
     let rules: Box<dyn FormatRules> = match detected {
         Detected::V2 { consolidated } => Box::new(V2::open(&access, consolidated.as_ref())?),

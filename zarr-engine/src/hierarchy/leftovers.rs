@@ -14,6 +14,7 @@ use super::kind::Kind;
 use super::other_formats::{is_of_v2, is_of_v3};
 use super::rules::{FormatRules, NewNode, in_the_way};
 use crate::error::Error;
+use crate::flight;
 
 /// Runs `read`, and lists the keys directly below `prefix`, the folder of a new node. In a remote store, both run
 /// concurrently. If the store cannot list, the listing is `None`.
@@ -35,7 +36,7 @@ pub(super) fn with_listing<T: Send + Sync>(
     }
     let listed = OnceLock::new();
     let list = || {
-        let _first = listed.set(list_far(access, prefix)?);
+        let _first = listed.set(access.store.list_dir(prefix)?);
         Ok(())
     };
     let read = access.checked(list, read)?;
@@ -60,7 +61,8 @@ pub(super) fn with_listings<T: Send + Sync>(
     let occupied = OnceLock::new();
     let list = || {
         let concurrency = access.store.read_hints().max_concurrency;
-        let listed = crate::flight::map(&groups, concurrency, |group| list_far(access, group))?;
+        let listed =
+            flight::map(&groups, concurrency, |group| Ok::<_, Error>(access.store.list_dir(group)?))?;
         let _first = occupied.set(listed.into_iter().flat_map(|listed| listed.prefixes).collect::<Vec<_>>());
         Ok(())
     };
@@ -68,19 +70,6 @@ pub(super) fn with_listings<T: Send + Sync>(
     let mut occupied = occupied.into_inner().unwrap_or_default();
     occupied.retain(|prefix| unknown.contains(&prefix));
     Ok((read, occupied))
-}
-
-/// Lists `prefix` in a remote store. If the hierarchy was created through this handle, the root is listed first: if it
-/// is empty, no other listing is needed.
-fn list_far(access: &Access, prefix: &Prefix) -> Result<Directory, Error> {
-    if access.new_groups.take_start() {
-        let root = access.store.list_dir(&Prefix::root())?;
-        if is_empty(&root) {
-            access.new_groups.add(&access.context, &NodePath::root());
-            return Ok(root);
-        }
-    }
-    Ok(access.store.list_dir(prefix)?)
 }
 
 /// Notes that nothing lies below a group that was just created, if its folder was `listed` as empty.

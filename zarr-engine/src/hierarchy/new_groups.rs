@@ -17,17 +17,19 @@ const MOST: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct NewGroups {
     known: Mutex<HashSet<Vec<String>>>,
-    /// Whether the hierarchy was created through this handle and its root has not been listed yet.
+    /// Whether the hierarchy was created through this handle in an empty store and has no node yet.
     is_started: AtomicBool,
 }
 
 impl NewGroups {
-    pub(super) fn start(&self) {
+    /// Notes that the hierarchy is created through this handle, in a store that was listed as empty.
+    pub(super) fn start(&self, context: &Context) {
         self.is_started.store(true, Ordering::Relaxed);
+        self.add(context, &NodePath::root());
     }
 
-    /// Returns whether the hierarchy was created through this handle, so that its root may be empty. Returns true only
-    /// once.
+    /// Returns whether the hierarchy was created through this handle in an empty store. Returns true only once, for the
+    /// first nodes.
     pub(super) fn take_start(&self) -> bool {
         self.is_started.swap(false, Ordering::Relaxed)
     }

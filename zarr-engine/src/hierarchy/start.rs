@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use zarr_metadata::draft::EntryPoint;
 use zarr_spec::store::Store;
-use zarr_spec::{Format, NodePath};
+use zarr_spec::{Format, NodePath, Prefix};
 
 use super::access::Access;
 use super::detect::{self, Detected, Opened};
@@ -27,7 +27,12 @@ pub(super) fn create(
 ) -> Result<Opened, Error> {
     let access = Access::new(Arc::clone(&store), context);
     access.check_writeable()?;
-    let Some(detected) = detected(&access)? else {
+    let is_empty = is_known_empty(&access)?;
+    if is_empty {
+        access.new_groups.start(&access.context);
+    }
+    let detected = if is_empty { None } else { detected(&access)? };
+    let Some(detected) = detected else {
         return match start(access, format, entry_point.unwrap_or(&EntryPoint::new())) {
             // Another program created a hierarchy meanwhile.
             Err(Error::Conflict(_)) => create(store, context, format, entry_point),
@@ -48,6 +53,14 @@ pub(super) fn create(
     Err(in_the_way(&NodePath::root(), reason))
 }
 
+/// Returns whether a listing shows that a remote store is empty. That is one request, and documents take several.
+fn is_known_empty(access: &Access) -> Result<bool, Error> {
+    if access.is_local() || !access.store.capabilities().listable {
+        return Ok(false);
+    }
+    Ok(access.store.list_prefix(&Prefix::root())?.next().transpose()?.is_none())
+}
+
 /// Detects an existing hierarchy. An array of version 1 is an error.
 fn detected(access: &Access) -> Result<Option<Detected>, Error> {
     let version_one = OnceLock::new();
@@ -64,7 +77,6 @@ fn detected(access: &Access) -> Result<Option<Detected>, Error> {
 }
 
 fn start(access: Access, format: Format, entry_point: &EntryPoint) -> Result<Opened, Error> {
-    access.new_groups.start();
     let rules: Box<dyn FormatRules> = match format {
         Format::V2 => Box::new(V2::new()),
         Format::V3 => Box::new(V3::open(&access, None)),

@@ -107,6 +107,12 @@ impl<'r> CachedValue<'r> {
         is_taken
     }
 
+    /// Returns whether the cache has capacity for the value itself, of `size` bytes.
+    pub(super) fn has_capacity(&self, size: u64) -> bool {
+        let CachedChunks { chunks, begun, .. } = self.all;
+        usize::try_from(size).is_ok_and(|size| chunks.has_capacity(&self.name(WHOLE), size, *begun))
+    }
+
     /// Returns memory for decoding a chunk of `size` bytes, if the cache would accept it.
     pub(super) fn memory(&self, number: u64, size: usize) -> Option<Fresh> {
         if self.takes(number, size) { Fresh::get(size, self.all.memory) } else { None }

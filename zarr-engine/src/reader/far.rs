@@ -12,7 +12,7 @@ use super::Read;
 use super::cache::{CachedValue, WHOLE};
 use super::decode::{Encoded, exact_size};
 use super::fetch::is_cached_whole;
-use super::job::{Fetched, Job, ONE_REQUEST, Outcome, ShardValue};
+use super::job::{Fetched, Job, Outcome, ShardValue, WholeValue};
 use super::output::OutputState;
 use super::part::Part;
 use super::requests::RequestedChunk;
@@ -20,7 +20,7 @@ use crate::budget::{Holding, Permit};
 use crate::error::Error;
 use crate::flight;
 use crate::needs;
-use crate::pipeline::{Stages, StepError};
+use crate::pipeline::{Stages, StepError, part};
 use crate::stored::{StoredArray, is_too_large};
 
 /// Maximum number of bytes of one call that are in flight, or fetched but not decoded yet.
@@ -214,26 +214,41 @@ impl<'r> Read<'r> {
                 let key = array.key(&shard.value.chunk)?;
                 Ok(JobRequest { request: Request::new(key, shard.index_range(), limit), scratch })
             }
-            Job::Shard { shard, expected_size } => {
+            Job::Shard { shard, whole } => {
                 let chunk = &shard.value.chunk;
                 let of_index = needs::of_index(&shard.shard);
                 array.check_need(chunk, of_index)?;
-                let of_inner = array.scratch_size(chunk, &shard.shard.inner, *expected_size as u64)?;
-                let limit = array.value_limit(Some(2 * ONE_REQUEST));
-                let options = GetOptions::uncached(ByteRange::Full);
-                let request = Request::new(array.key(chunk)?, options, limit);
-                let request = request.with_expected_size((*expected_size).min(limit));
+                let of_inner = array.scratch_size(chunk, &shard.shard.inner, whole.expected_size)?;
+                let request = self.whole_request(chunk, *whole, whole.expected_size.saturating_mul(3))?;
                 Ok(JobRequest { request, scratch: of_index.max(of_inner) })
             }
             Job::InnerChunks { shard, group } => {
                 let chunk = &shard.read.value.chunk;
                 let (offset, size) = Job::range(shard, group);
+                if shard.is_whole {
+                    let whole = WholeValue { expected_size: shard.index.size(), is_retained: true };
+                    let scratch = array.scratch_size(chunk, &shard.read.shard.inner, whole.expected_size)?;
+                    let request = self.whole_request(chunk, whole, whole.expected_size)?;
+                    return Ok(JobRequest { request, scratch });
+                }
                 let scratch = array.scratch_size(chunk, &shard.read.shard.inner, size)?;
                 let options = GetOptions::uncached(ByteRange::Range { offset, size });
                 let request = Request::new(array.key(chunk)?, options, array.value_limit(Some(size)));
                 Ok(JobRequest { request, scratch })
             }
         }
+    }
+
+    /// Returns the request for the whole value of a shard, of at most `limit` bytes.
+    fn whole_request(&self, chunk: &[u64], whole: WholeValue, limit: u64) -> Result<Request, Error> {
+        let WholeValue { expected_size, is_retained } = whole;
+        let limit = self.array.value_limit(Some(limit));
+        let options = match is_retained {
+            true => GetOptions::new(ByteRange::Full),
+            false => GetOptions::uncached(ByteRange::Full),
+        };
+        let expected_size = usize::try_from(expected_size).unwrap_or(usize::MAX).min(limit);
+        Ok(Request::new(self.array.key(chunk)?, options, limit).with_expected_size(expected_size))
     }
 
     /// Decodes the response to the request of a job.
@@ -263,11 +278,18 @@ impl<'r> Read<'r> {
         };
         let bytes = shared_bytes(&got);
         let fetched = Fetched { value: &got, bytes };
+        let of_value = |range| part(bytes, range).map_err(|error| array.chunk_error(chunk, error));
         array.with_stages(pipeline, &got, |stages| match job {
             Job::Chunk(_) | Job::Part { .. } => Ok(Outcome::Done),
             Job::Index(shard) => self.decode_index(shard, fetched, stages),
-            Job::Shard { shard, .. } => self.decode_shard(shard, fetched, stages),
-            Job::InnerChunks { shard, group } => self.decode_inner_chunks(shard, group, fetched, stages),
+            Job::Shard { shard, whole } => self.decode_shard(shard, *whole, fetched, stages),
+            Job::InnerChunks { shard, group } => {
+                let fetched = match shard.is_whole && shard.index.is_of(&got) {
+                    true => Fetched { bytes: of_value(Job::range(shard, group))?, ..fetched },
+                    false => fetched,
+                };
+                self.decode_inner_chunks(shard, group, fetched, stages)
+            }
         })
     }
 

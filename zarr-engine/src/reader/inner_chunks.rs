@@ -46,10 +46,6 @@ impl<'r> ShardRequests<'r> {
         Ok(Self(requests.iter().map(request).collect::<Result<_, Error>>()?))
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Returns the size of all outputs in bytes.
     pub(super) fn output_size(&self) -> usize {
         self.0.iter().map(|request| request.region.size).fold(0, usize::saturating_add)

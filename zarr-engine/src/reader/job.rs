@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use zarr_spec::ByteRange;
 use zarr_spec::host::pipeline::ShardPipeline;
-use zarr_spec::store::GetResult;
 use zarr_spec::store::cache::ChangeCount;
+use zarr_spec::store::{GetResult, ReadHints};
 
 use super::cache::CachedValue;
+use super::decode::exact_size;
 use super::inner_chunks::{InnerChunk, ShardRequests, range_of};
 use super::output::{ChunkRequest, OutputState};
 use crate::error::Error;
@@ -17,8 +18,23 @@ use crate::pipeline::ShardIndex;
 use crate::stored::CachedIndex;
 
 /// Maximum size in bytes of small shards, decoded and with their indexes. They are fetched in one request if all of
-/// their inner chunks are needed. The first inner chunks of larger shards are decoded while others are being fetched.
-pub(super) const ONE_REQUEST: u64 = 2 << 20;
+/// their inner chunks are needed.
+const SMALL_SHARD: u64 = 2 << 20;
+
+/// Maximum size in bytes of a shard that is fetched in one request.
+const LARGEST_SHARD: u64 = 16 << 20;
+
+/// Larger shards are fetched in one request if they arrive in the time of this many round trips. The index and the inner
+/// chunks take two, and other requests fill the rest.
+const ROUND_TRIPS: u64 = 4;
+
+/// How a shard is fetched in one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WholeValue {
+    pub(super) expected_size: u64,
+    /// Whether the cache of the store retains the value for later reads of other inner chunks.
+    pub(super) is_retained: bool,
+}
 
 /// Bytes to fetch from the value of a chunk, how to decode them, and where their elements go.
 pub(super) enum Job<'r> {
@@ -28,8 +44,8 @@ pub(super) enum Job<'r> {
     Part { number: usize, range: Range<u64> },
     /// The index of a shard. Yields jobs for inner chunks.
     Index(Arc<ShardRead<'r>>),
-    /// The whole value of a small shard.
-    Shard { shard: Arc<ShardRead<'r>>, expected_size: usize },
+    /// The whole value of a shard.
+    Shard { shard: Arc<ShardRead<'r>>, whole: WholeValue },
     /// Neighbouring inner chunks, contained in one byte range.
     InnerChunks { shard: Arc<OpenShard<'r>>, group: Range<usize> },
 }
@@ -102,6 +118,8 @@ pub(super) struct OpenShard<'r> {
     pub(super) is_cached: bool,
     /// The inner chunks to fetch, sorted by their ranges.
     pub(super) stored: Vec<InnerChunk>,
+    /// Whether the whole value is fetched instead of them, for the cache of the store.
+    pub(super) is_whole: bool,
 }
 
 impl Job<'_> {
@@ -159,15 +177,37 @@ impl ShardRead<'_> {
         count.saturating_mul(chunk_size.unwrap_or(usize::MAX))
     }
 
-    /// Returns the expected size of the value, for a small shard that has at most `gap` bytes that are not needed.
-    pub(super) fn expected_size(&self, gap: u64) -> Option<usize> {
-        let Self { shard, requests, inner, .. } = self;
-        let size = shard.array.size().limit()?.checked_add(shard.index_size)?;
+    /// Returns how to fetch the value in one request, if that is faster than its index and then its inner chunks.
+    /// `memory` is the size of the memory budget.
+    pub(super) fn whole(&self, hints: ReadHints, memory: u64) -> Option<WholeValue> {
+        let Self { shard, value, .. } = self;
+        if shard.inner.shard().is_some() {
+            return None;
+        }
+        let decoded_size = shard.array.size().limit()?.checked_add(shard.index_size)?;
+        // Codecs that compress often halve the size. The store is asked for all bytes, also if there are more.
+        let compression = if exact_size(&shard.inner).is_some() { 1 } else { 2 };
+        let expected_size = decoded_size / compression;
         let count: u64 = shard.grid_shape.iter().product();
-        let others = count.checked_sub(inner.len() as u64).filter(|_| requests.len() == 1)?;
-        let not_needed = size.checked_div(count)?.checked_mul(others)?;
-        let is_small = size <= ONE_REQUEST && not_needed <= gap && shard.inner.shard().is_none();
-        usize::try_from(size).ok().filter(|_| is_small)
+        let others = count.checked_sub(self.needed_count())?;
+        let not_needed = decoded_size.checked_div(count)?.checked_mul(others)?;
+        let most = most_in_one_request(hints, memory);
+        if not_needed <= hints.coalesce_gap {
+            let is_one = decoded_size <= SMALL_SHARD || expected_size <= most;
+            return is_one.then_some(WholeValue { expected_size, is_retained: false });
+        }
+        let is_retained = hints.bytes_per_round_trip.is_some()
+            && expected_size <= most
+            && value.cache.as_ref().is_some_and(|cache| cache.has_capacity(expected_size));
+        is_retained.then_some(WholeValue { expected_size, is_retained })
+    }
+
+    /// Returns the number of inner chunks that some request needs.
+    fn needed_count(&self) -> u64 {
+        let mut positions: Vec<_> = self.inner.iter().map(|chunk| chunk.position).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        positions.len() as u64
     }
 
     /// Returns the byte range of the index in the value.
@@ -182,6 +222,12 @@ impl ShardRead<'_> {
     pub(super) fn is_inner(&self) -> bool {
         self.outer.is_some()
     }
+}
+
+/// Returns the largest size in bytes of a shard that is fetched in one request, given the size of the memory budget.
+pub(super) fn most_in_one_request(hints: ReadHints, memory: u64) -> u64 {
+    let measured = hints.bytes_per_round_trip.map(|bytes| bytes.saturating_mul(ROUND_TRIPS));
+    measured.unwrap_or(u64::MAX).min(LARGEST_SHARD).min(memory / 8)
 }
 
 impl<'r> OpenShard<'r> {

@@ -1,5 +1,6 @@
 //! Shards: the index, then the inner chunks. An inner chunk may be a shard itself.
 
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,7 +11,9 @@ use super::Read;
 use super::cache::{CachedChunks, CachedValue};
 use super::decode::Encoded;
 use super::inner_chunks::{InnerChunk, ShardRequests, coalesced, range_of, split_parts};
-use super::job::{Fetched, Job, OpenShard, Outcome, Outer, ShardRead, ShardValue};
+use super::job::{
+    Fetched, Job, OpenShard, Outcome, Outer, ShardRead, ShardValue, WholeValue, most_in_one_request,
+};
 use super::output::OutputState;
 use super::requests::RequestedChunk;
 use crate::error::Error;
@@ -59,10 +62,13 @@ impl<'r> Read<'r> {
             }
         }
         read.changes = self.array.changes(&value.chunk)?;
-        let expected_size = read.expected_size(self.array.resolved.store.read_hints().coalesce_gap);
+        let whole = match self.array.is_far() {
+            true => read.whole(self.array.resolved.store.read_hints(), self.array.budget().size()),
+            false => None,
+        };
         let shard = Arc::new(read);
-        let job = match expected_size.filter(|_| self.array.is_far()) {
-            Some(expected_size) => Job::Shard { shard, expected_size },
+        let job = match whole {
+            Some(whole) => Job::Shard { shard, whole },
             None => Job::Index(shard),
         };
         Ok((value, vec![job]))
@@ -106,10 +112,9 @@ impl<'r> Read<'r> {
             Some(_) => split_parts(stored, read.value.cache.is_some()),
             None => (stored, Vec::new()),
         };
-        let gap = self.array.resolved.store.read_hints().coalesce_gap;
-        let threads = if self.array.is_far() { 1 } else { self.array.context().thread_count() };
-        let groups = coalesced(&stored, gap, threads);
-        let shard = Arc::new(OpenShard { read, index, is_cached, stored });
+        let is_whole = !stored.is_empty() && self.fetches_whole(&read, &index);
+        let groups = if is_whole { iter::once(0..stored.len()).collect() } else { self.coalesced(&stored) };
+        let shard = Arc::new(OpenShard { read, index, is_cached, stored, is_whole });
         let mut jobs = Vec::with_capacity(groups.len() + parts.len());
         for group in groups {
             jobs.push(Job::InnerChunks { shard: Arc::clone(&shard), group });
@@ -120,6 +125,25 @@ impl<'r> Read<'r> {
             }
         }
         Ok(jobs)
+    }
+
+    /// Returns whether the whole value of a shard is fetched once, so that a cache of the store has its other inner chunks
+    /// for later reads.
+    fn fetches_whole(&self, read: &ShardRead<'r>, index: &CachedIndex) -> bool {
+        let Some(cache) = &read.value.cache else { return false };
+        let hints = self.array.resolved.store.read_hints();
+        self.array.is_far()
+            && hints.bytes_per_round_trip.is_some()
+            && read.shard.inner.shard().is_none()
+            && !read.is_inner()
+            && index.size() <= most_in_one_request(hints, self.array.budget().size())
+            && cache.has_capacity(index.size())
+            && !index.set_retained()
+    }
+
+    fn coalesced(&self, stored: &[InnerChunk]) -> Vec<Range<usize>> {
+        let gap = self.array.resolved.store.read_hints().coalesce_gap;
+        coalesced(stored, gap, if self.array.is_far() { 1 } else { self.array.context().thread_count() })
     }
 
     /// Like [`Self::start_shard`], for an inner chunk that is a shard and only partially needed.
@@ -182,7 +206,8 @@ impl<'r> Read<'r> {
 
     pub(super) fn decode_shard(
         &self,
-        shard: &Arc<ShardRead<'r>>,
+        shard: &ShardRead<'r>,
+        whole: WholeValue,
         fetched: Fetched<'_>,
         stages: &mut Stages,
     ) -> Result<Outcome, Error> {
@@ -194,6 +219,9 @@ impl<'r> Read<'r> {
         let Outcome::Index(Some(index)) = self.decode_index(shard, index, stages)? else {
             return Ok(Outcome::Stale);
         };
+        if whole.is_retained {
+            index.set_retained();
+        }
         let Some(stored) = self.fill_missing(shard, &index, false)? else { return Ok(Outcome::Stale) };
         self.decode_coalesced(shard, &stored, part(range_of(&stored))?, stages)?;
         Ok(Outcome::Done)

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use zarr_spec::store::cache::ChangeCount;
@@ -48,11 +49,25 @@ pub(crate) struct CachedIndex {
     changes: Option<ChangeCount>,
     /// The indexes of inner chunks that are shards themselves, by position.
     nested: Mutex<HashMap<usize, Arc<CachedIndex>>>,
+    /// Whether the whole value was fetched for the cache of the store.
+    is_retained: AtomicBool,
 }
 
 impl CachedIndex {
     pub(crate) fn new(index: ShardIndex, got: &GetResult, changes: Option<ChangeCount>) -> Self {
-        Self { index, version: got.version.clone(), size: got.size, changes, nested: Mutex::default() }
+        let version = got.version.clone();
+        let is_retained = AtomicBool::new(false);
+        Self { index, version, size: got.size, changes, nested: Mutex::default(), is_retained }
+    }
+
+    /// Returns the size of the whole value in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Notes that the whole value is fetched for the cache of the store. Returns whether it was before.
+    pub(crate) fn set_retained(&self) -> bool {
+        self.is_retained.swap(true, Ordering::Relaxed)
     }
 
     /// Returns whether the value is unchanged since it was read, given its current change count.

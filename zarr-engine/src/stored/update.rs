@@ -48,6 +48,14 @@ impl StoredArray {
         self.replaced(self.resolved.clone(), context.into())
     }
 
+    /// Returns the same array for writing while other programs append to it: a chunk that is partly outside of the array is
+    /// read and changed, because it may hold their rows.
+    pub(crate) fn while_growing(&self) -> Self {
+        let mut context = self.context().clone();
+        context.may_grow = true;
+        self.replaced(self.resolved.clone(), context.into())
+    }
+
     /// Stores the new value of a chunk, or erases it. Returns `false` if another program changed it since `old` was
     /// read: then nothing is written. The caller holds the lock of the chunk.
     pub(crate) fn store_changed(
@@ -62,12 +70,16 @@ impl StoredArray {
         let store = &self.resolved.store;
         self.with_key(chunk, |key| {
             let written = match (value, condition) {
-                (Some(value), condition) => store.set_if(key, value.into(), condition)?,
-                (None, Condition::Unchanged(version)) => store.erase_if(key, version)?,
+                (Some(value), condition) => store.set_if(key, value.into(), condition),
+                (None, Condition::Unchanged(version)) => store.erase_if(key, version),
                 // The chunk was missing, and is.
                 (None, Condition::Missing) => return Ok(true),
             };
-            Ok(!written.is_conflict())
+            match written {
+                // The first conditional write has found that the server ignores conditions: the change starts again.
+                Err(StoreError::NotSupported { .. }) if !store.capabilities().conditional_set => Ok(false),
+                written => Ok(!written?.is_conflict()),
+            }
         })
     }
 }

@@ -19,8 +19,12 @@ impl StoredArray {
     ) -> Result<Job<'j>, Error> {
         let extents = elements.piece.extents()?;
         let lengths = extents.iter().zip(&self.metadata.shape);
-        let is_whole = elements.piece.covers(lengths.map(|(extent, &whole)| extent.length_inside(whole)));
-        Ok(Job { chunk: elements.piece.chunk(), pipeline, elements, is_whole, parallel: None })
+        let is_part = !elements.piece.covers(lengths.map(|(extent, &whole)| extent.length_inside(whole)));
+        let is_whole = match self.context().may_grow {
+            true => elements.piece.covers(extents.iter().map(|extent| extent.end - extent.start)),
+            false => !is_part,
+        };
+        Ok(Job { chunk: elements.piece.chunk(), pipeline, elements, is_whole, is_part, parallel: None })
     }
 
     /// Returns the new value of a chunk whose stored value is `old`; `None` if it should not be stored. If the whole
@@ -32,7 +36,7 @@ impl StoredArray {
         pre_encoded: &PreEncoded,
         scratch: &'w mut Scratch,
     ) -> Result<Option<&'w [u8]>, Error> {
-        if !job.is_whole && old.is_none() {
+        if job.is_part && old.is_none() {
             self.checked_fill(job.chunk)?;
         }
         match (job.pipeline.shard(), job.is_whole) {

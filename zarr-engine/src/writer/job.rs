@@ -45,8 +45,10 @@ pub(super) struct Job<'j> {
     pub(super) chunk: &'j [u64],
     pub(super) pipeline: &'j Pipeline,
     pub(super) elements: &'j ChunkElements<'j>,
-    /// Whether all elements of the chunk inside of the array are written.
+    /// Whether all elements of the chunk that other programs may write are written, so that its old value is not needed.
     pub(super) is_whole: bool,
+    /// Whether some elements of the chunk inside of the array are not written.
+    pub(super) is_part: bool,
     /// The encoding of a shard's inner chunks on several threads, if used.
     pub(super) parallel: Option<StartedEncoding<'j>>,
 }

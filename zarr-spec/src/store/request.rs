@@ -93,6 +93,9 @@ pub struct ReadHints {
     /// The maximum number of bytes between two byte ranges of one value that are read with one request:
     /// typically 64 KiB for a file, 256 KiB for an object store.
     pub coalesce_gap: u64,
+    /// The number of bytes of one response that arrive in the time of a round trip, as far as measured. Values of a few
+    /// times this size are read with one request.
+    pub bytes_per_round_trip: Option<u64>,
 }
 
 impl ReadHints {
@@ -102,7 +105,13 @@ impl ReadHints {
     /// Creates hints with these values.
     #[must_use]
     pub const fn new(max_concurrency: usize, coalesce_gap: u64) -> Self {
-        Self { max_concurrency, coalesce_gap }
+        Self { max_concurrency, coalesce_gap, bytes_per_round_trip: None }
+    }
+
+    /// Sets the measured number of bytes per round trip.
+    #[must_use]
+    pub const fn with_bytes_per_round_trip(self, bytes: Option<u64>) -> Self {
+        Self { bytes_per_round_trip: bytes, ..self }
     }
 }
 

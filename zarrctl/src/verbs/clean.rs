@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Clean) -> Result<(), Failure> {
         )));
     }
     let store = FilesystemStore::open_url(&location)?;
-    let store = Arc::new(store.durable(durable::is_on()));
+    let store = Arc::new(store.durable(durable::durability()));
     if !store.path().exists() {
         return Err(Failure::fault(format!("the folder `{}` does not exist", store.path().display())));
     }

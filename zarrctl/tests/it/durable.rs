@@ -72,7 +72,7 @@ fn clean_syncs_with_durable() {
 
 #[test]
 fn the_description_of_a_store_overrides_the_option() {
-    for (more, waits) in [("", true), (r#","durable":false"#, false), (r#","durable":true"#, true)] {
+    for (more, waits) in [("", true), (r#","durable":"none""#, false), (r#","durable":"full""#, true)] {
         let place = prepared();
         let store = format!(r#"{{"type":"filesystem","path":"store"{more}}}"#);
         let set = ["--durable", "attrs", &store, "/g/a", "--set", "k=1"];

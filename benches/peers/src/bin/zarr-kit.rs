@@ -8,8 +8,8 @@ use serde_json::json;
 use zarr_kit::ndarray::IxDyn;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Array, ArrayBuilder, Context, DimensionSelection, Format, Hierarchy, Kind, Memory, NodePath, Selection,
-    open_store,
+    Array, ArrayBuilder, Context, DimensionSelection, Format, Hierarchy, Kind, Memory, NodePath, OpenOptions,
+    Selection, open_store,
 };
 use zarr_peers::{
     About, Case, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
@@ -64,12 +64,14 @@ impl Program for ZarrKit {
     }
 }
 
-/// Opens the folder or the remote store, with a cache if the case permits one.
-fn store(case: &Case, context: &Context) -> Result<Arc<dyn Store>, Failure> {
-    let folder = case.folder.to_str().ok_or("the path of the folder is not UTF-8")?;
+/// Opens `below` in the folder or the remote store, with a cache if the case permits one.
+fn store(case: &Case, below: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
+    let folder = case.folder.join(below);
+    let folder = folder.to_str().ok_or("the path of the folder is not UTF-8")?;
     let store = match &case.far {
         Some(Far { endpoint, bucket, prefix, .. }) => {
-            json!({"type": "s3", "url": format!("s3://{bucket}/{prefix}"), "endpoint": endpoint, "anonymous": true})
+            let url = format!("s3://{bucket}/{prefix}/{below}");
+            json!({"type": "s3", "url": url, "endpoint": endpoint, "anonymous": true})
         }
         None if case.cache == 0 => return Ok(open_store(context.registry(), folder)?),
         None => json!({"type": "filesystem", "path": folder}),
@@ -82,12 +84,12 @@ fn store(case: &Case, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     Ok(open_store(context.registry(), &store.to_string())?)
 }
 
-fn hierarchy(case: &Case, context: &Context) -> Result<Hierarchy, Failure> {
-    Ok(Hierarchy::open(store(case, context)?, context)?)
-}
-
+/// Opens the array. Like the other programs, it is told the format.
 fn open(case: &Case, context: &Context) -> Result<Array, Failure> {
-    Ok(hierarchy(case, context)?.array("/array")?)
+    let is_v2 = case.array_folder().join(".zarray").exists();
+    let format = if is_v2 { Format::V2 } else { Format::V3 };
+    let options = OpenOptions::new().format(format);
+    Ok(Hierarchy::open_root_array(store(case, "array", context)?, context, options)?)
 }
 
 fn selection(ranges: &Ranges) -> Selection {
@@ -173,7 +175,7 @@ fn boxes_at_once(case: &Case, context: &Context) -> Result<Ran, Failure> {
 
 fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
     case.write_empty_folder()?;
-    let store = store(case, context)?;
+    let store = store(case, "", context)?;
     let names: Vec<String> = (0..case.count).map(|number| format!("/a{number:05}")).collect();
     let ((), seconds) = timed(|| {
         let hierarchy = Hierarchy::create(store, context, Format::V3)?;
@@ -189,14 +191,14 @@ fn create(case: &Case, context: &Context) -> Result<Ran, Failure> {
 }
 
 fn open_all(case: &Case, context: &Context) -> Result<Ran, Failure> {
-    let store = store(case, context)?;
+    let store = store(case, "", context)?;
     let ((_root, arrays), seconds) = timed(|| Hierarchy::open_with_arrays(store, context))?;
     let lines = arrays.iter().map(|array| format!("{} {:?}", array.path(), array.shape()));
     Ok(Ran { seconds, checksum: checksum_of_lines(lines.collect()) })
 }
 
 fn list(case: &Case, context: &Context) -> Result<Ran, Failure> {
-    let store = store(case, context)?;
+    let store = store(case, "", context)?;
     let (nodes, seconds) = timed(|| Hierarchy::open(store, context)?.walk(NodePath::root()))?;
     let known = nodes.iter().filter(|node| node.kind != Kind::Unreadable);
     Ok(Ran { seconds, checksum: checksum_of_lines(known.map(|node| node.path.to_string()).collect()) })

@@ -9,7 +9,7 @@ use zarr_interop::documents::entry_point;
 use zarr_interop::{Calls, CountingStore, FarStore};
 use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::spec::{Key, Object};
-use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Selection, open_store};
+use zarr_kit::{Array, ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
 
 struct Counted {
     store: Arc<CountingStore>,
@@ -357,6 +357,41 @@ fn creating_arrays_in_an_existing_far_hierarchy_takes_one_listing_for_each_group
     hierarchy.create_array("/g/h/a", &builder).unwrap();
     hierarchy.create_arrays([("/g/b", &builder), ("/g/c", &builder)]).unwrap();
     assert_eq!(listings(&store.take()), 0);
+}
+
+#[test]
+fn a_new_far_hierarchy_takes_one_listing_and_one_request_for_each_node() {
+    let (store, context) = far();
+    let shared: Arc<dyn Store> = Arc::<CountingStore>::clone(&store);
+    let hierarchy = Hierarchy::create(shared, &context, Format::V3).unwrap();
+    let builder = ArrayBuilder::new([8, 8], "uint8");
+    let names: Vec<String> = (0..20).map(|number| format!("/a{number}")).collect();
+    hierarchy.create_arrays(names.iter().map(|name| (name.as_str(), &builder))).unwrap();
+    let calls = store.take();
+    // The root and the arrays are written under the condition that they are missing, and nothing is read.
+    assert_eq!(calls, Calls::from([("list_prefix", 1), ("set", 1 + 20)]));
+}
+
+#[test]
+fn a_node_that_another_program_creates_meanwhile_is_in_the_way() {
+    let (store, context) = far();
+    let open = || Arc::<CountingStore>::clone(&store) as Arc<dyn Store>;
+    let hierarchy = Hierarchy::create(open(), &context, Format::V3).unwrap();
+    let builder = ArrayBuilder::new([8, 8], "uint8");
+    // The other context does not share locks or cached groups.
+    let other = Hierarchy::create(open(), &Context::linked().unwrap(), Format::V3).unwrap();
+    let attributes = Object::from([("from", "other")]);
+    other.create_array("/g/a", &builder.clone().attributes(attributes.clone())).unwrap();
+    for path in ["/g/a", "/g", "/"] {
+        let error = hierarchy.create_array(path, &builder).unwrap_err();
+        assert!(matches!(error, Error::InTheWay { .. }), "{path}: {error}");
+    }
+    let error = hierarchy.create_arrays([("/g/a", &builder), ("/g/b", &builder)]).unwrap_err();
+    assert!(matches!(error, Error::InTheWay { .. }), "{error}");
+    assert!(!hierarchy.exists("/g/b").unwrap());
+    hierarchy.create_array("/g/c", &builder).unwrap();
+    let found = Hierarchy::open(open(), &context).unwrap().array("/g/a").unwrap();
+    assert_eq!(found.attributes(), &attributes);
 }
 
 #[test]

@@ -5,13 +5,14 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod kills;
+mod stores;
 mod writers;
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use tempfile::TempDir;
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Selection, open_store};
@@ -21,6 +22,11 @@ const WORK: &str = "ZARR_KIT_RACE_WORK";
 const NUMBER: &str = "ZARR_KIT_RACE_NUMBER";
 const STORE: &str = "ZARR_KIT_RACE_STORE";
 
+/// The variable that tells a writer to use the plugins of the loaded library, and the one that tells it not to require
+/// conditional writes.
+const LOADED: &str = "ZARR_KIT_RACE_LOADED";
+const CARELESS: &str = "ZARR_KIT_RACE_CARELESS";
+
 /// The formats of hierarchies in these tests.
 const FORMATS: [Format; 3] = [Format::V2, Format::V3Draft, Format::V3];
 
@@ -28,11 +34,15 @@ fn racers() -> u64 {
     std::env::var("ZARR_KIT_RACERS").map_or(8, |count| count.parse().unwrap())
 }
 
-/// A folder with a hierarchy, which processes write to.
+/// A hierarchy that processes write to.
 struct Race {
-    _folder: TempDir,
+    /// The folder or the server with the hierarchy.
+    _place: Box<dyn Any>,
+    /// The description of the store.
     store: String,
     format: Format,
+    /// Variables for the writers.
+    variables: Vec<&'static str>,
 }
 
 impl Race {
@@ -45,10 +55,21 @@ impl Race {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data.zarr");
         let store = format!(r#"{{"type": "filesystem", "path": {:?}{options}}}"#, path.to_str().unwrap());
-        let race = Self { _folder: folder, store, format };
+        Self::at(folder, store, format)
+    }
+
+    /// Creates a hierarchy in the store that `description` opens.
+    fn at(place: impl Any, description: String, format: Format) -> Self {
+        let race = Self { _place: Box::new(place), store: description, format, variables: Vec::new() };
         let hierarchy = Hierarchy::create(race.open_store(), &context(), format).unwrap();
         hierarchy.create_group("/", Object::new()).unwrap();
         race
+    }
+
+    /// Sets a variable of the writers.
+    fn variable(mut self, name: &'static str) -> Self {
+        self.variables.push(name);
+        self
     }
 
     fn open_store(&self) -> Arc<dyn Store> {
@@ -71,6 +92,7 @@ impl Race {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["writer", "--exact", "--nocapture", "--test-threads=1"]);
         command.envs([(WORK, work), (STORE, &self.store), (NUMBER, &number.to_string())]);
+        command.envs(self.variables.iter().map(|name| (name, "1")));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -128,7 +150,9 @@ fn writer() {
     if std::env::var_os(WORK).is_none() {
         return;
     }
-    let context = context().with_required_conditions();
+    let is_set = |name| std::env::var_os(name).is_some();
+    let context = if is_set(LOADED) { stores::loaded_context() } else { context() };
+    let context = if is_set(CARELESS) { context } else { context.with_required_conditions() };
     let hierarchy = || {
         let store = open_store(context.registry(), &variable(STORE)).unwrap();
         Hierarchy::open(store, &context).unwrap()

@@ -20,6 +20,23 @@ pub(crate) fn run(work: &str, open: &dyn Fn() -> Hierarchy, number: u64) {
         "create" => create(&hierarchy, number),
         "append" => append(&hierarchy, number, ROUNDS),
         "endless append" => append(&hierarchy, number, u64::MAX),
+        "endless attributes" => loop {
+            attributes(&hierarchy, number);
+        },
+        "endless wholes" => loop {
+            wholes(&hierarchy);
+        },
+        "endless create" => (0..).for_each(|round| create_own(&hierarchy, number, round)),
+        "endless erase" => (0..).for_each(|round| {
+            create_own(&hierarchy, number, round % 2);
+            hierarchy.erase(&*own_path(number, round % 2)).unwrap();
+        }),
+        "endless resize" => loop {
+            resize(&hierarchy);
+        },
+        "endless consolidate" => loop {
+            hierarchy.consolidate("/").unwrap();
+        },
         "resize" => resize(&hierarchy),
         "consolidate" => (0..ROUNDS / 4).for_each(|_| hierarchy.consolidate("/").unwrap()),
         "create and change" => create_and_change(&hierarchy, number),
@@ -87,6 +104,21 @@ fn create(hierarchy: &Hierarchy, number: u64) {
             Err(Error::InTheWay(_)) => {}
             Err(error) => panic!("{error}"),
         }
+    }
+}
+
+/// Returns the path of an array that only this process creates.
+pub(crate) fn own_path(number: u64, round: u64) -> String {
+    format!("/of{number}/a{round}")
+}
+
+/// Creates an array of this process, if it does not exist, and writes to it.
+fn create_own(hierarchy: &Hierarchy, number: u64, round: u64) {
+    let path = own_path(number, round);
+    match hierarchy.create_array(&*path, &ArrayBuilder::new([2], "uint64").chunks([1])) {
+        Ok(array) => array.write_values(&Selection::All, &[number + 1; 2]).unwrap(),
+        Err(Error::InTheWay(_)) => {}
+        Err(error) => panic!("{error}"),
     }
 }
 

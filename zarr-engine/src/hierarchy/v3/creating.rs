@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zarr_metadata::v3::{array_document, group_document, node_key, prefix};
 use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
 use zarr_spec::store::{Directory, StoreLock};
-use zarr_spec::{Format, NodePath, Object, Prefix, Value};
+use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::V3;
 use super::copies::{Change, copies_of, have_copies};
@@ -101,12 +101,17 @@ impl V3 {
         let _locks = erase_leftovers()?;
         // The groups above one node are written from the top down.
         let concurrency = if new.len() > 1 { access.store.read_hints().max_concurrency } else { 1 };
-        for nodes in [groups.as_slice(), new] {
-            flight::each(nodes.len(), concurrency, |number| {
-                let (path, encoded) = &nodes[number];
-                access.create(&node_key(path)?, &encoded.text)
-            })?;
-        }
+        flight::each(groups.len(), concurrency, |number| {
+            let (path, encoded) = &groups[number];
+            access.create(&node_key(path)?, &encoded.text)
+        })?;
+        flight::each(new.len(), concurrency, |number| {
+            let (path, encoded) = &new[number];
+            match access.create(&node_key(path)?, &encoded.text) {
+                Err(Error::Conflict(key)) => Err(conflict(access, path, key)?),
+                created => created,
+            }
+        })?;
         self.refresh(access, &copies, &changes)?;
         Ok(!copies.is_empty())
     }
@@ -120,8 +125,11 @@ impl V3 {
         } else {
             (read()?, None)
         };
-        // The listing shows whether the folder has a document.
-        if access.is_local() && leftovers::may_have(listed.as_ref(), &node_key(path)?) {
+        // The listing shows whether the folder has a document. Without a listing, a condition finds it when the node is
+        // written.
+        let key = node_key(path)?;
+        let is_listed = listed.as_ref().is_some_and(|listed| listed.keys.contains(&key));
+        if itself.is_none() && (is_listed || access.is_local() && listed.is_none()) {
             itself = stored(access, path)?;
         }
         let is_array = |node: &Option<NodeMetadata>| matches!(node, Some(NodeMetadata::Array(_)));
@@ -145,10 +153,18 @@ impl V3 {
             });
             return Ok(AboveAndAt { above: above.collect::<Result<_, Error>>()?, itself: None, state });
         }
+        if access.is_new_hierarchy() {
+            let above = nodes.into_iter().map(|ancestor| (ancestor, None)).collect();
+            return Ok(AboveAndAt { above, itself: None, state });
+        }
+        let count = nodes.len();
+        if !access.has_versions() {
+            nodes.push(path.clone());
+        }
         // One batch of documents takes fewer round trips than a request for each version.
-        nodes.push(path.clone());
         let mut documents = stored_all(access, &nodes)?;
-        let itself = documents.pop().flatten();
+        let itself = documents.drain(count..).next().flatten();
+        nodes.truncate(count);
         let above = parse_all(access, &nodes, &documents)?;
         Ok(AboveAndAt { above: nodes.into_iter().zip(above).collect(), itself, state })
     }
@@ -170,10 +186,36 @@ fn check_all_listed(access: &Access, arrays: &[NewNode<'_>]) -> Result<CheckedAr
     let erased = erased.map(|new| Ok((new.path, prefix(new.path)?)));
     let erased = erased.collect::<Result<Vec<_>, Error>>()?;
     let (above, occupied) = leftovers::with_listings(access, &erased, || check_all(access, arrays))?;
+    if access.has_versions() {
+        let mut paths = Vec::new();
+        for array in arrays {
+            if occupied.contains(&prefix(array.path)?) {
+                paths.push(array.path.clone());
+            }
+        }
+        refuse_existing(&paths, &stored_all(access, &paths)?)?;
+    }
     Ok(CheckedArrays { above, occupied })
 }
 
+/// Returns an error if one of the new nodes has a document.
+fn refuse_existing(nodes: &[NodePath], documents: &[Option<Value>]) -> Result<(), Error> {
+    let mut existing = nodes.iter().zip(documents);
+    match existing.find_map(|(path, document)| Some((path, document.as_ref()?))) {
+        Some((path, document)) => Err(exists_already(path, kind_of(document))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the error for a new node whose document another program has created.
+fn conflict(access: &Access, path: &NodePath, key: Key) -> Result<Error, Error> {
+    let document = stored(access, path)?;
+    Ok(document.map_or(Error::Conflict(key), |document| exists_already(path, kind_of(&document))))
+}
+
 /// Returns the nodes above `arrays`. It is an error if other nodes are in the way.
+///
+/// In a store with conditional writes, the documents of the arrays are not read: writing them finds existing ones.
 fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error> {
     let mut new = BTreeSet::new();
     for path in arrays.iter().map(|array| array.path) {
@@ -183,9 +225,16 @@ fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error
     }
     let mut nodes: Vec<NodePath> = groups_above(arrays).into_iter().collect();
     let count = nodes.len();
-    nodes.extend(arrays.iter().map(|array| array.path.clone()));
-    let documents = stored_all(access, &nodes)?;
-    let found = parse_all(access, &nodes[..count], &documents)?;
+    let documents = match access.is_new_hierarchy() {
+        true => vec![None; count],
+        false => {
+            if !access.has_versions() {
+                nodes.extend(arrays.iter().map(|array| array.path.clone()));
+            }
+            stored_all(access, &nodes)?
+        }
+    };
+    let found = parse_all(access, &nodes[..count], &documents[..count])?;
     let is_array = |(path, node): (&NodePath, &Option<NodeMetadata>)| {
         (new.contains(path) || matches!(node, Some(NodeMetadata::Array(_)))).then(|| path.clone())
     };
@@ -194,11 +243,7 @@ fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error
     {
         return Err(below_an_array(below.path, &array));
     }
-    for (array, document) in arrays.iter().zip(&documents[count..]) {
-        if let Some(document) = document {
-            return Err(exists_already(array.path, kind_of(document)));
-        }
-    }
+    refuse_existing(&nodes[count..], &documents[count..])?;
     Ok(nodes.into_iter().zip(found).collect())
 }
 
