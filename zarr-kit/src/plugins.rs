@@ -144,6 +144,8 @@ use zarr_metadata_encoding_msgpack as _;
 use zarr_plugin_wasm as _;
 #[cfg(feature = "store-filesystem")]
 use zarr_store_filesystem as _;
+#[cfg(feature = "store-lmdb")]
+use zarr_store_lmdb as _;
 #[cfg(feature = "store-memory")]
 use zarr_store_memory as _;
 #[cfg(feature = "store-n5")]
@@ -152,6 +154,8 @@ use zarr_store_n5 as _;
 use zarr_store_object_store as _;
 #[cfg(feature = "store-overlay")]
 use zarr_store_overlay as _;
+#[cfg(feature = "store-redb")]
+use zarr_store_redb as _;
 #[cfg(feature = "store-reference")]
 use zarr_store_reference as _;
 #[cfg(feature = "store-zip")]

@@ -18,6 +18,8 @@
 
 #[cfg(feature = "store-filesystem")]
 pub use zarr_store_filesystem::{Durability, FilesystemStore};
+#[cfg(feature = "store-lmdb")]
+pub use zarr_store_lmdb::{LmdbDatabase, LmdbStore, Options as LmdbOptions};
 #[cfg(feature = "store-memory")]
 pub use zarr_store_memory::MemoryStore;
 #[cfg(feature = "store-n5")]
@@ -26,6 +28,8 @@ pub use zarr_store_n5::N5Store;
 pub use zarr_store_object_store::{RemoteStore, object_store};
 #[cfg(feature = "store-overlay")]
 pub use zarr_store_overlay::OverlayStore;
+#[cfg(feature = "store-redb")]
+pub use zarr_store_redb::{RedbDatabase, RedbStore};
 #[cfg(feature = "store-reference")]
 pub use zarr_store_reference::ReferenceStore;
 #[cfg(feature = "store-zip")]

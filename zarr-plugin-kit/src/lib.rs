@@ -15,9 +15,11 @@
 //! | place a checksum before or after the bytes | [`ChecksumLocation`] |
 //! | read and write JSON | [`json`] |
 //! | list the keys of a store that has all of them in memory | [`sorted`] |
+//! | implement a store on a database with sorted keys and transactions | [`database`] |
 
 mod casts;
 mod configuration;
+pub mod database;
 pub mod decimals;
 pub mod items;
 pub mod json_items;

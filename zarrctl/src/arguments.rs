@@ -8,8 +8,10 @@ mod copy;
 mod examples;
 mod listing;
 mod plugins;
+#[cfg(feature = "serve")]
+mod serve;
 
-#[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
+#[cfg(not(all(feature = "conformance", feature = "dynamic", feature = "serve", target_os = "linux")))]
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +32,8 @@ pub(crate) use conformance::{
 pub(crate) use copy::Copy;
 pub(crate) use listing::{Cat, Du, Ls, Show};
 pub(crate) use plugins::{LoadedVerb, Plugins, PluginsVerb, Source};
+#[cfg(feature = "serve")]
+pub(crate) use serve::Serve;
 
 ///  Read, write and convert Zarr hierarchies: v2, the v3 draft of 2022 and v3.
 ///
@@ -147,6 +151,19 @@ pub(crate) enum Verb {
     /// does `reference:FILE`.
     #[command(after_long_help = examples::REFERENCES)]
     References(References),
+    /// Serve the values of a store over HTTP, read-only, until the program is interrupted.
+    ///
+    /// Prints the URL. Each value is at its key: `zarrctl tree URL`, zarr-python, web pages and curl read it. Clients
+    /// can ask for a byte range, and for a value only if it changed. Nothing is listed, so readers need paths or
+    /// consolidated metadata. Everybody who reaches the address can read: by default, programs on this machine, and
+    /// pages in its browsers.
+    #[cfg(feature = "serve")]
+    #[command(after_long_help = examples::SERVE)]
+    Serve(Serve),
+    /// Serve the values of a store over HTTP (not in this build).
+    #[cfg(not(feature = "serve"))]
+    #[command(after_long_help = examples::FULL)]
+    Serve(Missing),
     /// Remove a node and all nodes below it, without asking for confirmation.
     ///
     /// Removes metadata documents and chunks. Other files in these folders remain unless --all is given.
@@ -262,7 +279,7 @@ impl Reading {
 }
 
 /// The arguments of a verb that this build does not have.
-#[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
+#[cfg(not(all(feature = "conformance", feature = "dynamic", feature = "serve", target_os = "linux")))]
 #[derive(Debug, Args)]
 pub(crate) struct Missing {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]

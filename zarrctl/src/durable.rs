@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use zarr_kit::json::{self, ParseOptions};
-use zarr_kit::spec::Value;
+use zarr_kit::json::{ParseOptions, parse as parse_json};
 use zarr_kit::spec::store::Store;
+use zarr_kit::spec::{Value, json};
 use zarr_kit::stores::{Durability, FilesystemStore};
 use zarr_kit::{Context, open_store};
 
@@ -16,6 +16,10 @@ use crate::failure::Failure;
 /// The variable with the default of `--durable`.
 const VARIABLE: &str = "ZARR_KIT_DURABLE";
 
+/// The stores in local databases.
+const DATABASES: [&str; 2] = ["lmdb", "redb"];
+
+/// Whether `--durable` or the variable is set.
 static DURABLE: OnceLock<bool> = OnceLock::new();
 
 /// Sets whether writes wait for the disk: `option`, or else the variable.
@@ -43,8 +47,8 @@ pub(crate) fn durability() -> Durability {
     if is_on() { Durability::Full } else { Durability::None }
 }
 
-/// Opens a store for writing. Local folders in it are durable if [`is_on`], unless a description has
-/// `"durable": "none"` or `"data"`.
+/// Opens a store for writing. Local folders and databases in it are durable if [`is_on`], unless a description has
+/// another value of `durable`.
 pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     if !is_on() {
         return Ok(open_store(context.registry(), location)?);
@@ -54,6 +58,14 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     }
     let store = open_store(context.registry(), location)?;
     let url = store.location();
+    for database in DATABASES {
+        if let Some(path) = url.strip_prefix(database).and_then(|rest| rest.strip_prefix(':')) {
+            // The first store of a database sets the options of all.
+            drop(store);
+            let description = json!({"type": (database), "path": (path), "durable": true});
+            return Ok(open_store(context.registry(), &description.to_string())?);
+        }
+    }
     if !url.starts_with("file:") {
         return Ok(store);
     }
@@ -61,10 +73,11 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     Ok(Arc::new(store.durable(durability())))
 }
 
-/// Adds `"durable": "full"` to each local folder in a JSON description, unless it is set. Returns `None` for
+/// Adds `"durable": "full"` to each local folder in a JSON description, and `"durable": true` to each database, unless
+/// it is set. Returns `None` for
 /// other locations.
 fn durable_description(location: &str) -> Option<String> {
-    let parsed = json::parse(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
+    let parsed = parse_json(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
     let Value::Object(_) = &parsed.value else { return None };
     let mut description = parsed.value;
     make_durable(&mut description);
@@ -74,9 +87,10 @@ fn durable_description(location: &str) -> Option<String> {
 fn make_durable(value: &mut Value) {
     match value {
         Value::Object(members) => {
-            let is_folder = members.get("type").and_then(Value::as_str) == Some("filesystem");
-            if is_folder && !members.contains("durable") {
-                members.insert("durable", "full");
+            let kind = members.get("type").and_then(Value::as_str);
+            let is_database = kind.is_some_and(|kind| DATABASES.contains(&kind));
+            if (is_database || kind == Some("filesystem")) && !members.contains("durable") {
+                members.insert("durable", if is_database { Value::from(true) } else { Value::from("full") });
             }
             let names: Vec<_> = members.keys().map(str::to_owned).collect();
             for name in names {
@@ -130,6 +144,7 @@ mod tests {
                 r#" {"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a"}}"#,
                 r#"{"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a","durable":"full"}}"#,
             ),
+            (r#"{"type":"redb","path":"a"}"#, r#"{"type":"redb","path":"a","durable":true}"#),
             (r#"{"type":"memory"}"#, r#"{"type":"memory"}"#),
         ] {
             assert_eq!(durable(given).as_deref(), Some(made), "{given}");

@@ -101,6 +101,10 @@ fn run_verb(verb: Verb) -> Result<(), Failure> {
         Verb::Copy(arguments) => verbs::copy::run(&arguments),
         Verb::Pack(arguments) => verbs::pack::run(&arguments),
         Verb::References(arguments) => verbs::references::run(&arguments),
+        #[cfg(feature = "serve")]
+        Verb::Serve(arguments) => verbs::serve::run(&arguments),
+        #[cfg(not(feature = "serve"))]
+        Verb::Serve(_) => Err(Failure::not_in_build("`serve`")),
         Verb::Erase(arguments) => verbs::change::erase(&arguments),
         Verb::Resize(arguments) => verbs::change::resize(&arguments),
         Verb::Attrs(arguments) => verbs::change::attributes(&arguments),

@@ -229,6 +229,14 @@ fn with_paths(words: &str, paths: &[&NodePath]) -> Option<String> {
     (!paths.is_empty()).then(|| format!("{words} {}", first_of(paths, 1)))
 }
 
+/// Opens a store to read its values, whether it has a hierarchy or not.
+#[cfg(feature = "serve")]
+pub(crate) fn open_plain(location: &str) -> Result<Arc<dyn Store>, Failure> {
+    let context = context()?;
+    check_scheme(location, context.registry())?;
+    Ok(open_store(context.registry(), location)?)
+}
+
 /// Opens a hierarchy for changes. Archives are refused.
 pub(crate) fn open_to_change(location: &str, reading: &Reading) -> Result<Opened, Failure> {
     let context = reading_context(reading)?;
@@ -294,7 +302,7 @@ pub(crate) fn check_scheme(location: &str, registry: &Registry) -> Result<(), Fa
 /// Opens a store for writing. Archives are refused.
 pub(crate) fn open_to_write(location: &str, context: &Context) -> Result<Arc<dyn Store>, Failure> {
     check_scheme(location, context.registry())?;
-    let is_archive = recognizing(context.registry(), location).is_some();
+    let is_archive = recognizing(context.registry(), location).is_some_and(|store| store.name == "zip");
     let store = if is_archive { None } else { Some(durable::open(location, context)?) };
     let is_archive = |store: &dyn Store| {
         let location = store.location();

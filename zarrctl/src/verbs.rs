@@ -17,6 +17,8 @@ pub(crate) mod plugins;
 pub(crate) mod put;
 pub(crate) mod references;
 pub(crate) mod repair;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tree;
 pub(crate) mod verify;

@@ -25,6 +25,7 @@ fn refused(status: i32, arguments: &[&str], typed: &str) -> String {
 fn missing_verbs_and_stores_are_wrong_usage_with_the_command_that_adds_them() {
     let conformance = "conformance plugin zstd --level L1";
     refused(2, &["conformance", "plugin", "zstd", "--level", "L1"], conformance);
+    refused(2, &["serve", "a.zarr", "--port", "0"], "serve a.zarr --port 0");
     let store = refused(2, &["tree", "s3://bucket/a b.zarr"], "tree 's3://bucket/a b.zarr'");
     assert!(store.contains("the store for `s3:` is not in this build"), "{store}");
     #[cfg(target_os = "linux")]

@@ -62,6 +62,8 @@ mod probed;
 mod rechunking;
 #[path = "it/replaced.rs"]
 mod replaced;
+#[path = "it/serving.rs"]
+mod serving;
 #[path = "it/showing.rs"]
 mod showing;
 #[path = "it/slabs.rs"]

@@ -28,6 +28,8 @@ pub enum Packages {
     Xarray,
     /// kerchunk, virtualizarr and h5py.
     References,
+    /// zarr-python 2.18 with LMDB.
+    Databases,
 }
 
 impl Packages {
@@ -38,6 +40,7 @@ impl Packages {
             Self::ObjectStores => "object-stores",
             Self::Xarray => "xarray",
             Self::References => "references",
+            Self::Databases => "databases",
         }
     }
 
@@ -48,6 +51,7 @@ impl Packages {
             Self::ObjectStores => "object_stores/requirements.txt".to_owned(),
             Self::Xarray => "copies/requirements.txt".to_owned(),
             Self::References => "references/requirements.txt".to_owned(),
+            Self::Databases => "databases/requirements.txt".to_owned(),
         }
     }
 
@@ -55,7 +59,7 @@ impl Packages {
     /// 3; zarr-python 2.18 has no wheels for 3.14.
     fn pythons(self) -> &'static [&'static str] {
         match self {
-            Self::Zarr2 => &["python3.13", "python3.12"],
+            Self::Zarr2 | Self::Databases => &["python3.13", "python3.12"],
             Self::Zarr3 | Self::ObjectStores | Self::Xarray | Self::References => {
                 &["python3.14", "python3.13", "python3.12"]
             }

@@ -9,8 +9,7 @@ use zarr_spec::{
 
 use super::building::Building;
 use crate::convert::{
-    self, BYTES, RecipeStep, SourceCodec, invalid, missing_plugins, not_in_format, translate_codec,
-    unknown,
+    self, BYTES, RecipeStep, SourceCodec, invalid, missing_plugins, not_in_format, translate_codec, unknown,
 };
 use crate::error::Error;
 

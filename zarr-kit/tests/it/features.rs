@@ -172,7 +172,7 @@ fn shards_are_written_with_their_feature() {
 #[test]
 fn pure_features_do_not_need_a_c_compiler() {
     let features = features();
-    let with_c = ["codec-blosc", "codec-lzma", "codec-zstd"];
+    let with_c = ["codec-blosc", "codec-lzma", "codec-zstd", "store-lmdb"];
     let manifest = include_str!("../../Cargo.toml");
     let pure = manifest.split("\npure = [\n").nth(1).and_then(|rest| rest.split(']').next()).expect("pure");
     let parts = pure.split('"').skip(1).step_by(2);

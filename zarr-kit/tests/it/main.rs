@@ -87,8 +87,8 @@ fn is_on(feature: &str) -> bool {
         "dtype-small-float" "dtype-string" "dtype-struct" "dtype-sub-byte" "extension-dimension-names" "extension-node-index"
         "grid-origin" "grid-rectilinear" "grid-regular" "key-encoding-default" "key-encoding-default-suffix"
         "key-encoding-v2" "layout-c" "layout-f" "layout-morton" "metadata-encoding-cbor"
-        "metadata-encoding-json" "metadata-encoding-msgpack" "store-filesystem" "store-memory" "store-n5" "store-object-store"
-        "store-overlay" "store-reference" "store-zip"
+        "metadata-encoding-json" "metadata-encoding-msgpack" "store-filesystem" "store-lmdb" "store-memory" "store-n5" "store-object-store"
+        "store-overlay" "store-redb" "store-reference" "store-zip"
         "transformer-cache" "transformer-prefix" "transformer-read-only" "transformer-sharding"
         "transformer-statistics"
     }

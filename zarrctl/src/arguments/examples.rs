@@ -68,6 +68,11 @@ pub(super) const REFERENCES: &str = "Examples:
   zarrctl references demo/v3 -o demo.json
   zarrctl tree reference:demo.json";
 
+#[cfg(feature = "serve")]
+pub(super) const SERVE: &str = "Examples:
+  zarrctl serve demo/v3 --port 0
+  zarrctl serve demo/v3 --port 0 --origin https://example.org";
+
 pub(super) const ERASE: &str = "Examples:
   zarrctl erase demo/v3 weather/stations";
 
@@ -174,6 +179,6 @@ pub(super) const COMPLETIONS: &str = "Examples:
   zarrctl completions bash > zarrctl.bash";
 
 /// The help text of verbs that this build does not have.
-#[cfg(not(all(feature = "conformance", feature = "dynamic", target_os = "linux")))]
+#[cfg(not(all(feature = "conformance", feature = "dynamic", feature = "serve", target_os = "linux")))]
 pub(super) const FULL: &str = "Run a build with this verb in a clone of the repository:
   cargo run --release -p zarrctl --features full -- --help";

@@ -1,8 +1,9 @@
 //! Help texts: a snapshot of all of them, and the examples, which are run.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::support::{Place, program, snapshot, text};
 
@@ -75,16 +76,33 @@ fn the_examples_of_all_help_texts_work() {
         let copied = Command::new("cp").arg("-r").arg(place.path("template")).arg(&work).status().unwrap();
         assert!(copied.success());
         for example in examples(&help(verb)) {
+            let is_server = example.starts_with("zarrctl serve ");
+            let example = if is_server { format!("exec {example}") } else { example.to_owned() };
             let mut shell = Command::new("sh");
-            shell.args(["-c", example]).current_dir(&work).env("PATH", &path).env("HOME", &work);
+            shell.args(["-c", &example]).current_dir(&work).env("PATH", &path).env("HOME", &work);
             for variable in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "ZARR_PLUGIN_PATH"] {
                 shell.env_remove(variable);
+            }
+            if is_server {
+                assert_serves(&mut shell);
+                continue;
             }
             let output = shell.output().unwrap();
             let messages = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{example}: {messages}");
         }
     }
+}
+
+/// Starts a server, and ends it after it has printed its URL.
+#[cfg(target_os = "linux")]
+fn assert_serves(command: &mut Command) {
+    let mut server = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(line.starts_with("http://127.0.0.1:"), "{command:?} printed `{line}`");
 }
 
 /// Compiles the codec `example.xor` of plugin `xor-c`.
