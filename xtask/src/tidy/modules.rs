@@ -69,13 +69,14 @@ impl Modules {
     /// Returns the module that defines the item at a path.
     fn defining(&self, path: &[String]) -> Module {
         let mut path = path.to_vec();
-        // A re-export leads to another path; a cycle of re-exports does not compile.
+        // A re-export leads to another path; a cycle of re-exports does not compile. A module that exports its own
+        // macro, `use name;`, leads to itself.
         loop {
             let is_module = |count: &usize| self.paths.contains_key(&path[..*count].join("::"));
             let count = (0..=path.len()).rev().find(is_module).unwrap_or(0);
             let module = path[..count].join("::");
             let export = path.get(count).and_then(|name| self.exports.get(&module)?.get(name));
-            match export {
+            match export.filter(|export| ***export != path[..=count]) {
                 Some(export) => path = [export, &path[count + 1..]].concat(),
                 None => return module,
             }
@@ -281,6 +282,15 @@ mod tests {
             findings(&sources),
             ["zarr-engine/src/scale/axis.rs is in a cycle of modules: scale::axis, scale::cell"]
         );
+    }
+
+    #[test]
+    fn a_module_may_export_its_own_macro() {
+        let sources = [
+            ("table.rs", "macro_rules! table { () => {} } pub(crate) use table;"),
+            ("copy.rs", "use crate::table::table; table!();"),
+        ];
+        assert_eq!(findings(&sources), [""; 0]);
     }
 
     #[test]

@@ -26,11 +26,17 @@ pub(crate) fn run(work: &str, open: &dyn Fn() -> Hierarchy, number: u64) {
         "endless wholes" => loop {
             wholes(&hierarchy);
         },
-        "endless create" => (0..).for_each(|round| create_own(&hierarchy, number, round)),
-        "endless erase" => (0..).for_each(|round| {
-            create_own(&hierarchy, number, round % 2);
-            hierarchy.erase(&*own_path(number, round % 2)).unwrap();
-        }),
+        "endless create" => {
+            for round in 0.. {
+                create_own(&hierarchy, number, round);
+            }
+        }
+        "endless erase" => {
+            for round in 0.. {
+                create_own(&hierarchy, number, round % 2);
+                hierarchy.erase(&*own_path(number, round % 2)).unwrap();
+            }
+        }
         "endless resize" => loop {
             resize(&hierarchy);
         },
