@@ -17,7 +17,7 @@ use zarr_spec::store::StoreError;
 use crate::Options;
 
 /// The name of the file in the folder of a database.
-pub(crate) const FILE: &str = "data.mdb";
+const FILE: &str = "data.mdb";
 
 /// The sizes of the map that are tried in turn if none is given: 1 TiB, 64 GiB, 4 GiB, 1 GiB, 256 MiB.
 const MAP_SIZES: [u64; 5] = [1 << 40, 1 << 36, 1 << 32, 1 << 30, 1 << 28];

@@ -5,7 +5,8 @@
 //!
 //! **Processes.** Any number of processes can read and write a database at the same time, on one machine; writers wait
 //! for each other. Stores of one database in one process share it. Other programs, such as Python with `lmdb`, may be
-//! among the processes.
+//! among the processes if they have the same format of the lock file; otherwise the second one gets an error as long as
+//! the first one has the database open.
 //!
 //! **Crashes.** After a process was killed, the others find every value that a finished call wrote. After a power cut
 //! the database may be damaged, unless the store is `durable`, which waits for the disk on every call that writes.
@@ -18,8 +19,8 @@
 //!
 //! A path is the folder of the database, or its file if it exists. A missing folder is created by the first write.
 //!
-//! Opened as `{"type": "lmdb", "path": "data.lmdb"}`, as `lmdb:PATH`, or as the step `PATH|lmdb:` of a URL pipeline. The
-//! plain path of a folder with `data.mdb` is recognized.
+//! Opened as `{"type": "lmdb", "path": "data.lmdb"}`, as `lmdb:PATH`, or as the step `PATH|lmdb:` of a URL pipeline. A
+//! plain path is never opened as a database, because LMDB does not check the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +38,6 @@ pub use database::LmdbDatabase;
 zarr_spec::register!(
     StorePlugin::new("lmdb", &["lmdb"], &open)
         .step(&open_step)
-        .recognizing(is_database)
         .configuration::<LmdbConfiguration>()
         .about("Stores values in an LMDB database, as zarr-python 2 does.", EXAMPLES)
 );
@@ -112,9 +112,4 @@ fn open_step(step: &Step<'_>) -> Result<Arc<dyn Store>, StoreError> {
             Err(Invalid::new(what).into())
         }
     }
-}
-
-/// Returns whether a path is the folder of a database.
-fn is_database(path: &Path) -> bool {
-    path.join(environment::FILE).is_file()
 }
