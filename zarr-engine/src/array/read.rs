@@ -108,9 +108,12 @@ impl Array {
         T::collect(self.read(selection)?)
     }
 
-    /// Reads a selection as an `ndarray` of the dimensions `D`, or [`ndarray::IxDyn`] for any number, decoding into newly allocated memory. [`Array::read_values`] with
-    /// [`Values::view`](crate::Values::view) is faster, because it reuses pooled memory. A large array starts at a
-    /// cache line of its allocation, so that [`ndarray::ArrayBase::into_raw_vec_and_offset`] returns an offset.
+    /// Reads a selection as an `ndarray` of the dimensions `D`, or [`ndarray::IxDyn`](type@ndarray::IxDyn) for any
+    /// number of them, in newly allocated memory.
+    ///
+    /// [`Array::read_values`] with [`Values::view`](crate::Values::view) is faster, because it reuses pooled memory. A
+    /// large array starts at a cache line of its allocation, so that [`ndarray::ArrayBase::into_raw_vec_and_offset`]
+    /// returns an offset.
     ///
     /// # Errors
     ///
