@@ -35,7 +35,7 @@ pub(crate) struct MemoryBudget {
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
     has_changed: Condvar,
-    idle: Pool<Counted>,
+    idle: Pool<Box<Counted>>,
 }
 
 /// The queue of waiting threads. They are served in order, so that large requests are not starved by small ones.

@@ -7,6 +7,7 @@ mod hand_out;
 mod produce;
 
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -37,25 +38,29 @@ pub(crate) fn each<E: Send>(
     if threads.min(count) <= 1 {
         return (0..count).try_for_each(work);
     }
-    let next = AtomicUsize::new(0);
     let stop = Mutex::new(None);
-    let end = |why| {
-        next.store(count, Ordering::Relaxed);
+    each_until(count, threads, &|number| {
+        let why = match panic::catch_unwind(AssertUnwindSafe(|| work(number))) {
+            Ok(Ok(())) => return ControlFlow::Continue(()),
+            Ok(Err(error)) => Stop::Error(error),
+            Err(panic) => Stop::Panic(panic),
+        };
         stop.lock().unpoisoned().get_or_insert(why);
-    };
-    let take =
-        || next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| (next < count).then_some(next + 1));
+        ControlFlow::Break(())
+    });
+    ended(stop.into_inner().unpoisoned())
+}
+
+/// Calls `work` like [`each`], until it breaks. It is not generic, because each kind of closure would compile the code
+/// that starts threads again.
+fn each_until(count: usize, threads: usize, work: &(dyn Fn(usize) -> ControlFlow<()> + Sync)) {
+    let next = AtomicUsize::new(0);
     let run = || {
-        let done = panic::catch_unwind(AssertUnwindSafe(|| {
-            while let Ok(number) = take() {
-                work(number).map_err(Stop::Error)?;
+        let take = |next: usize| (next < count).then_some(next + 1);
+        while let Ok(number) = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            if work(number).is_break() {
+                next.store(count, Ordering::Relaxed);
             }
-            Ok(())
-        }));
-        match done {
-            Ok(Ok(())) => {}
-            Ok(Err(why)) => end(why),
-            Err(panic) => end(Stop::Panic(panic)),
         }
     };
     thread::scope(|scope| {
@@ -66,7 +71,6 @@ pub(crate) fn each<E: Send>(
         }
         run();
     });
-    ended(stop.into_inner().unpoisoned())
 }
 
 fn ended<E>(stop: Option<Stop<E>>) -> Result<(), E> {

@@ -15,9 +15,14 @@ const MAX_LENGTH: usize = 200;
 /// ```
 #[must_use]
 pub fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
-    if given.len() > MAX_LENGTH {
-        return Vec::new();
+    // Longer texts are not compared, and no name is similar to fewer than three characters.
+    match given.chars().take(MAX_LENGTH + 1).count() {
+        3..=MAX_LENGTH => closest(given, names.into_iter().collect()),
+        _ => Vec::new(),
     }
+}
+
+fn closest<'n>(given: &str, names: Vec<&'n str>) -> Vec<&'n str> {
     let lower_given: Vec<char> = given.to_lowercase().chars().collect();
     let most = if lower_given.len() < 6 { 1 } else { 2 };
     let closeness = |name: &str| {
@@ -30,10 +35,8 @@ pub fn similar<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Vec
         }
         lower.starts_with(&lower_given).then_some(1)
     };
-    let mut found: Vec<(usize, &str)> = match lower_given.len() {
-        0..3 => Vec::new(),
-        _ => names.into_iter().filter_map(|name| Some((closeness(name)?, name))).collect(),
-    };
+    let mut found: Vec<(usize, &str)> =
+        names.into_iter().filter_map(|name| Some((closeness(name)?, name))).collect();
     found.sort_unstable();
     found.dedup();
     let least = found.first().map_or(0, |(distance, _)| *distance);

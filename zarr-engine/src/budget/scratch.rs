@@ -3,7 +3,7 @@
 //! Idle buffers stay counted, and are freed when a thread waits for memory.
 
 use std::mem;
-use std::thread;
+use std::sync::atomic::Ordering;
 
 use super::{Holding, MemoryBudget, Permit};
 use crate::scratch::Scratch;
@@ -20,12 +20,6 @@ const MOST_IDLE: u64 = 64 << 20;
 pub(super) struct Counted {
     scratch: Scratch,
     pub(super) size: u64,
-}
-
-struct InUse<'b> {
-    budget: &'b MemoryBudget,
-    counted: Counted,
-    _holding: Holding,
 }
 
 impl MemoryBudget {
@@ -47,7 +41,7 @@ impl MemoryBudget {
         let size = more.min(counted.size);
         counted.size -= size;
         let permit = Permit { budget: self, size };
-        (work(&mut self.in_use(counted).counted.scratch), permit)
+        (self.lend(counted, work), permit)
     }
 
     /// Like [`Self::with_scratch`] if the memory is free; otherwise returns `None`.
@@ -59,15 +53,15 @@ impl MemoryBudget {
             return None;
         }
         counted.size += more;
-        Some(work(&mut self.in_use(counted).counted.scratch))
+        Some(self.lend(counted, work))
     }
 
     /// Like [`Self::with_scratch`], for a thread whose memory is already counted.
     pub(crate) fn with_paid_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
-        work(&mut self.in_use(self.idle.take().unwrap_or_default()).counted.scratch)
+        self.lend(self.idle.take().unwrap_or_default(), work)
     }
 
-    fn checkout(&self, need: u64) -> Counted {
+    fn checkout(&self, need: u64) -> Box<Counted> {
         let mut counted = self.idle.take().unwrap_or_default();
         if counted.size >= need {
             return counted;
@@ -77,48 +71,42 @@ impl MemoryBudget {
             return counted;
         }
         // A waiting thread holds no memory.
-        let Counted { scratch, size } = counted;
-        drop(scratch);
+        let size = counted.size;
+        drop(counted);
         self.release(size);
         self.take(need);
-        Counted { size: need, ..Counted::default() }
+        Box::new(Counted { size: need, ..Counted::default() })
     }
 
-    fn in_use(&self, counted: Counted) -> InUse<'_> {
-        InUse { budget: self, counted, _holding: Holding::new() }
+    /// Runs `work` with scratch buffers, and returns them for reuse unless it panics.
+    fn lend<R>(&self, mut counted: Box<Counted>, work: impl FnOnce(&mut Scratch) -> R) -> R {
+        let _holding = Holding::new();
+        let permit = Permit { budget: self, size: counted.size };
+        let result = work(&mut counted.scratch);
+        mem::forget(permit);
+        self.check_in(counted);
+        result
     }
 
-    /// Returns scratch buffers for reuse, or frees them if a thread waits for memory.
-    fn check_in(&self, counted: Counted) {
+    /// Returns scratch buffers for reuse, or frees them if they are large or if a thread waits for memory.
+    fn check_in(&self, mut counted: Box<Counted>) {
+        let size = counted.scratch.size();
+        if size > MOST_IDLE {
+            let counted_size = counted.size;
+            drop(counted);
+            return self.release(counted_size);
+        }
+        if size > counted.size {
+            self.taken.fetch_add(size - counted.size, Ordering::SeqCst);
+            counted.size = size;
+        } else if counted.size - size > SLACK {
+            self.release(counted.size - size);
+            counted.size = size;
+        }
         self.idle.put(counted);
-        if self.waiting.load(std::sync::atomic::Ordering::SeqCst) > 0 {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
             self.free_idle();
             self.wake();
         }
-    }
-}
-
-impl Drop for InUse<'_> {
-    fn drop(&mut self) {
-        let mut counted = mem::take(&mut self.counted);
-        if thread::panicking() {
-            let size = counted.size;
-            drop(counted);
-            return self.budget.release(size);
-        }
-        let size = counted.scratch.size();
-        if size > MOST_IDLE {
-            let all = mem::take(&mut counted).size;
-            return self.budget.release(all);
-        }
-        if size > counted.size {
-            self.budget.taken.fetch_add(size - counted.size, std::sync::atomic::Ordering::SeqCst);
-            counted.size = size;
-        } else if counted.size - size > SLACK {
-            let rest = counted.size - size;
-            counted.size = size;
-            self.budget.release(rest);
-        }
-        self.budget.check_in(counted);
     }
 }
