@@ -7,7 +7,8 @@ use zarr_conformance::fuzz::within;
 use zarr_kit::spec::store::Store;
 use zarr_kit::spec::{Key, NodePath};
 use zarr_kit::{
-    Array, Context, DimensionSelection, Hierarchy, Kind, Limits, Mode, Selection, UndefinedFill, open_store,
+    Array, Context, DimensionSelection, EntryKind, Hierarchy, Limits, Mode, Selection, UndefinedFill,
+    open_store,
 };
 
 use crate::far::Far;
@@ -78,7 +79,7 @@ fn look_at(store: Arc<dyn Store>, context: &Context) {
         let exists = hierarchy.node(&node.path);
         assert!(exists.is_ok(), "{} is listed, and then {exists:?}", node.path);
     }
-    let arrays = nodes.iter().filter(|node| node.kind == Kind::Array).take(ARRAYS);
+    let arrays = nodes.iter().filter(|node| node.kind == EntryKind::Array).take(ARRAYS);
     let far = Hierarchy::open(Arc::new(Far(Arc::clone(hierarchy.store()))), context);
     for array in arrays.filter_map(|node| hierarchy.array(&node.path).ok()) {
         let far = far.as_ref().ok().and_then(|far| far.array(array.path()).ok());

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use rayon::ThreadPool;
 use rayon::prelude::*;
 use zarr_kit::spec::store::{Store, StoreError};
 use zarr_kit::spec::{Key, Representation};
 use zarr_kit::{
-    Array, DimensionSelection, ElementArray, Error, Format, Hierarchy, OpenOptions, Selection, open_store,
+    Array, DimensionSelection, ElementArray, Error, Format, Hierarchy, OpenOptions, Selection, ThreadPool,
+    open_store,
 };
 
 use crate::calls::detached;
@@ -32,7 +32,7 @@ pub(crate) struct ChunkCoder {
     /// The array of one chunk.
     array: Array,
     is_sharded: bool,
-    pool: Arc<ThreadPool>,
+    pool: ThreadPool,
     process: u32,
 }
 

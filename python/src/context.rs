@@ -4,13 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::sync::MutexExt;
 use pyo3::{PyResult, Python};
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use zarr_kit::{Context, Mode, Registry};
+use zarr_kit::{Context, Mode, Registry, ThreadPool};
 
 use crate::failure::raise;
 
@@ -22,7 +21,7 @@ struct Shared {
     process: u32,
     context: Context,
     /// The thread pools by their number of threads. 0 stands for the number that the system recommends.
-    pools: BTreeMap<usize, Arc<ThreadPool>>,
+    pools: BTreeMap<usize, ThreadPool>,
 }
 
 /// The options of a hierarchy that are settings of its context.
@@ -44,7 +43,7 @@ pub(crate) fn context(options: ContextOptions) -> PyResult<Context> {
     let shared = Shared::of_this_process(&mut shared)?;
     let context = match options.threads {
         Some(1) => shared.context.clone().with_one_thread(),
-        threads => shared.context.clone().with_thread_pool(shared.pool(threads.unwrap_or(0))?),
+        threads => shared.context.clone().with_thread_pool(&shared.pool(threads.unwrap_or(0))?),
     };
     let context = if options.stores_empty_chunks { context.with_empty_chunks() } else { context };
     Ok(context.with_mode(if options.is_strict { Mode::Strict } else { Mode::Lenient }))
@@ -68,7 +67,7 @@ pub(crate) fn change_registry(change: impl FnOnce(&mut Registry) -> PyResult<()>
 
 /// Returns the threads of the contexts with this number of threads; `None` stands for the number that the system
 /// recommends.
-pub(crate) fn thread_pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+pub(crate) fn thread_pool(threads: Option<usize>) -> PyResult<ThreadPool> {
     let mut shared = shared();
     match &mut *shared {
         Some(shared) if shared.process == process::id() => shared.pool(threads.unwrap_or(0)),
@@ -94,14 +93,12 @@ impl Shared {
         Ok(Self { process: process::id(), context, pools: BTreeMap::new() })
     }
 
-    fn pool(&mut self, threads: usize) -> PyResult<Arc<ThreadPool>> {
+    fn pool(&mut self, threads: usize) -> PyResult<ThreadPool> {
         if let Some(pool) = self.pools.get(&threads) {
-            return Ok(Arc::clone(pool));
+            return Ok(pool.clone());
         }
-        let builder = ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("zarr-kit-{n}"));
-        let pool = builder.build().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        let pool = Arc::new(pool);
-        self.pools.insert(threads, Arc::clone(&pool));
+        let pool = ThreadPool::new(threads).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        self.pools.insert(threads, pool.clone());
         Ok(pool)
     }
 }

@@ -1,19 +1,14 @@
 //! Descriptions of new arrays, from JSON.
 
 use pyo3::PyResult;
-use zarr_kit::spec::{Object, Value};
-use zarr_kit::{ArrayBuilder, Format, Order};
+use zarr_kit::spec::{Invalid, Object, Value};
+use zarr_kit::{ArrayBuilder, Format};
 
 use crate::failure::raise;
 
 /// Returns the format that Python names.
 pub(crate) fn format_named(name: &str) -> PyResult<Format> {
-    match name {
-        "v2" => Ok(Format::V2),
-        "v3-draft" => Ok(Format::V3Draft),
-        "v3" => Ok(Format::V3),
-        other => Err(invalid(&format!("unknown format `{other}` (expected v2, v3-draft or v3)"))),
-    }
+    name.parse().map_err(|error: Invalid| invalid(&error.to_string()))
 }
 
 /// Returns the builder of the array that `description` describes.
@@ -36,7 +31,7 @@ pub(crate) fn array_builder(description: &Object) -> PyResult<ArrayBuilder> {
     builder = with_codecs(builder, description)?;
     builder = with_names(builder, description)?;
     if let Some(order) = text(description, "order")? {
-        builder = builder.order(if order == "F" { Order::F } else { Order::C });
+        builder = builder.order(order.parse().map_err(|error: Invalid| invalid(&error.to_string()))?);
     }
     if let Some(separator) = text(description, "separator")? {
         builder = builder.separator(separator);

@@ -4,7 +4,7 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
-use zarr_kit::{Context, Error, Format, Hierarchy, Kind, OpenOptions, open_store};
+use zarr_kit::{Context, EntryKind, Error, Format, Hierarchy, OpenOptions, open_store};
 
 use crate::archive::Place;
 use crate::array::ArrayHandle;
@@ -285,10 +285,10 @@ impl AttributeChange {
     }
 }
 
-fn kind_name(kind: Kind) -> &'static str {
+fn kind_name(kind: EntryKind) -> &'static str {
     match kind {
-        Kind::Array => "array",
-        Kind::Group | Kind::ImplicitGroup => "group",
-        Kind::Unreadable => "unreadable",
+        EntryKind::Array => "array",
+        EntryKind::Group | EntryKind::ImplicitGroup => "group",
+        EntryKind::Unreadable => "unreadable",
     }
 }

@@ -1,6 +1,6 @@
 //! Computes the digest of a hierarchy.
 
-use zarr_engine::{Array, ElementArray, Error, Hierarchy, Kind, Node};
+use zarr_engine::{Array, ElementArray, EntryKind, Error, Hierarchy, Node};
 use zarr_json::Object;
 use zarr_spec::{ArraySubset, NodePath};
 
@@ -31,7 +31,7 @@ pub fn digest(hierarchy: &Hierarchy, root: &NodePath, settings: &Settings) -> Re
         settings.progress.check()?;
         let path = below(&entry.path, root);
         let node = match hierarchy.node(&entry.path)? {
-            Node::Group(_) if entry.kind == Kind::ImplicitGroup => {
+            Node::Group(_) if entry.kind == EntryKind::ImplicitGroup => {
                 ManifestNode::Group { attributes: Object::new() }
             }
             Node::Group(group) => ManifestNode::Group { attributes: group.attributes().clone() },

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use zarr_engine::{Context, Error, Hierarchy, Kind, Node, OpenOptions};
+use zarr_engine::{Context, EntryKind, Error, Hierarchy, Node, OpenOptions};
 use zarr_json::{Object, ParseOptions, Value, counted, parse};
 use zarr_metadata::draft::Keys;
 use zarr_metadata::{ArrayMetadata, Identified, identify, v2};
@@ -80,7 +80,7 @@ pub fn find(store: &dyn Store, hierarchies: &[Hierarchy]) -> Result<Vec<Leftover
     let mut folders = BTreeMap::new();
     for hierarchy in hierarchies {
         for node in hierarchy.walk(NodePath::root())? {
-            if node.kind == Kind::Array {
+            if node.kind == EntryKind::Array {
                 let folder = chunk_folder(hierarchy, &node.path)?;
                 let arrays: &mut Vec<_> = folders.entry(folder).or_default();
                 arrays.push((hierarchy, node.path));

@@ -6,9 +6,12 @@ mod entries;
 mod printed;
 mod problems;
 
+use std::fmt;
+use std::str::FromStr;
+
 use zarr_metadata::ArrayMetadata;
 use zarr_spec::codec::CodecEntry;
-use zarr_spec::{Format, Mode, Object, Reading, Registry, Value};
+use zarr_spec::{Format, Invalid, Mode, Object, Reading, Registry, Value};
 
 use crate::conversions::conversions;
 use crate::convert::with_each_once;
@@ -24,6 +27,27 @@ pub enum Order {
     C,
     /// The first dimension varies fastest.
     F,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::C => "C",
+            Self::F => "F",
+        })
+    }
+}
+
+impl FromStr for Order {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text {
+            "C" => Ok(Self::C),
+            "F" => Ok(Self::F),
+            _ => Err(Invalid::new(format!("unknown order `{text}` (expected C or F)"))),
+        }
+    }
 }
 
 /// The optional name of a dimension. Strings and options of strings convert to it.

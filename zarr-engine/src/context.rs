@@ -3,9 +3,8 @@
 mod conditions;
 
 use std::collections::BTreeSet;
-use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use zarr_spec::host::registry::DuplicateIdentifier;
@@ -18,12 +17,7 @@ use crate::memory::BufferPool;
 use crate::parallel;
 use crate::progress::Progress;
 use crate::request_limit::RequestLimit;
-
-/// Minimum size in bytes of work that is divided among threads.
-pub(crate) const PARALLEL: usize = 512 << 10;
-
-/// The size in bytes of the work for one thread.
-pub(crate) const PORTION: usize = 256 << 10;
+use crate::threads::{ThreadPool, Threads};
 
 /// Default size in bytes of the pool of freed outputs.
 const BUFFER_POOL_SIZE: usize = 64 << 20;
@@ -185,28 +179,6 @@ pub struct Context {
     progress: Option<Progress>,
 }
 
-/// Whether rayon's global pool has threads. The pool is created once per process, and a second attempt panics.
-static GLOBAL_POOL: OnceLock<bool> = OnceLock::new();
-
-fn has_global_pool() -> bool {
-    *GLOBAL_POOL.get_or_init(|| could_start(rayon_core::ThreadPoolBuilder::new().build_global()))
-}
-
-/// Returns whether there is a global pool, created now or earlier.
-fn could_start(built: Result<(), rayon_core::ThreadPoolBuildError>) -> bool {
-    // Only system errors have a source. The other error is that the pool already exists.
-    built.err().is_none_or(|error| error.source().is_none())
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Threads {
-    Caller,
-    Global,
-    Pool(Arc<rayon_core::ThreadPool>),
-    /// At most this number of threads, which are started for each operation.
-    Scoped(usize),
-}
-
 impl Context {
     /// Returns a context with the plugins of `registry`, lenient reading, fallbacks denied, and rayon's global pool.
     #[must_use]
@@ -292,8 +264,8 @@ impl Context {
 
     /// Runs work on the given thread pool.
     #[must_use]
-    pub fn with_thread_pool(self, pool: Arc<rayon_core::ThreadPool>) -> Self {
-        Self { threads: Threads::Pool(pool), ..self }
+    pub fn with_thread_pool(self, pool: &ThreadPool) -> Self {
+        Self { threads: Threads::Pool(pool.clone()), ..self }
     }
 
     /// Runs work only on the calling thread. Exception: chunks are written to a remote store by several threads, of
@@ -347,12 +319,7 @@ impl Context {
     /// pool, the calling thread does all the work.
     #[must_use]
     pub fn thread_count(&self) -> usize {
-        match self.threads() {
-            Threads::Caller => 1,
-            Threads::Global => rayon_core::current_num_threads(),
-            Threads::Pool(pool) => pool.current_num_threads(),
-            Threads::Scoped(count) => *count,
-        }
+        self.threads().count()
     }
 
     /// Returns the counters of [`Context::with_progress`], if there are any.
@@ -395,7 +362,7 @@ impl Context {
         if items.len() < MANY || matches!(self.threads(), Threads::Caller | Threads::Scoped(_)) {
             return items.into_iter().map(work).collect();
         }
-        self.run(|| parallel::map(items, MANY / 4, &work))
+        parallel::map(&self.threads, items, MANY / 4, &work)
     }
 
     /// Returns the result of `work` for each item, in order, on the threads of this context. The caller must not hold a
@@ -404,7 +371,7 @@ impl Context {
         if matches!(self.threads(), Threads::Caller | Threads::Scoped(_)) {
             return items.into_iter().map(work).collect();
         }
-        self.run(|| parallel::map(items, 1, &work))
+        parallel::map(&self.threads, items, 1, &work)
     }
 
     /// Runs `work` on this thread. When it calls its argument, `help` starts on up to `most` idle threads of this
@@ -431,46 +398,6 @@ impl Context {
                 })
             });
         }
-        self.in_place_scope(|scope| work(&|| (0..others).for_each(|_| scope.spawn(|_| help()))))
-    }
-
-    /// Like [`rayon_core::in_place_scope`], with the threads of this context.
-    pub(crate) fn in_place_scope<'s, R>(&self, work: impl FnOnce(&rayon_core::Scope<'s>) -> R) -> R {
-        match &self.threads {
-            Threads::Pool(pool) => pool.in_place_scope(work),
-            Threads::Caller | Threads::Global | Threads::Scoped(_) => rayon_core::in_place_scope(work),
-        }
-    }
-
-    /// Runs `work` so that the threads of this context take part in it.
-    pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.threads.run(work)
-    }
-}
-
-impl Threads {
-    /// Returns these threads, or the calling thread if the system has no threads for rayon's global pool.
-    fn usable(&self) -> &Self {
-        match self {
-            Self::Global if !has_global_pool() => &Self::Caller,
-            threads => threads,
-        }
-    }
-
-    /// Runs `work` so that these threads take part in it.
-    fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match self {
-            Self::Caller | Self::Global | Self::Scoped(_) => work(),
-            Self::Pool(pool) => pool.install(work),
-        }
-    }
-
-    /// Copies `source` to `destination`, which has the same size, on all threads if it is large. The caller must not
-    /// hold a lock, as for [`Context::map`].
-    pub(crate) fn copy(&self, source: &[u8], destination: &mut [u8]) {
-        if source.len() < PARALLEL || matches!(self.usable(), Self::Caller | Self::Scoped(_)) {
-            return destination.copy_from_slice(source);
-        }
-        self.run(|| parallel::copy(source, destination, PORTION));
+        self.threads.in_place_scope(|scope| work(&|| (0..others).for_each(|_| scope.spawn(|_| help()))))
     }
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use zarr_spec::{DataType, Elements};
 
-use crate::context::Threads;
 use crate::conversions::conversions;
 use crate::element::{Element, cast_slice, type_matches};
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::threads::Threads;
 use crate::values::Values;
 #[cfg(feature = "ndarray")]
 use crate::values::{copy_of, into_ndarray};

@@ -8,8 +8,8 @@ mod access;
 mod changes;
 mod detect;
 mod draft;
+mod entry;
 mod erase;
-mod kind;
 mod known_groups;
 mod last;
 mod leftovers;
@@ -52,8 +52,8 @@ use resolved_cache::ResolvedCache;
 use rules::{FormatRules, FoundArray, FoundNode, array_of, not_a_group};
 
 pub(crate) use changes::DocumentChange;
+pub use entry::{EntryKind, NodeEntry};
 pub use erase::Erasure;
-pub use kind::{Kind, NodeEntry};
 pub use node::{Node, Unreadable};
 pub use options::OpenOptions;
 pub use path::AsNodePath;
@@ -370,7 +370,7 @@ impl Hierarchy {
     }
 
     /// Returns the nodes directly below the group at `path`, sorted by name. A node whose document cannot be read from
-    /// the store is listed as [`Kind::Unreadable`], with a warning.
+    /// the store is listed as [`EntryKind::Unreadable`], with a warning.
     ///
     /// # Errors
     ///

@@ -47,6 +47,7 @@ mod selection;
 mod shape;
 mod slabs;
 mod stored;
+mod threads;
 mod unpoisoned;
 mod values;
 mod variable;
@@ -60,13 +61,14 @@ pub use elements::{ElementArray, ReadElement, WriteElement};
 pub use error::{Error, ErrorKind, Problem};
 pub use group::Group;
 pub use hierarchy::{
-    AsNodePath, Erasure, Hierarchy, Kind, Node, NodeEntry, OpenOptions, Unreadable, Warning,
+    AsNodePath, EntryKind, Erasure, Hierarchy, Node, NodeEntry, OpenOptions, Unreadable, Warning,
 };
 pub use location::{open_store, readable_location, recognizing};
 pub use memory::{Memory, OutOfMemory};
 pub use progress::Progress;
 pub use resolve::UsedFallback;
 pub use selection::{DimensionSelection, IntoSelection, Selection, SelectionEntry, SelectionExpression};
+pub use threads::ThreadPool;
 pub use values::Values;
 
 pub use half::{bf16, f16};

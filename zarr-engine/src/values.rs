@@ -5,10 +5,11 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
-use crate::context::Threads;
 use crate::element::{Element, as_bytes, as_bytes_mut};
 use crate::error::Error;
 use crate::memory::{Memory, OutOfMemory, TypedMemory, zeroed_vec};
+use crate::parallel;
+use crate::threads::Threads;
 
 /// Values of one array, in C order: a slice that owns the memory to which they were decoded.
 ///
@@ -78,7 +79,7 @@ impl<T: Element> Values<T> {
 
 pub(crate) fn copy_of<T: Element>(values: &[T], threads: &Threads) -> Result<Vec<T>, OutOfMemory> {
     let mut copy = zeroed_vec(values.len())?;
-    threads.copy(as_bytes(values), as_bytes_mut(&mut copy));
+    parallel::copy(threads, as_bytes(values), as_bytes_mut(&mut copy));
     Ok(copy)
 }
 

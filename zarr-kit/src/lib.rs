@@ -36,10 +36,10 @@ pub use zarr_engine::ndarray;
 pub use zarr_engine::plugins as loaded;
 pub use zarr_engine::{
     Array, ArrayBuilder, ArrayOptions, AsNodePath, Context, DimensionName, DimensionSelection, Element,
-    ElementArray, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy, IntoSelection, Kind, Limits,
-    Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory, Problem, Progress, ReadElement, Selection,
-    SelectionEntry, SelectionExpression, UndefinedFill, Unreadable, UsedFallback, Values, Warning,
-    WriteElement, convert, error, open_store, readable_location, recognizing,
+    ElementArray, EntryKind, Erasure, Error, ErrorKind, FallbackPolicy, Group, Hierarchy, IntoSelection,
+    Limits, Memory, Node, NodeEntry, OpenOptions, Order, OutOfMemory, Problem, Progress, ReadElement,
+    Selection, SelectionEntry, SelectionExpression, ThreadPool, UndefinedFill, Unreadable, UsedFallback,
+    Values, Warning, WriteElement, convert, error, open_store, readable_location, recognizing,
 };
 pub use zarr_engine::{bf16, f16};
 pub use zarr_json::{self as json, json};

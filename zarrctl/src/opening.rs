@@ -10,7 +10,7 @@ use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
     Array, Context, FallbackPolicy, Format, Hierarchy, Limits, NodeEntry, NodePath, OpenOptions, Registry,
-    UndefinedFill, open_store, recognizing,
+    ThreadPool, UndefinedFill, open_store, recognizing,
 };
 
 use crate::arguments::Reading;
@@ -96,9 +96,9 @@ pub(crate) fn with_jobs(context: Context, jobs: Option<usize>) -> Result<Context
     if jobs == 1 {
         return Ok(context.with_one_thread());
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = ThreadPool::new(jobs);
     let pool = pool.map_err(|error| Failure::fault(format!("starting {jobs} threads: {error}")))?;
-    Ok(context.with_thread_pool(Arc::new(pool)))
+    Ok(context.with_thread_pool(&pool))
 }
 
 /// Whether `--require-conditional` is set.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use zarr_engine::{Array, Group, Hierarchy, Kind, Node, NodeEntry};
+use zarr_engine::{Array, EntryKind, Group, Hierarchy, Node, NodeEntry};
 use zarr_json::Object;
 use zarr_metadata::{ArrayMetadata, v2};
 use zarr_spec::{Format, NodePath};
@@ -118,7 +118,7 @@ impl Found<'_> {
         let path = self.entry.path.in_format(self.format).map_err(zarr_engine::Error::from)?;
         match self.source.node(&self.entry.path)? {
             // An implicit group exists as soon as it has children.
-            Node::Group(_) if self.entry.kind == Kind::ImplicitGroup => Ok(()),
+            Node::Group(_) if self.entry.kind == EntryKind::ImplicitGroup => Ok(()),
             Node::Group(group) => {
                 lost_of_group(&group, self.request.consolidate)?
                     .iter()

@@ -122,7 +122,7 @@ impl Transfer<'_> {
     fn copy_encoded_one_by_one(&self, stored: &[Vec<u64>]) -> Result<(), CopyError> {
         for index in stored {
             self.how.progress.check()?;
-            match self.plan.source.encoded_chunk(index) {
+            match self.plan.source.read_encoded_chunk(index) {
                 Ok(Some(bytes)) => self.to.write_encoded_chunk(index, &bytes)?,
                 Ok(None) => {}
                 Err(error) if is_damage(&error) => {

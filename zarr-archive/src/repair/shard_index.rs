@@ -23,7 +23,7 @@ const MISSING: [u8; ENTRY] = [0xff; ENTRY];
 /// Returns the value of the shard with another index; `None` if that is not certain, or if the index is not damaged.
 pub(super) fn rebuilt(array: &Array, chunk: &[u64]) -> Result<Option<Vec<u8>>, Error> {
     let Some(shard) = array.codecs().shard() else { return Ok(None) };
-    let Some(value) = array.encoded_chunk(chunk)? else { return Ok(None) };
+    let Some(value) = array.read_encoded_chunk(chunk)? else { return Ok(None) };
     let Some(index) = Index::of(shard, &value) else { return Ok(None) };
     if index.has_valid_checksum() {
         return Ok(None);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use zarr_engine::{Error, Hierarchy, Kind, OpenOptions};
+use zarr_engine::{EntryKind, Error, Hierarchy, OpenOptions};
 use zarr_metadata::NodeMetadata;
 use zarr_spec::NodePath;
 
@@ -51,7 +51,7 @@ pub(super) fn check(documents: &Hierarchy, report: &mut Report) -> Result<(), Er
     Ok(())
 }
 
-fn kinds(hierarchy: &Hierarchy) -> Result<BTreeMap<NodePath, Kind>, Error> {
+fn kinds(hierarchy: &Hierarchy) -> Result<BTreeMap<NodePath, EntryKind>, Error> {
     let entries = hierarchy.walk(NodePath::root())?;
     Ok(entries.into_iter().map(|entry| (entry.path, entry.kind)).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use zarr_engine::{Array, Error, ErrorKind, Hierarchy, Kind, Node, NodeEntry};
+use zarr_engine::{Array, EntryKind, Error, ErrorKind, Hierarchy, Node, NodeEntry};
 use zarr_metadata::{v2, v3};
 use zarr_spec::{Format, Key, NodePath};
 
@@ -24,7 +24,7 @@ pub(super) fn check(hierarchy: &Hierarchy, keys: &[Key], report: &mut Report) ->
                 false => FindingKind::Document,
             };
             report.add(Finding::of_error(kind, error).at(&entry.path));
-        } else if entry.kind == Kind::Unreadable {
+        } else if entry.kind == EntryKind::Unreadable {
             report.add(Finding::new(FindingKind::Document, "the document cannot be read").at(&entry.path));
         }
     }
@@ -48,7 +48,8 @@ fn is_unknown(error: &Error) -> bool {
 
 /// Finds documents below paths that are not groups. The draft does not require documents of groups.
 fn find_unreachable(format: Format, entries: &[NodeEntry], keys: &[Key], report: &mut Report) {
-    let known: BTreeMap<&NodePath, Kind> = entries.iter().map(|entry| (&entry.path, entry.kind)).collect();
+    let known: BTreeMap<&NodePath, EntryKind> =
+        entries.iter().map(|entry| (&entry.path, entry.kind)).collect();
     for key in keys.iter().filter(|key| is_document(key)) {
         let path = match format {
             Format::V2 => v2::node_of(key).map(|(path, _)| path),

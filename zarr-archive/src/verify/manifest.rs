@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use zarr_engine::{Error, Hierarchy, Kind, Node};
+use zarr_engine::{EntryKind, Error, Hierarchy, Node};
 use zarr_json::{Object, Value};
 use zarr_spec::NodePath;
 
@@ -21,7 +21,7 @@ pub(super) fn check(hierarchy: &Hierarchy, manifest: &Manifest, report: &mut Rep
         let path = below(&entry.path, &root);
         found.insert(path.clone());
         let node = match hierarchy.node(&entry.path)? {
-            Node::Group(_) if entry.kind == Kind::ImplicitGroup => {
+            Node::Group(_) if entry.kind == EntryKind::ImplicitGroup => {
                 ManifestNode::Group { attributes: Object::new() }
             }
             Node::Group(group) => ManifestNode::Group { attributes: group.attributes().clone() },

@@ -35,7 +35,7 @@ impl Array {
     /// # Errors
     ///
     /// If the grid does not have this chunk, or the store fails.
-    pub fn encoded_chunk(&self, index: &[u64]) -> Result<Option<Bytes>, Error> {
+    pub fn read_encoded_chunk(&self, index: &[u64]) -> Result<Option<Bytes>, Error> {
         self.stored.chunk(index)?;
         self.stored.value_below(index, self.stored.value_limit(None))
     }
@@ -97,7 +97,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Same as [`Array::encoded_chunk`] and [`Array::write_encoded_chunk`]. If a store fails, some chunks may have been
+    /// Same as [`Array::read_encoded_chunk`] and [`Array::write_encoded_chunk`]. If a store fails, some chunks may have been
     /// copied.
     pub fn copy_encoded_chunks(&self, source: &Self, indices: &[Vec<u64>]) -> Result<(), Error> {
         self.stored.check_writable()?;

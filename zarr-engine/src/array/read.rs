@@ -173,7 +173,7 @@ impl Array {
     /// # Errors
     ///
     /// If the grid does not have this chunk, the chunk cannot be decoded, or the store fails.
-    pub fn decoded_chunk(&self, index: &[u64]) -> Result<ElementArray, Error> {
+    pub fn read_chunk(&self, index: &[u64]) -> Result<ElementArray, Error> {
         self.whole_chunk(index, |shape, region| self.stored.read_chunk(index, shape, region))
     }
 

@@ -6,8 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::budget::MemoryBudget;
-use crate::context::{Context, Threads};
+use crate::context::Context;
 use crate::request_limit::RequestLimit;
+use crate::threads::Threads;
 use crate::unpoisoned::Unpoisoned;
 
 /// The interval at which the waiting thread checks whether other threads wait for memory or requests.
@@ -40,7 +41,7 @@ pub(crate) fn hand_out<T: Send, E: Send>(
             pending.end();
         }
     };
-    context.in_place_scope(|scope| {
+    context.threads().in_place_scope(|scope| {
         spawn_all(scope, items, &pending, &work);
         done();
     });
@@ -156,20 +157,22 @@ impl<T> Drop for RunningItem<'_, T> {
 #[cfg(test)]
 mod tests {
     use std::panic::{self, AssertUnwindSafe};
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
     use zarr_spec::Registry;
 
+    use std::sync::Arc;
+
     use super::*;
     use crate::parallel;
+    use crate::threads::ThreadPool;
 
     /// The pool is free while the reading thread waits.
     #[test]
     fn waits_on_the_calling_thread_and_works_in_the_pool() {
-        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
-        let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
+        let pool = ThreadPool::new(2).unwrap();
+        let context = Context::new(Registry::empty()).with_thread_pool(&pool);
         let asking = thread::current().id();
         let sum = AtomicUsize::new(0);
         let items = (0..100).inspect(|_| {
@@ -188,11 +191,11 @@ mod tests {
     #[test]
     fn all_threads_of_a_pool_may_hand_out_at_the_same_time() {
         for threads in [1, 2] {
-            let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
-            let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
+            let pool = ThreadPool::new(threads).unwrap();
+            let context = Context::new(Registry::empty()).with_thread_pool(&pool);
             let sum = AtomicUsize::new(0);
             pool.install(|| {
-                let all = parallel::try_each(0..4, 1, |_| {
+                let all = parallel::try_each(&Threads::Global, 0..4, 1, |_| {
                     let work = |number| {
                         sum.fetch_add(number, Ordering::SeqCst);
                         Ok::<_, ()>(())
@@ -207,11 +210,11 @@ mod tests {
 
     #[test]
     fn works_on_items_itself_while_the_pool_waits_for_memory_of_the_caller() {
-        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
-        let context = Context::new(Registry::empty()).with_thread_pool(Arc::clone(&pool));
+        let pool = ThreadPool::new(1).unwrap();
+        let context = Context::new(Registry::empty()).with_thread_pool(&pool);
         let held = context.budget.acquire(context.budget.size());
         let budget = Arc::clone(&context.budget);
-        pool.spawn(move || drop(budget.acquire(1)));
+        pool.0.spawn(move || drop(budget.acquire(1)));
         let sum = AtomicUsize::new(0);
         let work = |number| {
             sum.fetch_add(number, Ordering::SeqCst);
@@ -223,8 +226,8 @@ mod tests {
 
     #[test]
     fn takes_no_item_after_an_error_or_a_panic() {
-        let pool = Arc::new(rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
-        let context = Context::new(Registry::empty()).with_thread_pool(pool);
+        let pool = ThreadPool::new(2).unwrap();
+        let context = Context::new(Registry::empty()).with_thread_pool(&pool);
         let taken = AtomicUsize::new(0);
         let has_failed = AtomicBool::new(false);
         let items = || {

@@ -6,8 +6,8 @@ use zarr_spec::{NodePath, Object, Value};
 
 use super::Hierarchy;
 use super::access::Access;
+use super::entry::EntryKind;
 use super::erase::{Erasure, erase};
-use super::kind::Kind;
 use super::other_formats::{self, OtherFormats};
 use super::path::AsNodePath;
 use super::rules::{NewMetadata, NewNode, StoredChunks, array_of};
@@ -79,7 +79,7 @@ impl Hierarchy {
     pub fn prepare_array(&self, path: impl AsNodePath, metadata: ArrayMetadata) -> Result<Array, Error> {
         let path = self.path_to_write(path)?;
         self.check_format(&metadata)?;
-        self.inner.rules.check_free(&self.inner.access, &path, Kind::Array)?;
+        self.inner.rules.check_free(&self.inner.access, &path, EntryKind::Array)?;
         self.inner.access.may_leave_chunks();
         self.new_array(&path, metadata, ArrayOptions::new())
     }
@@ -246,7 +246,7 @@ impl Hierarchy {
         access.context.groups_changed();
         if let Some(parent) = parent
             && self.inner.rules.kind(access, &path)?.is_some()
-            && self.inner.rules.kind(access, &parent)? == Some(Kind::ImplicitGroup)
+            && self.inner.rules.kind(access, &parent)? == Some(EntryKind::ImplicitGroup)
         {
             other_formats::refuse(access, &*self.inner.rules, &path)?;
             access.until_stored(|| {

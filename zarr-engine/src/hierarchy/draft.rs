@@ -20,7 +20,7 @@ use zarr_spec::metadata_encoding::MetadataEncoding;
 use zarr_spec::{Format, Key, Mode, NodePath, Object, Prefix, Reading, Value};
 
 use super::access::{Access, encoded_at};
-use super::kind::{Kind, NodeEntry};
+use super::entry::{EntryKind, NodeEntry};
 use super::known_groups::{Above, State};
 use super::leftovers;
 use super::listing::is_below;
@@ -211,16 +211,16 @@ impl Draft {
         has_keys(access, &self.keys.children_prefix(path)?)
     }
 
-    fn explicit_kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+    fn explicit_kind(&self, access: &Access, path: &NodePath) -> Result<Option<EntryKind>, Error> {
         let is_array = access.has(&self.key(path, NodeKind::Array)?)?;
         let is_group = !is_array && access.has(&self.key(path, NodeKind::Group)?)?;
-        Ok(Kind::of_documents(is_array, is_group))
+        Ok(EntryKind::of_documents(is_array, is_group))
     }
 
     /// Like [`FormatRules::kind`], but the root is a group even if nothing is stored (D3-OP-21).
-    fn kind_or_root(&self, access: &Access, path: &NodePath) -> Result<Kind, Error> {
+    fn kind_or_root(&self, access: &Access, path: &NodePath) -> Result<EntryKind, Error> {
         if path.is_root() {
-            return Ok(self.explicit_kind(access, path)?.unwrap_or(Kind::ImplicitGroup));
+            return Ok(self.explicit_kind(access, path)?.unwrap_or(EntryKind::ImplicitGroup));
         }
         self.kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))
     }
@@ -231,7 +231,7 @@ impl Draft {
     }
 
     /// Returns the explicit nodes whose documents are among `keys`. A node with two documents is an array.
-    fn explicit(&self, access: &Access, keys: &[Key]) -> BTreeMap<NodePath, Kind> {
+    fn explicit(&self, access: &Access, keys: &[Key]) -> BTreeMap<NodePath, EntryKind> {
         let mut nodes = BTreeMap::new();
         for key in keys {
             let Some((path, kind)) = self.keys.node_of(key) else {
@@ -239,14 +239,14 @@ impl Draft {
                 continue;
             };
             let kind = match kind {
-                NodeKind::Array => Kind::Array,
-                NodeKind::Group => Kind::Group,
+                NodeKind::Array => EntryKind::Array,
+                NodeKind::Group => EntryKind::Group,
             };
             if let Some(other) = nodes.insert(path.clone(), kind)
                 && other != kind
             {
                 access.warn(both(&path));
-                nodes.insert(path, Kind::Array);
+                nodes.insert(path, EntryKind::Array);
             }
         }
         nodes
@@ -254,7 +254,7 @@ impl Draft {
 
     /// Checks that a node of this kind can be created at `path`. Returns the state in which the nodes above were
     /// checked.
-    fn check(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<State, Error> {
+    fn check(&self, access: &Access, path: &NodePath, kind: EntryKind) -> Result<State, Error> {
         let Above { groups, state } = access.groups_above(path);
         for ancestor in groups {
             if access.has(&self.key(&ancestor, NodeKind::Array)?)? {
@@ -265,7 +265,7 @@ impl Draft {
             return Err(exists_already(path, there));
         }
         // An implicit group may only become an explicit group.
-        if kind == Kind::Array && self.can_tell_nodes_below(access) && self.has_below(access, path)? {
+        if kind == EntryKind::Array && self.can_tell_nodes_below(access) && self.has_below(access, path)? {
             return Err(in_the_way(path, "it is an implicit group, because there are nodes below it"));
         }
         Ok(state)
@@ -328,11 +328,11 @@ impl FormatRules for Draft {
     }
 
     /// Looks for an array, a group and an implicit group, in this order, and stops at the first (D3-OP-17).
-    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<EntryKind>, Error> {
         if let Some(kind) = self.explicit_kind(access, path)? {
             return Ok(Some(kind));
         }
-        Ok(self.has_below(access, path)?.then_some(Kind::ImplicitGroup))
+        Ok(self.has_below(access, path)?.then_some(EntryKind::ImplicitGroup))
     }
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {
@@ -357,12 +357,12 @@ impl FormatRules for Draft {
             let Ok(child) = path.child(name, Format::V3Draft) else { continue };
             let known = children.get(&child);
             // A prefix without keys is not a node. An implicit group exists because of the nodes below it.
-            if known.is_some_and(|kind| *kind != Kind::Array) || !has_keys(access, below)? {
+            if known.is_some_and(|kind| *kind != EntryKind::Array) || !has_keys(access, below)? {
                 continue;
             }
             match known {
                 Some(_) => access.warn(format!("there are keys below {child}, which is an array")),
-                None => drop(children.insert(child, Kind::ImplicitGroup)),
+                None => drop(children.insert(child, EntryKind::ImplicitGroup)),
             }
         }
         if children.is_empty() {
@@ -372,7 +372,8 @@ impl FormatRules for Draft {
     }
 
     fn arrays(&self, access: &Access, path: &NodePath) -> Result<Vec<FoundArray>, Error> {
-        let children = self.children(access, path)?.into_iter().filter(|child| child.kind == Kind::Array);
+        let children =
+            self.children(access, path)?.into_iter().filter(|child| child.kind == EntryKind::Array);
         let children: Vec<_> = children.collect();
         flight::map(&children, access.store.read_hints().max_concurrency, |NodeEntry { path, .. }| {
             let found = self.read(access, path).and_then(|found| array_of(path, found));
@@ -390,7 +391,7 @@ impl FormatRules for Draft {
         Ok(below(access, path, start, self.explicit(access, &keys)))
     }
 
-    fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error> {
+    fn check_free(&self, access: &Access, path: &NodePath, kind: EntryKind) -> Result<(), Error> {
         self.check(access, path, kind).map(drop)
     }
 
@@ -442,14 +443,14 @@ impl FormatRules for Draft {
         let group = GroupMetadata::new(Format::V3Draft, attributes);
         self.write(access, &self.key(path, NodeKind::Group)?, group_document(&group))?;
         self.change_index(access, |nodes| {
-            nodes.insert(path.clone(), Kind::Group);
+            nodes.insert(path.clone(), EntryKind::Group);
         })
     }
 
     fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error> {
         let kind = self.kind(access, path)?;
         let prefixes = match kind {
-            Some(Kind::Array) => vec![self.chunks(path)?],
+            Some(EntryKind::Array) => vec![self.chunks(path)?],
             _ => self.prefixes(path)?,
         };
         Ok(EraseTarget { path, exists: kind.is_some(), prefixes })

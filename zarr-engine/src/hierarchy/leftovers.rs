@@ -10,7 +10,7 @@ use zarr_spec::store::{Directory, StoreLock};
 use zarr_spec::{Format, Key, NodePath, Prefix};
 
 use super::access::Access;
-use super::kind::Kind;
+use super::entry::EntryKind;
 use super::other_formats::{is_of_v2, is_of_v3};
 use super::rules::{FormatRules, NewNode, in_the_way};
 use crate::error::Error;
@@ -74,7 +74,7 @@ pub(super) fn with_listings<T: Send + Sync>(
 
 /// Notes that nothing lies below a group that was just created, if its folder was `listed` as empty.
 pub(super) fn note_group(access: &Access, node: &NewNode<'_>, listed: Option<&Directory>) {
-    if !access.is_local() && node.kind() == Kind::Group && listed.is_some_and(is_empty) {
+    if !access.is_local() && node.kind() == EntryKind::Group && listed.is_some_and(is_empty) {
         access.new_groups.add(&access.context, node.path);
     }
 }

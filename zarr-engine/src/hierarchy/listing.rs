@@ -4,11 +4,11 @@ use zarr_spec::store::Directory;
 use zarr_spec::{KeyError, NodePath, Prefix};
 
 use super::access::Access;
-use super::kind::NodeEntry;
-use crate::context::Threads;
+use super::entry::NodeEntry;
 use crate::error::Error;
 use crate::flight;
 use crate::parallel;
+use crate::threads::Threads;
 
 /// Minimum number of folders that are listed on several threads.
 const FOLDERS: usize = 4;
@@ -81,10 +81,8 @@ pub(super) fn paths_below(
     } else if uses_one_thread {
         groups.iter().map(below).collect::<Result<_, Error>>()?
     } else {
-        context
-            .run(|| parallel::map(groups.iter().collect(), 1, &below))
-            .into_iter()
-            .collect::<Result<_, Error>>()?
+        let paths = parallel::map(&context.threads, groups.iter().collect(), 1, &below);
+        paths.into_iter().collect::<Result<_, Error>>()?
     };
     Ok(paths.into_iter().flatten().collect())
 }

@@ -8,7 +8,7 @@ use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix};
 
 use super::access::Access;
-use super::kind::{Kind, NodeEntry};
+use super::entry::{EntryKind, NodeEntry};
 use crate::error::{Error, InTheWay, WrongKind};
 
 /// Keys, documents and operations of one format.
@@ -51,7 +51,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     }
 
     /// Returns the kind of the node at `path`, and reads only the necessary part of its documents.
-    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error>;
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<EntryKind>, Error>;
 
     fn children(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error>;
 
@@ -69,7 +69,7 @@ pub(super) trait FormatRules: Debug + Send + Sync {
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error>;
 
     /// Refuses to create a node of this kind at `path` if another node is in the way.
-    fn check_free(&self, access: &Access, path: &NodePath, kind: Kind) -> Result<(), Error>;
+    fn check_free(&self, access: &Access, path: &NodePath, kind: EntryKind) -> Result<(), Error>;
 
     fn create(&self, access: &Access, node: &NewNode<'_>) -> Result<(), Error>;
 
@@ -142,17 +142,17 @@ impl FoundNode {
 }
 
 impl NewNode<'_> {
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> EntryKind {
         match self.metadata {
-            NewMetadata::Array(_) => Kind::Array,
-            NewMetadata::Group(_) => Kind::Group,
+            NewMetadata::Array(_) => EntryKind::Array,
+            NewMetadata::Group(_) => EntryKind::Group,
         }
     }
 
     /// Returns whether the folder of the node must be listed: to erase leftover chunks, or to note a new group as
     /// empty.
     pub(super) fn needs_listing(&self) -> bool {
-        self.kind() == Kind::Group || self.leftovers.is_some()
+        self.kind() == EntryKind::Group || self.leftovers.is_some()
     }
 }
 
@@ -170,7 +170,7 @@ pub(super) fn in_the_way(path: &NodePath, reason: impl Into<String>) -> Error {
 }
 
 /// Returns the error for a node that cannot be created because another one exists at its path.
-pub(super) fn exists_already(path: &NodePath, kind: Kind) -> Error {
+pub(super) fn exists_already(path: &NodePath, kind: EntryKind) -> Error {
     in_the_way(path, format!("{} already exists", kind.name()))
 }
 

@@ -14,7 +14,7 @@ use zarr_spec::store::Directory;
 use zarr_spec::{Format, Invalid, Key, Mode, NodePath, Object, Prefix};
 
 use super::access::Access;
-use super::kind::{Kind, NodeEntry};
+use super::entry::{EntryKind, NodeEntry};
 use super::listing::{checked_paths_below, directly_below, paths_in, walk_levels};
 use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewNode, not_a_group};
 use super::snapshot::Snapshot;
@@ -68,7 +68,7 @@ impl V2 {
     fn below(&self, access: &Access, path: &NodePath) -> Result<Below, Error> {
         let check = || match self.kind(access, path)? {
             None => Err(Error::NoNode(path.clone())),
-            Some(Kind::Array) => Err(not_a_group(path)),
+            Some(EntryKind::Array) => Err(not_a_group(path)),
             Some(_) => Ok(()),
         };
         if let Some(below) = self.snapshot.below(path) {
@@ -124,7 +124,7 @@ impl FormatRules for V2 {
         found(access, path, stored(access, path)?)
     }
 
-    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<EntryKind>, Error> {
         match self.snapshot.get(path) {
             Some(documents) => Ok(documents.and_then(|documents| documents.kind())),
             None => stored_kind(access, path),
@@ -173,7 +173,7 @@ impl FormatRules for V2 {
         }
     }
 
-    fn check_free(&self, access: &Access, path: &NodePath, _kind: Kind) -> Result<(), Error> {
+    fn check_free(&self, access: &Access, path: &NodePath, _kind: EntryKind) -> Result<(), Error> {
         creating::check(access, path, false).map(drop)
     }
 

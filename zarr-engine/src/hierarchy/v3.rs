@@ -15,7 +15,7 @@ use zarr_spec::store::Directory;
 use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
 
 use super::access::Access;
-use super::kind::{Kind, NodeEntry};
+use super::entry::{EntryKind, NodeEntry};
 use super::last::Last;
 use super::listing::{paths_in, walk_levels};
 use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewNode};
@@ -96,7 +96,7 @@ impl FormatRules for V3 {
         found(access, path, stored(access, path)?)
     }
 
-    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+    fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<EntryKind>, Error> {
         match self.snapshot.get(path) {
             Some(document) => Ok(document.as_ref().map(kind_of)),
             None => {
@@ -141,7 +141,7 @@ impl FormatRules for V3 {
         Ok(std::iter::once(start).chain(below).collect())
     }
 
-    fn check_free(&self, access: &Access, path: &NodePath, _kind: Kind) -> Result<(), Error> {
+    fn check_free(&self, access: &Access, path: &NodePath, _kind: EntryKind) -> Result<(), Error> {
         self.check(access, path, false).map(drop)
     }
 

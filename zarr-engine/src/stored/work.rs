@@ -1,10 +1,11 @@
 //! Runs work on the threads of the context.
 
 use super::StoredArray;
-use crate::context::{PARALLEL, PORTION, Threads};
 use crate::error::Error;
 use crate::flight;
 use crate::parallel;
+use crate::threads::Threads;
+use crate::threads::{PARALLEL, PORTION};
 
 impl StoredArray {
     /// Calls `work` with each number below `count`, on several threads if the `total` number of bytes is large enough.
@@ -26,13 +27,11 @@ impl StoredArray {
         if let Threads::Scoped(threads) = context.threads {
             return flight::each(count, threads, work);
         }
-        context.run(|| {
-            // An idle thread can take over any portion that has not started. By default, two threads would get portions of
-            // a quarter of all numbers.
-            let worthwhile = PORTION.checked_div(total / count).unwrap_or(count).max(1);
-            let portion = worthwhile.min(count.div_ceil(16 * context.thread_count()));
-            parallel::try_each(0..count, portion, work)
-        })
+        // An idle thread can take over any portion that has not started. By default, two threads would get portions of a
+        // quarter of all numbers.
+        let worthwhile = PORTION.checked_div(total / count).unwrap_or(count).max(1);
+        let portion = worthwhile.min(count.div_ceil(16 * context.thread_count()));
+        parallel::try_each(&context.threads, 0..count, portion, work)
     }
 
     /// Adds the chunks of an operation that starts to the progress of the context.

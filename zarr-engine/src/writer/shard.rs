@@ -7,7 +7,6 @@ use zarr_spec::host::pipeline::ShardPipeline;
 
 use super::job::{ChunkElements, Job, Source};
 use super::parallel::{EncodeOn, EncodedInner, Encoding, EncodingWork, InnerEncoder};
-use crate::context::{PARALLEL, PORTION};
 use crate::error::Error;
 use crate::needs;
 use crate::pipeline::{Decoded, Stages, StepError, decode};
@@ -16,6 +15,7 @@ use crate::plan::Plan;
 use crate::scratch::Scratch;
 use crate::shape::position;
 use crate::stored::StoredArray;
+use crate::threads::{PARALLEL, PORTION};
 
 /// Inner chunks that are encoded before the shard is fetched, by the number of their piece; `None` for inner chunks
 /// that should not be stored.

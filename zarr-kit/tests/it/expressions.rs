@@ -9,7 +9,8 @@ use zarr_kit::prelude::*;
 use zarr_kit::stores::object_store::memory::InMemory;
 use zarr_kit::stores::{CacheStore, MemoryStore, ReadOnlyStore, RemoteStore, StatisticsStore};
 use zarr_kit::{
-    Bytes, Complex, DimensionSelection, Error, ErrorKind, IntoSelection, Kind, Limits, Progress, bf16, f16,
+    Bytes, Complex, DimensionSelection, EntryKind, Error, ErrorKind, IntoSelection, Limits, Order, Progress,
+    bf16, f16,
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -133,10 +134,14 @@ fn attributes_and_names_are_plain_values() -> Outcome {
     assert_eq!(hierarchy.walk("/")?.len(), hierarchy.walk(NodePath::root())?.len());
     assert_eq!(hierarchy.children("/g")?[0].kind.to_string(), "array");
     assert_eq!(hierarchy.require_group("/g")?.array("a")?.path(), &path);
-    assert!(matches!(hierarchy.node("/g")?, Node::Group(_)) && Kind::Group.is_group());
+    assert!(matches!(hierarchy.node("/g")?, Node::Group(_)) && EntryKind::Group.is_group());
     let formats =
         ["v2", "v3-draft", "v3"].map(|name| name.parse::<Format>().map(|format| format.to_string()));
     assert_eq!(formats.into_iter().collect::<Result<Vec<_>, _>>()?, ["v2", "v3-draft", "v3"]);
+    assert_eq!("F".parse::<Order>()?.to_string(), "F");
+    assert!(
+        "f".parse::<Order>().expect_err("letters are upper case").to_string().contains("expected C or F")
+    );
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use zarr_kit::json;
 use zarr_kit::spec::{Object, Value, printable};
-use zarr_kit::{Hierarchy, Kind, Node, NodeEntry, NodePath};
+use zarr_kit::{EntryKind, Hierarchy, Node, NodeEntry, NodePath};
 
 use crate::arguments::Tree;
 use crate::describe::{Describer, Stored, chunk_size, codec_names, problems, shape, type_name};
@@ -86,7 +86,7 @@ fn label(hierarchy: &Hierarchy, child: &NodeEntry) -> String {
 
 fn label_of(hierarchy: &Hierarchy, child: &NodeEntry, node: Node) -> Result<String, zarr_kit::Error> {
     Ok(match (child.kind, node) {
-        (Kind::ImplicitGroup, _) => " (implicit group)".to_owned(),
+        (EntryKind::ImplicitGroup, _) => " (implicit group)".to_owned(),
         (_, Node::Group(_)) => match child.path.is_root() {
             true => format!(" ({})", hierarchy.description()),
             false => String::new(),
@@ -138,7 +138,7 @@ fn member(hierarchy: &Hierarchy, child: &NodeEntry) -> Value {
         }
     };
     match node {
-        Node::Group(_) if child.kind == Kind::ImplicitGroup => drop(kind("implicit group")),
+        Node::Group(_) if child.kind == EntryKind::ImplicitGroup => drop(kind("implicit group")),
         Node::Group(_) => drop(kind("group")),
         Node::Array(array) => {
             kind("array");

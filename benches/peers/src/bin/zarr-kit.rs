@@ -8,8 +8,8 @@ use serde_json::json;
 use zarr_kit::ndarray::IxDyn;
 use zarr_kit::spec::store::Store;
 use zarr_kit::{
-    Array, ArrayBuilder, Context, DimensionSelection, Format, Hierarchy, Kind, Memory, NodePath, OpenOptions,
-    Selection, open_store,
+    Array, ArrayBuilder, Context, DimensionSelection, EntryKind, Format, Hierarchy, Memory, NodePath,
+    OpenOptions, Selection, open_store,
 };
 use zarr_peers::{
     About, Case, Failure, Far, Operation, Program, Ran, Ranges, Task, checksum, checksum_of_lines,
@@ -147,7 +147,7 @@ fn chunks(case: &Case, context: &Context) -> Result<Ran, Failure> {
     let array = open(case, context)?;
     let mut ran = Ran { seconds: 0.0, checksum: 0 };
     for index in case.chunk_indices() {
-        let (elements, seconds) = timed(|| array.decoded_chunk(&index))?;
+        let (elements, seconds) = timed(|| array.read_chunk(&index))?;
         ran.seconds += seconds;
         ran.checksum = checksum(ran.checksum, elements.bytes());
     }
@@ -200,7 +200,7 @@ fn open_all(case: &Case, context: &Context) -> Result<Ran, Failure> {
 fn list(case: &Case, context: &Context) -> Result<Ran, Failure> {
     let store = store(case, "", context)?;
     let (nodes, seconds) = timed(|| Hierarchy::open(store, context)?.walk(NodePath::root()))?;
-    let known = nodes.iter().filter(|node| node.kind != Kind::Unreadable);
+    let known = nodes.iter().filter(|node| node.kind != EntryKind::Unreadable);
     Ok(Ran { seconds, checksum: checksum_of_lines(known.map(|node| node.path.to_string()).collect()) })
 }
 

@@ -33,9 +33,9 @@ fn a_value_decodes_to_the_elements_that_a_read_returns() {
         let (_store, array) = array(&document);
         array.write_values(Selection::All, &(1..=35).collect::<Vec<u16>>()).unwrap();
         for index in array.chunk_indices() {
-            let value = array.encoded_chunk(&index).unwrap();
+            let value = array.read_encoded_chunk(&index).unwrap();
             let decoded = array.decode_chunk(&index, value.as_deref()).unwrap();
-            let read = array.decoded_chunk(&index).unwrap();
+            let read = array.read_chunk(&index).unwrap();
             assert_eq!((decoded.shape(), decoded.bytes()), (read.shape(), read.bytes()));
         }
     }
@@ -57,7 +57,7 @@ fn an_encoded_chunk_is_stored_by_the_caller_and_read_by_the_array() {
     let elements: Vec<u16> = (1..=12).collect();
     let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
     let value = array.encode_chunk(&[1, 0], &bytes).unwrap().unwrap();
-    assert_eq!(array.encoded_chunk(&[1, 0]).unwrap(), None, "nothing is stored");
+    assert_eq!(array.read_encoded_chunk(&[1, 0]).unwrap(), None, "nothing is stored");
     store.set(&array.chunk_key(&[1, 0]).unwrap(), value.as_slice().into()).unwrap();
     assert_eq!(*array.read_values::<u16>([4..7, 0..3]).unwrap(), elements[..9]);
     assert_eq!(array.encode_chunk(&[1, 0], &[0; 24]).unwrap(), None, "fill values are not stored");

@@ -10,7 +10,7 @@ use zarr_kit::data_types::CoreType;
 use zarr_kit::spec::codec::CodecEntry;
 use zarr_kit::stores::RemoteStore;
 use zarr_kit::stores::object_store::memory::InMemory;
-use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, json};
+use zarr_kit::{ArrayBuilder, Context, EntryKind, Error, Format, Hierarchy, json};
 
 fn hierarchy(format: Format) -> Hierarchy {
     Hierarchy::create(memory(), &Context::linked().unwrap(), format).unwrap()
@@ -74,7 +74,7 @@ fn elements_that_were_read_are_changed_in_place() {
 
 #[test]
 fn kinds_of_nodes_print_their_names() {
-    let kinds = [Kind::Array, Kind::Group, Kind::ImplicitGroup, Kind::Unreadable];
+    let kinds = [EntryKind::Array, EntryKind::Group, EntryKind::ImplicitGroup, EntryKind::Unreadable];
     assert_eq!(kinds.map(|kind| kind.to_string()), ["array", "group", "implicit group", "unreadable"]);
 }
 

@@ -199,7 +199,7 @@ fn chunks_of_v2_are_whole_at_the_edge_and_padded_with_the_fill_value() {
         assert!(message.contains(&format!("{size} bytes")) && message.contains("key `1`"), "{message}");
         let message = array.read(Selection::parse("2:", &[3]).unwrap()).unwrap_err().to_string();
         assert!(message.contains(&format!("{size} bytes")), "{message}");
-        let message = array.decoded_chunk(&[1]).unwrap_err().to_string();
+        let message = array.read_chunk(&[1]).unwrap_err().to_string();
         assert!(message.contains(&format!("{size} bytes")), "{message}");
     }
 }
@@ -380,7 +380,7 @@ fn invalid_booleans_read_as_true_and_are_never_written_and_invalid_text_is_an_er
     let array = open(&store);
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), [1, 1]);
     assert_eq!(array.read_many(&[Selection::All]).unwrap()[0].bytes(), [1, 1]);
-    assert_eq!(array.decoded_chunk(&[0]).unwrap().bytes(), [1, 1]);
+    assert_eq!(array.read_chunk(&[0]).unwrap().bytes(), [1, 1]);
     let mut bools = [0, 0];
     array.read_into(&Selection::All, &mut bools).unwrap();
     assert_eq!(bools, [1, 1]);

@@ -11,7 +11,7 @@ use zarr_kit::metadata::draft::EntryPoint;
 use zarr_kit::spec::extension::ExtensionDocument;
 use zarr_kit::spec::store::{Capabilities, Store, get_value};
 use zarr_kit::spec::{Key, Object, Value};
-use zarr_kit::{ArrayBuilder, Context, Format, Hierarchy, Kind, Mode, Selection, json};
+use zarr_kit::{ArrayBuilder, Context, EntryKind, Format, Hierarchy, Mode, Selection, json};
 
 const NODE_INDEX: &str = "https://zarr-kit.example/spec/extensions/node-index/1.0";
 
@@ -74,7 +74,7 @@ fn fill(hierarchy: &Hierarchy) {
 }
 
 /// Returns every node and its metadata, with members in their order.
-fn documents(hierarchy: &Hierarchy) -> Vec<(String, Kind, String)> {
+fn documents(hierarchy: &Hierarchy) -> Vec<(String, EntryKind, String)> {
     let nodes = hierarchy.walk(hierarchy.path("/").unwrap()).unwrap();
     let mut documents: Vec<_> = nodes
         .into_iter()
@@ -95,7 +95,7 @@ fn converted(source: &Hierarchy, encoding: &str) -> Hierarchy {
     for node in source.walk(source.path("/").unwrap()).unwrap() {
         let path = node.path.to_string();
         match source.metadata(&path).unwrap() {
-            NodeMetadata::Group(group) if node.kind == Kind::Group => {
+            NodeMetadata::Group(group) if node.kind == EntryKind::Group => {
                 target.create_group(&path, group.attributes).unwrap();
             }
             NodeMetadata::Group(_) => {}
@@ -104,7 +104,7 @@ fn converted(source: &Hierarchy, encoding: &str) -> Hierarchy {
                 target.publish_array(&array).unwrap();
                 let original = source.array(&path).unwrap();
                 for index in original.stored_chunks().unwrap() {
-                    let chunk = original.encoded_chunk(&index).unwrap().unwrap();
+                    let chunk = original.read_encoded_chunk(&index).unwrap().unwrap();
                     array.write_encoded_chunk(&index, &chunk).unwrap();
                 }
             }

@@ -99,7 +99,7 @@ fn a_damaged_inner_chunk_is_named_by_its_index_in_the_shard() {
     let builder = ArrayBuilder::new([4, 4], "uint8").chunks([2, 2]).shards([4, 4]).codec("crc32c");
     let array = created(Format::V3, &builder);
     array.write_values(.., &(1..=16u8).collect::<Vec<_>>()).unwrap();
-    let mut shard = array.encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
+    let mut shard = array.read_encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
     // Inner chunks of four bytes and their checksums, in C order.
     let third = 2 * (4 + 4);
     assert_eq!(shard[third..third + 4], [9, 10, 13, 14]);
@@ -127,7 +127,7 @@ fn a_damaged_inner_chunk_of_a_shard_that_is_decoded_as_a_whole_is_named() {
     let builder = builder.codec(("sharding_indexed", sharding)).codec(("shuffle", json!({"elementsize": 1})));
     let array = created(Format::V3, &builder);
     array.write_values(.., &(1..=16u8).collect::<Vec<_>>()).unwrap();
-    let mut shard = array.encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
+    let mut shard = array.read_encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
     let third = 2 * (4 + 4);
     assert_eq!(shard[third..third + 4], [9, 10, 13, 14]);
     shard[third] ^= 1;

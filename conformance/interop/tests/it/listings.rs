@@ -9,10 +9,10 @@ use std::sync::Arc;
 use zarr_interop::{FarStore, created, warnings};
 use zarr_kit::spec::store::{ReadHints, Store};
 use zarr_kit::spec::{NodePath, Object};
-use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, OpenOptions, open_store};
+use zarr_kit::{ArrayBuilder, Context, EntryKind, Error, Format, Hierarchy, OpenOptions, open_store};
 
 /// Returns the paths and kinds of all nodes below the root.
-fn walked(hierarchy: &Hierarchy) -> Vec<(String, Kind)> {
+fn walked(hierarchy: &Hierarchy) -> Vec<(String, EntryKind)> {
     let nodes = hierarchy.walk(NodePath::root()).unwrap();
     nodes.into_iter().skip(1).map(|node| (node.path.to_string(), node.kind)).collect()
 }
@@ -33,8 +33,12 @@ fn an_unreadable_document_is_listed_as_an_unreadable_node() {
             Arc::new(FarStore::new(Arc::clone(&store), std::time::Duration::ZERO, hints));
         for store in [store, far] {
             let hierarchy = Hierarchy::open_with(store, &context, OpenOptions::new().format(format)).unwrap();
-            let wanted =
-                [("/a", Kind::Group), ("/b", Kind::Unreadable), ("/c", Kind::Group), ("/c/d", Kind::Array)];
+            let wanted = [
+                ("/a", EntryKind::Group),
+                ("/b", EntryKind::Unreadable),
+                ("/c", EntryKind::Group),
+                ("/c/d", EntryKind::Array),
+            ];
             assert_eq!(walked(&hierarchy), wanted.map(|(path, kind)| (path.to_owned(), kind)), "{format}");
             assert_eq!(hierarchy.children(NodePath::root()).unwrap().len(), 3, "{format}");
             let told = warnings(&hierarchy);
@@ -93,8 +97,8 @@ fn cyclic_links_are_not_nodes() {
         symlink("x", folder.path().join("x")).unwrap();
         symlink("two", below.join("one")).unwrap();
         symlink("one", below.join("two")).unwrap();
-        let group = if format == Format::V3Draft { Kind::ImplicitGroup } else { Kind::Group };
-        let wanted = [("/g".to_owned(), group), ("/g/a".to_owned(), Kind::Array)];
+        let group = if format == Format::V3Draft { EntryKind::ImplicitGroup } else { EntryKind::Group };
+        let wanted = [("/g".to_owned(), group), ("/g/a".to_owned(), EntryKind::Array)];
         assert_eq!(walked(&hierarchy), wanted, "{format}");
         assert!(matches!(hierarchy.array("/x"), Err(Error::NoNode(_))), "{format}");
         if format != Format::V3Draft {

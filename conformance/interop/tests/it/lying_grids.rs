@@ -12,7 +12,7 @@ use zarr_kit::spec::Identifiers;
 use zarr_kit::spec::grid::{ChunkGrid, ChunkGridPlugin, GridError};
 use zarr_kit::spec::plugin::PluginKind;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, json};
+use zarr_kit::{Array, ArrayBuilder, Context, Format, Hierarchy, Registry, Selection, ThreadPool, json};
 
 const COUNT: u64 = 1 << 20;
 const CHUNKS: u64 = 256;
@@ -98,8 +98,8 @@ fn array(create: &'static Create) -> Result<Array, zarr_kit::Error> {
 fn opened(store: &Arc<dyn Store>, create: &'static Create) -> Result<Array, zarr_kit::Error> {
     let mut registry = Registry::linked().unwrap();
     registry.register(ChunkGridPlugin::new(Identifiers::name("acme.rows"), create)).unwrap();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(8).build().unwrap();
-    let context = Context::new(registry).with_thread_pool(Arc::new(pool));
+    let pool = ThreadPool::new(8).unwrap();
+    let context = Context::new(registry).with_thread_pool(&pool);
     let hierarchy = Hierarchy::create(Arc::clone(store), &context, Format::V3)?;
     if !hierarchy.exists("/a")? {
         let builder = ArrayBuilder::new([COUNT], "uint8").chunk_grid(json!({"name": "acme.rows"}));
@@ -217,10 +217,10 @@ fn a_chunk_shape_that_differs_from_the_chunks_is_an_error() {
 #[test]
 fn a_single_chunk_of_an_inconsistent_grid_is_an_error() {
     let reversed = array(&|_, _| Ok(made(reversed, None))).unwrap();
-    assert!(reversed.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk 3 is 16384..12288"));
+    assert!(reversed.read_chunk(&[3]).unwrap_err().to_string().contains("chunk 3 is 16384..12288"));
     assert!(reversed.chunk_subset(&[3]).is_err());
-    assert!(reversed.encoded_chunk(&[3]).is_err());
+    assert!(reversed.read_encoded_chunk(&[3]).is_err());
     // The stored chunk is shorter than the reported one.
     let overlapping = array(&|_, _| Ok(made(overlapping, None))).unwrap();
-    assert!(overlapping.decoded_chunk(&[3]).unwrap_err().to_string().contains("chunk [3]"));
+    assert!(overlapping.read_chunk(&[3]).unwrap_err().to_string().contains("chunk [3]"));
 }

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use zarr_interop::v3::{bytes, document, sharded, zstd};
 use zarr_interop::{FarStore, key};
 use zarr_kit::spec::store::{ReadHints, Store};
-use zarr_kit::{Array, Context, Error, Hierarchy, Limits, Selection, open_store};
+use zarr_kit::{Array, Context, Error, Hierarchy, Limits, Selection, ThreadPool, open_store};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Creates a context with a pool of four threads and a budget of `memory` bytes.
 fn context(memory: u64) -> Context {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    let pool = ThreadPool::new(4).unwrap();
     let limits = Limits::new().with_memory(memory);
-    Context::linked().unwrap().with_thread_pool(Arc::new(pool)).with_limits(limits)
+    Context::linked().unwrap().with_thread_pool(&pool).with_limits(limits)
 }
 
 fn store_of(document: &Value) -> Arc<dyn Store> {
@@ -153,7 +153,7 @@ fn used_by_many_threads(document: &Value, memory: u64) {
     filled.write_values(&Selection::All, &expected).unwrap();
     let part_of_all = filled.read_values::<u16>(&part(&filled)).unwrap();
     let context = context(memory);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    let pool = ThreadPool::new(4).unwrap();
     let near = open(&store, &context);
     let far = open(&(far(&store) as Arc<dyn Store>), &context);
     let work = |turn: usize| {
@@ -200,7 +200,7 @@ fn concurrent_appends_with_a_budget_for_few_chunks_do_not_deadlock() {
     let far = far(&behind) as Arc<dyn Store>;
     for store in [near, far] {
         let context = context(400 * KIB);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let pool = ThreadPool::new(3).unwrap();
         let append = |_: usize| {
             let mut array = open(&store, &context);
             array.append_values(0, &vec![7u16; 40 * 256]).unwrap();

@@ -258,7 +258,7 @@ impl Trial {
         let index: Vec<u64> = grid.iter().map(|&length| self.random.below(length)).collect();
         self.array.erase_chunk(&index).unwrap();
         assert!(!self.array.chunk_exists(&index).unwrap());
-        assert_eq!(self.array.encoded_chunk(&index).unwrap(), None);
+        assert_eq!(self.array.read_encoded_chunk(&index).unwrap(), None);
         for (position, point) in Model::points(&self.model.shape).into_iter().enumerate() {
             if self.model.chunk_of(&point) == index {
                 self.model.items[position] = self.model.fill.clone();
@@ -273,7 +273,7 @@ impl Trial {
         }
         let index: Vec<u64> = grid.iter().map(|&length| self.random.below(length)).collect();
         let subset = zarr_kit::spec::grid::chunk_subset(self.array.chunk_grid(), &index).unwrap();
-        let chunk = self.array.decoded_chunk(&index).unwrap();
+        let chunk = self.array.read_chunk(&index).unwrap();
         assert_eq!(chunk.shape(), subset.shape());
         let found = raw::items(&chunk);
         for (number, point) in Model::points(chunk.shape()).into_iter().enumerate() {
@@ -302,7 +302,7 @@ impl Trial {
         for index in &stored {
             assert_eq!(
                 self.array.chunk_size(index).unwrap(),
-                Some(self.array.encoded_chunk(index).unwrap().unwrap().len() as u64)
+                Some(self.array.read_encoded_chunk(index).unwrap().unwrap().len() as u64)
             );
         }
         self.array

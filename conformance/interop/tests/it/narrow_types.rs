@@ -37,10 +37,10 @@ fn upper_bits_of_stored_integers_are_ignored() {
             let array = created(format, &one_chunk(data_type, 4));
             array.write_encoded_chunk(&[0], &stored).unwrap();
             assert_eq!(bytes(&array), elements, "{data_type}");
-            assert_eq!(raw::of(&array.decoded_chunk(&[0]).unwrap()), elements);
+            assert_eq!(raw::of(&array.read_chunk(&[0]).unwrap()), elements);
             // A partial write encodes the remaining elements with the ignored bits normalized.
             array.write(Selection::parse("0", array.shape()).unwrap(), &[1]).unwrap();
-            let encoded = array.encoded_chunk(&[0]).unwrap().unwrap();
+            let encoded = array.read_encoded_chunk(&[0]).unwrap().unwrap();
             assert_eq!(*encoded, [&[1], &elements[1..]].concat());
             let wrong = [0x10];
             let refused = array.write(Selection::parse("0", array.shape()).unwrap(), &wrong);
@@ -61,7 +61,7 @@ fn bfloat16_is_stored_in_the_byte_order_of_the_codec() {
         let builder = one_chunk("bfloat16", 1).codec(("bytes", json!({"endian": (endian)})));
         let array = created(Format::V3, &builder);
         array.write(&Selection::All, &0x3f80u16.to_ne_bytes()).unwrap();
-        assert_eq!(*array.encoded_chunk(&[0]).unwrap().unwrap(), wanted);
+        assert_eq!(*array.read_encoded_chunk(&[0]).unwrap().unwrap(), wanted);
         assert_eq!(bytes(&array), 0x3f80u16.to_le_bytes());
     }
     let nan = created(Format::V3, &one_chunk("bfloat16", 1).fill_value("NaN"));

@@ -234,7 +234,7 @@ fn parts_of_chunks_are_written_and_read() {
         assert!(wrong.to_string().contains("element 0: 1 bytes are not an element of int32"), "{wrong}");
         // A chunk whose elements are all missing again is not stored.
         array.write_values(&Selection::All, &vec![Vec::<u8>::new(); 20]).unwrap();
-        assert_eq!(array.encoded_chunk(&[0, 0]).unwrap(), None);
+        assert_eq!(array.read_encoded_chunk(&[0, 0]).unwrap(), None);
     }
 }
 
@@ -243,7 +243,7 @@ fn damaged_chunks_are_errors_that_name_the_codecs() {
     let array = created(Format::V3, None);
     let element = [&[1][..], &5_i32.to_ne_bytes()].concat();
     array.write_values(&Selection::All, &vec![element; 20]).unwrap();
-    let intact = array.encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
+    let intact = array.read_encoded_chunk(&[0, 0]).unwrap().unwrap().to_vec();
     assert_eq!(intact.len(), 16 + 1 + 4 + 6 * 4);
     let refused = |chunk: &[u8]| {
         array.write_encoded_chunk(&[0, 0], chunk).unwrap();

@@ -145,7 +145,7 @@ fn chunks_written_in_parts_or_as_a_whole_hold_the_same_bytes() {
             bit_by_bit.write_values(Selection::Orthogonal(along.to_vec()), elements).unwrap();
         }
         for index in [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1], [2, 1, 1]] {
-            let [one, other] = [&at_once, &bit_by_bit].map(|array| array.encoded_chunk(&index).unwrap());
+            let [one, other] = [&at_once, &bit_by_bit].map(|array| array.read_encoded_chunk(&index).unwrap());
             assert_eq!(one.is_none(), index == [0, 0, 0], "{index:?} of {chain:?}");
             assert!(one == other, "{index:?} of {chain:?}");
         }

@@ -80,7 +80,7 @@ fn counts_the_chunks_of_reads_and_writes() {
         let both = [Selection::from(0..4), Selection::from(2..8)];
         counted.array.read_many(&both).unwrap();
         assert_eq!(counts(&progress), (CHUNKS + 5, CHUNKS + 5));
-        counted.array.decoded_chunk(&[1]).unwrap();
+        counted.array.read_chunk(&[1]).unwrap();
         assert_eq!(counts(&progress), (CHUNKS + 6, CHUNKS + 6));
     }
 }
@@ -121,7 +121,7 @@ fn cancelled_operations_send_no_requests() {
         progress.cancel();
         assert!(is_cancelled(array.read(..)));
         assert!(is_cancelled(array.read_many(&[Selection::All])));
-        assert!(is_cancelled(array.decoded_chunk(&[0])));
+        assert!(is_cancelled(array.read_chunk(&[0])));
         assert!(is_cancelled(array.write_values(.., &elements())));
         assert!(is_cancelled(array.write_values(1..3, &[5u16, 6])));
         assert!(is_cancelled(array.erase_chunks(&[vec![0]])));
@@ -228,7 +228,7 @@ fn chunks_are_read_from_and_written_to_another_store() {
     let counted = Counted::new(FAR, &context()).filled();
     let own = open_store(context().registry(), "memory:").unwrap();
     for chunk in 0..CHUNKS / 2 {
-        let bytes = counted.array.encoded_chunk(&[chunk]).unwrap().unwrap();
+        let bytes = counted.array.read_encoded_chunk(&[chunk]).unwrap().unwrap();
         own.set(&counted.array.chunk_key(&[chunk]).unwrap(), bytes.into()).unwrap();
     }
     let _fetching = counted.store.take();

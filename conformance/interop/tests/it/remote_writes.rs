@@ -13,7 +13,7 @@ use zarr_interop::v3::{bytes, document, sharded};
 use zarr_interop::{FarStore, Trips, key};
 use zarr_kit::spec::store::{ReadHints, Store, StoreError};
 use zarr_kit::spec::{Key, Prefix};
-use zarr_kit::{Array, Context, Hierarchy, Selection, open_store};
+use zarr_kit::{Array, Context, Hierarchy, Selection, ThreadPool, open_store};
 
 const DELAY: Duration = Duration::from_millis(2);
 const IN_FLIGHT: usize = 32;
@@ -277,8 +277,8 @@ fn concurrent_writes_to_parts_of_one_chunk_lose_nothing() {
 #[test]
 fn all_threads_of_a_pool_can_write_at_the_same_time() {
     for threads in [1, 2] {
-        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
-        let context = context().with_thread_pool(Arc::clone(&pool));
+        let pool = ThreadPool::new(threads).unwrap();
+        let context = context().with_thread_pool(&pool);
         let shards = sharded(&[128, 128], &zstd());
         let arrays: Vec<_> = (0..4)
             .map(|number| {

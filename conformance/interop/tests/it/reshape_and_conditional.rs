@@ -35,7 +35,7 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
         .collect();
     array.write(&Selection::All, &elements).unwrap();
     assert_eq!(array.read(&Selection::All).unwrap().bytes(), elements);
-    let stored = |chunk| array.encoded_chunk(&[chunk, 0]).unwrap().unwrap();
+    let stored = |chunk| array.read_encoded_chunk(&[chunk, 0]).unwrap().unwrap();
     assert_eq!((stored(0)[0], stored(1)[0]), (1, 0));
     assert!(stored(0).len() < 60);
     assert_eq!(stored(1).len(), 1 + 120 + 4);
@@ -47,6 +47,6 @@ fn reshape_and_conditional_work_in_a_chain_and_in_a_shard() {
     assert_eq!(sharded.read(&row).unwrap().bytes(), &elements[2 * 72..2 * 75]);
     // Both inner chunks with the same bytes as the separate chunks, and an index of two pairs with its
     // checksum.
-    let shard = sharded.encoded_chunk(&[0, 0]).unwrap().unwrap();
+    let shard = sharded.read_encoded_chunk(&[0, 0]).unwrap().unwrap();
     assert_eq!(shard.len(), stored(0).len() + stored(1).len() + 2 * 16 + 4);
 }

@@ -61,7 +61,7 @@ fn small_floats_are_stored_in_bytes_or_packed() {
         let builder = ArrayBuilder::new([length], data_type).chunks([length]).uncompressed();
         let array = hierarchy.create_array("/a", &builder.codec((codec, json!({})))).unwrap();
         array.write(&Selection::All, elements).unwrap();
-        assert_eq!(*array.encoded_chunk(&[0]).unwrap().unwrap(), *stored, "{data_type}");
+        assert_eq!(*array.read_encoded_chunk(&[0]).unwrap().unwrap(), *stored, "{data_type}");
         assert_eq!(raw::of(&array.read(&Selection::All).unwrap()), elements, "{data_type}");
     }
 }

@@ -11,7 +11,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use zarr_interop::environment::scripts;
 use zarr_interop::{Packages, python};
-use zarr_kit::{Context, Hierarchy, Kind, Mode, Selection, UndefinedFill, open_store};
+use zarr_kit::{Context, EntryKind, Hierarchy, Mode, Selection, UndefinedFill, open_store};
 
 /// Maximum number of bytes of one hierarchy, and of all stored hierarchies.
 const MOST_OF_ONE: usize = 4096;
@@ -176,7 +176,7 @@ fn read_all(folder: &Path) -> Result<(), String> {
     if nodes.is_empty() {
         return Err("no nodes".to_owned());
     }
-    for node in nodes.iter().filter(|node| node.kind == Kind::Array) {
+    for node in nodes.iter().filter(|node| node.kind == EntryKind::Array) {
         let array = hierarchy.array(&node.path).map_err(|error| format!("{error:?}"))?;
         array.read(&Selection::All).map_err(|error| format!("{error:?}"))?;
     }

@@ -317,7 +317,7 @@ fn cached_decoded_chunks_are_read_without_a_call() {
         }
         let many = array.read_many(&[select("0:3,0:3"), select("1:9,2")]).unwrap();
         assert_eq!(many[1].as_slice::<u16>().unwrap()[0], 16 + 2 + 1);
-        let chunk = array.decoded_chunk(&[1, 1]).unwrap();
+        let chunk = array.read_chunk(&[1, 1]).unwrap();
         assert_eq!(chunk.as_slice::<u16>().unwrap()[0], 8 * 16 + 8 + 1);
         let coordinates = Selection::Coordinates(vec![vec![15, 0, 15], vec![15, 0, 0]]);
         assert_eq!(array.read_values::<u16>(&coordinates).unwrap(), [256, 1, 241]);

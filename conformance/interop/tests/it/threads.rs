@@ -197,7 +197,7 @@ fn consolidated_metadata_contain_all_nodes_created_by_many_threads() {
         let root = hierarchy.path("/g").unwrap();
         for consolidated in [false, is_consolidated] {
             let nodes = opened_again(hierarchy, consolidated).walk(&root).unwrap();
-            let arrays = nodes.iter().filter(|node| node.kind == zarr_kit::Kind::Array).count();
+            let arrays = nodes.iter().filter(|node| node.kind == zarr_kit::EntryKind::Array).count();
             assert_eq!(arrays as u64, EACH * (THREADS - THREADS / 4), "{}", hierarchy.format());
         }
     });

@@ -1,11 +1,11 @@
 //! Reads as values of a Rust type: the owner of the memory, the shape, and copies.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
-use std::sync::Arc;
-
 use zarr_interop::{created, memory};
 use zarr_kit::ndarray::IxDyn;
-use zarr_kit::{Array, ArrayBuilder, Context, Element, Error, Format, Hierarchy, Selection, Values};
+use zarr_kit::{
+    Array, ArrayBuilder, Context, Element, Error, Format, Hierarchy, Selection, ThreadPool, Values,
+};
 
 const LENGTH: u64 = 700;
 
@@ -28,8 +28,8 @@ fn written() -> Vec<f32> {
 
 fn contexts() -> [Context; 3] {
     let context = Context::linked().unwrap();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    [context.clone(), context.clone().with_one_thread(), context.with_thread_pool(Arc::new(pool))]
+    let pool = ThreadPool::new(3).unwrap();
+    [context.clone(), context.clone().with_one_thread(), context.with_thread_pool(&pool)]
 }
 
 #[test]

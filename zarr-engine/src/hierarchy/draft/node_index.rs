@@ -11,11 +11,11 @@ use zarr_spec::{Format, Key, NodePath, Reading, Value};
 
 use crate::error::Error;
 use crate::hierarchy::access::Access;
-use crate::hierarchy::kind::Kind;
+use crate::hierarchy::entry::EntryKind;
 
 const NODES: &str = "nodes";
 
-pub(super) type Nodes = BTreeMap<NodePath, Kind>;
+pub(super) type Nodes = BTreeMap<NodePath, EntryKind>;
 
 #[derive(Debug)]
 pub(super) struct NodeIndex {
@@ -81,16 +81,16 @@ impl NodeIndex {
     }
 }
 
-fn node(path: &str, kind: &Value) -> Result<(NodePath, Kind), DocumentError> {
+fn node(path: &str, kind: &Value) -> Result<(NodePath, EntryKind), DocumentError> {
     let wrong = |reason: String| DocumentError::member(format!("{NODES}[{path}]"), reason);
     let parsed = NodePath::parse(path, Format::V3Draft).map_err(|error| wrong(error.to_string()))?;
     match kind.as_str() {
-        Some("array") => Ok((parsed, Kind::Array)),
-        Some("group") => Ok((parsed, Kind::Group)),
+        Some("array") => Ok((parsed, EntryKind::Array)),
+        Some("group") => Ok((parsed, EntryKind::Group)),
         _ => Err(wrong(format!("is {kind}, not \"array\" or \"group\""))),
     }
 }
 
-fn name(kind: Kind) -> &'static str {
+fn name(kind: EntryKind) -> &'static str {
     if kind.is_group() { "group" } else { "array" }
 }

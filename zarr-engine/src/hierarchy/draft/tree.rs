@@ -6,11 +6,11 @@ use zarr_spec::NodePath;
 
 use super::node_index::Nodes;
 use crate::hierarchy::access::Access;
-use crate::hierarchy::kind::{Kind, NodeEntry};
+use crate::hierarchy::entry::{EntryKind, NodeEntry};
 use crate::hierarchy::listing::is_below;
 
 /// Returns the nodes at and below `path`, whose kind is `start`. `nodes` are all nodes with documents.
-pub(super) fn below(access: &Access, path: &NodePath, start: Kind, mut nodes: Nodes) -> Vec<NodeEntry> {
+pub(super) fn below(access: &Access, path: &NodePath, start: EntryKind, mut nodes: Nodes) -> Vec<NodeEntry> {
     nodes.retain(|node, _| is_below(node, path));
     nodes.insert(path.clone(), start);
     with_implicit_groups(nodes, path, |orphan, array| {
@@ -21,7 +21,7 @@ pub(super) fn below(access: &Access, path: &NodePath, start: Kind, mut nodes: No
 /// Returns the nodes at and below `start`: the explicit ones and the implicit groups between them. Calls `orphan` with
 /// each node below an array, and the array.
 fn with_implicit_groups(
-    explicit: BTreeMap<NodePath, Kind>,
+    explicit: BTreeMap<NodePath, EntryKind>,
     start: &NodePath,
     mut orphan: impl FnMut(&NodePath, &NodePath),
 ) -> Vec<NodeEntry> {
@@ -39,7 +39,7 @@ fn with_implicit_groups(
                 break Some(array.clone());
             }
             match explicit.get(&above) {
-                Some(Kind::Array) => break Some(above),
+                Some(EntryKind::Array) => break Some(above),
                 Some(_) => break None,
                 None if implicit.contains(&above) => break None,
                 None => {}
@@ -55,7 +55,7 @@ fn with_implicit_groups(
         implicit.extend(between);
         nodes.push(NodeEntry { path: path.clone(), kind: *kind });
     }
-    nodes.extend(implicit.into_iter().map(|path| NodeEntry { path, kind: Kind::ImplicitGroup }));
+    nodes.extend(implicit.into_iter().map(|path| NodeEntry { path, kind: EntryKind::ImplicitGroup }));
     nodes
 }
 
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn groups_between_explicit_nodes_are_implicit_and_nothing_is_below_an_array() {
         let explicit = [
-            ("/", Kind::ImplicitGroup),
-            ("/a/b/c", Kind::Array),
-            ("/a/b/c/x", Kind::Group),
-            ("/a/b/c/x/y/z", Kind::Array),
-            ("/d", Kind::Group),
+            ("/", EntryKind::ImplicitGroup),
+            ("/a/b/c", EntryKind::Array),
+            ("/a/b/c/x", EntryKind::Group),
+            ("/a/b/c/x/y/z", EntryKind::Array),
+            ("/d", EntryKind::Group),
         ];
         let explicit = explicit.map(|(text, kind)| (path(text), kind)).into_iter().collect();
         let mut orphans = Vec::new();
@@ -86,11 +86,11 @@ mod tests {
         nodes.sort();
         let names: Vec<_> = nodes.iter().map(|node| (node.path.to_string(), node.kind)).collect();
         let wanted = [
-            ("/", Kind::ImplicitGroup),
-            ("/a", Kind::ImplicitGroup),
-            ("/a/b", Kind::ImplicitGroup),
-            ("/a/b/c", Kind::Array),
-            ("/d", Kind::Group),
+            ("/", EntryKind::ImplicitGroup),
+            ("/a", EntryKind::ImplicitGroup),
+            ("/a/b", EntryKind::ImplicitGroup),
+            ("/a/b/c", EntryKind::Array),
+            ("/d", EntryKind::Group),
         ];
         assert_eq!(names, wanted.map(|(text, kind)| (text.to_owned(), kind)));
         let orphan = |text| (path(text), path("/a/b/c"));

@@ -13,7 +13,7 @@ use super::V2;
 use super::documents::{Change, Documents, listed, stored, stored_all};
 use crate::error::Error;
 use crate::hierarchy::access::Access;
-use crate::hierarchy::kind::Kind;
+use crate::hierarchy::entry::EntryKind;
 use crate::hierarchy::rules::not_a_group;
 
 impl V2 {
@@ -136,13 +136,13 @@ fn documents_at_and_below(access: &Access, path: &NodePath) -> Result<BTreeMap<N
     let root = stored(access, path)?;
     match root.kind() {
         None => return Err(Error::NoNode(path.clone())),
-        Some(Kind::Array) => return Err(not_a_group(path)),
+        Some(EntryKind::Array) => return Err(not_a_group(path)),
         Some(_) => {}
     }
     let mut all = BTreeMap::new();
     let mut level = vec![(path.clone(), root)];
     while !level.is_empty() {
-        let groups = level.iter().filter(|(_, documents)| documents.kind() == Some(Kind::Group));
+        let groups = level.iter().filter(|(_, documents)| documents.kind() == Some(EntryKind::Group));
         let groups: Vec<NodePath> = groups.map(|(path, _)| path.clone()).collect();
         all.extend(level);
         let below: Vec<NodePath> = listed(access, &groups)?.into_iter().map(|node| node.path).collect();

@@ -10,7 +10,7 @@ use zarr_spec::{Key, NodePath, Object, Value};
 
 use crate::error::Error;
 use crate::hierarchy::access::Access;
-use crate::hierarchy::kind::{Kind, NodeEntry};
+use crate::hierarchy::entry::{EntryKind, NodeEntry};
 use crate::hierarchy::listing::paths_below;
 use crate::hierarchy::rules::{FoundArray, FoundNode, array_of};
 
@@ -25,8 +25,8 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub(super) fn kind(&self) -> Option<Kind> {
-        Kind::of_documents(self.array.is_some(), self.group.is_some())
+    pub(super) fn kind(&self) -> Option<EntryKind> {
+        EntryKind::of_documents(self.array.is_some(), self.group.is_some())
     }
 
     pub(super) fn entry(&self, access: &Access, path: NodePath) -> Option<NodeEntry> {
@@ -49,7 +49,7 @@ pub(super) fn children_at(access: &Access, paths: Vec<NodePath>) -> Result<Vec<N
         [Ok(array), Ok(group)] => entry(access, path, array.is_some(), group.is_some()),
         values => {
             warn_of_unreadable(access, values);
-            Some(NodeEntry { path, kind: Kind::Unreadable })
+            Some(NodeEntry { path, kind: EntryKind::Unreadable })
         }
     };
     Ok(paths.into_iter().zip(values.chunks_exact(2)).filter_map(child).collect())
@@ -89,7 +89,7 @@ pub(super) fn found_array(
 }
 
 /// Returns the kind of the stored node at `path`. Unreadable documents are not an error.
-pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<Kind>, Error> {
+pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<EntryKind>, Error> {
     let keys = [array_key(path)?, group_key(path)?];
     let (is_array, is_group) = if access.is_local() {
         let is_array = access.has(&keys[0])?;
@@ -98,7 +98,7 @@ pub(super) fn stored_kind(access: &Access, path: &NodePath) -> Result<Option<Kin
         let have = access.have(&keys)?;
         (have[0], have[1])
     };
-    Ok(Kind::of_documents(is_array, is_group))
+    Ok(EntryKind::of_documents(is_array, is_group))
 }
 
 pub(super) fn found(
@@ -112,7 +112,7 @@ pub(super) fn found(
         Some(document) => access.reading(&attributes_key, |_| parse_attributes(document))?,
         None => Object::new(),
     };
-    let (Some(document), Kind::Array) = (&documents.array, kind) else {
+    let (Some(document), EntryKind::Array) = (&documents.array, kind) else {
         let document = documents.group.unwrap_or(Value::Null);
         let mut group = access.reading(&group_key(path)?, |reading| parse_group(&document, None, reading))?;
         group.attributes = attributes;
@@ -182,5 +182,5 @@ fn entry(access: &Access, path: NodePath, is_array: bool, is_group: bool) -> Opt
     if is_array && is_group {
         access.warn(both(&path));
     }
-    Some(NodeEntry { path, kind: Kind::of_documents(is_array, is_group)? })
+    Some(NodeEntry { path, kind: EntryKind::of_documents(is_array, is_group)? })
 }

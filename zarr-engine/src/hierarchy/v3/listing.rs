@@ -9,7 +9,7 @@ use super::V3;
 use super::documents::parse;
 use crate::error::Error;
 use crate::hierarchy::access::Access;
-use crate::hierarchy::kind::{Kind, NodeEntry};
+use crate::hierarchy::entry::{EntryKind, NodeEntry};
 use crate::hierarchy::listing::{checked_paths_below, directly_below, paths_below};
 use crate::hierarchy::rules::{FormatRules, FoundArray, FoundNode, array_of, not_a_group};
 
@@ -36,15 +36,15 @@ impl Listed<'_> {
         }
     }
 
-    pub(super) fn kind(&self, access: &Access) -> Kind {
+    pub(super) fn kind(&self, access: &Access) -> EntryKind {
         match self {
             Self::Read(document) => kind_of(document),
             Self::Stored(key, value) => stored_kind(access, key, value),
             Self::Failed(error) => {
                 access.warn(error.to_string());
-                Kind::Unreadable
+                EntryKind::Unreadable
             }
-            Self::Unreadable => Kind::Unreadable,
+            Self::Unreadable => EntryKind::Unreadable,
         }
     }
 
@@ -114,21 +114,21 @@ pub(super) fn nodes_at<T: Send>(
 
 const NODE_TYPE: &str = "node_type";
 
-pub(super) fn kind_of(document: &Value) -> Kind {
+pub(super) fn kind_of(document: &Value) -> EntryKind {
     kind_called(document.as_object().and_then(|members| members.get(NODE_TYPE)))
 }
 
 /// Returns the kind from the text of a document. The rest is not parsed.
-pub(super) fn stored_kind(access: &Access, key: &Key, value: &[u8]) -> Kind {
+pub(super) fn stored_kind(access: &Access, key: &Key, value: &[u8]) -> EntryKind {
     let read = |reading: &_| parse_json_member(value, DocumentKind::V3, NODE_TYPE, reading);
     kind_called(access.reading(key, read).ok().flatten().as_ref())
 }
 
-fn kind_called(node_type: Option<&Value>) -> Kind {
+fn kind_called(node_type: Option<&Value>) -> EntryKind {
     match node_type.and_then(Value::as_str) {
-        Some("array") => Kind::Array,
-        Some("group") => Kind::Group,
-        _ => Kind::Unreadable,
+        Some("array") => EntryKind::Array,
+        Some("group") => EntryKind::Group,
+        _ => EntryKind::Unreadable,
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn found_array(access: &Access, path: NodePath, listed: Listed<'_>) -
     if let Listed::Failed(error) = listed {
         return Some((path, Err(error)));
     }
-    let document = listed.document(access).filter(|document| kind_of(document) == Kind::Array)?;
+    let document = listed.document(access).filter(|document| kind_of(document) == EntryKind::Array)?;
     let node = parse(access, &path, &document);
     let metadata = node.and_then(|node| array_of(&path, Some(FoundNode::explicit(node))));
     Some((path, metadata))

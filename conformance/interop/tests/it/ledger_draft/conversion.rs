@@ -31,7 +31,7 @@ fn with_same_chunks(path: &str, source: &Array) -> Array {
     let metadata = convert_metadata(source.metadata(), Format::V3, context().registry()).unwrap();
     let target = hierarchy.prepare_array(path, metadata).unwrap();
     for index in source.stored_chunks().unwrap() {
-        target.write_encoded_chunk(&index, &source.encoded_chunk(&index).unwrap().unwrap()).unwrap();
+        target.write_encoded_chunk(&index, &source.read_encoded_chunk(&index).unwrap().unwrap()).unwrap();
     }
     hierarchy.publish_array(&target).unwrap();
     hierarchy.array(path).unwrap()

@@ -64,7 +64,7 @@ fn extensions_that_affect_every_node_must_be_known() {
     let hierarchy = open(&store, &context_backwards);
     assert_eq!(hierarchy.group("/g").unwrap().attributes().get("a").unwrap().as_u64(), Some(1));
     hierarchy.create_array("/g/a", &ArrayBuilder::new([2], "int8").uncompressed()).unwrap();
-    assert_eq!(children(&hierarchy, "/g"), super::support::named([("/g/a", zarr_kit::Kind::Array)]));
+    assert_eq!(children(&hierarchy, "/g"), super::support::named([("/g/a", zarr_kit::EntryKind::Array)]));
     let stored = get(&*store, "meta/g/a.array.nosj").unwrap();
     assert_eq!(stored.first().zip(stored.last()), Some((&b'}', &b'{')));
     assert_eq!(open(&store, &context_backwards).array("/g/a").unwrap().shape(), [2]);

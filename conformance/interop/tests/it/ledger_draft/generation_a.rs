@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use zarr_interop::warnings;
 use zarr_kit::spec::Object;
 use zarr_kit::spec::store::Store;
-use zarr_kit::{Array, ArrayBuilder, Error, Format, Hierarchy, Kind, Mode, Selection};
+use zarr_kit::{Array, ArrayBuilder, EntryKind, Error, Format, Hierarchy, Mode, Selection};
 
 use super::support::{
     array_document, children, context, get, get_json, hex, keys, memory, message, named, open, set, set_json,
@@ -141,7 +141,7 @@ fn a_single_chunk_is_looked_up_under_two_keys() {
     ] {
         let array = array(&with_array(&document, chunks));
         assert_eq!(array.read_values::<u8>(&Selection::All).unwrap(), [wanted], "{chunks:?}");
-        assert_eq!(array.decoded_chunk(&[]).unwrap().bytes(), [wanted]);
+        assert_eq!(array.read_chunk(&[]).unwrap().bytes(), [wanted]);
         assert_eq!(array.chunk_exists(&[]).unwrap(), wanted != 5);
         assert_eq!(array.stored_chunks().unwrap().len(), usize::from(wanted != 5));
     }
@@ -215,11 +215,11 @@ fn typestrings_specify_size_and_byte_order() {
 fn groups_without_a_document_are_groups() {
     let group: &[u8] = br#"{"attributes":{}}"#;
     let hierarchy = open(&older(&[("meta/root/g/h.group.json", group)]), &context());
-    let implicit = Kind::ImplicitGroup;
-    assert_eq!(walk(&hierarchy, "/"), named([("/", implicit), ("/g", implicit), ("/g/h", Kind::Group)]));
+    let implicit = EntryKind::ImplicitGroup;
+    assert_eq!(walk(&hierarchy, "/"), named([("/", implicit), ("/g", implicit), ("/g/h", EntryKind::Group)]));
     let group = hierarchy.group("/g").unwrap();
     assert!(group.is_implicit());
-    assert_eq!(children(&hierarchy, "/g"), named([("/g/h", Kind::Group)]));
+    assert_eq!(children(&hierarchy, "/g"), named([("/g/h", EntryKind::Group)]));
     assert!(matches!(hierarchy.group("/h"), Err(Error::NoNode(_))));
     assert!(matches!(hierarchy.group("/root"), Err(Error::NoNode(_))));
 }
@@ -237,7 +237,10 @@ fn consolidated_metadata_of_generation_a_are_not_used() {
     set(&*store, "meta/root/consolidated.group.json", group);
     set_json(&*store, "meta/root/consolidated/.zmetadata", &copied);
     let hierarchy = open(&store, &context());
-    assert_eq!(children(&hierarchy, "/"), named([("/a", Kind::Array), ("/consolidated", Kind::Group)]));
+    assert_eq!(
+        children(&hierarchy, "/"),
+        named([("/a", EntryKind::Array), ("/consolidated", EntryKind::Group)])
+    );
     assert!(children(&hierarchy, "/consolidated").is_empty());
     assert!(!hierarchy.exists("/ghost").unwrap());
     assert_eq!(hierarchy.array("/a").unwrap().read_values::<i16>(&Selection::All).unwrap(), [1, 2]);
@@ -253,7 +256,7 @@ fn nodes_with_long_names_can_be_read() {
         set(&*store, &format!("data/root/{name}/c0"), &[1, 2]);
         let path = format!("/{name}");
         let hierarchy = open(&store, &context());
-        assert_eq!(children(&hierarchy, "/"), named([(&path, Kind::Array)]));
+        assert_eq!(children(&hierarchy, "/"), named([(&path, EntryKind::Array)]));
         assert_eq!(hierarchy.array(&path).unwrap().read_values::<u8>(&Selection::All).unwrap(), [1, 2]);
     }
 }

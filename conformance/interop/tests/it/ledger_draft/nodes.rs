@@ -10,7 +10,7 @@ use zarr_kit::spec::store::{
     Request, Responses, Store, StoreError, StoreLock, Version,
 };
 use zarr_kit::spec::{Key, Object, Output, Prefix};
-use zarr_kit::{ArrayBuilder, Context, Error, Format, Hierarchy, Kind, Mode, Selection};
+use zarr_kit::{ArrayBuilder, Context, EntryKind, Error, Format, Hierarchy, Mode, Selection};
 
 use super::support::{
     array_document, children, context, draft, entry_point, get, get_json, keys, memory, message, named,
@@ -117,7 +117,12 @@ fn a_hierarchy_is_a_tree_of_groups_with_arrays_as_leaves() {
     hierarchy.create_array("/a", &small_array()).unwrap();
     let group = hierarchy.create_group("/b", Object::new()).unwrap();
     group.create_array("c", &small_array()).unwrap();
-    let tree = [("/", Kind::ImplicitGroup), ("/a", Kind::Array), ("/b", Kind::Group), ("/b/c", Kind::Array)];
+    let tree = [
+        ("/", EntryKind::ImplicitGroup),
+        ("/a", EntryKind::Array),
+        ("/b", EntryKind::Group),
+        ("/b/c", EntryKind::Array),
+    ];
     assert_eq!(walk(&hierarchy, "/"), named(tree));
 
     let below = "cannot create /a/x: /a is an array, and only groups have nodes below them";
@@ -145,7 +150,7 @@ fn names_that_differ_in_case_are_two_nodes_or_an_error() {
         let group = hierarchy.group(path).unwrap();
         assert_eq!(group.attributes().get("case").unwrap().as_str(), Some(case));
     }
-    assert_eq!(children(&hierarchy, "/"), named([("/FOO", Kind::Group), ("/foo", Kind::Group)]));
+    assert_eq!(children(&hierarchy, "/"), named([("/FOO", EntryKind::Group), ("/foo", EntryKind::Group)]));
 
     let store = memory();
     let folding: Arc<dyn Store> = Arc::new(Folding(Arc::clone(&store)));
@@ -166,10 +171,10 @@ fn nothing_is_discovered_below_an_array() {
     let hierarchy = open(&store, &context());
     let path = hierarchy.path("/arr").unwrap();
     assert_eq!(message(hierarchy.children(&path)), "/arr is an array, not a group");
-    assert_eq!(children(&hierarchy, "/"), named([("/arr", Kind::Array)]));
+    assert_eq!(children(&hierarchy, "/"), named([("/arr", EntryKind::Array)]));
     assert_eq!(warnings(&hierarchy), ["there are keys below /arr, which is an array"]);
     let nodes = walk(&hierarchy, "/");
-    assert_eq!(nodes, named([("/", Kind::ImplicitGroup), ("/arr", Kind::Array)]));
+    assert_eq!(nodes, named([("/", EntryKind::ImplicitGroup), ("/arr", EntryKind::Array)]));
     let orphan = "/arr/x is below /arr, which is an array; it is ignored".to_owned();
     assert!(warnings(&hierarchy).contains(&orphan), "{:?}", warnings(&hierarchy));
 }
@@ -184,7 +189,7 @@ fn a_group_needs_a_document_only_for_attributes() {
     assert!(group.is_implicit());
     assert!(group.attributes().is_empty());
     assert!(hierarchy.exists("/foo").unwrap());
-    assert_eq!(children(&hierarchy, "/foo"), named([("/foo/bar", Kind::Array)]));
+    assert_eq!(children(&hierarchy, "/foo"), named([("/foo/bar", EntryKind::Array)]));
     walk(&hierarchy, "/");
     assert_eq!(keys(&*store), before, "reading an implicit group does not change it");
 
@@ -192,7 +197,7 @@ fn a_group_needs_a_document_only_for_attributes() {
     assert!(!group.is_implicit());
     assert_eq!(get_json(&*store, "meta/foo.group.json"), json!({"attributes": {"spam": "ham"}}));
     assert!(!hierarchy.group("/foo").unwrap().is_implicit());
-    assert_eq!(children(&hierarchy, "/"), named([("/foo", Kind::Group)]));
+    assert_eq!(children(&hierarchy, "/"), named([("/foo", EntryKind::Group)]));
 }
 
 /// Tests D3-OP-01, D3-OP-02, D3-OP-03.
@@ -201,7 +206,8 @@ fn creating_a_node_writes_one_document() {
     let hierarchy = Hierarchy::create(memory(), &context(), Format::V3Draft).unwrap();
     hierarchy.create_group("/foo/bar", Object::new()).unwrap();
     assert_eq!(keys(&**hierarchy.store()), ["meta/foo/bar.group.json", "zarr.json"]);
-    let implied = [("/", Kind::ImplicitGroup), ("/foo", Kind::ImplicitGroup), ("/foo/bar", Kind::Group)];
+    let implied =
+        [("/", EntryKind::ImplicitGroup), ("/foo", EntryKind::ImplicitGroup), ("/foo/bar", EntryKind::Group)];
     assert_eq!(walk(&hierarchy, "/"), named(implied));
     assert!(hierarchy.exists("/").unwrap() && hierarchy.exists("/foo").unwrap());
 
@@ -222,7 +228,7 @@ fn a_node_with_two_documents_is_an_array() {
     assert_eq!(hierarchy.array("/a").unwrap().shape(), [4]);
     assert_eq!(warnings(&hierarchy), [both]);
     let hierarchy = open(&store, &context());
-    assert_eq!(children(&hierarchy, "/"), named([("/a", Kind::Array)]));
+    assert_eq!(children(&hierarchy, "/"), named([("/a", EntryKind::Array)]));
     assert_eq!(warnings(&hierarchy), [both]);
     assert_eq!(message(hierarchy.group("/a")), "/a is an array, not a group");
 
@@ -247,14 +253,14 @@ fn chunks_have_keys_below_data_in_the_order_of_the_dimensions() {
     array.write_values::<u8>(&Selection::from(&chunk[..]), &[1, 2, 3, 4, 5, 6]).unwrap();
     assert_eq!(get(&*store, "data/foo/baz/c1/0").unwrap(), [1, 2, 3, 4, 5, 6]);
     assert_eq!(array.chunk_key(&[1, 0]).unwrap().as_str(), "data/foo/baz/c1/0");
-    assert_eq!(array.decoded_chunk(&[1, 0]).unwrap().bytes(), [1, 2, 3, 4, 5, 6]);
-    assert_eq!(array.decoded_chunk(&[0, 1]).unwrap().bytes(), [9; 6], "a missing chunk");
+    assert_eq!(array.read_chunk(&[1, 0]).unwrap().bytes(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(array.read_chunk(&[0, 1]).unwrap().bytes(), [9; 6], "a missing chunk");
     for outside in [&[2, 0][..], &[0, 2], &[0], &[0, 0, 0]] {
         assert!(
             matches!(array.write_encoded_chunk(outside, &[0; 6]), Err(Error::Selection(_))),
             "{outside:?}"
         );
-        assert!(matches!(array.decoded_chunk(outside), Err(Error::Selection(_))), "{outside:?}");
+        assert!(matches!(array.read_chunk(outside), Err(Error::Selection(_))), "{outside:?}");
     }
     assert_eq!(keys(&*store), ["data/foo/baz/c1/0", "meta/foo/baz.array.json", "zarr.json"]);
 }
@@ -272,9 +278,9 @@ fn children_come_from_one_listing() {
         set(&*store, other, b"something else");
     }
     let hierarchy = open(&store, &context());
-    let wanted = [("/foo/bar", Kind::Group), ("/foo/baz", Kind::ImplicitGroup)];
+    let wanted = [("/foo/bar", EntryKind::Group), ("/foo/baz", EntryKind::ImplicitGroup)];
     assert_eq!(children(&hierarchy, "/foo"), named(wanted));
-    assert_eq!(children(&hierarchy, "/foo/baz"), named([("/foo/baz/qux", Kind::Array)]));
+    assert_eq!(children(&hierarchy, "/foo/baz"), named([("/foo/baz/qux", EntryKind::Array)]));
     assert_eq!(hierarchy.array("/foo/baz/qux").unwrap().shape(), [4]);
     assert!(matches!(hierarchy.array("/foo/bar/baz/qux"), Err(Error::NoNode(_))));
 }
@@ -285,15 +291,15 @@ fn the_root_is_not_a_child_of_itself() {
     let group = json!({"attributes": {}});
     let store = draft(&[("meta/group.json", group), ("meta/a.array.json", array_document(json!({})))]);
     let hierarchy = open(&store, &context());
-    assert_eq!(children(&hierarchy, "/"), named([("/a", Kind::Array)]));
-    assert_eq!(walk(&hierarchy, "/"), named([("/", Kind::Group), ("/a", Kind::Array)]));
+    assert_eq!(children(&hierarchy, "/"), named([("/a", EntryKind::Array)]));
+    assert_eq!(walk(&hierarchy, "/"), named([("/", EntryKind::Group), ("/a", EntryKind::Array)]));
 
     let store = draft(&[("meta/a/b/c.array.json", array_document(json!({})))]);
     let hierarchy = open(&store, &context());
-    let implicit = Kind::ImplicitGroup;
-    let nodes = [("/", implicit), ("/a", implicit), ("/a/b", implicit), ("/a/b/c", Kind::Array)];
+    let implicit = EntryKind::ImplicitGroup;
+    let nodes = [("/", implicit), ("/a", implicit), ("/a/b", implicit), ("/a/b/c", EntryKind::Array)];
     assert_eq!(walk(&hierarchy, "/"), named(nodes));
-    assert_eq!(walk(&hierarchy, "/a/b"), named([("/a/b", implicit), ("/a/b/c", Kind::Array)]));
+    assert_eq!(walk(&hierarchy, "/a/b"), named([("/a/b", implicit), ("/a/b/c", EntryKind::Array)]));
 }
 
 /// Tests D3-OP-11.
@@ -366,7 +372,7 @@ fn a_hierarchy_needs_an_entry_point_and_an_array_needs_a_document() {
     assert_eq!(hierarchy.array("/bar").unwrap().shape(), [4]);
     assert!(matches!(hierarchy.array("/foo"), Err(Error::NoNode(_))));
     assert!(!hierarchy.exists("/foo").unwrap());
-    assert_eq!(children(&hierarchy, "/"), named([("/bar", Kind::Array)]));
+    assert_eq!(children(&hierarchy, "/"), named([("/bar", EntryKind::Array)]));
 
     let store = memory();
     set_json(&*store, "meta/root/a.group.json", &json!({"attributes": {}}));
@@ -374,7 +380,7 @@ fn a_hierarchy_needs_an_entry_point_and_an_array_needs_a_document() {
     for mode in [Mode::Strict, Mode::Lenient] {
         assert!(matches!(in_mode(mode), Err(Error::NoHierarchy { .. })), "{mode:?}");
     }
-    assert_eq!(children(&in_mode(Mode::Compatibility).unwrap(), "/"), named([("/a", Kind::Group)]));
+    assert_eq!(children(&in_mode(Mode::Compatibility).unwrap(), "/"), named([("/a", EntryKind::Group)]));
 }
 
 /// Tests D3-VER-01.

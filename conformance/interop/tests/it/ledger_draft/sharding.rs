@@ -345,7 +345,7 @@ fn shards_of_the_draft_are_shards_of_v3_with_the_same_bytes() {
         assert_eq!(codec["index_codecs"], json!([{"name": "bytes", "configuration": {"endian": "little"}}]));
         assert_eq!(codec["index_location"], "end");
         for index in source.stored_chunks().unwrap() {
-            target.write_encoded_chunk(&index, &source.encoded_chunk(&index).unwrap().unwrap()).unwrap();
+            target.write_encoded_chunk(&index, &source.read_encoded_chunk(&index).unwrap().unwrap()).unwrap();
         }
         assert_eq!(target.read_values::<u8>(&Selection::All).unwrap(), values);
 

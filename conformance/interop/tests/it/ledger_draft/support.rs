@@ -9,7 +9,7 @@ pub(super) use zarr_interop::memory;
 use zarr_kit::json as spec_json;
 use zarr_kit::spec::Key;
 use zarr_kit::spec::store::{Store, get_value};
-use zarr_kit::{Array, Context, Error, Hierarchy, Kind, Registry};
+use zarr_kit::{Array, Context, EntryKind, Error, Hierarchy, Registry};
 
 pub(super) const GZIP: &str = "https://purl.org/zarr/spec/codecs/gzip/1.0";
 pub(super) const ENDIAN: &str = "https://purl.org/zarr/spec/codecs/endian/1.0";
@@ -108,18 +108,18 @@ pub(super) fn keys(store: &dyn Store) -> Vec<String> {
 }
 
 /// Returns the paths and kinds of the children of a group.
-pub(super) fn children(hierarchy: &Hierarchy, path: &str) -> Vec<(String, Kind)> {
+pub(super) fn children(hierarchy: &Hierarchy, path: &str) -> Vec<(String, EntryKind)> {
     let children = hierarchy.children(hierarchy.path(path).unwrap()).unwrap();
     children.into_iter().map(|child| (child.path.to_string(), child.kind)).collect()
 }
 
 /// Returns the paths and kinds of a node and of all nodes below it.
-pub(super) fn walk(hierarchy: &Hierarchy, path: &str) -> Vec<(String, Kind)> {
+pub(super) fn walk(hierarchy: &Hierarchy, path: &str) -> Vec<(String, EntryKind)> {
     let nodes = hierarchy.walk(hierarchy.path(path).unwrap()).unwrap();
     nodes.into_iter().map(|node| (node.path.to_string(), node.kind)).collect()
 }
 
-pub(super) fn named<const N: usize>(nodes: [(&str, Kind); N]) -> Vec<(String, Kind)> {
+pub(super) fn named<const N: usize>(nodes: [(&str, EntryKind); N]) -> Vec<(String, EntryKind)> {
     nodes.map(|(path, kind)| (path.to_owned(), kind)).to_vec()
 }
 

@@ -88,7 +88,7 @@ fn the_first_transformer_is_nearest_to_the_array() {
         assert_eq!(get(&*store, &format!("data/a/{name}")).unwrap(), [&[1, 2], tags].concat());
         let again = array(&store, &context_with(tagging::register)).unwrap();
         assert_eq!(again.read_values::<u8>(&Selection::All).unwrap(), [1, 2, 0, 0]);
-        assert_eq!(again.encoded_chunk(&[0]).unwrap().unwrap()[..], [1, 2]);
+        assert_eq!(again.read_encoded_chunk(&[0]).unwrap().unwrap()[..], [1, 2]);
         assert_eq!(again.chunk_size(&[0]).unwrap(), Some(2));
         assert_eq!(again.stored_chunks().unwrap(), [[0]]);
         assert_eq!(again.chunk_key(&[0]).unwrap().as_str(), "data/a/c0");

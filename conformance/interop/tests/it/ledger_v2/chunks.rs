@@ -18,12 +18,12 @@ fn a_value_may_hold_any_bytes_but_must_have_the_size_of_a_chunk() {
     for short in [&bytes[..0], &bytes[..4], &bytes[..7], &hex("00 ff 0a 7b 22 80 fe 01 00")] {
         let array = stored(&json!({})).with("0", short).array();
         assert!(reading_fails(&array).contains("key `0`"), "{}", reading_fails(&array));
-        assert!(array.decoded_chunk(&[0]).is_err());
+        assert!(array.read_chunk(&[0]).is_err());
         assert!(array.read_values::<i32>(&Selection::parse("1", &[4]).unwrap()).is_err());
     }
     // The last chunk has the same length as all others, although part of it is outside the array.
     let edge = stored(&json!({"shape": [3]})).with("1", hex("01000000 02000000"));
-    assert_eq!(edge.array().decoded_chunk(&[1]).unwrap().as_slice::<i32>().unwrap()[..], [1, 2]);
+    assert_eq!(edge.array().read_chunk(&[1]).unwrap().as_slice::<i32>().unwrap()[..], [1, 2]);
     let short = stored(&json!({"shape": [3]})).with("1", hex("01000000"));
     assert!(reading_fails(&short.array()).contains("key `1`"));
 }

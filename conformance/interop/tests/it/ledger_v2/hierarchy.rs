@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zarr_interop::{CountingStore, warnings};
 use zarr_kit::spec::Object;
-use zarr_kit::{ArrayBuilder, Format, Hierarchy, Kind, Selection};
+use zarr_kit::{ArrayBuilder, EntryKind, Format, Hierarchy, Selection};
 
 use super::support::{Stored, spec_value};
 use super::za;
@@ -47,9 +47,9 @@ fn members_of_a_group_are_direct_children_with_documents() {
     assert!(hierarchy.group("foo/stray").is_err());
     assert!(!hierarchy.exists("foo/stray").unwrap());
     assert_eq!(names(&hierarchy, "foo"), ["bar", "baz"]);
-    let kinds: Vec<Kind> =
+    let kinds: Vec<EntryKind> =
         hierarchy.group("foo").unwrap().children().unwrap().iter().map(|child| child.kind).collect();
-    assert_eq!(kinds, [Kind::Group, Kind::Array]);
+    assert_eq!(kinds, [EntryKind::Group, EntryKind::Array]);
     let metadata = json!({"zarr_consolidated_format": 1, "metadata": {}});
     let stored = tree().json(".zattrs", &json!({"x": 1})).json("foo/.zmetadata", &metadata);
     assert_eq!(names(&stored.open(), ""), ["foo"]);
@@ -138,7 +138,7 @@ fn a_node_with_both_documents_is_an_array_with_a_warning() {
     assert_eq!(warnings(&hierarchy), [warning]);
     let hierarchy = stored.open();
     let children = hierarchy.group("foo").unwrap().children().unwrap();
-    assert_eq!(children[1].kind, Kind::Array);
+    assert_eq!(children[1].kind, EntryKind::Array);
     assert_eq!(warnings(&hierarchy), [warning]);
     assert!(hierarchy.group("foo/baz").is_err());
     let clean = tree().open();

@@ -28,8 +28,8 @@ fn edge_chunks_are_stored_whole_and_padded() {
 fn an_array_without_chunks_reads_as_the_fill_value() {
     let stored = stored(&json!({"fill_value": -2})).strictly();
     assert_eq!(stored.array().read_values::<i32>(&Selection::All).unwrap(), [-2; 4]);
-    assert_eq!(stored.array().decoded_chunk(&[1]).unwrap().as_slice::<i32>().unwrap()[..], [-2, -2]);
-    assert_eq!(stored.array().encoded_chunk(&[1]).unwrap(), None);
+    assert_eq!(stored.array().read_chunk(&[1]).unwrap().as_slice::<i32>().unwrap()[..], [-2, -2]);
+    assert_eq!(stored.array().read_encoded_chunk(&[1]).unwrap(), None);
     assert_eq!(all(&stored.array()), "fe ff ff ff fe ff ff ff fe ff ff ff fe ff ff ff");
 }
 
@@ -48,7 +48,7 @@ fn any_byte_except_zero_reads_as_true_and_only_one_is_written() {
     assert_eq!(array.read_values::<u8>(&Selection::Coordinates(vec![vec![2, 0]])).unwrap(), [1, 1]);
     let many = array.read_many(&[Selection::All, Selection::parse("2:", &[4]).unwrap()]).unwrap();
     assert_eq!((many[0].bytes(), many[1].bytes()), (&[1, 0, 1, 1][..], &[1, 1][..]));
-    assert_eq!(array.decoded_chunk(&[1]).unwrap().bytes(), [1, 1]);
+    assert_eq!(array.read_chunk(&[1]).unwrap().bytes(), [1, 1]);
     let mut kept = [7; 4];
     array.read_into(&Selection::All, &mut kept).unwrap();
     assert_eq!(kept, [1, 0, 1, 1]);
@@ -68,7 +68,7 @@ fn a_chunk_of_the_wrong_size_is_an_error() {
     for wrong in [&[][..], &[1], &[1, 2, 3]] {
         let array = stored(&members).with("c/0", wrong).array();
         assert!(reading_fails(&array).contains("chunk [0] of / (key `c/0`)"), "{}", reading_fails(&array));
-        assert!(array.decoded_chunk(&[0]).is_err());
+        assert!(array.read_chunk(&[0]).is_err());
         assert!(array.read(Selection::parse("1", &[2]).unwrap()).is_err());
     }
 }

@@ -65,7 +65,7 @@ fn a_chain_is_checked_before_any_chunk_is_read() {
     assert!(counting.take().get("get").is_none_or(|&documents| documents == 1));
     array.write_values::<i32>(&Selection::All, &[5, 6, 8, 11]).unwrap();
     assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), [5, 6, 8, 11]);
-    assert_eq!(array.encoded_chunk(&[1]).unwrap().unwrap()[..], hex("0800 0300"));
+    assert_eq!(array.read_encoded_chunk(&[1]).unwrap().unwrap()[..], hex("0800 0300"));
     // A second delta codec cannot take the elements that the first one produces.
     let (hierarchy, counting) = store(json!([
         {"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}},

@@ -8,7 +8,7 @@ use zarr_kit::spec::store::{
     Capabilities, GetOptions, GetResult, Keys, Payload, ReadHints, Store, StoreError,
 };
 use zarr_kit::spec::{Key, NodePath, Object, Output, Prefix};
-use zarr_kit::{ArrayBuilder, Error, Format, Hierarchy, Kind, Node, OpenOptions, Selection, open_store};
+use zarr_kit::{ArrayBuilder, EntryKind, Error, Format, Hierarchy, Node, OpenOptions, Selection, open_store};
 
 use super::support::Stored;
 use super::{ar, gr, stored};
@@ -96,7 +96,8 @@ fn a_document_with_an_invalid_node_name_is_listed_as_unreadable() {
         .json(".../zarr.json", &ar(&json!({})))
         .json("zarr.json.d/zarr.json", &gr());
     let hierarchy = stored.open();
-    let expected = [("...", Kind::Unreadable), ("__x", Kind::Unreadable), ("zarr.json.d", Kind::Group)];
+    let expected =
+        [("...", EntryKind::Unreadable), ("__x", EntryKind::Unreadable), ("zarr.json.d", EntryKind::Group)];
     let found = hierarchy.children(NodePath::root()).unwrap();
     let found: Vec<_> = found.iter().map(|child| (child.path.name(), child.kind)).collect();
     assert_eq!(found, expected);
@@ -389,7 +390,7 @@ fn changes_below_a_consolidated_group_update_its_consolidated_metadata() {
     assert_eq!(paths(), ["a"]);
     stored.open().create_array("/a/b/c", &ArrayBuilder::new([4], "int32")).unwrap();
     assert_eq!(paths(), ["a", "a/b", "a/b/c"]);
-    assert_eq!(stored.open().group("/a/b").unwrap().children().unwrap()[0].kind, Kind::Array);
+    assert_eq!(stored.open().group("/a/b").unwrap().children().unwrap()[0].kind, EntryKind::Array);
     let mut attributes = Object::new();
     attributes.insert("x", 1);
     stored.open().set_attributes("/a/b", attributes).unwrap();

@@ -7,7 +7,7 @@ use zarr_spec::NodePath;
 /// The kind of a node in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(clippy::exhaustive_enums, reason = "programs handle every kind of node")]
-pub enum Kind {
+pub enum EntryKind {
     /// An array.
     Array,
     /// A group that has a document.
@@ -19,7 +19,7 @@ pub enum Kind {
     Unreadable,
 }
 
-impl Kind {
+impl EntryKind {
     /// Returns whether the node can have children.
     #[must_use]
     pub fn is_group(self) -> bool {
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for EntryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Array => "array",
@@ -60,5 +60,5 @@ pub struct NodeEntry {
     /// The path of the node.
     pub path: NodePath,
     /// The kind of the node.
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
