@@ -23,6 +23,7 @@ pub(crate) const PLAN_DIGITS: usize = 32;
 
 /// Values in one folder that do not belong to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Leftover {
     /// The folder of the (former) node.
     pub folder: String,

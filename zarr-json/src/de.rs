@@ -28,6 +28,7 @@ pub fn from_value<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, DeEr
 
 /// The reason why a value is not valid for a type, and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeError {
     /// The JSON pointer of the value at fault.
     pub path: String,

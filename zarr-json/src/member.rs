@@ -7,6 +7,7 @@ use super::{ParseError, Value};
 
 /// A member of a document.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Member {
     /// `None` if the document does not have the member or is not an object.
     pub value: Option<Value>,

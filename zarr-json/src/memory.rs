@@ -26,6 +26,7 @@ pub struct ValueMemory {
 #[error(
     "its values need more than {limit} bytes of memory: the limit is four times the limit of a document's size"
 )]
+#[non_exhaustive]
 pub struct TooMuchMemory {
     /// The limit in bytes.
     pub limit: usize,

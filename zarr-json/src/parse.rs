@@ -42,6 +42,7 @@ pub struct ParseOptions {
 
 /// A document and remarks on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parsed {
     /// The value of the document.
     pub value: Value,

@@ -7,6 +7,7 @@ use super::parse::MARK;
 
 /// The reason why a text is not a JSON document, and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParseError {
     /// The offset of the fault in bytes.
     pub offset: usize,

@@ -24,6 +24,7 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, SerError> {
 
 /// The reason why a type cannot be serialized to a [`Value`], and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SerError {
     /// The JSON pointer of the fault.
     pub path: String,

@@ -14,6 +14,7 @@ const USUAL_SIZE: usize = 1 << 10;
 
 /// The error for a bare `NaN` or infinity, which is not a JSON number.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WriteError {
     /// The JSON pointer of the first such value.
     pub path: String,

@@ -18,6 +18,7 @@ const EARLIEST: i64 = 315_532_800;
 
 /// The progress of [`pack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Packed {
     /// Bytes written since the last call.
     pub bytes: u64,

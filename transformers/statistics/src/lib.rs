@@ -34,6 +34,7 @@ const EXAMPLES: &[Example] = &[Example::v3(
 
 /// Totals of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Usage {
     /// Number of calls.
     pub calls: u64,

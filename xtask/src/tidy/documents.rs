@@ -42,13 +42,14 @@ pub(super) fn excerpts(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Checks that paragraphs and items of lists are short, in the documents at the root and in `docs`. Specifications of
-/// extensions, pages of crates and notes for maintainers may be longer.
+/// Checks that paragraphs and items of lists are short, in the documents at the root, in `docs` and in `python`.
+/// Specifications of extensions, pages of crates and notes for maintainers may be longer.
 pub(super) fn paragraphs(workspace: &Workspace) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for page in pages(workspace)? {
         let is_at_root = page.components().count() == 1;
-        if !is_at_root && (!page.starts_with("docs") || page.starts_with("docs/spec")) {
+        let is_for_people = is_at_root || page.starts_with("docs") || page.starts_with("python");
+        if !is_for_people || page.starts_with("docs/spec") {
             continue;
         }
         for paragraph in paragraphs_of(&prose(&workspace.read(&page)?)) {

@@ -46,6 +46,7 @@ pub enum Passes {
 
 /// Boxes that are read and written in turn.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Pass {
     /// The size of a box: chunks of the result along each dimension.
     pub chunks: Vec<u64>,
@@ -55,6 +56,7 @@ pub struct Pass {
 
 /// Two passes through an intermediate array.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TwoPasses {
     /// From the source to the intermediate array.
     pub first: Pass,

@@ -14,6 +14,7 @@ pub struct Diff {
 
 /// The differences of one node.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct NodeDifference {
     /// The path, relative to the roots of the comparison.
     pub path: String,
