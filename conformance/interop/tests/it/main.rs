@@ -3,6 +3,7 @@
 mod ahead;
 mod archive;
 mod arrays;
+mod azure;
 mod cached;
 mod cloud_tools;
 mod coding;
