@@ -94,7 +94,7 @@ pub(crate) struct Options {
     #[arg(long)]
     list: bool,
     /// Write the results to benches/RESULTS.md, and their summary to docs/performance.md
-    #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline", "delay", "bandwidth", "slow"])]
+    #[arg(long, conflicts_with_all = ["quick", "patterns", "only", "baseline", "delay", "bandwidth", "slow", "tls"])]
     publish: bool,
 }
 

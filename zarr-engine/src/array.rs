@@ -4,6 +4,7 @@ mod chunks;
 mod coding;
 mod counts;
 mod read;
+mod read_ahead;
 mod resize;
 #[cfg(feature = "ndarray")]
 mod strided;
@@ -26,6 +27,8 @@ use crate::locks::hash;
 use crate::progress::Progress;
 use crate::resolve::{Resolved, UsedFallback, resolve};
 use crate::stored::{ArrayPlace, Opened, StoredArray};
+
+pub use read_ahead::ReadAhead;
 
 /// An array of a hierarchy. It is cheap to clone, and all methods are thread-safe.
 ///

@@ -16,6 +16,7 @@ mod leftovers;
 mod listing;
 mod locking;
 mod missing;
+mod new_arrays;
 mod new_groups;
 mod node;
 mod options;
@@ -162,26 +163,26 @@ impl Hierarchy {
 
     /// Opens the root of the hierarchy in `store` and the arrays directly below it, sorted by name, as
     /// [`Hierarchy::open`], [`Hierarchy::group`] and [`Group::arrays`] do. For v3 in a remote store, this takes two
-    /// round trips instead of four.
+    /// round trips instead of four, or one with consolidated metadata.
     ///
     /// # Errors
     ///
     /// Same as those methods.
     pub fn open_with_arrays(store: Arc<dyn Store>, context: &Context) -> Result<(Group, Vec<Array>), Error> {
-        let OpenedRoot { opened, document, listing } = detect::open_and_list(store, context)?;
+        let (OpenedRoot { opened, root }, listing) = detect::open_and_list(store, context)?;
         let hierarchy = Self::new(opened);
         let access = &hierarchy.inner.access;
         let path = NodePath::root();
-        let found = match document {
-            Some(document) => FoundNode::explicit(v3::parse(access, &path, &document)?),
+        let found = match root.parsed(access)? {
+            Some(found) => found,
             None => hierarchy.found(&path)?,
         };
         let arrays = hierarchy.inner.rules.arrays_listed(access, listing)?;
         Ok((hierarchy.group_of(path, found)?, hierarchy.opened_arrays(arrays)?))
     }
 
-    /// Opens the array that is the root of `store`, as [`Hierarchy::open_with`] and [`Hierarchy::array`] do. For v3, this
-    /// takes one round trip, and only one request if `options` have the format.
+    /// Opens the array that is the root of `store`, as [`Hierarchy::open_with`] and [`Hierarchy::array`] do. For v2 and v3,
+    /// this takes one round trip. For v3 it is only one request if `options` have the format.
     ///
     /// # Errors
     ///
@@ -191,12 +192,13 @@ impl Hierarchy {
         context: &Context,
         options: OpenOptions,
     ) -> Result<Array, Error> {
-        let (opened, document) = detect::open_with_root(store, context, options)?;
+        let OpenedRoot { opened, root } = detect::open_with_root(store, context, options)?;
         let hierarchy = Self::new(opened);
         let path = NodePath::root();
-        let Some(document) = document else { return hierarchy.array(&path) };
-        let found = FoundNode::explicit(v3::parse(&hierarchy.inner.access, &path, &document)?);
-        hierarchy.new_array(&path, array_of(&path, Some(found))?, ArrayOptions::new())
+        match root.parsed(&hierarchy.inner.access)? {
+            Some(found) => hierarchy.new_array(&path, array_of(&path, Some(found))?, ArrayOptions::new()),
+            None => hierarchy.array(&path),
+        }
     }
 
     fn new(opened: Opened) -> Self {

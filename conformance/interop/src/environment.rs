@@ -1,4 +1,4 @@
-//! Python environments with other programs, and the hierarchies that they write.
+//! Environments of Python and Node with other programs, and the hierarchies that they write.
 //!
 //! Environments and data are cached below the target directory. Their names contain a hash of everything they
 //! are made from, and a lock ensures that only one test makes each of them.
@@ -11,8 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
+pub use azurite::{Azurite, azurite};
+
 use python::run;
 
+mod azurite;
 mod python;
 
 /// The packages of an environment.

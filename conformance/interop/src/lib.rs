@@ -26,7 +26,7 @@ pub mod v3;
 pub use browser::Browser;
 pub use cases::Case;
 pub use counting::{Calls, CountingStore};
-pub use environment::{Packages, Writer, python, skip, written};
+pub use environment::{Azurite, Packages, Writer, azurite, python, skip, written};
 pub use far::{FarStore, Trips};
 pub use forks::Forks;
 pub use in_memory::{created, memory};

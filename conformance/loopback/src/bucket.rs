@@ -5,7 +5,9 @@ use std::io::{self, Read};
 
 use crate::checksums;
 use crate::http::{Answer, Body, Request};
-use crate::objects::{Conditions, Folder, Memory, NewValue, Objects, Refusal, State, Wanted, matches};
+use crate::objects::{
+    Conditions, Folder, Memory, NewValue, Numbered, Objects, Refusal, State, Wanted, matches,
+};
 use crate::options::Options;
 use crate::uploads::Uploads;
 use crate::{BUCKET, date, listing, xml};
@@ -21,9 +23,10 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn new(options: &Options) -> Self {
-        let objects: Box<dyn Objects> = match &options.folder {
-            Some(folder) => Box::new(Folder::new(folder.clone())),
-            None => Box::new(Memory::default()),
+        let objects: Box<dyn Objects> = match (&options.folder, options.numbered_keys) {
+            (Some(folder), _) => Box::new(Folder::new(folder.clone())),
+            (None, Some(count)) => Box::new(Numbered::new(count)),
+            (None, None) => Box::new(Memory::default()),
         };
         let ignores_conditions = options.ignores_conditions;
         Self { objects, uploads: Uploads::default(), page: options.page, ignores_conditions }

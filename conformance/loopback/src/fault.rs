@@ -16,4 +16,6 @@ pub enum Fault {
     Cut(u64),
     /// The requested range is ignored.
     WholeValue,
+    /// The request is not applied, and the answer has status 200 and this body, as from a server of another kind.
+    Reply(&'static str),
 }

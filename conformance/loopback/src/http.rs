@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::net::TcpStream;
 
 use bytes::Bytes;
 
@@ -75,7 +74,7 @@ impl Request {
     /// # Errors
     ///
     /// `InvalidData` for an invalid request, and the errors of the connection.
-    pub(crate) fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Self>> {
+    pub(crate) fn read<S: Read + Write>(reader: &mut BufReader<S>) -> io::Result<Option<Self>> {
         let mut head = reader.by_ref().take(HEAD);
         let Some(first) = line(&mut head)? else { return Ok(None) };
         let mut words = first.split(' ');
@@ -146,7 +145,7 @@ impl Request {
         words.any(|found| found.trim().eq_ignore_ascii_case(word))
     }
 
-    fn read_body(&self, reader: &mut BufReader<&TcpStream>) -> io::Result<Chunked> {
+    fn read_body<S: Read + Write>(&self, reader: &mut BufReader<S>) -> io::Result<Chunked> {
         if self.has("expect", "100-continue") {
             reader.get_mut().write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
@@ -265,7 +264,7 @@ impl Answer {
     }
 
     /// Sends the answer. The answer to `HEAD` has the length of the body but not the body.
-    pub(crate) fn write(self, mut client: &TcpStream, is_head: bool, pace: &Pace) -> io::Result<()> {
+    pub(crate) fn write(self, client: &mut impl Write, is_head: bool, pace: &Pace) -> io::Result<()> {
         let mut head = self.head();
         if is_head {
             return client.write_all(&head);
@@ -291,7 +290,7 @@ impl Answer {
     }
 
     /// Sends the head and the first bytes of the body.
-    pub(crate) fn write_beginning(self, mut client: &TcpStream, size: u64) -> io::Result<()> {
+    pub(crate) fn write_beginning(self, client: &mut impl Write, size: u64) -> io::Result<()> {
         client.write_all(&self.head())?;
         let size = usize::try_from(size.min(self.length())).unwrap_or(usize::MAX);
         let body = self.body.read()?;
@@ -313,12 +312,12 @@ impl Answer {
 }
 
 /// Sends `length` bytes of `body`, as fast as the bandwidth allows. Uses `sendfile` where the system has it.
-fn send(body: &mut impl Read, length: u64, mut client: &TcpStream, pace: &Pace) -> io::Result<()> {
+fn send(body: &mut impl Read, length: u64, client: &mut impl Write, pace: &Pace) -> io::Result<()> {
     let mut left = length;
     while left > 0 {
         let piece = if pace.is_limited() { left.min(PIECE) } else { left };
         pace.transfer(piece);
-        if io::copy(&mut body.by_ref().take(piece), &mut client)? != piece {
+        if io::copy(&mut body.by_ref().take(piece), client)? != piece {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         left -= piece;

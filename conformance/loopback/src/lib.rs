@@ -21,12 +21,14 @@ mod listing;
 mod objects;
 mod options;
 mod pace;
+mod rounds;
+mod tls;
 mod uploads;
 mod xml;
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -39,6 +41,8 @@ pub use options::Options;
 
 use bucket::Bucket;
 use pace::Pace;
+use rounds::Rounds;
+use tls::Tls;
 
 /// The name of the only bucket.
 pub const BUCKET: &str = "bench";
@@ -50,6 +54,8 @@ pub struct Traffic {
     pub requests: u64,
     /// The largest number of requests that waited at the same time.
     pub most_at_once: u64,
+    /// The number of consecutive round trips; 0 unless [`Options::gathering`] was called.
+    pub round_trips: u64,
     /// The total size of the bodies of requests and answers, in bytes.
     pub bytes: u64,
 }
@@ -57,6 +63,7 @@ pub struct Traffic {
 /// A server that runs until it is dropped, or until the process ends.
 #[derive(Debug)]
 pub struct Server {
+    address: SocketAddr,
     endpoint: String,
     shared: Arc<Shared>,
 }
@@ -65,6 +72,9 @@ pub struct Server {
 struct Shared {
     bucket: Bucket,
     pace: Pace,
+    rounds: Rounds,
+    /// The certificate, if connections are encrypted.
+    tls: Option<Tls>,
     options: Options,
     is_over: AtomicBool,
     requests: AtomicU64,
@@ -79,13 +89,16 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If no port is free.
+    /// If no port is free, or no certificate can be made.
     pub fn start(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let endpoint = format!("http://{}", listener.local_addr()?);
+        let address = listener.local_addr()?;
+        let endpoint = format!("{}://{address}", if options.is_encrypted { "https" } else { "http" });
         let shared = Arc::new(Shared {
             bucket: Bucket::new(&options),
             pace: Pace::new(&options),
+            rounds: Rounds::new(options.pause),
+            tls: options.is_encrypted.then(Tls::new).transpose()?,
             options,
             is_over: AtomicBool::new(false),
             requests: AtomicU64::new(0),
@@ -96,13 +109,19 @@ impl Server {
         });
         let clients = Arc::clone(&shared);
         thread::Builder::new().name("loopback".to_owned()).spawn(move || accept(&listener, &clients))?;
-        Ok(Self { endpoint, shared })
+        Ok(Self { address, endpoint, shared })
     }
 
     /// Returns the URL of the server.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    /// Returns the certificate of the server in PEM, if its connections are encrypted.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&str> {
+        self.shared.tls.as_ref().map(|tls| &*tls.certificate)
     }
 
     /// Returns the traffic since the last call.
@@ -112,6 +131,7 @@ impl Server {
         Traffic {
             requests: take(&self.shared.requests),
             most_at_once: take(&self.shared.most_at_once),
+            round_trips: self.shared.rounds.take(),
             bytes: take(&self.shared.bytes),
         }
     }
@@ -145,9 +165,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
-        if let Some(address) = self.endpoint.strip_prefix("http://") {
-            let _woken = TcpStream::connect(address);
-        }
+        let _woken = TcpStream::connect(self.address);
     }
 }
 
@@ -168,8 +186,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
         // One thread for each connection; most of them sleep. If a thread cannot be started, its connection is closed.
         let started = thread::Builder::new().stack_size(256 << 10).spawn(move || {
-            // The only possible error is a client that disconnects.
-            let _ended = converse(&client, &shared);
+            // The only possible errors are clients that disconnect, or that do not accept the certificate.
+            let _ended = serve(client, &shared);
         });
         if let Err(error) = started {
             eprintln!("loopback: {error}");
@@ -177,15 +195,22 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-fn converse(client: &TcpStream, shared: &Shared) -> io::Result<()> {
+fn serve(client: TcpStream, shared: &Shared) -> io::Result<()> {
     client.set_nodelay(true)?;
+    match &shared.tls {
+        Some(tls) => converse(tls.accept(client)?, shared),
+        None => converse(&client, shared),
+    }
+}
+
+fn converse<S: Read + Write>(client: S, shared: &Shared) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(64 << 10, client);
     loop {
         let request = match Request::read(&mut reader) {
             Ok(Some(request)) => request,
             Ok(None) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return xml::malformed(&error).write(client, false, &shared.pace);
+                return xml::malformed(&error).write(reader.get_mut(), false, &shared.pace);
             }
             Err(error) => return Err(error),
         };
@@ -199,9 +224,9 @@ fn converse(client: &TcpStream, shared: &Shared) -> io::Result<()> {
         let is_head = request.method == "HEAD";
         shared.bytes.fetch_add(if is_head { 0 } else { answer.length() }, Ordering::Relaxed);
         if let Some(Fault::Cut(size)) = fault {
-            return answer.write_beginning(client, size);
+            return answer.write_beginning(reader.get_mut(), size);
         }
-        answer.write(client, is_head, &shared.pace)?;
+        answer.write(reader.get_mut(), is_head, &shared.pace)?;
         if request.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close")) {
             return Ok(());
         }
@@ -218,6 +243,7 @@ impl Shared {
         self.most_at_once.fetch_max(waiting, Ordering::Relaxed);
         self.pace.transfer(request.body.len() as u64);
         thread::sleep(self.pace.delay(number));
+        self.rounds.wait();
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -235,6 +261,7 @@ impl Shared {
                 let _lost = self.bucket.answer(request);
                 None
             }
+            Some(Fault::Reply(body)) => Some(xml::document(200, body)),
             Some(Fault::WholeValue) => Some(self.bucket.answer(&request.without("range"))),
         }
     }

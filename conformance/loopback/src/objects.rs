@@ -1,7 +1,8 @@
-//! The objects of a bucket, in memory or in a folder.
+//! The objects of a bucket: in memory, in a folder, or computed from their numbers.
 
 mod folder;
 mod memory;
+mod numbered;
 
 use std::fmt::Debug;
 use std::io;
@@ -9,6 +10,7 @@ use std::time::SystemTime;
 
 pub(crate) use folder::Folder;
 pub(crate) use memory::Memory;
+pub(crate) use numbered::Numbered;
 
 use crate::http::Body;
 

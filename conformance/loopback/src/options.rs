@@ -14,12 +14,15 @@ type Faults = Arc<dyn Fn(&Request) -> Option<Fault> + Send + Sync>;
 #[derive(Clone)]
 pub struct Options {
     pub(crate) folder: Option<PathBuf>,
+    pub(crate) numbered_keys: Option<usize>,
     pub(crate) delay: Duration,
     pub(crate) bytes_per_second: Option<u64>,
     pub(crate) is_sometimes_slow: bool,
     pub(crate) ignores_conditions: bool,
     pub(crate) is_logged: bool,
+    pub(crate) is_encrypted: bool,
     pub(crate) page: usize,
+    pub(crate) pause: Option<Duration>,
     faults: Option<Faults>,
 }
 
@@ -29,12 +32,15 @@ impl Options {
     pub fn in_memory() -> Self {
         Self {
             folder: None,
+            numbered_keys: None,
             delay: Duration::ZERO,
             bytes_per_second: None,
             is_sometimes_slow: false,
             ignores_conditions: false,
             is_logged: false,
+            is_encrypted: false,
             page: 1000,
+            pause: None,
             faults: None,
         }
     }
@@ -43,6 +49,13 @@ impl Options {
     #[must_use]
     pub fn of_folder(folder: &Path) -> Self {
         Self { folder: Some(folder.to_owned()), ..Self::in_memory() }
+    }
+
+    /// A bucket of `count` objects, at most ten million, that takes no memory: `c/0000000`, `c/0000001` and so on. It
+    /// refuses changes.
+    #[must_use]
+    pub fn of_numbered_keys(count: usize) -> Self {
+        Self { numbered_keys: Some(count), ..Self::in_memory() }
     }
 
     /// Waits before each answer.
@@ -69,6 +82,12 @@ impl Options {
         Self { ignores_conditions: true, ..self }
     }
 
+    /// Encrypts all connections with TLS: see [`crate::Server::certificate`].
+    #[must_use]
+    pub fn encrypted(self) -> Self {
+        Self { is_encrypted: true, ..self }
+    }
+
     /// Records the requests for [`crate::Server::take_log`].
     #[must_use]
     pub fn logged(self) -> Self {
@@ -79,6 +98,13 @@ impl Options {
     #[must_use]
     pub fn with_page(self, page: usize) -> Self {
         Self { page, ..self }
+    }
+
+    /// Answers requests in groups, to count round trips: an answer waits until no request arrives for the time `pause`, or
+    /// until 64 requests wait.
+    #[must_use]
+    pub fn gathering(self, pause: Duration) -> Self {
+        Self { pause: Some(pause), ..self }
     }
 
     /// Answers requests with the faults that `faults` returns.

@@ -196,5 +196,51 @@ fn requests_are_counted_and_wait_concurrently() {
     let traffic = store.take_traffic();
     assert_eq!((traffic.requests, traffic.bytes), (8, 40));
     assert!((2..=8).contains(&traffic.most_at_once), "{traffic:?}");
-    assert_eq!(store.take_traffic(), Traffic { requests: 0, most_at_once: 0, bytes: 0 });
+    assert_eq!(store.take_traffic(), Traffic { requests: 0, most_at_once: 0, round_trips: 0, bytes: 0 });
+}
+
+#[test]
+fn concurrent_requests_are_one_round_trip() {
+    let store = Server::start(Options::in_memory().gathering(Duration::from_millis(200))).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(Client::new(&store).get("/bench/k").status, 404));
+        }
+    });
+    let mut client = Client::new(&store);
+    for _ in 0..2 {
+        assert_eq!(client.get("/bench/k").status, 404);
+    }
+    let traffic = store.take_traffic();
+    assert_eq!((traffic.requests, traffic.round_trips), (10, 3));
+    assert_eq!(store.take_traffic().round_trips, 0);
+    // As many requests as a client has in flight do not wait for the pause.
+    let store = Server::start(Options::in_memory().gathering(Duration::from_secs(600))).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..64 {
+            scope.spawn(|| assert_eq!(Client::new(&store).get("/bench/k").status, 404));
+        }
+    });
+    assert_eq!(store.take_traffic().round_trips, 1);
+}
+
+#[test]
+fn numbered_keys_are_listed_in_pages() {
+    let store = Server::start(Options::of_numbered_keys(2500)).unwrap();
+    let mut client = Client::new(&store);
+    let mut page = |query: &str| client.get(&format!("/bench?list-type=2&{query}")).text().to_owned();
+    let first = page("");
+    assert_eq!(first.matches("<Key>").count(), 1000);
+    assert!(first.contains("<Key>c/0000000</Key>") && first.contains("<Key>c/0000999</Key>"), "{first}");
+    assert!(first.contains("<NextContinuationToken>c/0000999</NextContinuationToken>"), "{first}");
+    let last = page("continuation-token=c/0001999&prefix=c/");
+    assert_eq!(last.matches("<Key>").count(), 500);
+    assert!(last.contains("<IsTruncated>false</IsTruncated>"), "{last}");
+    assert!(page("prefix=c/000200").contains("<KeyCount>10</KeyCount>"));
+    assert!(page("delimiter=/").contains("<CommonPrefixes><Prefix>c/</Prefix></CommonPrefixes>"));
+    assert_eq!(client.get("/bench/c/0002499").text(), "c/0002499");
+    for key in ["c/0002500", "c/1", "c/000000x"] {
+        assert_eq!(client.get(&format!("/bench/{key}")).status, 404, "{key}");
+    }
+    assert_eq!(client.ask("PUT", "/bench/c/0000001", &[], b"x").status, 500);
 }

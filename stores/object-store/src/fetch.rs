@@ -97,8 +97,8 @@ impl Shared {
                 false => self.whole(part, path).await,
             };
         }
-        // The server, or an `ObjectStore` without HTTP, cannot satisfy the range.
-        if answer.status == 416 || answer.status == 0 && matches!(error, Error::Generic { .. }) {
+        // The server, or an `ObjectStore` without HTTP, cannot satisfy the range. Some servers answer with an empty range.
+        if answer.status == 416 || matches!((answer.status, &error), (0 | 206, Error::Generic { .. })) {
             let state = match answer.size {
                 Some(size) => Some(Response::new(Bytes::new(), size, None)),
                 None => self.state(part, path).await?.map(|state| self.response(&state, Bytes::new())),

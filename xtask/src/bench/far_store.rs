@@ -1,6 +1,6 @@
 //! The remote store: a program that serves the folder of the comparison and waits before each answer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::builder::RangedU64ValueParser;
 use serde::{Deserialize, Serialize};
@@ -24,13 +24,31 @@ pub(crate) struct Network {
     /// Delay every hundredth response of the remote store tenfold
     #[arg(long, requires = "far")]
     slow: bool,
+    /// Encrypt the connections to the remote store
+    #[arg(long, requires = "far")]
+    tls: bool,
 }
 
+/// The variables that programs and libraries read the certificates of trusted servers from.
+const TRUSTED: [&str; 5] =
+    ["SSL_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "TENSORSTORE_CA_BUNDLE"];
+
 impl Network {
+    /// Returns the variables with which a program trusts the remote store.
+    pub(crate) fn environment(&self, logs: &Path) -> Vec<(&'static str, PathBuf)> {
+        let file = certificate(logs);
+        TRUSTED.iter().filter(|_| self.tls).map(|variable| (*variable, file.clone())).collect()
+    }
+
     /// Returns the delay in milliseconds, the bandwidth in bytes per second, and whether some responses are slow.
     pub(crate) fn settings(&self) -> (u64, Option<u64>, bool) {
         (self.delay, self.bandwidth.map(|megabytes| megabytes * 1_000_000), self.slow)
     }
+}
+
+/// Returns the file for the certificate of the remote store.
+fn certificate(logs: &Path) -> PathBuf {
+    logs.join("far.pem")
 }
 
 /// The number of processors that the store may use. It shares them with the programs, since there may be no others.
@@ -64,6 +82,7 @@ impl FarStore {
             "milliseconds": network.delay,
             "bytes_per_second": network.settings().1,
             "is_sometimes_slow": network.slow,
+            "certificate": network.tls.then(|| certificate(&places.logs)),
         });
         let answer = runner.ask(&question).map_err(Trouble::text)?;
         let endpoint = answer.get("endpoint").and_then(Value::as_str);

@@ -137,6 +137,7 @@ impl Places {
         command.env("OMP_NUM_THREADS", threads.to_string());
         command.env("ZARR_KIT_THREADS", threads.to_string());
         command.env("PYTHONDONTWRITEBYTECODE", "1");
+        command.envs(self.network.environment(&self.logs));
         Ok(command)
     }
 }

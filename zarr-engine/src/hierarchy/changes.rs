@@ -51,7 +51,7 @@ impl Hierarchy {
         Ok(array)
     }
 
-    /// Creates the arrays at the given paths. For v3 in a store that handles many concurrent requests, this takes
+    /// Creates the arrays at the given paths. For v2 and v3 in a store that handles many concurrent requests, this takes
     /// little longer than creating one array.
     ///
     /// # Errors

@@ -1,20 +1,23 @@
 //! Detecting the format of a hierarchy.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::{mem, panic};
 
 use bytes::Bytes;
 use zarr_metadata::draft::{ENTRY_POINT, EntryPoint, parse_entry_point};
 use zarr_metadata::{DocumentError, DocumentKind, Identified, identify, v2};
-use zarr_spec::store::{Directory, Store};
+use zarr_spec::store::{Directory, Store, StoreError};
 use zarr_spec::{Format, Key, Mode, NodePath, Prefix, Value};
 
 use super::access::Access;
 use super::draft::Draft;
 use super::missing::{looks_like_generation_a, no_hierarchy};
 use super::options::OpenOptions;
-use super::rules::FormatRules;
-use super::v2::V2;
-use super::v3::V3;
+use super::rules::{FormatRules, FoundNode};
+use super::v2::{V2, root as v2_root};
+use super::v3::{self, V3};
 use crate::context::Context;
 use crate::error::Error;
 
@@ -27,12 +30,42 @@ pub(super) struct Opened {
 /// The format of a hierarchy, and the documents that were read to detect it.
 #[derive(Debug)]
 pub(super) enum Detected {
-    V2 { consolidated: Option<Bytes> },
+    V2 { consolidated: Option<Bytes>, root: RootDocuments },
     Draft(Box<EntryPoint>),
     V3 { root: Option<Value> },
 }
 
+/// The documents of the root.
+#[derive(Debug)]
+pub(super) enum RootDocuments {
+    /// Not all of them were read.
+    Unknown,
+    /// `.zarray`, `.zgroup` and `.zattrs`.
+    V2(Vec<Option<Bytes>>),
+    V3(Value),
+}
+
+impl RootDocuments {
+    /// Returns the metadata of the root; `None` if not all documents were read.
+    pub(super) fn parsed(self, access: &Access) -> Result<Option<FoundNode>, Error> {
+        let root = NodePath::root();
+        match self {
+            Self::Unknown => Ok(None),
+            Self::V2(documents) => v2_root(access, &documents),
+            Self::V3(document) => Ok(Some(FoundNode::explicit(v3::parse(access, &root, &document)?))),
+        }
+    }
+}
+
 impl Detected {
+    fn take_root(&mut self) -> RootDocuments {
+        match self {
+            Self::V2 { root, .. } => mem::replace(root, RootDocuments::Unknown),
+            Self::V3 { root: Some(document) } => RootDocuments::V3(document.clone()),
+            Self::V3 { root: None } | Self::Draft(_) => RootDocuments::Unknown,
+        }
+    }
+
     pub(super) fn format(&self) -> Format {
         match self {
             Self::V2 { .. } => Format::V2,
@@ -50,51 +83,75 @@ pub(super) fn open(store: Arc<dyn Store>, context: &Context, options: OpenOption
     }
 }
 
+/// An opened hierarchy, with its root as far as it was read.
 #[derive(Debug)]
 pub(super) struct OpenedRoot {
     pub(super) opened: Opened,
-    /// The document of the root, if the root has a single document, as in v3.
-    pub(super) document: Option<Value>,
-    /// The keys directly below the root, for formats that use them.
-    pub(super) listing: Result<Directory, Error>,
+    pub(super) root: RootDocuments,
 }
 
-/// Opens the hierarchy in a store and lists its root. In a remote store, both requests run concurrently.
-pub(super) fn open_and_list(store: Arc<dyn Store>, context: &Context) -> Result<OpenedRoot, Error> {
+/// Opens the hierarchy in a store and lists its root. In a remote store, both requests run concurrently, and consolidated
+/// metadata are used without waiting for the listing.
+pub(super) fn open_and_list(
+    store: Arc<dyn Store>,
+    context: &Context,
+) -> Result<(OpenedRoot, Result<Directory, Error>), Error> {
     let access = Access::new(store, context);
     let options = OpenOptions::new();
-    let found = OnceLock::new();
-    let look = || {
-        let _first = found.set(detect(&access, options)?);
-        Ok(())
+    let listing = RootListing::begin(&access);
+    let Some(mut detected) = detect(&access, options)? else { return Err(no_hierarchy(&access, options)?) };
+    let root = detected.take_root();
+    let opened = opened(access, detected, options)?;
+    let listing = match opened.rules.is_consolidated() {
+        true => Ok(Directory::default()),
+        false => listing.finish(&opened.access),
     };
-    let listing = access.checked(look, || Ok(list_root(&access)))?;
-    let Some(detected) = found.into_inner().flatten() else { return Err(no_hierarchy(&access, options)?) };
-    let document = if let Detected::V3 { root } = &detected { root.clone() } else { None };
-    Ok(OpenedRoot { opened: opened(access, detected, options)?, document, listing })
+    Ok((OpenedRoot { opened, root }, listing))
 }
 
-fn list_root(access: &Access) -> Result<Directory, Error> {
-    access.check_listable("finding the children of a group")?;
-    Ok(access.store.list_dir(&Prefix::root())?)
+/// A listing of the root, which a thread requests. The thread is not waited for if the listing is not needed.
+struct RootListing(Option<JoinHandle<Result<Directory, StoreError>>>);
+
+impl RootListing {
+    fn begin(access: &Access) -> Self {
+        if access.is_local() || !access.store.capabilities().listable {
+            return Self(None);
+        }
+        let store = Arc::clone(&access.store);
+        let list = move || store.list_dir(&Prefix::root());
+        Self(thread::Builder::new().name("zarr-listing".to_owned()).spawn(list).ok())
+    }
+
+    fn finish(self, access: &Access) -> Result<Directory, Error> {
+        match self.0.map(JoinHandle::join) {
+            Some(Ok(listed)) => Ok(listed?),
+            Some(Err(panic)) => panic::resume_unwind(panic),
+            None => {
+                access.check_listable("finding the children of a group")?;
+                Ok(access.store.list_dir(&Prefix::root())?)
+            }
+        }
+    }
 }
 
-/// Opens the hierarchy in a store. Returns also the document of the root, if the root has a single document, as in v3.
+/// Opens the hierarchy in a store, with its root. In a remote store, all documents of the root are read in one batch.
 pub(super) fn open_with_root(
     store: Arc<dyn Store>,
     context: &Context,
     options: OpenOptions,
-) -> Result<(Opened, Option<Value>), Error> {
+) -> Result<OpenedRoot, Error> {
     let access = Access::new(store, context);
-    let Some(detected) = detect(&access, options)? else { return Err(no_hierarchy(&access, options)?) };
-    let document = if let Detected::V3 { root } = &detected { root.clone() } else { None };
-    Ok((opened(access, detected, options)?, document))
+    let attributes = if access.is_local() { None } else { Some(v2::attributes_key(&NodePath::root())?) };
+    let detected = detect_with(&access, options, attributes.as_ref())?;
+    let Some(mut detected) = detected else { return Err(no_hierarchy(&access, options)?) };
+    let root = detected.take_root();
+    Ok(OpenedRoot { opened: opened(access, detected, options)?, root })
 }
 
 /// Opens a detected hierarchy.
 pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOptions) -> Result<Opened, Error> {
     let rules: Box<dyn FormatRules> = match detected {
-        Detected::V2 { consolidated } => Box::new(V2::open(&access, consolidated.as_ref())?),
+        Detected::V2 { consolidated, .. } => Box::new(V2::open(&access, consolidated.as_ref())?),
         Detected::V3 { root } => Box::new(V3::open(&access, root.as_ref().filter(|_| options.consolidated))),
         Detected::Draft(entry_point) => Box::new(Draft::open(&mut access, &entry_point)?),
     };
@@ -103,28 +160,35 @@ pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOption
 
 /// Reads the documents of the root, in one batch, and detects the format.
 pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Detected>, Error> {
+    detect_with(access, options, None)
+}
+
+/// Like [`detect`]. Given the key of the attributes of a root of v2, also reads them in the same batch.
+fn detect_with(
+    access: &Access,
+    options: OpenOptions,
+    attributes: Option<&Key>,
+) -> Result<Option<Detected>, Error> {
     let root = NodePath::root();
     let names = [Key::new(ENTRY_POINT)?, v2::group_key(&root)?, v2::array_key(&root)?];
     let consolidated = v2::consolidated_key(&root)?;
+    let may_be_v2 = options.format.is_none_or(|format| format == Format::V2);
     let mut wanted: Vec<Key> = match options.format {
         Some(Format::V3 | Format::V3Draft) => names[..1].to_vec(),
         Some(Format::V2) => names[1..].to_vec(),
         None => names.to_vec(),
     };
-    if options.consolidated && options.format.is_none_or(|format| format == Format::V2) {
+    if options.consolidated && may_be_v2 {
         wanted.push(consolidated.clone());
     }
-    let mut values = wanted.iter().zip(access.get_all(&wanted)?);
-    let mut found =
-        |key: &Key| values.by_ref().find_map(|(name, value)| (name == key).then_some(value)).flatten();
-    let document = if options.format == Some(Format::V2) { None } else { found(&names[0]) };
-    let is_v2 = if options.format.is_none_or(|format| format == Format::V2) {
-        [found(&names[1]), found(&names[2])].iter().any(Option::is_some)
-    } else {
-        false
-    };
-    if let Some(bytes) = document
-        && let Some(detected) = newer(access, &names[0], &bytes, options)?
+    wanted.extend(attributes.filter(|_| may_be_v2).cloned());
+    let mut values: HashMap<&Key, Bytes> = HashMap::new();
+    for (key, value) in wanted.iter().zip(access.get_all(&wanted)?) {
+        values.extend(value.map(|value| (key, value)));
+    }
+    let is_v2 = names[1..].iter().any(|key| values.contains_key(key));
+    if let Some(bytes) = values.get(&names[0])
+        && let Some(detected) = newer(access, &names[0], bytes, options)?
     {
         if is_v2 {
             let format = detected.format();
@@ -135,7 +199,10 @@ pub(super) fn detect(access: &Access, options: OpenOptions) -> Result<Option<Det
         return Ok(Some(detected));
     }
     if is_v2 {
-        return Ok(Some(Detected::V2 { consolidated: found(&consolidated) }));
+        let [_, group, array] = &names;
+        let documents = |attributes| [array, group, attributes].map(|key| values.get(key).cloned()).to_vec();
+        let root = attributes.map_or(RootDocuments::Unknown, |key| RootDocuments::V2(documents(key)));
+        return Ok(Some(Detected::V2 { consolidated: values.remove(&consolidated), root }));
     }
     without_entry_point(access, options)
 }

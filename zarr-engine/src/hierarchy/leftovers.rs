@@ -4,6 +4,7 @@
 //! They are erased before the document of the new array is written. Otherwise they would become elements of the new
 //! array.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use zarr_spec::store::{Directory, StoreLock};
@@ -17,10 +18,24 @@ use crate::error::Error;
 use crate::flight;
 
 /// Runs `read`, and lists the keys directly below `prefix`, the folder of a new node. In a remote store, both run
-/// concurrently. If the store cannot list, the listing is `None`.
+/// concurrently, and the folder is not listed if it was empty when the group above it was created. If the store cannot
+/// list, the listing is `None`.
 pub(super) fn with_listing<T: Send + Sync>(
     access: &Access,
     path: &NodePath,
+    prefix: &Prefix,
+    read: impl Fn() -> Result<T, Error> + Sync,
+) -> Result<(T, Option<Directory>), Error> {
+    let is_known_empty = || access.new_groups.cover(&access.context, path);
+    if access.store.capabilities().listable && !access.is_local() && is_known_empty() {
+        return Ok((read()?, Some(Directory::default())));
+    }
+    with_current_listing(access, prefix, read)
+}
+
+/// Like [`with_listing`], but always lists the folder, so that the listing shows documents of other programs.
+pub(super) fn with_current_listing<T: Send + Sync>(
+    access: &Access,
     prefix: &Prefix,
     read: impl Fn() -> Result<T, Error> + Sync,
 ) -> Result<(T, Option<Directory>), Error> {
@@ -30,9 +45,6 @@ pub(super) fn with_listing<T: Send + Sync>(
     if access.is_local() {
         let read = read()?;
         return Ok((read, Some(access.store.list_dir(prefix)?)));
-    }
-    if access.new_groups.cover(&access.context, path) {
-        return Ok((read()?, Some(Directory::default())));
     }
     let listed = OnceLock::new();
     let list = || {
@@ -49,27 +61,34 @@ pub(super) fn with_listings<T: Send + Sync>(
     access: &Access,
     new: &[(&NodePath, Prefix)],
     read: impl Fn() -> Result<T, Error> + Sync,
-) -> Result<(T, Vec<Prefix>), Error> {
+) -> Result<(T, BTreeSet<Prefix>), Error> {
     let is_known = |path: &NodePath| access.new_groups.cover(&access.context, path);
-    let unknown: Vec<_> = new.iter().filter(|(path, _)| !is_known(path)).map(|(_, prefix)| prefix).collect();
-    if unknown.is_empty() || !access.store.capabilities().listable {
-        return Ok((read()?, Vec::new()));
+    let unknown = new.iter().filter(|(path, _)| !is_known(path)).map(|(_, prefix)| prefix).collect();
+    with_current_listings(access, &unknown, read)
+}
+
+/// Like [`with_listings`], but always lists the groups.
+pub(super) fn with_current_listings<T: Send + Sync>(
+    access: &Access,
+    new: &BTreeSet<&Prefix>,
+    read: impl Fn() -> Result<T, Error> + Sync,
+) -> Result<(T, BTreeSet<Prefix>), Error> {
+    if new.is_empty() || !access.store.capabilities().listable {
+        return Ok((read()?, BTreeSet::new()));
     }
-    let mut groups: Vec<Prefix> = unknown.iter().filter_map(|prefix| prefix.parent()).collect();
-    groups.sort_unstable();
-    groups.dedup();
+    let groups: BTreeSet<Prefix> = new.iter().filter_map(|prefix| prefix.parent()).collect();
+    let groups: Vec<Prefix> = groups.into_iter().collect();
     let occupied = OnceLock::new();
     let list = || {
         let concurrency = access.store.read_hints().max_concurrency;
         let listed =
             flight::map(&groups, concurrency, |group| Ok::<_, Error>(access.store.list_dir(group)?))?;
-        let _first = occupied.set(listed.into_iter().flat_map(|listed| listed.prefixes).collect::<Vec<_>>());
+        let prefixes = listed.into_iter().flat_map(|listed| listed.prefixes);
+        let _first = occupied.set(prefixes.filter(|prefix| new.contains(&prefix)).collect());
         Ok(())
     };
     let read = access.checked(list, read)?;
-    let mut occupied = occupied.into_inner().unwrap_or_default();
-    occupied.retain(|prefix| unknown.contains(&prefix));
-    Ok((read, occupied))
+    Ok((read, occupied.into_inner().unwrap_or_default()))
 }
 
 /// Notes that nothing lies below a group that was just created, if its folder was `listed` as empty.

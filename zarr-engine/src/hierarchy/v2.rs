@@ -7,7 +7,8 @@ mod documents;
 
 use bytes::Bytes;
 use zarr_metadata::v2::{
-    KeyKind, array_document, array_key, consolidated_key, group_key, node_of, parse_consolidated, prefix,
+    KeyKind, array_document, array_key, attributes_key, consolidated_key, group_key, node_of,
+    parse_consolidated, prefix,
 };
 use zarr_metadata::{ArrayMetadata, DocumentKind};
 use zarr_spec::store::Directory;
@@ -19,8 +20,10 @@ use super::listing::{checked_paths_below, directly_below, paths_in, walk_levels}
 use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewNode, not_a_group};
 use super::snapshot::Snapshot;
 use crate::error::Error;
+use consolidated::at_and_above;
 use documents::{
-    Documents, arrays_at, children_at, found, found_array, listed, stored, stored_kind, write_attributes,
+    Documents, arrays_at, children_at, found, found_array, listed, parsed, stored, stored_kind,
+    write_attributes,
 };
 
 #[derive(Debug)]
@@ -77,6 +80,13 @@ impl V2 {
         }
         Ok(Below::Paths(checked_paths_below(access, path, prefix, check)?))
     }
+}
+
+/// Parses the `.zarray`, `.zgroup` and `.zattrs` of the root.
+pub(super) fn root(access: &Access, documents: &[Option<Bytes>]) -> Result<Option<FoundNode>, Error> {
+    let root = NodePath::root();
+    let keys = [array_key(&root)?, group_key(&root)?, attributes_key(&root)?];
+    found(access, &root, parsed(access, &keys, documents)?)
 }
 
 impl FormatRules for V2 {
@@ -181,12 +191,19 @@ impl FormatRules for V2 {
         self.create_node(access, node)
     }
 
+    fn create_arrays(&self, access: &Access, arrays: &[NewNode<'_>]) -> Result<(), Error> {
+        if access.is_local() || arrays.len() < 2 {
+            return arrays.iter().try_for_each(|array| self.create_node(access, array));
+        }
+        self.create_far_arrays(access, arrays)
+    }
+
     fn rewrite_array(&self, access: &Access, path: &NodePath, metadata: &ArrayMetadata) -> Result<(), Error> {
         let key = array_key(path)?;
         let document = array_document(metadata).map_err(|error| Error::document(&key, error))?;
         let attributes = write_attributes(access, path, &metadata.attributes)?;
         access.set_json(&key, &document)?;
-        self.refresh(access, path, &[attributes, (key, Some(document))]).map(drop)
+        self.refresh(access, &at_and_above(access, path), &[attributes, (key, Some(document))]).map(drop)
     }
 
     fn rewrite_copies(
@@ -203,7 +220,7 @@ impl FormatRules for V2 {
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
         stored_kind(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
         let change = write_attributes(access, path, &attributes)?;
-        self.refresh(access, path, &[change]).map(drop)
+        self.refresh(access, &at_and_above(access, path), &[change]).map(drop)
     }
 
     fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error> {

@@ -12,7 +12,7 @@ use super::Read;
 use super::cache::{CachedValue, WHOLE};
 use super::decode::{Encoded, exact_size};
 use super::fetch::is_cached_whole;
-use super::job::{Fetched, Job, Outcome, ShardValue, WholeValue};
+use super::job::{COMPRESSION, Fetched, Job, Outcome, ShardValue, WholeValue};
 use super::output::OutputState;
 use super::part::Part;
 use super::requests::RequestedChunk;
@@ -194,6 +194,7 @@ impl<'r> Read<'r> {
                 let limit = array.value_limit(Some(size));
                 let options = GetOptions::uncached(ByteRange::Full);
                 let request = Request::new(array.key(chunk.index)?, options, limit);
+                let expected = expected / if exact_size(&pipeline).is_some() { 1 } else { COMPRESSION };
                 let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(limit);
                 Ok(JobRequest { request: request.with_expected_size(expected), scratch })
             }),

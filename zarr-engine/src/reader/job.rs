@@ -28,6 +28,14 @@ const LARGEST_SHARD: u64 = 16 << 20;
 /// chunks take two, and other requests fill the rest.
 const ROUND_TRIPS: u64 = 4;
 
+/// A shard is fetched whole if the inner chunks that are not needed are at most this fraction of it: the request for its
+/// index costs more.
+const SUPERFLUOUS: u64 = 10;
+
+/// Codecs that compress often divide the size by this number. More requests are in flight then. Values that are larger
+/// are fetched completely; fewer of them are in flight after the first.
+pub(super) const COMPRESSION: u64 = 2;
+
 /// How a shard is fetched in one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WholeValue {
@@ -185,14 +193,13 @@ impl ShardRead<'_> {
             return None;
         }
         let decoded_size = shard.array.size().limit()?.checked_add(shard.index_size)?;
-        // Codecs that compress often halve the size. The store is asked for all bytes, also if there are more.
-        let compression = if exact_size(&shard.inner).is_some() { 1 } else { 2 };
+        let compression = if exact_size(&shard.inner).is_some() { 1 } else { COMPRESSION };
         let expected_size = decoded_size / compression;
         let count: u64 = shard.grid_shape.iter().product();
         let others = count.checked_sub(self.needed_count())?;
-        let not_needed = decoded_size.checked_div(count)?.checked_mul(others)?;
+        let not_needed = expected_size.checked_div(count)?.checked_mul(others)?;
         let most = most_in_one_request(hints, memory);
-        if not_needed <= hints.coalesce_gap {
+        if not_needed <= hints.coalesce_gap.max(expected_size / SUPERFLUOUS) {
             let is_one = decoded_size <= SMALL_SHARD || expected_size <= most;
             return is_one.then_some(WholeValue { expected_size, is_retained: false });
         }

@@ -2,6 +2,7 @@
 //!
 //! It reads one request per line: to serve a folder, or to report the traffic. It ends when its input ends.
 
+use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +25,9 @@ enum Request {
         /// Whether every hundredth answer takes ten times as long.
         #[serde(default)]
         is_sometimes_slow: bool,
+        /// The file for the certificate of the store, if connections are encrypted.
+        #[serde(default)]
+        certificate: Option<PathBuf>,
     },
     /// Reports the traffic since the last such request.
     Traffic,
@@ -31,12 +35,17 @@ enum Request {
 
 fn answer(store: &mut Option<Server>, line: &str) -> Result<Value, Failure> {
     Ok(match serde_json::from_str(line)? {
-        Request::Serve { folder, milliseconds, bytes_per_second, is_sometimes_slow } => {
+        Request::Serve { folder, milliseconds, bytes_per_second, is_sometimes_slow, certificate } => {
             let options = Options::of_folder(&folder)
                 .with_delay(Duration::from_millis(milliseconds))
                 .with_bandwidth(bytes_per_second)
                 .with_slow_answers(is_sometimes_slow);
-            json!({"endpoint": store.insert(Server::start(options)?).endpoint()})
+            let options = if certificate.is_some() { options.encrypted() } else { options };
+            let server = store.insert(Server::start(options)?);
+            if let Some((file, text)) = certificate.zip(server.certificate()) {
+                fs::write(file, text)?;
+            }
+            json!({"endpoint": server.endpoint()})
         }
         Request::Traffic => json!(store.as_ref().ok_or("nothing is served")?.take_traffic()),
     })

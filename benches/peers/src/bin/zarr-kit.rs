@@ -156,6 +156,12 @@ fn chunks(case: &Case, context: &Context) -> Result<Ran, Failure> {
 
 fn boxes(case: &Case, context: &Context) -> Result<Ran, Failure> {
     let array = open(case, context)?;
+    if case.far.is_some() {
+        let selections = case.boxes.iter().map(selection);
+        let (found, seconds) = timed(|| array.read_ahead(selections).collect::<Result<Vec<_>, _>>())?;
+        let sum = found.iter().fold(0, |sum, elements| checksum(sum, elements.bytes()));
+        return Ok(Ran { seconds, checksum: sum });
+    }
     let mut ran = Ran { seconds: 0.0, checksum: 0 };
     for ranges in &case.boxes {
         let selection = selection(ranges);

@@ -5,9 +5,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use zarr_interop::zarrctl;
 use zarr_loopback::{BUCKET, Fault, Options, Request, Server};
@@ -101,6 +102,117 @@ fn the_role_of_a_machine_signs_requests() {
     assert_eq!(server.take_log()[0].header("x-amz-security-token"), Some("session"));
 }
 
+/// The service of temporary credentials accepts only encrypted connections.
+#[test]
+fn a_web_identity_signs_requests() {
+    const CREDENTIALS: &str = "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>\
+        <AccessKeyId>AKIDWEB</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>session\
+        </SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials>\
+        </AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>";
+    let server = signed_by("AKIDWEB");
+    let reply = |_: &Request| Some(Fault::Reply(CREDENTIALS));
+    let identities = Server::start(Options::in_memory().encrypted().with_faults(reply).logged()).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let token = home.path().join("token");
+    fs::write(&token, "identity").unwrap();
+    let certificate = home.path().join("certificate.pem");
+    fs::write(&certificate, identities.certificate().unwrap()).unwrap();
+    let role = "arn:aws:iam::123456789012:role/reader";
+    for is_in_profile in [false, true] {
+        let mut command = tree(server.endpoint());
+        command.env("HOME", home.path()).env("AWS_ENDPOINT_URL_STS", identities.endpoint());
+        if is_in_profile {
+            let [token, certificate] = [&token, &certificate].map(|file| file.display());
+            let text = format!(
+                "[default]\nregion = eu-west-3\nweb_identity_token_file = {token}\nrole_arn = {role}\n\
+                 ca_bundle = {certificate}\n"
+            );
+            fs::create_dir(home.path().join(".aws")).unwrap();
+            fs::write(home.path().join(".aws/config"), text).unwrap();
+        } else {
+            command.env("AWS_WEB_IDENTITY_TOKEN_FILE", &token).env("AWS_ROLE_ARN", role);
+            command.env("AWS_CA_BUNDLE", &certificate);
+        }
+        let (is_done, text) = said(&mut command);
+        assert!(is_done, "{text}");
+        assert_eq!(server.take_log()[0].header("x-amz-security-token"), Some("session"));
+        let log = identities.take_log();
+        let asked = ["Action", "RoleArn", "WebIdentityToken"].map(|name| log[0].asked(name).unwrap());
+        assert_eq!(asked, ["AssumeRoleWithWebIdentity", role, "identity"]);
+    }
+}
+
+/// The agent of a container has its role and temporary keys.
+#[test]
+fn the_role_of_a_container_signs_requests() {
+    let server = signed_by("AKIDPOD");
+    let (agent, lines) = answering(|_| {
+        r#"{"AccessKeyId": "AKIDPOD", "SecretAccessKey": "secret", "Token": "session",
+            "Expiration": "2099-01-01T00:00:00Z"}"#
+            .to_owned()
+    });
+    let home = tempfile::tempdir().unwrap();
+    let token = home.path().join("token");
+    fs::write(&token, "pod").unwrap();
+    let mut command = tree(server.endpoint());
+    command.env("HOME", home.path()).env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", &token);
+    let (is_done, text) =
+        said(command.env("AWS_CONTAINER_CREDENTIALS_FULL_URI", format!("{agent}/v1/credentials")));
+    assert!(is_done, "{text}");
+    assert_eq!(lines.recv().unwrap(), "GET /v1/credentials HTTP/1.1");
+    assert_eq!(server.take_log()[0].header("x-amz-security-token"), Some("session"));
+}
+
+#[test]
+fn a_certificate_of_the_environment_is_trusted() {
+    let server = Server::start(Options::in_memory().encrypted()).unwrap();
+    server.put("data.zarr/zarr.json", GROUP).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("certificate.pem");
+    fs::write(&file, server.certificate().unwrap()).unwrap();
+    let tree = || {
+        let mut command = tree(server.endpoint());
+        command.env("AWS_SKIP_SIGNATURE", "true").env_remove("AWS_ALLOW_HTTP");
+        command
+    };
+    let (is_done, text) = said(&mut tree());
+    assert!(!is_done && text.contains("certificate"), "{text}");
+    for (variable, value) in [
+        ("AWS_CA_BUNDLE", &*file),
+        ("REQUESTS_CA_BUNDLE", &*file),
+        ("SSL_CERT_FILE", &*file),
+        ("SSL_CERT_DIR", folder.path()),
+    ] {
+        let (is_done, text) = said(tree().env(variable, value));
+        assert!(is_done, "{variable}: {text}");
+    }
+}
+
+#[test]
+fn encrypted_requests_pass_through_a_proxy_as_a_tunnel() {
+    let (proxy, lines) = answering(|_| String::new());
+    let mut command = tree("https://storage.invalid");
+    command.env("AWS_SKIP_SIGNATURE", "true").env("HTTPS_PROXY", &proxy).env("https_proxy", &proxy);
+    let mut program = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let line = lines.recv_timeout(Duration::from_secs(20));
+    // The proxy does not answer as one, and the program would repeat its requests.
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert_eq!(line.unwrap(), "CONNECT storage.invalid:443 HTTP/1.1");
+}
+
+#[test]
+fn hosts_without_a_proxy_are_reached_directly() {
+    let server = Server::start(Options::in_memory()).unwrap();
+    server.put("data.zarr/zarr.json", GROUP).unwrap();
+    // Nothing listens at this port.
+    let proxy = "http://127.0.0.1:9";
+    let mut command = tree(server.endpoint());
+    command.env("AWS_SKIP_SIGNATURE", "true").env("HTTP_PROXY", proxy).env("http_proxy", proxy);
+    let (is_done, text) = said(command.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1"));
+    assert!(is_done, "{text}");
+}
+
 #[test]
 fn requests_pass_through_a_proxy() {
     let (proxy, lines) = answering(|_| GROUP.to_owned());
@@ -122,5 +234,31 @@ fn the_requester_pays_if_the_environment_says_so() {
     let keys = [("AWS_ACCESS_KEY_ID", "AKID"), ("AWS_SECRET_ACCESS_KEY", "secret")];
     assert!(!said(tree(server.endpoint()).envs(keys)).0);
     let (is_done, text) = said(tree(server.endpoint()).envs(keys).env("AWS_REQUEST_PAYER", "true"));
+    assert!(is_done, "{text}");
+    let endpoint = server.endpoint();
+    let description = format!(
+        r#"{{"type": "s3", "url": "s3://{BUCKET}/data.zarr", "endpoint": "{endpoint}", "requester-pays": true}}"#
+    );
+    let mut command = Command::new(zarrctl());
+    let (is_done, text) = said(command.args(["tree", &description]).envs(keys));
+    assert!(is_done, "{text}");
+}
+
+/// The file of a service account may name a server that does not check signatures, such as an emulator.
+#[test]
+fn a_service_account_of_google_is_read_from_its_file() {
+    let server = Server::start(Options::in_memory()).unwrap();
+    server.put("data.zarr/zarr.json", GROUP).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("account.json");
+    let endpoint = server.endpoint();
+    let account = format!(
+        r#"{{"client_email": "reader@project", "private_key": "none", "private_key_id": "none",
+             "gcs_base_url": "{endpoint}", "disable_oauth": true}}"#
+    );
+    fs::write(&file, account).unwrap();
+    let mut command = Command::new(zarrctl());
+    command.args(["tree", &format!("gs://{BUCKET}/data.zarr")]).env("GOOGLE_SERVICE_ACCOUNT", &file);
+    let (is_done, text) = said(&mut command);
     assert!(is_done, "{text}");
 }

@@ -1,7 +1,9 @@
 //! Tests that can share one process.
 
+mod ahead;
 mod archive;
 mod arrays;
+mod azure;
 mod cached;
 mod cloud_tools;
 mod coding;
@@ -39,8 +41,10 @@ mod progress;
 mod reads;
 mod references;
 mod remote;
+mod remote_nodes;
 mod remote_writes;
 mod reshape_and_conditional;
+mod round_trips;
 mod selections;
 mod serving;
 mod small_floats;

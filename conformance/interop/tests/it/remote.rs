@@ -1,26 +1,20 @@
-//! Reading from a remote store: the number of requests and round trips, and the handling of failures.
+//! Reading elements from a remote store: the number of requests and round trips, and the handling of failures.
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use zarr_interop::v3::{bytes, document, sharded, zstd};
-use zarr_interop::{CountingStore, FarStore, Random, Trips, key};
+use zarr_interop::{FarStore, Random, Trips, key};
 use zarr_kit::spec::store::{ReadHints, Store, StoreConfiguration, StoreError, StorePlugin};
-use zarr_kit::spec::{ByteRange, Invalid, LimitExceeded, Object, Output, Registry, typetag};
-use zarr_kit::{
-    Array, ArrayBuilder, Context, Error, Format, Hierarchy, Limits, OpenOptions, Selection, open_store,
-};
+use zarr_kit::spec::{ByteRange, Invalid, LimitExceeded, Output, Registry, typetag};
+use zarr_kit::{Array, Context, Error, Hierarchy, Limits, Selection, open_store};
 
 const DELAY: Duration = Duration::from_millis(5);
 
-/// The time limit for requests that must be in flight at the same time.
-const PATIENCE: Duration = Duration::from_secs(20);
 const IN_FLIGHT: usize = 32;
 const HINTS: ReadHints = ReadHints::new(IN_FLIGHT, 0);
 
@@ -181,6 +175,18 @@ fn the_measured_speed_decides_whether_a_large_shard_takes_one_request() {
     let twice =
         Twice::of(&document, HINTS, &context.with_limits(Limits::new().with_memory(6 << 20))).filled();
     assert_eq!(twice.batches(&Selection::All).len(), 2, "a small part of the memory budget");
+}
+
+#[test]
+fn a_shard_of_which_nearly_everything_is_needed_takes_one_request() {
+    for (selections, batches) in [(&["0:48,:", "48:64,0:48"][..], vec![1]), (&["0:48,:"], vec![1, 1])] {
+        let twice = Twice::new(&[64, 64], &[64, 64], &sharded(&[16, 16], &zstd())).filled();
+        let selections: Vec<_> = selections.iter().map(|selection| twice.select(selection)).collect();
+        let far = twice.array.read_many(&selections).unwrap();
+        assert_eq!(twice.far.take().batches, batches);
+        let near = twice.near_array.read_many(&selections).unwrap();
+        assert!(near.iter().zip(&far).all(|(near, far)| near.bytes() == far.bytes()));
+    }
 }
 
 #[test]
@@ -451,198 +457,5 @@ fn a_shard_that_changes_between_the_round_trips_is_read_again() {
     for (number, (found, before)) in found.iter().zip(&before).enumerate() {
         let is_replaced = (128..192).contains(&(number % 256));
         assert_eq!(*found, if is_replaced { 9 } else { *before }, "element {number}");
-    }
-}
-
-/// Creates a far store with a root of 8 groups, each with 4 arrays and a group that holds one array.
-fn nested(format: Format) -> Arc<FarStore> {
-    let context = Context::linked().unwrap();
-    let store = open_store(context.registry(), "memory:").unwrap();
-    let hierarchy = Hierarchy::create(Arc::clone(&store), &context, format).unwrap();
-    let array = ArrayBuilder::new([4], "uint8").chunks([2]);
-    if format != Format::V3Draft {
-        hierarchy.create_group("", Object::new()).unwrap();
-    }
-    for group in 0..8 {
-        hierarchy.create_group(format!("g{group}"), Object::new()).unwrap();
-        (0..4).for_each(|number| {
-            drop(hierarchy.create_array(format!("g{group}/a{number}"), &array).unwrap());
-        });
-        hierarchy.create_array(format!("g{group}/inner/b"), &array).unwrap();
-    }
-    Arc::new(FarStore::new(store, DELAY, HINTS))
-}
-
-#[test]
-fn nodes_are_listed_opened_and_created_in_few_round_trips() {
-    let context = Context::linked().unwrap();
-    // The number of requests in each batch, and of requests outside of batches.
-    type Asked = (Vec<usize>, usize);
-    let all: [(Format, [Asked; 3]); 3] = [
-        (Format::V2, [(vec![15], 3), (vec![16, 80, 16], 19), (vec![9, 3], 1)]),
-        (Format::V3Draft, [(vec![2; 4], 3), (vec![], 3), (vec![], 6)]),
-        // The document of the new array is not read, because it is written under a condition.
-        (Format::V3, [(vec![5], 2), (vec![8, 40, 8], 18), (vec![2], 1)]),
-    ];
-    for (format, [of_arrays, of_walk, of_create]) in all {
-        let far = nested(format);
-        let hierarchy = Hierarchy::open(Arc::<FarStore>::clone(&far), &context).unwrap();
-        assert_eq!(asked(&far), (vec![4], 0), "{format}");
-        let group = hierarchy.group("/g3").unwrap();
-        let _opened = far.take();
-        // The check that it is still a group and its listing share one round trip.
-        far.gather_alone(if format == Format::V3Draft { 1 } else { of_arrays.1 });
-        assert_eq!(group.arrays().unwrap().len(), 4);
-        let trips = far.take();
-        assert!(format == Format::V3Draft || trips.alone_at_once == of_arrays.1, "{format}: {trips:?}");
-        assert_eq!((trips.batches, trips.alone), of_arrays, "{format}");
-        assert_eq!(hierarchy.walk(hierarchy.path("").unwrap()).unwrap().len(), 1 + 8 * 7);
-        let trips = far.take();
-        assert_eq!((trips.batches.clone(), trips.alone), of_walk, "{format}");
-        // The groups of one level are listed at the same time.
-        assert!(format == Format::V3Draft || trips.alone_at_once > 1, "{format}: {trips:?}");
-        drop(hierarchy.create_array("/g5/new", &ArrayBuilder::new([4], "uint8")).unwrap());
-        let trips = far.take();
-        assert_eq!((trips.batches, trips.alone, trips.written), (of_create.0, of_create.1, 1), "{format}");
-    }
-}
-
-/// Returns the number of requests in each batch, and of requests outside of batches.
-fn asked(far: &FarStore) -> (Vec<usize>, usize) {
-    let trips = far.take();
-    (trips.batches, trips.alone)
-}
-
-#[test]
-fn an_array_of_v3_that_is_a_root_is_opened_in_one_round_trip() {
-    let context = Context::linked().unwrap();
-    let any = OpenOptions::new();
-    for (format, options, batches) in [
-        (Format::V3, any, vec![4]),
-        (Format::V3, any.format(Format::V3), vec![1]),
-        (Format::V2, any, vec![4, 3]),
-    ] {
-        let near = open_store(context.registry(), "memory:").unwrap();
-        let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
-        drop(hierarchy.create_array("/", &ArrayBuilder::new([4], "uint8")).unwrap());
-        let far = Arc::new(FarStore::new(near, DELAY, HINTS));
-        let array = Hierarchy::open_root_array(Arc::<FarStore>::clone(&far), &context, options).unwrap();
-        assert_eq!(array.shape(), [4]);
-        assert_eq!(asked(&far), (batches, 0), "{format}");
-    }
-}
-
-#[test]
-fn a_root_is_opened_with_its_arrays_in_two_round_trips() {
-    let context = Context::linked().unwrap();
-    for (format, batches, alone) in [
-        (Format::V2, vec![4, 3, 9 * 3 + 2 * 3], 1),
-        (Format::V3Draft, vec![4, 2, 2, 2], 3),
-        (Format::V3, vec![4, 9 + 2], 1),
-    ] {
-        let near = open_store(context.registry(), "memory:").unwrap();
-        let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
-        let attributes = Object::from([("title", "two arrays")]);
-        hierarchy.create_group("", attributes.clone()).unwrap();
-        for name in ["b", "a"] {
-            drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());
-        }
-        (0..9).for_each(|number| drop(hierarchy.create_group(format!("g{number}"), Object::new()).unwrap()));
-
-        let counted = Arc::new(CountingStore::new(Arc::clone(&near)));
-        let far = Arc::new(FarStore::new(Arc::<CountingStore>::clone(&counted), DELAY, HINTS));
-        // The documents that reveal the format are delivered only after the listing was requested.
-        let start = Instant::now();
-        let is_listed = AtomicBool::new(false);
-        far.spoil(move |_, batch, delivery| {
-            while batch == 0 && !is_listed.load(Ordering::SeqCst) && start.elapsed() < PATIENCE {
-                is_listed.store(counted.take().contains_key("list_prefix"), Ordering::SeqCst);
-                thread::sleep(Duration::from_millis(1));
-            }
-            vec![delivery]
-        });
-        let (root, arrays) = Hierarchy::open_with_arrays(Arc::<FarStore>::clone(&far), &context).unwrap();
-        assert!(start.elapsed() < PATIENCE, "{format}");
-        let paths: Vec<_> = arrays.iter().map(|array| array.path().to_string()).collect();
-        assert_eq!(paths, ["/a", "/b"], "{format}");
-        assert_eq!(root.attributes(), &attributes, "{format}");
-        let trips = far.take();
-        assert_eq!((trips.batches, trips.alone), (batches, alone), "{format}");
-
-        // A near store and consolidated metadata give the same result.
-        for store in [near, far as Arc<dyn Store>] {
-            if format != Format::V3Draft {
-                hierarchy.consolidate("").unwrap();
-            }
-            let (root, arrays) = Hierarchy::open_with_arrays(store, &context).unwrap();
-            assert_eq!((arrays.len(), root.attributes()), (2, &attributes), "{format}");
-        }
-    }
-}
-
-#[test]
-fn the_arrays_of_a_root_are_opened_in_few_round_trips() {
-    let context = Context::linked().unwrap();
-    for (format, batches, alone) in [
-        (Format::V2, vec![4, 3, 9 * 3 + 2 * 3], 3),
-        (Format::V3Draft, vec![4, 2, 2, 2], 2),
-        (Format::V3, vec![4, 9 + 2], 3),
-    ] {
-        let near = open_store(context.registry(), "memory:").unwrap();
-        let hierarchy = Hierarchy::create(Arc::clone(&near), &context, format).unwrap();
-        hierarchy.create_group("", Object::new()).unwrap();
-        for name in ["b", "a"] {
-            drop(hierarchy.create_array(name, &ArrayBuilder::new([4], "uint8")).unwrap());
-        }
-        (0..9).for_each(|number| drop(hierarchy.create_group(format!("g{number}"), Object::new()).unwrap()));
-        let far = Arc::new(FarStore::new(near, DELAY, HINTS));
-        let store: Arc<dyn Store> = Arc::<FarStore>::clone(&far);
-        let arrays = Hierarchy::open(store, &context).unwrap().group("").unwrap().arrays().unwrap();
-        let paths: Vec<_> = arrays.iter().map(|array| array.path().to_string()).collect();
-        assert_eq!(paths, ["/a", "/b"], "{format}");
-        let trips = far.take();
-        assert_eq!((trips.batches, trips.alone), (batches, alone), "{format}");
-    }
-}
-
-#[test]
-fn many_arrays_of_v3_are_created_in_two_round_trips() {
-    let far = nested(Format::V3);
-    let hierarchy = Hierarchy::open(Arc::<FarStore>::clone(&far), &Context::linked().unwrap()).unwrap();
-    hierarchy.consolidate("/g7").unwrap();
-    let _before = far.take();
-    far.gather(IN_FLIGHT);
-    let array = ArrayBuilder::new([4], "uint8").chunks([2]);
-    let paths: Vec<_> = (0..40).map(|number| format!("/g6/x{number}")).collect();
-    let create = |paths: &[String]| {
-        hierarchy.create_arrays(paths.iter().map(|path| (path.as_str(), &array))).map(|arrays| arrays.len())
-    };
-    assert_eq!(create(&paths).unwrap(), 40);
-    let trips = far.take();
-    // The group is listed while the documents above are fetched. Those of the arrays are written under a condition.
-    assert_eq!((trips.batches, trips.alone, trips.written, trips.writes), (vec![2], 1, 40, IN_FLIGHT));
-    assert_eq!(hierarchy.group("/g6").unwrap().arrays().unwrap().len(), 44);
-
-    // Missing groups are written, and consolidated metadata are updated.
-    assert_eq!(create(&["/g7/y/z/a".to_owned(), "/g7/y/b".to_owned()]).unwrap(), 2);
-    let again = Hierarchy::open(Arc::<FarStore>::clone(&far), &Context::linked().unwrap()).unwrap();
-    assert_eq!(again.group("/g7/y").unwrap().children().unwrap().len(), 2);
-    let metadata = again.group("/g7").unwrap().metadata().consolidated.clone().unwrap();
-    assert!(
-        ["y", "y/z", "y/z/a", "y/b", "a0"].iter().all(|path| metadata.get(path).is_some()),
-        "{metadata:?}"
-    );
-
-    // Nothing is written if one of the arrays cannot be created.
-    let _before = far.take();
-    for (second, reason) in [
-        ("/g6/x0", "cannot create /g6/x0"),
-        ("/g1/new", "it occurs twice among the new arrays"),
-        ("/g1/new/below", "/g1/new is an array"),
-        ("/g2/a1/below", "/g2/a1 is an array"),
-    ] {
-        let error = create(&["/g1/new".to_owned(), second.to_owned()]).unwrap_err().to_string();
-        assert!(error.contains(reason), "{error}");
-        assert_eq!(far.take().written, 0);
     }
 }

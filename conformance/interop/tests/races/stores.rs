@@ -1,5 +1,8 @@
 //! The same races over an object store and through the C ABI, and without protection.
 
+use std::process::Command;
+
+use zarr_interop::azurite;
 use zarr_kit::loaded::Loader;
 use zarr_kit::{ArrayBuilder, Context, Format, Registry, Selection};
 use zarr_loopback::{Options, Server};
@@ -31,6 +34,30 @@ fn on_s3(options: Options) -> Race {
     Race::at(server, store, Format::V3)
 }
 
+/// The variable with the URL of a service, whose credentials are in the environment, too.
+const SERVICE: &str = "ZARR_KIT_RACE_SERVICE";
+
+/// Runs this program again with only the test of this name, and with the credentials of a service in the environment.
+fn run_again<'v>(test: &str, endpoint: &str, credentials: impl IntoIterator<Item = (&'v str, &'v str)>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([&format!("stores::{test}"), "--exact", "--nocapture"]);
+    let output = command.env(SERVICE, endpoint).envs(credentials).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// Runs `races` in a container of Azurite.
+fn in_azurite(test: &str, races: impl FnOnce(Race)) {
+    if let Ok(endpoint) = std::env::var(SERVICE) {
+        let url = format!("az://bench/{test}");
+        let store = format!(r#"{{"type": "az", "url": "{url}", "endpoint": "{endpoint}"}}"#);
+        return races(Race::at((), store, Format::V3));
+    }
+    let Some(azurite) = azurite() else { return };
+    run_again(test, azurite.endpoint(), azurite.credentials());
+}
+
 /// Runs the races of parts of a chunk, parts of a shard and attributes.
 fn all_changes_are_there(race: &Race) {
     race.create("/a", &numbers(racers() * ROUNDS));
@@ -49,6 +76,45 @@ fn all_changes_are_there(race: &Race) {
 #[test]
 fn all_changes_are_there_in_an_object_store() {
     all_changes_are_there(&on_s3(Options::in_memory()));
+}
+
+/// Google Cloud Storage compares generations. The server of the tests has them, and the file of the account says that it
+/// checks no signatures.
+#[test]
+fn all_changes_are_there_in_a_store_with_generations() {
+    if std::env::var_os(SERVICE).is_some() {
+        let store = r#"{"type": "gs", "url": "gs://bench/data.zarr"}"#;
+        return all_changes_are_there(&Race::at((), store.to_owned(), Format::V3));
+    }
+    let server = Server::start(Options::in_memory().logged()).unwrap();
+    let endpoint = server.endpoint();
+    let account = format!(
+        r#"{{"client_email": "a", "private_key": "", "private_key_id": "", "gcs_base_url": "{endpoint}",
+             "disable_oauth": true}}"#
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("account.json");
+    std::fs::write(&file, account).unwrap();
+    let test = "all_changes_are_there_in_a_store_with_generations";
+    run_again(test, endpoint, [("GOOGLE_SERVICE_ACCOUNT", file.to_str().unwrap())]);
+    let conditions = server.take_log();
+    let conditions = conditions.iter().filter_map(|request| request.header("x-goog-if-generation-match"));
+    // 0 is the generation of a missing object.
+    assert!(conditions.filter(|generation| *generation != "0").count() as u64 > racers() * ROUNDS);
+}
+
+#[test]
+fn all_changes_are_there_in_azurite() {
+    in_azurite("all_changes_are_there_in_azurite", |race| all_changes_are_there(&race));
+}
+
+#[test]
+fn appended_rows_are_all_there_in_azurite() {
+    in_azurite("appended_rows_are_all_there_in_azurite", |race| {
+        race.create("/a", &ArrayBuilder::new([0, 2], "uint64").chunks([3, 2]));
+        race.run("append");
+        rows_are_all_there(&race);
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Consolidated metadata of v2: `.zmetadata` contains copies of the documents at and below its group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_metadata::DocumentKind;
 use zarr_metadata::v2::{
@@ -17,24 +17,22 @@ use crate::hierarchy::entry::EntryKind;
 use crate::hierarchy::rules::not_a_group;
 
 impl V2 {
-    /// Applies changes to every `.zmetadata` at and above `path`, and to the snapshot. Returns whether there is a
-    /// `.zmetadata`.
+    /// Applies changes to every `.zmetadata` of `groups`, and to the snapshot. Returns whether there is a `.zmetadata`.
     pub(super) fn refresh(
         &self,
         access: &Access,
-        path: &NodePath,
+        groups: &[NodePath],
         changes: &[Change],
     ) -> Result<bool, Error> {
-        let has_copies = self.change_copies(access, &at_and_above(access, path), |consolidated, group| {
+        let has_copies = self.change_copies(access, groups, |consolidated, group| {
             apply(consolidated, group, &stored_now(access, changes)?);
             Ok(())
         })?;
-        for (key, _) in changes {
-            if let Some((node, _)) = node_of(key)
-                && self.snapshot.get(&node).is_some()
-            {
-                let documents = stored(access, &node)?;
-                self.snapshot.put(&node, || documents);
+        if self.snapshot.is_there() {
+            let nodes: BTreeSet<_> = changes.iter().filter_map(|(key, _)| Some(node_of(key)?.0)).collect();
+            let nodes: Vec<NodePath> = nodes.into_iter().collect();
+            for (node, documents) in nodes.iter().zip(stored_all(access, &nodes)?) {
+                self.snapshot.put(node, || documents);
             }
         }
         Ok(has_copies)
@@ -126,7 +124,7 @@ impl V2 {
     }
 }
 
-fn at_and_above(access: &Access, path: &NodePath) -> Vec<NodePath> {
+pub(super) fn at_and_above(access: &Access, path: &NodePath) -> Vec<NodePath> {
     let mut groups = access.groups_above(path).groups;
     groups.push(path.clone());
     groups
@@ -187,13 +185,16 @@ fn write(access: &Access, key: &Key, consolidated: &Consolidated) -> Result<(), 
 /// Returns changed documents as they are stored now. Another program may have changed them since; it updates the
 /// consolidated metadata later.
 fn stored_now(access: &Access, changes: &[Change]) -> Result<Vec<Change>, Error> {
+    let keys: Vec<Key> = changes.iter().map(|(key, _)| key.clone()).collect();
+    let values = access.get_all(&keys)?;
     let mut now = Vec::new();
-    for (key, _) in changes {
-        let kind = match node_of(key) {
+    for (key, value) in keys.into_iter().zip(values) {
+        let kind = match node_of(&key) {
             Some((_, KeyKind::Attributes)) => DocumentKind::V2Attributes,
             _ => DocumentKind::V2,
         };
-        now.push((key.clone(), access.get_json(key, kind)?));
+        let document = value.map(|value| access.parse(&key, &value, kind)).transpose()?;
+        now.push((key, document));
     }
     Ok(now)
 }

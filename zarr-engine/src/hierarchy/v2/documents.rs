@@ -139,6 +139,44 @@ pub(super) fn stored_all(access: &Access, paths: &[NodePath]) -> Result<Vec<Docu
         .collect()
 }
 
+/// Reads the documents of groups without their attributes.
+pub(super) fn stored_groups(access: &Access, paths: &[NodePath]) -> Result<Vec<Documents>, Error> {
+    let keys = group_keys_of(paths)?;
+    parsed_groups(access, &keys, &access.get_all(&keys)?)
+}
+
+/// Reads the documents of groups without their attributes, and all documents of a node. In a remote store, this is one
+/// batch of requests.
+pub(super) fn groups_and_node(
+    access: &Access,
+    groups: &[NodePath],
+    path: &NodePath,
+) -> Result<(Vec<Documents>, Documents), Error> {
+    if access.is_local() {
+        return Ok((stored_groups(access, groups)?, stored(access, path)?));
+    }
+    let mut keys = group_keys_of(groups)?;
+    let count = keys.len();
+    keys.extend(keys_of(std::slice::from_ref(path))?);
+    let values = access.get_all(&keys)?;
+    let groups = parsed_groups(access, &keys[..count], &values[..count])?;
+    Ok((groups, parsed(access, &keys[count..], &values[count..])?))
+}
+
+/// Returns the keys of the documents of groups without their attributes, two for each.
+fn group_keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
+    let mut keys = Vec::new();
+    for path in paths {
+        keys.extend([array_key(path)?, group_key(path)?]);
+    }
+    Ok(keys)
+}
+
+fn parsed_groups(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Vec<Documents>, Error> {
+    let parsed = |(keys, values)| parsed(access, keys, values);
+    keys.chunks_exact(2).zip(values.chunks_exact(2)).map(parsed).collect()
+}
+
 /// Returns the keys of the documents of nodes, three for each.
 fn keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
     let mut keys = Vec::new();
@@ -148,7 +186,8 @@ fn keys_of(paths: &[NodePath]) -> Result<Vec<Key>, Error> {
     Ok(keys)
 }
 
-fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Documents, Error> {
+/// Parses the documents of a node: its `.zarray`, `.zgroup` and `.zattrs`, or the first two of them.
+pub(super) fn parsed(access: &Access, keys: &[Key], values: &[Option<Bytes>]) -> Result<Documents, Error> {
     let kinds = [DocumentKind::V2, DocumentKind::V2, DocumentKind::V2Attributes];
     let mut documents =
         keys.iter().zip(values).zip(kinds).map(|((key, value), kind)| {

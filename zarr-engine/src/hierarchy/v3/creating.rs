@@ -17,10 +17,8 @@ use crate::flight;
 use crate::hierarchy::access::Access;
 use crate::hierarchy::known_groups::{Above, State};
 use crate::hierarchy::leftovers;
-use crate::hierarchy::listing::is_below;
-use crate::hierarchy::rules::{
-    FormatRules, NewMetadata, NewNode, below_an_array, exists_already, in_the_way,
-};
+use crate::hierarchy::new_arrays::{groups_above, refuse_below_arrays, refuse_duplicates};
+use crate::hierarchy::rules::{FormatRules, NewMetadata, NewNode, below_an_array, exists_already};
 
 /// The nodes above new nodes; `None` for groups that do not exist.
 type Ancestors = Vec<(NodePath, Option<NodeMetadata>)>;
@@ -39,7 +37,7 @@ pub(super) struct Checked {
 
 struct CheckedArrays {
     above: Ancestors,
-    occupied: Vec<Prefix>,
+    occupied: BTreeSet<Prefix>,
 }
 
 impl V3 {
@@ -217,12 +215,7 @@ fn conflict(access: &Access, path: &NodePath, key: Key) -> Result<Error, Error> 
 ///
 /// In a store with conditional writes, the documents of the arrays are not read: writing them finds existing ones.
 fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error> {
-    let mut new = BTreeSet::new();
-    for path in arrays.iter().map(|array| array.path) {
-        if !new.insert(path) {
-            return Err(in_the_way(path, "it occurs twice among the new arrays"));
-        }
-    }
+    refuse_duplicates(arrays)?;
     let mut nodes: Vec<NodePath> = groups_above(arrays).into_iter().collect();
     let count = nodes.len();
     let documents = match access.is_new_hierarchy() {
@@ -235,28 +228,10 @@ fn check_all(access: &Access, arrays: &[NewNode<'_>]) -> Result<Ancestors, Error
         }
     };
     let found = parse_all(access, &nodes[..count], &documents[..count])?;
-    let is_array = |(path, node): (&NodePath, &Option<NodeMetadata>)| {
-        (new.contains(path) || matches!(node, Some(NodeMetadata::Array(_)))).then(|| path.clone())
-    };
-    if let Some(array) = nodes.iter().zip(&found).find_map(is_array)
-        && let Some(below) = arrays.iter().find(|new| is_below(new.path, &array))
-    {
-        return Err(below_an_array(below.path, &array));
-    }
+    let is_array = |number: usize| matches!(found[number], Some(NodeMetadata::Array(_)));
+    refuse_below_arrays(arrays, &nodes[..count], is_array)?;
     refuse_existing(&nodes[count..], &documents[count..])?;
     Ok(nodes.into_iter().zip(found).collect())
-}
-
-fn groups_above(arrays: &[NewNode<'_>]) -> BTreeSet<NodePath> {
-    let mut above = BTreeSet::new();
-    for array in arrays {
-        let mut next = array.path.parent();
-        while let Some(group) = next.filter(|group| !above.contains(group)) {
-            next = group.parent();
-            above.insert(group);
-        }
-    }
-    above
 }
 
 fn has_same_text(one: &ArrayMetadata, other: &ArrayMetadata) -> bool {
