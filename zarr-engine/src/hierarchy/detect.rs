@@ -14,7 +14,7 @@ use super::missing::{looks_like_generation_a, no_hierarchy};
 use super::options::OpenOptions;
 use super::rules::FormatRules;
 use super::v2::V2;
-use super::v3::V3;
+use super::v3::{V3, implicit};
 use crate::context::Context;
 use crate::error::Error;
 
@@ -44,7 +44,7 @@ impl Detected {
 
 pub(super) fn open(store: Arc<dyn Store>, context: &Context, options: OpenOptions) -> Result<Opened, Error> {
     let access = Access::new(store, context);
-    match detect(&access, options)? {
+    match detect_or_assume(&access, options)? {
         Some(detected) => opened(access, detected, options),
         None => Err(no_hierarchy(&access, options)?),
     }
@@ -65,7 +65,7 @@ pub(super) fn open_and_list(store: Arc<dyn Store>, context: &Context) -> Result<
     let options = OpenOptions::new();
     let found = OnceLock::new();
     let look = || {
-        let _first = found.set(detect(&access, options)?);
+        let _first = found.set(detect_or_assume(&access, options)?);
         Ok(())
     };
     let listing = access.checked(look, || Ok(list_root(&access)))?;
@@ -86,7 +86,9 @@ pub(super) fn open_with_root(
     options: OpenOptions,
 ) -> Result<(Opened, Option<Value>), Error> {
     let access = Access::new(store, context);
-    let Some(detected) = detect(&access, options)? else { return Err(no_hierarchy(&access, options)?) };
+    let Some(detected) = detect_or_assume(&access, options)? else {
+        return Err(no_hierarchy(&access, options)?);
+    };
     let document = if let Detected::V3 { root } = &detected { root.clone() } else { None };
     Ok((opened(access, detected, options)?, document))
 }
@@ -99,6 +101,18 @@ pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOption
         Detected::Draft(entry_point) => Box::new(Draft::open(&mut access, &entry_point)?),
     };
     Ok(Opened { access, rules })
+}
+
+/// Detects the format. A root without documents is assumed to be a group of v3 if there are nodes of v3 below it.
+fn detect_or_assume(access: &Access, options: OpenOptions) -> Result<Option<Detected>, Error> {
+    let may_be_v3 = options.format.is_none_or(|format| format == Format::V3);
+    match detect(access, options)? {
+        // A folder that cannot be listed does not have a hierarchy.
+        None if may_be_v3 && implicit::is_group(access, &NodePath::root()).unwrap_or(false) => {
+            Ok(Some(Detected::V3 { root: None }))
+        }
+        detected => Ok(detected),
+    }
 }
 
 /// Reads the documents of the root, in one batch, and detects the format.
