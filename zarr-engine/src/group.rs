@@ -54,8 +54,8 @@ impl Group {
         &self.metadata.attributes
     }
 
-    /// Returns whether this is an implicit group of the draft, without a document. It exists while there are nodes
-    /// below it.
+    /// Returns whether this is an implicit group, without a document. It exists while there are nodes below it. The
+    /// draft allows such groups; in v3, they are read with a warning, but not in strict mode.
     #[must_use]
     pub fn is_implicit(&self) -> bool {
         self.is_implicit

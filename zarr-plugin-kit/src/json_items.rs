@@ -4,15 +4,22 @@
 //! outermost list the typestring `|O` and the shape. The item of an array without dimensions is in its own
 //! list.
 //!
-//! An element of such an array has a variable size. Its payload is the JSON text of the item. It may contain
+//! Outside of strict mode, arrays of numbers, booleans and fixed-length text are accepted, too: numcodecs writes them with
+//! these codecs as with any other. Their typestring is that of the array, and their items are fill values of v2.
+//!
+//! An element of an array of items has a variable size. Its payload is the JSON text of the item. It may contain
 //! the tokens that Python's `json` writes for numbers that are not finite (`NaN`, `Infinity`, `-Infinity`).
+
+use std::borrow::Cow;
 
 use zarr_json::{Limits, ParseError, ParseOptions, Value, counted};
 
 use crate::items::Items;
 use zarr_spec::codec::{CodecError, CodecResult};
+use zarr_spec::data_type::{DataType, FillContext, Kind};
 use zarr_spec::output::{LimitExceeded, Output};
-use zarr_spec::representation::{ArrayRepresentation, Elements};
+use zarr_spec::representation::{ArrayRepresentation, ByteOrder, Elements};
+use zarr_spec::{Creation, Format, Mode, Reading};
 
 /// The name of the data type whose elements are items.
 pub const DATA_TYPE: &str = "zarr-kit.json";
@@ -74,14 +81,48 @@ pub fn counted_size(encoded: usize) -> usize {
     encoded.max(Limits::default().bytes)
 }
 
-/// Rejects arrays whose elements are not items.
+/// The data types with one JSON value for each element, in addition to fixed-length text.
+const PLAIN: [&str; 12] = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+    "float64",
+];
+
+const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+
+fn is_plain(data_type: &dyn DataType) -> bool {
+    let name = data_type.name();
+    PLAIN.contains(&&*name) || name.starts_with("fixed_length_utf32[")
+}
+
+/// Accepts arrays of items. In v2 outside of strict mode, also accepts numbers, booleans and fixed-length text, with a
+/// warning.
+///
+/// # Errors
+///
+/// [`CodecError::Unsupported`].
+pub fn check_creation(creation: &Creation<'_>, array: &ArrayRepresentation) -> CodecResult {
+    check_array(array)?;
+    if !is_plain(&*array.data_type) {
+        return Ok(());
+    }
+    let what = format!("it encodes data type `{DATA_TYPE}`, not `{}`", array.data_type.name());
+    match creation.format {
+        Format::V2 => {
+            creation.reading.tolerate(what).map_err(|invalid| CodecError::Unsupported(invalid.to_string()))
+        }
+        _ => Err(CodecError::Unsupported(what)),
+    }
+}
+
+/// Rejects arrays whose elements are neither items nor among the types that [`check_creation`] tolerates.
 ///
 /// # Errors
 ///
 /// [`CodecError::Unsupported`].
 pub fn check_array(array: &ArrayRepresentation) -> CodecResult {
     let name = array.data_type.name();
-    if name != DATA_TYPE || array.data_type.elements() != Elements::Variable {
+    let is_item = name == DATA_TYPE && array.data_type.elements() == Elements::Variable;
+    if !is_item && !is_plain(&*array.data_type) {
         return Err(CodecError::Unsupported(format!("it encodes data type `{DATA_TYPE}`, not `{name}`")));
     }
     if array.shape.len() > MAX_RANK {
@@ -102,13 +143,13 @@ pub fn document(array: &ArrayRepresentation, decoded: &[u8]) -> CodecResult<Valu
     check_array(array)?;
     let shape = lengths(array)?;
     let wrong = |error| CodecError::encode(format!("an item is not valid JSON: {error}"));
-    let payloads = Items::new(array, decoded)?;
-    let mut items = payloads.iter().map(|payload| item(payload).map_err(wrong));
-    let mut list = match shape[..] {
-        [] => items.by_ref().take(1).collect::<Result<_, _>>()?,
-        _ => nested(&shape, &mut items)?,
+    let mut list = if is_plain(&*array.data_type) {
+        list(&shape, &mut plain_items(array, decoded)?.into_iter().map(Ok))?
+    } else {
+        let payloads = Items::new(array, decoded)?;
+        list(&shape, &mut payloads.iter().map(|payload| item(payload).map_err(wrong)))?
     };
-    list.push(Value::from("|O"));
+    list.push(typestring(array)?);
     list.push(array.shape.iter().copied().collect());
     Ok(Value::Array(list))
 }
@@ -126,9 +167,10 @@ pub fn put_elements(array: &ArrayRepresentation, document: &Value, decoded: &mut
     let [list @ .., typestring, stored_shape] = document.as_array().unwrap_or_default() else {
         return Err(CodecError::corrupt("expected a list that ends with a typestring and a shape"));
     };
-    if typestring.as_str() != Some("|O") {
+    let expected = self::typestring(array)?;
+    if without_order(typestring) != without_order(&expected) || typestring.as_str().is_none() {
         return Err(CodecError::corrupt(format!(
-            "the items have data type {}, expected \"|O\"",
+            "the items have data type {}, expected {expected}",
             shown(typestring)
         )));
     }
@@ -145,6 +187,9 @@ pub fn put_elements(array: &ArrayRepresentation, document: &Value, decoded: &mut
     }
     let mut items = Vec::new();
     flatten(list, if shape.is_empty() { &[1] } else { &shape }, &mut items)?;
+    if is_plain(&*array.data_type) {
+        return put_plain(array, &items, decoded);
+    }
     let mut offsets = vec![0; OFFSET];
     let mut payload = String::new();
     for item in items {
@@ -172,6 +217,60 @@ fn lengths(array: &ArrayRepresentation) -> CodecResult<Vec<usize>> {
     lists
         .and(lengths)
         .ok_or_else(|| CodecError::Unsupported(format!("a chunk of shape {:?} is too large", array.shape)))
+}
+
+/// Returns the typestring of v2 with native byte order.
+fn typestring(array: &ArrayRepresentation) -> CodecResult<Value> {
+    if !is_plain(&*array.data_type) {
+        return Ok(Value::from("|O"));
+    }
+    let document = array.data_type.document(Format::V2, &NATIVE);
+    document.map(|document| document.json).map_err(|error| CodecError::Unsupported(error.to_string()))
+}
+
+/// Returns a typestring without its byte order, which does not affect items.
+fn without_order(typestring: &Value) -> &str {
+    typestring.as_str().unwrap_or_default().trim_start_matches(['<', '>', '|', '='])
+}
+
+/// Returns the items of elements that are not items themselves.
+fn plain_items(array: &ArrayRepresentation, decoded: &[u8]) -> CodecResult<Vec<Value>> {
+    let size = array.data_type.elements().size().unwrap_or(0);
+    let elements = if size == 0 { decoded.chunks_exact(1) } else { decoded.chunks_exact(size) };
+    let is_float = array.data_type.kind() == Some(Kind::Float);
+    let one = |element: &[u8]| {
+        let json = array.data_type.fill_value_json(element, Format::V2, &NATIVE);
+        let json = json.map_err(|error| CodecError::encode(error.to_string()))?;
+        match json.as_str().filter(|_| is_float) {
+            Some(token) => item(token.as_bytes()).map_err(|error| CodecError::encode(error.to_string())),
+            None => Ok(json),
+        }
+    };
+    elements.map(one).collect()
+}
+
+fn put_plain(array: &ArrayRepresentation, items: &[&Value], decoded: &mut Output<'_>) -> CodecResult {
+    let reading = Reading::new(Mode::Strict);
+    let context = FillContext::new(Format::V2, &reading);
+    items.iter().try_for_each(|item| {
+        // Python writes NaN and infinities as tokens, documents have them as text.
+        let item = match item.as_number().filter(|number| !number.is_finite_token()) {
+            Some(number) => Cow::Owned(Value::from(number.text())),
+            None => Cow::Borrowed(*item),
+        };
+        let element = array.data_type.fill_value(&item, &context);
+        let element =
+            element.map_err(|error| CodecError::corrupt(format!("item {}: {error}", shown(&item))))?;
+        Ok(decoded.put(element.bytes())?)
+    })
+}
+
+/// Returns the outermost list. The item of an array without dimensions is in a list.
+fn list(shape: &[usize], items: &mut impl Iterator<Item = CodecResult<Value>>) -> CodecResult<Vec<Value>> {
+    match shape {
+        [] => items.take(1).collect(),
+        _ => nested(shape, items),
+    }
 }
 
 /// Appends the items of a list of the outermost remaining dimension.

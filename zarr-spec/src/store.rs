@@ -14,6 +14,7 @@ use crate::output::{LimitExceeded, Output};
 pub mod cache;
 mod condition;
 mod delegate;
+mod durability;
 mod error;
 mod opening;
 mod partial;
@@ -23,6 +24,7 @@ pub use cache::ChunkCache;
 pub use condition::{Backoff, Condition, ConditionalWrite, StoreLock};
 #[doc(hidden)]
 pub use delegate::EveryStoreMethod;
+pub use durability::Durability;
 pub use error::{IoKind, StoreError, StoreResult};
 pub use opening::{
     DescribeStore, DescribedStore, Locations, OpenStep, OpenStore, Step, StoreConfiguration, StorePlugin,

@@ -62,7 +62,7 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
         if let Some(path) = url.strip_prefix(database).and_then(|rest| rest.strip_prefix(':')) {
             // The first store of a database sets the options of all.
             drop(store);
-            let description = json!({"type": (database), "path": (path), "durable": true});
+            let description = json!({"type": (database), "path": (path), "durable": "full"});
             return Ok(open_store(context.registry(), &description.to_string())?);
         }
     }
@@ -73,9 +73,8 @@ pub(crate) fn open(location: &str, context: &Context) -> Result<Arc<dyn Store>, 
     Ok(Arc::new(store.durable(durability())))
 }
 
-/// Adds `"durable": "full"` to each local folder in a JSON description, and `"durable": true` to each database, unless
-/// it is set. Returns `None` for
-/// other locations.
+/// Adds `"durable": "full"` to each local folder and each database in a JSON description, unless it is set. Returns
+/// `None` for other locations.
 fn durable_description(location: &str) -> Option<String> {
     let parsed = parse_json(location.trim().as_bytes(), &ParseOptions::default()).ok()?;
     let Value::Object(_) = &parsed.value else { return None };
@@ -88,9 +87,9 @@ fn make_durable(value: &mut Value) {
     match value {
         Value::Object(members) => {
             let kind = members.get("type").and_then(Value::as_str);
-            let is_database = kind.is_some_and(|kind| DATABASES.contains(&kind));
-            if (is_database || kind == Some("filesystem")) && !members.contains("durable") {
-                members.insert("durable", if is_database { Value::from(true) } else { Value::from("full") });
+            let is_local = kind.is_some_and(|kind| kind == "filesystem" || DATABASES.contains(&kind));
+            if is_local && !members.contains("durable") {
+                members.insert("durable", "full");
             }
             let names: Vec<_> = members.keys().map(str::to_owned).collect();
             for name in names {
@@ -144,7 +143,7 @@ mod tests {
                 r#" {"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a"}}"#,
                 r#"{"type":"prefix","prefix":"p","store":{"type":"filesystem","path":"a","durable":"full"}}"#,
             ),
-            (r#"{"type":"redb","path":"a"}"#, r#"{"type":"redb","path":"a","durable":true}"#),
+            (r#"{"type":"redb","path":"a"}"#, r#"{"type":"redb","path":"a","durable":"full"}"#),
             (r#"{"type":"memory"}"#, r#"{"type":"memory"}"#),
         ] {
             assert_eq!(durable(given).as_deref(), Some(made), "{given}");

@@ -1,8 +1,11 @@
 //! The `json2` codec of Zarr: encodes the items of a chunk as one JSON text.
 //!
-//! Array to bytes, only for data type `zarr-kit.json`, which represents `|O` of v2 with this codec. The text is
-//! the nested list of the items, followed by the typestring `|O` and the shape: `["foo",1,"|O",[2]]`. The
-//! encoded size depends on the items.
+//! Array to bytes, for data type `zarr-kit.json`, which represents `|O` of v2 with this codec. The text is the nested
+//! list of the items, followed by the typestring `|O` and the shape: `["foo",1,"|O",[2]]`. The encoded size
+//! depends on the items.
+//!
+//! Arrays of numbers, booleans and fixed-length text in v2, which numcodecs also writes with this codec, are read
+//! and written with a warning, but not created.
 //!
 //! The configuration is that of Python's `json`. `ensure_ascii`, `sort_keys`, `allow_nan`, `indent` and
 //! `separators` affect only encoding. `skipkeys`, `check_circular` and `strict` have no effect on JSON items
@@ -210,7 +213,7 @@ impl Json2Configuration {
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let codec = creation.parse::<Json2Configuration>()?.codec()?;
-    json_items::check_array(array(decoded)?)?;
+    json_items::check_creation(creation, array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(codec)))
 }
 

@@ -1,8 +1,10 @@
 //! The `msgpack2` codec of Zarr: encodes the items of a chunk as one MessagePack value.
 //!
-//! Array to bytes, only for data type `zarr-kit.json`, which represents `|O` of v2 with this codec. The value
-//! is the nested list of the items, followed by the typestring `|O` and the shape. The encoded size depends on
-//! the items.
+//! Array to bytes, for data type `zarr-kit.json`, which represents `|O` of v2 with this codec. The value is the
+//! nested list of the items, followed by the typestring `|O` and the shape. The encoded size depends on the items.
+//!
+//! Arrays of numbers, booleans and fixed-length text in v2, which numcodecs also writes with this codec, are read
+//! and written with a warning, but not created.
 //!
 //! Items are JSON. Decoding refuses binary data, extension types such as timestamps, and maps whose keys are
 //! not text. Integers are written in their shortest form, all other numbers as `float64`.
@@ -124,6 +126,6 @@ fn yes() -> bool {
 
 fn create(creation: &Creation<'_>, decoded: &Representation) -> Result<Codec, CodecError> {
     let Msgpack2Configuration { use_single_float, use_bin_type, .. } = creation.parse()?;
-    json_items::check_array(array(decoded)?)?;
+    json_items::check_creation(creation, array(decoded)?)?;
     Ok(Codec::ArrayToBytes(Arc::new(Msgpack2 { use_single_float, use_bin_type })))
 }

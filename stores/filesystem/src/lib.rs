@@ -62,9 +62,9 @@ use place::{Base, failed};
 use state::State;
 use writing::Names;
 
-pub use durability::Durability;
 pub use leftovers::Leftover;
 pub use locks::Locking;
+pub use zarr_spec::store::Durability;
 
 zarr_spec::register!(
     StorePlugin::new("filesystem", &["", "file"], &open)

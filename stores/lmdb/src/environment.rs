@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError, WithoutTls};
-use zarr_spec::store::StoreError;
+use zarr_spec::store::{Durability, StoreError};
 
 use crate::Options;
 
@@ -99,7 +99,7 @@ impl Environment {
         } else if !self.path.exists() {
             fs::create_dir(&self.path)?;
         }
-        if !self.options.durable {
+        if self.options.durable == Durability::None {
             flags |= EnvFlags::NO_SYNC;
         }
         let environment = match self.mapped(flags) {

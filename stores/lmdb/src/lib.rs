@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_plugin_kit::database::DatabaseStore;
-use zarr_spec::store::{Step, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_spec::store::{Durability, Step, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_spec::{Example, Invalid, typetag};
 
 mod database;
@@ -61,7 +61,7 @@ pub struct Options {
     /// The largest size of the database in bytes; `None` is 1 TiB, or what the address space allows.
     pub map_size: Option<u64>,
     /// Whether to wait for the disk on every call that writes.
-    pub durable: bool,
+    pub durable: Durability,
 }
 
 #[derive(Debug, Deserialize)]
@@ -73,7 +73,7 @@ struct LmdbConfiguration {
     map_size: Option<u64>,
     /// Whether to wait for the disk on every call that writes.
     #[serde(default)]
-    durable: bool,
+    durable: Durability,
 }
 
 #[typetag::deserialize(name = "lmdb")]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use zarr_conformance::stores::around::{described, holds_every_rule, key};
-use zarr_spec::store::{Backoff, Condition, GetOptions, Store, StorePlugin, get_value};
+use zarr_spec::store::{Backoff, Condition, Durability, GetOptions, Store, StorePlugin, get_value};
 use zarr_spec::{ByteRange, Key, Output, Prefix, inventory};
 use zarr_store_lmdb::{LmdbDatabase, LmdbStore, Options};
 
@@ -22,7 +22,7 @@ const FILE: &str = "ZARR_LMDB_TEST_PATH";
 const SIZE: usize = 1000;
 
 /// A map that fits into little address space.
-const SMALL: Options = Options { map_size: Some(1 << 20), durable: false };
+const SMALL: Options = Options { map_size: Some(1 << 20), durable: Durability::None };
 
 fn open(path: &Path) -> LmdbStore {
     LmdbStore::new(LmdbDatabase::open(path, Options::default()).unwrap())
@@ -86,7 +86,7 @@ fn stores_of_one_database_share_it_and_its_values_remain() {
     second.set(&key("d/b"), b"2".into()).unwrap();
     assert_eq!((&first as &dyn Store).list().unwrap(), [key("d/a"), key("d/b")]);
     drop((first, second));
-    let again = described(&format!(r#"{{"type": "lmdb", "path": {path:?}, "durable": true}}"#)).unwrap();
+    let again = described(&format!(r#"{{"type": "lmdb", "path": {path:?}, "durable": "full"}}"#)).unwrap();
     assert_eq!(get_value(&*again, &key("d/b"), 9).unwrap().unwrap(), "2");
     again.erase_prefix(&Prefix::new("d/").unwrap()).unwrap();
     assert_eq!(again.list().unwrap(), []);

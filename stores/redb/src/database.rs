@@ -8,7 +8,7 @@ use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, TableError, W
 use sha2::{Digest, Sha256};
 use zarr_plugin_kit::database::{Change, Database, OpenFile, OpenFiles, Values};
 use zarr_spec::Key;
-use zarr_spec::store::{StoreError, Version};
+use zarr_spec::store::{Durability, StoreError, Version};
 
 use crate::handle::Handle;
 
@@ -36,10 +36,12 @@ impl RedbDatabase {
         Ok(database)
     }
 
-    /// Waits for the disk on every call that writes, for all stores of this file in this process.
+    /// Sets whether every call that writes waits for the disk. If one store of this file in this process waits, all do.
     #[must_use]
-    pub fn durable(self) -> Self {
-        self.0.make_durable();
+    pub fn durable(self, durability: Durability) -> Self {
+        if durability != Durability::None {
+            self.0.make_durable();
+        }
         self
     }
 

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use zarr_plugin_kit::database::DatabaseStore;
-use zarr_spec::store::{Step, Store, StoreConfiguration, StoreError, StorePlugin};
+use zarr_spec::store::{Durability, Step, Store, StoreConfiguration, StoreError, StorePlugin};
 use zarr_spec::{Example, Invalid, typetag};
 
 mod database;
@@ -59,14 +59,13 @@ struct RedbConfiguration {
     path: PathBuf,
     /// Whether to wait for the disk on every call that writes.
     #[serde(default)]
-    durable: bool,
+    durable: Durability,
 }
 
 #[typetag::deserialize(name = "redb")]
 impl StoreConfiguration for RedbConfiguration {
     fn open(&self, _given: Option<&Arc<dyn Store>>) -> Result<Arc<dyn Store>, StoreError> {
-        let database = RedbDatabase::open(&self.path)?;
-        Ok(Arc::new(RedbStore::new(if self.durable { database.durable() } else { database })))
+        Ok(Arc::new(RedbStore::new(RedbDatabase::open(&self.path)?.durable(self.durable))))
     }
 }
 

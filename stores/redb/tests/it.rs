@@ -86,7 +86,7 @@ fn stores_of_one_file_share_it_and_its_values_remain() {
     second.set(&key("d/b"), b"2".into()).unwrap();
     assert_eq!((&first as &dyn Store).list().unwrap(), [key("d/a"), key("d/b")]);
     drop((first, second));
-    let again = described(&format!(r#"{{"type": "redb", "path": {path:?}, "durable": true}}"#)).unwrap();
+    let again = described(&format!(r#"{{"type": "redb", "path": {path:?}, "durable": "full"}}"#)).unwrap();
     assert_eq!(get_value(&*again, &key("d/b"), 9).unwrap().unwrap(), "2");
     again.erase_prefix(&Prefix::new("d/").unwrap()).unwrap();
     assert_eq!(again.list().unwrap(), []);

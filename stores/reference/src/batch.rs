@@ -1,12 +1,13 @@
 //! Many requests in one call: each other store gets all requests for its files together.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use zarr_spec::Key;
 use zarr_spec::store::{CompletedRequest, Request, Response, Responses, StoreResult, shared_part};
 
-use crate::document::Reference;
-use crate::{Part, ReferenceStore, part_of};
+use crate::targets::Target;
+use crate::{Found, Part, ReferenceStore};
 
 /// The requests for one other store.
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ struct Asked {
 struct Original {
     index: usize,
     key: Key,
-    target: u32,
+    target: Arc<Target>,
     part: Part,
 }
 
@@ -29,7 +30,7 @@ struct Original {
 enum Answer {
     Missing,
     Here(Response),
-    There { root: usize, target: u32, request: Request, part: Part },
+    There { target: Arc<Target>, request: Request, part: Part },
 }
 
 /// Completes the requests. The other stores answer one after the other.
@@ -41,8 +42,8 @@ pub(crate) fn responses(store: &ReferenceStore, requests: Vec<Request>, budget: 
             Err(error) => done.push((index, Err(error))),
             Ok(Answer::Missing) => done.push((index, Ok(None))),
             Ok(Answer::Here(response)) => done.push((index, Ok(Some(response)))),
-            Ok(Answer::There { root, target, request: inner, part }) => {
-                let asked = asked.entry(root).or_default();
+            Ok(Answer::There { target, request: inner, part }) => {
+                let asked = asked.entry(target.root).or_default();
                 asked.requests.push(inner);
                 asked.originals.push(Original { index, key: request.key, target, part });
             }
@@ -54,19 +55,19 @@ pub(crate) fn responses(store: &ReferenceStore, requests: Vec<Request>, budget: 
 
 fn answer(store: &ReferenceStore, request: &Request) -> StoreResult<Answer> {
     let Request { key, options, limit, .. } = request;
-    let Some(reference) = store.find(key) else { return Ok(Answer::Missing) };
-    let number = match reference {
-        Reference::Inline(bytes) => {
-            let part = shared_part(key, bytes, options.range, *limit)?;
+    let file = match store.find(key)? {
+        None => return Ok(Answer::Missing),
+        Some(Found::Inline(bytes)) => {
+            let part = shared_part(key, &bytes, options.range, *limit)?;
             return Ok(Answer::Here(Response::new(part, bytes.len() as u64, None)));
         }
-        Reference::Whole { target } | Reference::Part { target, .. } => *target,
+        Some(Found::File(file)) => file,
     };
-    let target = store.target(key, number)?;
+    let target = store.target(key, &file)?;
     let mut inner = *options;
-    inner.range = ReferenceStore::range(key, reference, options.range, *limit)?;
+    inner.range = file.range(key, options.range, *limit)?;
     let request = Request::new(target.key.clone(), inner, *limit);
-    Ok(Answer::There { root: target.root, target: number, request, part: part_of(reference, options.range) })
+    Ok(Answer::There { target, request, part: file.part_of(options.range) })
 }
 
 /// Sends the requests for one store, and converts the responses as they arrive.
@@ -85,7 +86,7 @@ fn converted(
     found: Option<Response>,
 ) -> StoreResult<Option<Response>> {
     let Original { key, target, part, .. } = original;
-    let Some(mut response) = found else { return Err(store.missing(key, store.target(key, *target)?)) };
+    let Some(mut response) = found else { return Err(store.missing(key, target)) };
     response.size = store.checked_size(key, *part, response.bytes.len() as u64, response.size)?;
     Ok(Some(response))
 }

@@ -4,6 +4,10 @@
 //! JSON, in version 0 (an object of references) or 1 (with templates and generators). A value is in the reference file
 //! itself, as text, JSON or base64, or is a file, or a range of bytes of a file. The reference file is read once.
 //!
+//! With the feature `parquet`, the references of kerchunk in Parquet files are read, too. They are a folder with the file
+//! `.zmetadata` and files of references, each of which is read when a chunk in it is read first. Text is in UTF-8, and a
+//! reference may have bytes of its own.
+//!
 //! **Targets.** A relative target is in the folder of the reference file. Other targets are absolute paths or URLs
 //! (`file:`, `http:`, `https:`, `s3:`, `gs:`, `az:`). A target outside of the folder of the reference file is read only
 //! if it is in a store that the caller names; other references are listed, but reading them fails. A missing or too
@@ -15,23 +19,31 @@
 //!
 //! Source: "References specification" of kerchunk, versions 0 and 1.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Deserialize;
-use zarr_plugin_kit::sorted;
 use zarr_spec::store::{
     Capabilities, ChunkCache, Contents, DescribedStore, Directory, GetOptions, GetResult, IoKind, Keys,
     ReadHints, Request, Responses, Step, Store, StoreConfiguration, StoreError, StorePlugin, StoreResult,
-    get_value, shared_part,
+    shared_part,
 };
 use zarr_spec::{ByteRange, Example, Invalid, Key, LimitExceeded, Output, Prefix, typetag};
 
 mod batch;
 mod document;
+mod listed;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(feature = "parquet")]
+mod records;
+mod source;
 mod targets;
 mod template;
 
-use document::{MAX_SIZE, Reference, References};
+use source::Source;
 use targets::{Allowed, Target};
 
 zarr_spec::register!(
@@ -54,10 +66,32 @@ const EXAMPLES: &[Example] = &[
 pub struct ReferenceStore {
     /// The location of the reference file.
     name: String,
-    entries: Vec<(Key, Reference)>,
-    /// The files by number, or the reason why a file may not be read.
-    targets: Vec<Result<Target, String>>,
+    source: Source,
     allowed: Allowed,
+}
+
+/// A reference that was found.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// The value is in the reference file.
+    Inline(Bytes),
+    File(FoundFile),
+}
+
+/// A file that is the value, or has it.
+#[derive(Debug)]
+pub(crate) struct FoundFile {
+    /// The file, or the reason why it may not be read.
+    target: Result<Arc<Target>, Arc<str>>,
+    /// `None` if the value is the whole file.
+    part: Option<Span>,
+}
+
+/// Bytes of a file, which end before the largest offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    offset: u64,
+    size: u64,
 }
 
 impl ReferenceStore {
@@ -71,33 +105,22 @@ impl ReferenceStore {
         let location = store.location();
         let separator = if location.ends_with([':', '/']) { "" } else { "/" };
         let name = format!("{location}{separator}{key}");
-        let document = get_value(&*store, key, MAX_SIZE)?
-            .ok_or_else(|| Invalid::new(format!("`{name}`, the file with references, does not exist")))?;
-        Self::new(name, &document, Allowed::new(store, others))
+        let allowed = Allowed::new(Arc::clone(&store), others);
+        Ok(Self { source: Source::open(&*store, key, &name, &allowed)?, name, allowed })
     }
 
-    fn new(name: String, document: &[u8], allowed: Allowed) -> StoreResult<Self> {
-        let References { entries, targets } = document::read(document)
-            .map_err(|reason| Invalid::new(format!("`{name}` is not a valid reference file: {reason}")))?;
-        let targets = targets.iter().map(|target| allowed.find(target)).collect();
-        Ok(Self { name, entries, targets, allowed })
-    }
-
-    fn find(&self, key: &Key) -> Option<&Reference> {
-        let number = self.entries.binary_search_by(|(one, _)| one.cmp(key)).ok()?;
-        self.entries.get(number).map(|(_, reference)| reference)
+    fn find(&self, key: &Key) -> StoreResult<Option<Found>> {
+        self.source.find(key, &self.allowed)
     }
 
     fn failed(&self, key: &Key, reason: String) -> StoreError {
         StoreError::io("reading", format!("{}, reference `{key}`", self.name), reason)
     }
 
-    fn target(&self, key: &Key, number: u32) -> StoreResult<&Target> {
-        let found = usize::try_from(number).ok().and_then(|number| self.targets.get(number));
-        match found {
-            Some(Ok(target)) => Ok(target),
-            Some(Err(reason)) => Err(self.failed(key, reason.clone()).with_kind(IoKind::NotPermitted)),
-            None => Err(self.failed(key, "its target is unknown".to_owned())),
+    fn target(&self, key: &Key, file: &FoundFile) -> StoreResult<Arc<Target>> {
+        match &file.target {
+            Ok(target) => Ok(Arc::clone(target)),
+            Err(reason) => Err(self.failed(key, reason.to_string()).with_kind(IoKind::NotPermitted)),
         }
     }
 
@@ -105,16 +128,6 @@ impl ReferenceStore {
     fn missing(&self, key: &Key, target: &Target) -> StoreError {
         let location = target.store(&self.allowed).location();
         self.failed(key, format!("its target `{}` does not exist in `{location}`", target.key))
-    }
-
-    /// Returns the part of a target to read for a part of the value, after checking that the caller accepts it.
-    fn range(key: &Key, reference: &Reference, wanted: ByteRange, limit: usize) -> StoreResult<ByteRange> {
-        let Reference::Part { offset, size, .. } = reference else { return Ok(wanted) };
-        let part = wanted.within(*size);
-        if part.end - part.start > limit as u64 {
-            return Err(StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } });
-        }
-        Ok(ByteRange::Range { offset: offset + part.start, size: part.end - part.start })
     }
 
     /// Returns the size of the value, after checking that all bytes of the requested part were read.
@@ -127,14 +140,26 @@ impl ReferenceStore {
     }
 }
 
+impl FoundFile {
+    /// Returns the part of the file to read for a part of the value, after checking that the caller accepts it.
+    fn range(&self, key: &Key, wanted: ByteRange, limit: usize) -> StoreResult<ByteRange> {
+        let Some(Span { offset, size }) = self.part else { return Ok(wanted) };
+        let part = wanted.within(size);
+        if part.end - part.start > limit as u64 {
+            return Err(StoreError::TooLarge { key: key.to_string(), source: LimitExceeded { limit } });
+        }
+        Ok(ByteRange::Range { offset: offset + part.start, size: part.end - part.start })
+    }
+
+    fn part_of(&self, wanted: ByteRange) -> Part {
+        let Span { size, .. } = self.part?;
+        let part = wanted.within(size);
+        Some((part.end - part.start, size))
+    }
+}
+
 /// The number of requested bytes and the size of a value that is a part of its target; `None` for a whole target.
 type Part = Option<(u64, u64)>;
-
-fn part_of(reference: &Reference, wanted: ByteRange) -> Part {
-    let Reference::Part { size, .. } = reference else { return None };
-    let part = wanted.within(*size);
-    Some((part.end - part.start, *size))
-}
 
 zarr_spec::delegate_store! {
     impl Store for ReferenceStore {
@@ -158,25 +183,25 @@ zarr_spec::delegate_store! {
         }
 
         fn get(&self, key: &Key, options: GetOptions, to: &mut Output<'_>) -> StoreResult<Option<GetResult>> {
-            let Some(reference) = self.find(key) else { return Ok(None) };
-            let number = match reference {
-                Reference::Inline(bytes) => {
-                    let part = shared_part(key, bytes, options.range, to.remaining())?;
+            let file = match self.find(key)? {
+                None => return Ok(None),
+                Some(Found::Inline(bytes)) => {
+                    let part = shared_part(key, &bytes, options.range, to.remaining())?;
                     return Ok(Some(GetResult::new(Contents::Shared(part), bytes.len() as u64, None)));
                 }
-                Reference::Whole { target } | Reference::Part { target, .. } => *target,
+                Some(Found::File(file)) => file,
             };
-            let target = self.target(key, number)?;
+            let target = self.target(key, &file)?;
             let mut inner = options;
-            inner.range = Self::range(key, reference, options.range, to.remaining())?;
+            inner.range = file.range(key, options.range, to.remaining())?;
             let before = to.written().len();
             let found = target.store(&self.allowed).get(&target.key, inner, to)?;
-            let mut found = found.ok_or_else(|| self.missing(key, target))?;
+            let mut found = found.ok_or_else(|| self.missing(key, &target))?;
             let read = match &found.contents {
                 Contents::Written => to.written().len() - before,
                 Contents::Shared(bytes) => bytes.len(),
             };
-            let part = part_of(reference, options.range);
+            let part = file.part_of(options.range);
             found.size = self.checked_size(key, part, read as u64, found.size)?;
             Ok(Some(found))
         }
@@ -186,16 +211,17 @@ zarr_spec::delegate_store! {
         }
 
         fn size(&self, key: &Key) -> StoreResult<Option<u64>> {
-            match self.find(key) {
-                None => Ok(None),
-                Some(Reference::Inline(bytes)) => Ok(Some(bytes.len() as u64)),
-                Some(Reference::Part { size, .. }) => Ok(Some(*size)),
-                Some(Reference::Whole { target }) => {
-                    let target = self.target(key, *target)?;
-                    let size = target.store(&self.allowed).size(&target.key)?;
-                    size.map(Some).ok_or_else(|| self.missing(key, target))
-                }
+            let file = match self.find(key)? {
+                None => return Ok(None),
+                Some(Found::Inline(bytes)) => return Ok(Some(bytes.len() as u64)),
+                Some(Found::File(file)) => file,
+            };
+            if let Some(Span { size, .. }) = file.part {
+                return Ok(Some(size));
             }
+            let target = self.target(key, &file)?;
+            let size = target.store(&self.allowed).size(&target.key)?;
+            size.map(Some).ok_or_else(|| self.missing(key, &target))
         }
 
         fn chunk_cache(&self) -> Option<&dyn ChunkCache> {
@@ -207,12 +233,11 @@ zarr_spec::delegate_store! {
         }
 
         fn list_prefix(&self, prefix: &Prefix) -> StoreResult<Keys<'_>> {
-            let below = sorted::below(&self.entries, prefix, |(key, _)| key);
-            Ok(Box::new(below.iter().map(|(key, _)| Ok(key.clone()))))
+            Ok(self.source.list_prefix(prefix, &self.allowed))
         }
 
         fn list_dir(&self, prefix: &Prefix) -> StoreResult<Directory> {
-            Ok(sorted::directory(&self.entries, prefix, |(key, _)| key)?)
+            self.source.list_dir(prefix, &self.allowed)
         }
     }
 }

@@ -45,6 +45,12 @@ impl Allowed {
         &*self.0[root].store
     }
 
+    /// Returns the store that relative targets are in.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn base(&self) -> &dyn Store {
+        self.store(BASE)
+    }
+
     pub(crate) fn stores(&self) -> impl Iterator<Item = &Arc<dyn Store>> {
         self.0.iter().map(|root| &root.store)
     }

@@ -28,6 +28,12 @@ pub(super) fn check(hierarchy: &Hierarchy, keys: &[Key], report: &mut Report) ->
             report.add(Finding::new(FindingKind::Document, "the document cannot be read").at(&entry.path));
         }
     }
+    if hierarchy.format() == Format::V3 {
+        for group in entries.iter().filter(|entry| entry.kind == EntryKind::ImplicitGroup) {
+            let text = "there is no document of a group, but nodes are below it";
+            report.add(Finding::new(FindingKind::MissingGroup, text).at(&group.path));
+        }
+    }
     find_unreachable(hierarchy.format(), &entries, keys, report);
     for warning in hierarchy.warnings() {
         let mut finding = Finding::new(FindingKind::Tolerated, warning.text);

@@ -176,10 +176,12 @@ impl Hierarchy {
         let _changing = self.lock([path]);
         self.inner.access.until_stored(|| {
             let access = self.inner.access.changing()?;
-            let found = self.inner.rules.read_stored(&access, path)?;
-            let mut attributes = match found.ok_or_else(|| Error::NoNode(path.clone()))?.metadata {
-                NodeMetadata::Array(array) => array.attributes,
-                NodeMetadata::Group(group) => group.attributes,
+            let rules = &self.inner.rules;
+            let mut attributes = match rules.read_stored(&access, path)?.map(|found| found.metadata) {
+                Some(NodeMetadata::Array(array)) => array.attributes,
+                Some(NodeMetadata::Group(group)) => group.attributes,
+                None if rules.kind(&access, path)? == Some(EntryKind::ImplicitGroup) => Object::new(),
+                None => return Err(Error::NoNode(path.clone())),
             };
             if let Err(error) = change(&mut attributes) {
                 return Ok(Err(error));

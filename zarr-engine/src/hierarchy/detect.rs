@@ -17,7 +17,7 @@ use super::missing::{looks_like_generation_a, no_hierarchy};
 use super::options::OpenOptions;
 use super::rules::{FormatRules, FoundNode};
 use super::v2::{V2, root as v2_root};
-use super::v3::{self, V3};
+use super::v3::{self, V3, implicit};
 use crate::context::Context;
 use crate::error::Error;
 
@@ -77,7 +77,7 @@ impl Detected {
 
 pub(super) fn open(store: Arc<dyn Store>, context: &Context, options: OpenOptions) -> Result<Opened, Error> {
     let access = Access::new(store, context);
-    match detect(&access, options)? {
+    match detect_or_assume(&access, options)? {
         Some(detected) => opened(access, detected, options),
         None => Err(no_hierarchy(&access, options)?),
     }
@@ -99,7 +99,9 @@ pub(super) fn open_and_list(
     let access = Access::new(store, context);
     let options = OpenOptions::new();
     let listing = RootListing::begin(&access);
-    let Some(mut detected) = detect(&access, options)? else { return Err(no_hierarchy(&access, options)?) };
+    let Some(mut detected) = detect_or_assume(&access, options, None)? else {
+        return Err(no_hierarchy(&access, options)?);
+    };
     let root = detected.take_root();
     let opened = opened(access, detected, options)?;
     let listing = match opened.rules.is_consolidated() {
@@ -142,8 +144,9 @@ pub(super) fn open_with_root(
 ) -> Result<OpenedRoot, Error> {
     let access = Access::new(store, context);
     let attributes = if access.is_local() { None } else { Some(v2::attributes_key(&NodePath::root())?) };
-    let detected = detect_with(&access, options, attributes.as_ref())?;
-    let Some(mut detected) = detected else { return Err(no_hierarchy(&access, options)?) };
+    let Some(mut detected) = detect_or_assume(&access, options, attributes.as_ref())? else {
+        return Err(no_hierarchy(&access, options)?);
+    };
     let root = detected.take_root();
     Ok(OpenedRoot { opened: opened(access, detected, options)?, root })
 }
@@ -156,6 +159,23 @@ pub(super) fn opened(mut access: Access, detected: Detected, options: OpenOption
         Detected::Draft(entry_point) => Box::new(Draft::open(&mut access, &entry_point)?),
     };
     Ok(Opened { access, rules })
+}
+
+/// Detects the format like [`detect_with`]. A root without documents is assumed to be a group of v3 if there are nodes of
+/// v3 below it.
+fn detect_or_assume(
+    access: &Access,
+    options: OpenOptions,
+    attributes: Option<&Key>,
+) -> Result<Option<Detected>, Error> {
+    let may_be_v3 = options.format.is_none_or(|format| format == Format::V3);
+    match detect_with(access, options, attributes)? {
+        // A folder that cannot be listed does not have a hierarchy.
+        None if may_be_v3 && implicit::is_group(access, &NodePath::root()).unwrap_or(false) => {
+            Ok(Some(Detected::V3 { root: None }))
+        }
+        detected => Ok(detected),
+    }
 }
 
 /// Reads the documents of the root, in one batch, and detects the format.

@@ -12,7 +12,8 @@ pub enum EntryKind {
     Array,
     /// A group that has a document.
     Group,
-    /// A group of the draft without a document: it exists while there are nodes below it.
+    /// A group without a document, which exists while there are nodes below it: in the draft, and in v3 outside of
+    /// strict mode.
     ImplicitGroup,
     /// A node whose document does not have a kind or cannot be read from the store, or whose name the format does not
     /// allow.

@@ -1,6 +1,6 @@
 //! Opening nodes, and creating those that do not exist.
 
-use zarr_spec::{NodePath, Object};
+use zarr_spec::{Format, NodePath, Object};
 
 use super::Hierarchy;
 use super::path::AsNodePath;
@@ -22,6 +22,8 @@ impl Hierarchy {
         let path = self.path(path)?;
         match self.group(&path) {
             Err(Error::NoNode(_)) => {}
+            // v3 does not allow groups without a document, although they are read.
+            Ok(group) if group.is_implicit() && self.format() == Format::V3 => {}
             found => return found,
         }
         match self.create_group(&path, Object::new()) {

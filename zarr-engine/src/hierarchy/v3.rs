@@ -1,8 +1,9 @@
-//! Rules of final v3: every node has a `zarr.json`, and there are no implicit groups.
+//! Rules of final v3: every node has a `zarr.json`. Groups without one are read, but not in strict mode: see `implicit`.
 
 mod copies;
 mod creating;
 mod documents;
+pub(super) mod implicit;
 mod listing;
 mod plain_groups;
 
@@ -10,15 +11,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use zarr_metadata::v3::{array_document, node_key, node_of, prefix};
-use zarr_metadata::{ArrayMetadata, NodeMetadata};
+use zarr_metadata::{ArrayMetadata, GroupMetadata, NodeMetadata};
 use zarr_spec::store::Directory;
-use zarr_spec::{Format, Key, NodePath, Object, Prefix, Value};
+use zarr_spec::{Format, Key, Mode, NodePath, Object, Prefix, Value};
 
 use super::access::Access;
 use super::entry::{EntryKind, NodeEntry};
 use super::last::Last;
 use super::listing::{paths_in, walk_levels};
-use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewNode};
+use super::rules::{EraseTarget, FormatRules, FoundArray, FoundNode, NewMetadata, NewNode};
 use super::snapshot::Snapshot;
 use crate::error::Error;
 pub(super) use documents::parse;
@@ -49,6 +50,18 @@ impl V3 {
         match self.snapshot.get(path) {
             Some(document) => Ok(document),
             None => stored(access, path),
+        }
+    }
+
+    /// Returns whether the node at `path`, which does not have a document, is read as a group.
+    fn is_implicit_group(&self, access: &Access, path: &NodePath) -> Result<bool, Error> {
+        match self.snapshot.below(path) {
+            Some(below) if below.is_empty() || access.context.mode == Mode::Strict => Ok(false),
+            Some(_) => {
+                implicit::warn(access);
+                Ok(true)
+            }
+            None => implicit::is_group(access, path),
         }
     }
 }
@@ -89,7 +102,10 @@ impl FormatRules for V3 {
     }
 
     fn read(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
-        found(access, path, self.document(access, path)?)
+        match found(access, path, self.document(access, path)?)? {
+            None if self.is_implicit_group(access, path)? => Ok(Some(implicit::found())),
+            found => Ok(found),
+        }
     }
 
     fn read_stored(&self, access: &Access, path: &NodePath) -> Result<Option<FoundNode>, Error> {
@@ -97,12 +113,16 @@ impl FormatRules for V3 {
     }
 
     fn kind(&self, access: &Access, path: &NodePath) -> Result<Option<EntryKind>, Error> {
-        match self.snapshot.get(path) {
-            Some(document) => Ok(document.as_ref().map(kind_of)),
+        let kind = match self.snapshot.get(path) {
+            Some(document) => document.as_ref().map(kind_of),
             None => {
                 let key = node_key(path)?;
-                Ok(access.get(&key)?.map(|value| stored_kind(access, &key, &value)))
+                access.get(&key)?.map(|value| stored_kind(access, &key, &value))
             }
+        };
+        match kind {
+            None if self.is_implicit_group(access, path)? => Ok(Some(EntryKind::ImplicitGroup)),
+            kind => Ok(kind),
         }
     }
 
@@ -130,15 +150,21 @@ impl FormatRules for V3 {
     }
 
     fn walk(&self, access: &Access, path: &NodePath) -> Result<Vec<NodeEntry>, Error> {
-        let document = self.document(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
-        let start = entry(path.clone(), &document);
+        let start = match self.document(access, path)? {
+            Some(document) => entry(path.clone(), &document),
+            None if self.is_implicit_group(access, path)? => {
+                NodeEntry { path: path.clone(), kind: EntryKind::ImplicitGroup }
+            }
+            None => return Err(Error::NoNode(path.clone())),
+        };
         let Some(below) = self.snapshot.below(path) else {
             return walk_levels(access, start, |groups| {
                 listed(access, groups, |path, listed| NodeEntry { path, kind: listed.kind(access) })
             });
         };
+        let implicit = implicit::groups_between(access, path, &below);
         let below = below.into_iter().map(|(path, document)| entry(path, &document));
-        Ok(std::iter::once(start).chain(below).collect())
+        Ok(std::iter::once(start).chain(implicit).chain(below).collect())
     }
 
     fn check_free(&self, access: &Access, path: &NodePath, _kind: EntryKind) -> Result<(), Error> {
@@ -171,7 +197,14 @@ impl FormatRules for V3 {
     }
 
     fn set_attributes(&self, access: &Access, path: &NodePath, attributes: Object) -> Result<(), Error> {
-        let mut document = stored(access, path)?.ok_or_else(|| Error::NoNode(path.clone()))?;
+        let Some(mut document) = stored(access, path)? else {
+            if self.kind(access, path)? != Some(EntryKind::ImplicitGroup) {
+                return Err(Error::NoNode(path.clone()));
+            }
+            let group = GroupMetadata::new(Format::V3, attributes);
+            let metadata = NewMetadata::Group(&group);
+            return self.create_node(access, &NewNode { path, metadata, leftovers: None });
+        };
         // A document that cannot be read is not changed.
         parse(access, path, &document)?;
         if let Some(members) = document.as_object_mut() {
@@ -181,7 +214,7 @@ impl FormatRules for V3 {
     }
 
     fn erase_target<'p>(&self, access: &Access, path: &'p NodePath) -> Result<EraseTarget<'p>, Error> {
-        let exists = access.has(&node_key(path)?)?;
+        let exists = access.has(&node_key(path)?)? || self.is_implicit_group(access, path)?;
         Ok(EraseTarget { path, exists, prefixes: self.prefixes(path)? })
     }
 

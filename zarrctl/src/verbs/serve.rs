@@ -5,12 +5,12 @@
 //!
 //! Source: RFC 9110 and 9112 for HTTP, the Fetch standard for access from web pages.
 
-use std::io::{self, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zarr_kit::spec::store::Store;
 
@@ -31,6 +31,9 @@ const MAX_CLIENTS: usize = 128;
 
 /// The time after which an idle or slow client is disconnected.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The time and the number of bytes for which the rest of a refused request is read.
+const REST: (Duration, usize) = (Duration::from_secs(2), 1 << 20);
 
 /// The delay after a connection could not be accepted, usually because too many files are open.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -79,7 +82,7 @@ fn accept(listener: &TcpListener, server: &Arc<Server>) {
         let started = thread::Builder::new().name("client".to_owned()).spawn({
             let server = Arc::clone(&server);
             move || {
-                let _disconnected = server.serve(&client);
+                let _disconnected = server.serve(&client).and_then(|()| disconnect(&client));
                 server.clients.fetch_sub(1, Ordering::Relaxed);
             }
         });
@@ -114,4 +117,25 @@ impl Server {
             }
         }
     }
+}
+
+/// Ends a connection. The rest of a request that was not read is read first, within limits: it would otherwise reset the
+/// connection, and the client might lose the answer.
+fn disconnect(mut client: &TcpStream) -> io::Result<()> {
+    client.shutdown(Shutdown::Write)?;
+    let (time, mut bytes) = REST;
+    let end = Instant::now() + time;
+    let mut part = [0; 4096];
+    while bytes > 0 {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        client.set_read_timeout(Some(left))?;
+        match client.read(&mut part)? {
+            0 => break,
+            count => bytes = bytes.saturating_sub(count),
+        }
+    }
+    Ok(())
 }

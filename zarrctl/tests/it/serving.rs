@@ -148,6 +148,20 @@ fn damaged_requests_are_refused_and_end_the_connection() {
     assert!(server.ask("GET /zarr.json", "").starts_with("HTTP/1.1 200 "));
 }
 
+/// The server does not read these bodies. A reset connection would fail the call that reads the answer.
+#[test]
+fn a_refused_request_with_a_body_gets_its_answer() {
+    let (_place, server) = served();
+    let body = "x".repeat(300_000);
+    for _ in 0..20 {
+        let put =
+            format!("PUT /zarr.json HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        assert!(server.exchange(put.as_bytes()).starts_with("HTTP/1.1 405 "));
+        let long = format!("GET /{body}");
+        assert!(server.exchange(long.as_bytes()).starts_with("HTTP/1.1 431 "));
+    }
+}
+
 #[test]
 fn a_port_that_is_taken_is_named() {
     let (place, server) = served();

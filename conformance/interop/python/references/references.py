@@ -9,6 +9,7 @@
 """
 
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -68,6 +69,22 @@ def write_virtualizarr(folder: Path, path: Path) -> None:
     dataset.vz.to_kerchunk(str(folder / "virtualizarr.json"), format="json")
 
 
+def write_parquet(folder: Path) -> None:
+    """Small files of references: with few of them, in categories, with bytes of their own, and a missing chunk."""
+    from kerchunk.df import refs_to_dataframe
+
+    def references(name: str) -> dict:
+        return json.loads((folder / f"{name}.json").read_text())["refs"]
+
+    refs_to_dataframe(references("absolute"), str(folder / "absolute.parq"), record_size=5)
+    refs_to_dataframe(references("inline"), str(folder / "inline.parq"), record_size=4)
+    refs_to_dataframe(references("relative"), str(folder / "categories.parq"), record_size=1000, categorical_threshold=1)
+    some = {key: value for key, value in references("absolute").items() if key not in ("g/a/0.1", "g/a/2.0", "g/a/2.1")}
+    some["g/a/1.0"] = ["whole.bin"]
+    (folder / "whole.bin").write_bytes(b"whole")
+    refs_to_dataframe(some, str(folder / "some parts"), record_size=2)
+
+
 def write_generators(folder: Path) -> None:
     """The values are bytes of a file; the document exercises templates and generators."""
     (folder / "bytes").mkdir()
@@ -107,6 +124,7 @@ def write(folder: Path) -> None:
     write_hdf5(path)
     write_kerchunk(folder, path)
     write_virtualizarr(folder, path)
+    write_parquet(folder)
     write_generators(folder)
 
 
@@ -116,7 +134,25 @@ def filesystem(file: str):
 
 def values(file: str) -> None:
     files = filesystem(file)
-    print(json.dumps({key: files.cat(key).hex() for key in files.references}))
+    # fsspec resolves relative paths in the working directory.
+    os.chdir(Path(file).parent)
+    references = files.references
+    keys = list(references) if isinstance(references, dict) else parquet_keys(references)
+    print(json.dumps({key: files.cat(key).hex() for key in keys}))
+
+
+def parquet_keys(references) -> list[str]:
+    """The keys of references in Parquet files. fsspec itself does not list them if there are nested groups."""
+
+    def is_there(key: str) -> bool:
+        # The path of a chunk without a reference is not a number.
+        reference = references[key] if key in references else [None]
+        return isinstance(reference, bytes) or isinstance(reference[0], str)
+
+    documents = list(references.zmetadata)
+    arrays = [name.removesuffix("/.zarray") for name in documents if name.endswith("/.zarray")]
+    chunks = [key for array in arrays for key in references._keys_in_field(array)]
+    return documents + [key for key in chunks if is_there(key)]
 
 
 def read(file: str, path: str) -> None:

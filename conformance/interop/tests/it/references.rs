@@ -144,6 +144,58 @@ fn references(program: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Removes the escapes of slashes that fsspec leaves in documents.
+fn without_escapes(values: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    values.into_iter().map(|(key, value)| (key, value.replace("5c2f", "2f"))).collect()
+}
+
+/// Files of 5 and of 1000 references, with paths in categories, with bytes of their own, and with missing chunks.
+#[test]
+fn references_in_parquet_files_are_read_like_those_in_json() {
+    let Some(written) = &*WRITTEN else { return };
+    let context = Context::linked().unwrap();
+    for name in ["absolute.parq", "inline.parq", "categories.parq"] {
+        let path = written.path(name);
+        let folder = json!({"type": "filesystem", "path": written.folder.path()});
+        let described = json!({"type": "reference", "key": name, "store": folder});
+        for location in [format!("reference:{path}"), format!("{path}/|reference:"), described.to_string()] {
+            let store = open(&location).unwrap();
+            assert_eq!(without_escapes(values(&*store)), without_escapes(written.values(&path)), "{location}");
+            let hierarchy = Hierarchy::open(store, &context).unwrap();
+            let array = hierarchy.array("/g/a").unwrap();
+            assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), elements(), "{location}");
+            let nodes = hierarchy.walk("/").unwrap();
+            assert_eq!(nodes.len(), 7, "{nodes:?}");
+        }
+    }
+}
+
+#[test]
+fn chunks_without_a_reference_in_parquet_files_are_missing() {
+    let Some(written) = &*WRITTEN else { return };
+    let path = written.path("some parts");
+    let store = open(&format!("{path}|reference:")).unwrap();
+    assert_eq!(without_escapes(values(&*store)), without_escapes(written.values(&path)));
+    let value = |name: &str| get_value(&*store, &zarr_kit::spec::Key::new(name).unwrap(), 1 << 10).unwrap();
+    assert_eq!(value("g/a/1.0").unwrap(), b"whole"[..]);
+    // One reference of a file is missing, and a whole file.
+    for missing in
+        ["g/a/0.1", "g/a/2.0", "g/a/2.1", "g/a/3.0", "g/a/0.00", "g/a/0", "g/a/0.0.0", "g/b/0", ".zmetadata"]
+    {
+        assert_eq!(value(missing), None, "{missing}");
+    }
+    let moved = tempfile::tempdir().unwrap();
+    let copy = moved.path().join("refs.parq");
+    fs::create_dir_all(copy.join("g/a")).unwrap();
+    for name in [".zmetadata", "g/a/refs.0.parq"] {
+        fs::copy(Path::new(&path).join(name), copy.join(name)).unwrap();
+    }
+    let outside = open(copy.to_str().map(|path| format!("reference:{path}")).as_deref().unwrap()).unwrap();
+    let key = zarr_kit::spec::Key::new("g/a/0.0").unwrap();
+    let refused = get_value(&*outside, &key, 1 << 10).unwrap_err().to_string();
+    assert!(refused.contains("is not below `file://") && refused.contains("?target=URL"), "{refused}");
+}
+
 /// The hierarchies are ours, in a folder whose name URLs escape, and in an archive.
 #[test]
 fn zarr_python_reads_references_of_zarrctl() {

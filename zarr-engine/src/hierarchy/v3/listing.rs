@@ -7,6 +7,7 @@ use zarr_spec::{Format, Key, NodePath, Value};
 
 use super::V3;
 use super::documents::parse;
+use super::implicit;
 use crate::error::Error;
 use crate::hierarchy::access::Access;
 use crate::hierarchy::entry::{EntryKind, NodeEntry};
@@ -20,6 +21,8 @@ pub(super) enum Listed<'a> {
     Failed(Error),
     /// The name of the node is not allowed. Opening the node returns the reason.
     Unreadable,
+    /// A group without a document.
+    Implicit,
 }
 
 impl Listed<'_> {
@@ -33,6 +36,7 @@ impl Listed<'_> {
                 None
             }
             Self::Unreadable => None,
+            Self::Implicit => implicit::document(),
         }
     }
 
@@ -45,6 +49,7 @@ impl Listed<'_> {
                 EntryKind::Unreadable
             }
             Self::Unreadable => EntryKind::Unreadable,
+            Self::Implicit => EntryKind::ImplicitGroup,
         }
     }
 
@@ -71,8 +76,12 @@ impl V3 {
         };
         if let Some(below) = self.snapshot.below(path) {
             check()?;
-            let below = directly_below(below, path).collect();
-            return Ok(access.context.map(below, |(path, document)| made(path, Listed::Read(document))));
+            let implicit = implicit::groups_between(access, path, &below).into_iter();
+            let implicit =
+                directly_below(implicit.map(|group| (group.path, Listed::Implicit)).collect(), path);
+            let below = directly_below(below, path).map(|(path, document)| (path, Listed::Read(document)));
+            let below = below.chain(implicit).collect();
+            return Ok(access.context.map(below, |(path, listed)| made(path, listed)));
         }
         nodes_at(access, checked_paths_below(access, path, prefix, check)?, made)
     }
@@ -86,30 +95,30 @@ pub(super) fn listed<T: Send>(
     nodes_at(access, paths_below(access, groups, prefix)?, made)
 }
 
-/// Calls `made` for each of `paths` that has a document. An unreadable document does not affect the others.
+/// Calls `made` for each of `paths` that has a document or is read as a group without one. An unreadable document does not affect the others.
 pub(super) fn nodes_at<T: Send>(
     access: &Access,
     paths: Vec<NodePath>,
     made: impl Fn(NodePath, Listed<'_>) -> T + Send + Sync,
 ) -> Result<Vec<T>, Error> {
-    let made = |path: NodePath, key: &Key, value: Result<Bytes, Error>| match value {
-        Ok(value) => made(path.clone(), Listed::of(&path, key, &value)),
-        Err(error) => made(path, Listed::Failed(error)),
+    let made = |path: NodePath, key: &Key, value: Result<Option<Bytes>, Error>| match value {
+        Ok(Some(value)) => Ok(Some(made(path.clone(), Listed::of(&path, key, &value)))),
+        Ok(None) => Ok(implicit::is_group(access, &path)?.then(|| made(path, Listed::Implicit))),
+        Err(error) => Ok(Some(made(path, Listed::Failed(error)))),
     };
     if access.is_local() {
         // Each document is dropped before the next one is read.
         let one = |path: NodePath| {
             let key = node_key(&path)?;
-            Ok(access.get(&key).transpose().map(|value| made(path, &key, value)))
+            made(path, &key, access.get(&key))
         };
         return access.context.map(paths, one).into_iter().filter_map(Result::transpose).collect();
     }
     let keys = paths.iter().map(node_key).collect::<Result<Vec<_>, _>>()?;
     let values = access.get_each(&keys);
-    let nodes = paths.into_iter().zip(keys).zip(values);
-    let nodes = nodes.filter_map(|((path, key), value)| Some((path, key, value.transpose()?))).collect();
-    let one = |(path, key, value): (NodePath, Key, Result<Bytes, Error>)| made(path, &key, value);
-    Ok(access.context.map(nodes, one))
+    let nodes = paths.into_iter().zip(keys).zip(values).collect();
+    let one = |((path, key), value): ((NodePath, Key), Result<Option<Bytes>, Error>)| made(path, &key, value);
+    access.context.map(nodes, one).into_iter().filter_map(Result::transpose).collect()
 }
 
 const NODE_TYPE: &str = "node_type";

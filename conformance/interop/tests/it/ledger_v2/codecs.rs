@@ -1,7 +1,8 @@
 //! Codecs of section 11 that are tested through stored arrays, and the object codecs of section 9.
 
 use serde_json::{Value, json};
-use zarr_kit::Selection;
+use zarr_interop::warnings;
+use zarr_kit::{Array, Selection};
 
 use super::support::{Stored, all, hex, reading_fails, to_hex};
 use super::{stored, za};
@@ -103,6 +104,72 @@ fn objects_are_read_as_json_items_and_written_like_numcodecs() {
     // Missing elements.
     let (_, texts) = objects(&json!([2]), json!({"id": "json2"}), "9", b"");
     assert_eq!(texts, ["null", "null"]);
+}
+
+/// The chunks are from numcodecs 0.17.1. zarr-python writes them if `filters` has one of these codecs.
+///
+/// Tests V2-OBJ-14.
+#[test]
+fn numbers_booleans_and_text_with_codecs_of_objects_are_read_with_a_warning() {
+    let array = |dtype: &str, id: &str, encoded: &[u8]| {
+        stored(&json!({"dtype": dtype, "shape": [4], "chunks": [4], "filters": [{"id": id}], "fill_value": null}))
+            .with("0", encoded)
+    };
+    for (dtype, json2, msgpack2, elements) in [
+        ("<i4", r#"[1,-2,3,4,"<i4",[4]]"#, "96 01 fe 03 04 a33c6934 91 04", "1 -2 3 4"),
+        (
+            ">f4",
+            r#"[0.5,NaN,-Infinity,0.10000000149011612,">f4",[4]]"#,
+            "96 cb3fe0000000000000 cb7ff8000000000000 cbfff0000000000000 cb3fb99999a0000000 a33e6634 91 04",
+            "0.5 NaN -inf 0.1",
+        ),
+        (
+            "|b1",
+            r#"[true,false,true,true,"|b1",[4]]"#,
+            "96 c3 c2 c3 c3 a37c6231 91 04",
+            "true false true true",
+        ),
+        ("<U2", r#"["a","\u00e9b","","c","<U2",[4]]"#, "96 a161 a3c3a962 a0 a163 a33c5532 91 04", "a éb  c"),
+    ] {
+        for (id, encoded) in [("json2", json2.as_bytes().to_vec()), ("msgpack2", hex(msgpack2))] {
+            let stored = array(dtype, id, &encoded);
+            let hierarchy = stored.open();
+            let read = hierarchy.array("").unwrap();
+            let values = read.read(&Selection::All).unwrap();
+            let texts: Vec<String> = (0..4).map(|at| printed(&read, values.element(at))).collect();
+            assert_eq!(texts.join(" "), elements, "{id} {dtype}");
+            let warnings = warnings(&hierarchy);
+            assert_eq!(warnings.len(), 1, "{warnings:?}");
+            assert!(warnings[0].contains("it encodes data type `zarr-kit.json`, not `"), "{warnings:?}");
+            // Written elements are read again.
+            read.write(&Selection::All, values.bytes()).unwrap();
+            assert_eq!(read.read(&Selection::All).unwrap().bytes(), values.bytes(), "{id} {dtype}");
+            assert!(stored.strictly().error().contains("it encodes data type `zarr-kit.json`"));
+        }
+    }
+    for wrong in [
+        r#"[1,2,3,4,"|O",[4]]"#,
+        r#"[1,2,3,4,"<i8",[4]]"#,
+        r#"[1,2,3,"4","<i4",[4]]"#,
+        r#"[1,2,3,4.5,"<i4",[4]]"#,
+        r#"[1,2,3,2147483648,"<i4",[4]]"#,
+        r#"[1,2,3,"<i4",[3]]"#,
+    ] {
+        assert!(
+            reading_fails(&array("<i4", "json2", wrong.as_bytes()).array()).contains("codec `json2`"),
+            "{wrong}"
+        );
+    }
+    let refused =
+        stored(&json!({"dtype": "<M8[s]", "filters": [{"id": "json2"}], "fill_value": null})).error();
+    assert!(refused.contains("it encodes data type `zarr-kit.json`"), "{refused}");
+}
+
+/// Returns the element as text.
+fn printed(array: &Array, element: &[u8]) -> String {
+    let mut text = String::new();
+    array.data_type().print(element, &mut text).unwrap();
+    text
 }
 
 #[test]

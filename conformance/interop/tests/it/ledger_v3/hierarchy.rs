@@ -40,16 +40,94 @@ fn an_array_at_the_root_is_the_only_node() {
 /// Tests V3-KEY-05, V3-KEY-06, V3-CONTRA-04.
 #[test]
 fn folders_without_documents_are_not_groups() {
-    let stored =
-        Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr()).json("c/d/zarr.json", &gr());
+    let stored = || {
+        Stored::new()
+            .json("zarr.json", &gr())
+            .json("a/zarr.json", &gr())
+            .json("c/d/zarr.json", &gr())
+            .with("e/f/g", "")
+            .json("h/i/.zgroup", &json!({"zarr_format": 2}))
+            .json("h/j/zarr.json", &gr())
+            .json("__k/l/zarr.json", &gr())
+    };
+    for (stored, found) in [(stored().strictly(), false), (stored(), true)] {
+        let hierarchy = stored.open();
+        let children: &[&str] = if found { &["a", "c"] } else { &["a"] };
+        assert_eq!(names(&hierarchy, "/"), children);
+        let nodes: &[&str] = if found { &["/", "/a", "/c", "/c/d"] } else { &["/", "/a"] };
+        assert_eq!(walked(&hierarchy), nodes);
+        for path in ["/c", "/e", "/e/f", "/h"] {
+            assert_eq!(hierarchy.exists(path).unwrap(), found && path == "/c", "{path}");
+            assert_eq!(hierarchy.group(path).is_ok(), found && path == "/c", "{path}");
+        }
+        assert!(hierarchy.group("/a").is_ok());
+        // The node can be opened by its path.
+        assert!(hierarchy.group("/c/d").is_ok());
+        let warned: Vec<String> = warnings(&hierarchy);
+        assert_eq!(warned.len(), usize::from(found), "{warned:?}");
+        assert!(warned.iter().all(|warning| warning.contains("groups without `zarr.json`")), "{warned:?}");
+    }
+}
+
+/// Writers of single arrays leave groups without documents, also at the root.
+///
+/// Tests V3-KEY-05.
+#[test]
+fn groups_without_documents_are_read_outside_of_strict_mode() {
+    let stored = Stored::new().json("g/h/a/zarr.json", &ar(&json!({}))).with("g/h/a/c/0", [1; 8]);
     let hierarchy = stored.open();
-    assert_eq!(names(&hierarchy, "/"), ["a"]);
-    assert_eq!(walked(&hierarchy), ["/", "/a"]);
-    assert!(!hierarchy.exists("/c").unwrap());
-    assert!(hierarchy.group("/c").is_err());
-    assert!(hierarchy.group("/a").is_ok());
-    // The node can be opened by its path.
-    assert!(hierarchy.group("/c/d").is_ok());
+    assert_eq!(walked(&hierarchy), ["/", "/g", "/g/h", "/g/h/a"]);
+    let nodes = hierarchy.walk("/g").unwrap();
+    let kinds: Vec<EntryKind> = nodes.iter().map(|node| node.kind).collect();
+    assert_eq!(kinds, [EntryKind::ImplicitGroup, EntryKind::ImplicitGroup, EntryKind::Array]);
+    let group = hierarchy.group("/g").unwrap();
+    assert!(group.is_implicit() && group.attributes().is_empty());
+    assert_eq!(hierarchy.group("/g/h").unwrap().arrays().unwrap().len(), 1);
+    assert_eq!(warnings(&hierarchy).len(), 1);
+    assert!(hierarchy.array("/g/h/a").is_ok() && hierarchy.array("/g").is_err());
+    assert_eq!(stored.keys().len(), 2, "reading changes nothing");
+    let listed = Hierarchy::open_with_arrays(Arc::clone(&stored.store), &stored.context).unwrap();
+    assert!(listed.0.is_implicit() && listed.1.is_empty());
+    let error = stored.strictly().try_open().unwrap_err();
+    assert!(matches!(error, Error::NoHierarchy(_)), "{error}");
+}
+
+#[test]
+fn changes_write_the_documents_of_groups_without_one() {
+    let array = || Stored::new().json("g/h/a/zarr.json", &ar(&json!({})));
+    let stored = array();
+    stored.open().set_attribute("/g/h", "x", 1).unwrap();
+    assert_eq!(stored.keys(), ["g/h/a/zarr.json", "g/h/zarr.json", "g/zarr.json", "zarr.json"]);
+    assert_eq!(stored.document("g/h/zarr.json")["attributes"], json!({"x": 1}));
+    assert!(warnings(&stored.open()).is_empty() && stored.strictly().open().array("/g/h/a").is_ok());
+    let created = array();
+    created.open().create_group("/g", Object::new()).unwrap();
+    assert_eq!(created.keys(), ["g/h/a/zarr.json", "g/zarr.json", "zarr.json"]);
+    let consolidated = created;
+    consolidated.open().consolidate("/").unwrap();
+    assert_eq!(walked(&consolidated.open()), ["/", "/g", "/g/h", "/g/h/a"]);
+    let erased = array();
+    erased.open().erase("/g").unwrap();
+    assert_eq!(erased.keys(), [""; 0]);
+    let missing = array().open().set_attribute("/x", "x", 1).unwrap_err();
+    assert!(matches!(missing, Error::NoNode(_)), "{missing}");
+}
+
+/// zarr-python 3 copies only documents that exist to consolidated metadata.
+#[test]
+fn consolidated_metadata_may_lack_groups() {
+    let mut root = gr();
+    root["consolidated_metadata"] =
+        json!({"kind": "inline", "must_understand": false, "metadata": {"g/h/a": ar(&json!({}))}});
+    let stored = Stored::new().json("zarr.json", &root).json("g/h/a/zarr.json", &ar(&json!({})));
+    let hierarchy = stored.open();
+    assert!(hierarchy.is_consolidated());
+    assert_eq!(walked(&hierarchy), ["/", "/g", "/g/h", "/g/h/a"]);
+    assert_eq!(names(&hierarchy, "/g"), ["h"]);
+    assert!(hierarchy.group("/g/h").unwrap().is_implicit() && hierarchy.exists("/g").unwrap());
+    assert!(!hierarchy.exists("/x").unwrap());
+    assert_eq!(warnings(&hierarchy).len(), 1);
+    assert_eq!(walked(&stored.strictly().open()), ["/", "/g/h/a"]);
 }
 
 /// Tests V3-KEY-08.
@@ -151,7 +229,8 @@ fn children_are_prefixes_with_a_document() {
     drop(counting.take());
     hierarchy.children(NodePath::root()).unwrap();
     let calls = counting.take();
-    assert_eq!((calls.get("list_dir"), calls.get("list"), calls.get("list_prefix")), (Some(&1), None, None));
+    // The second one shows that no node is below `stray`, which does not have a document.
+    assert_eq!((calls.get("list_dir"), calls.get("list"), calls.get("list_prefix")), (Some(&2), None, None));
     // An array does not have children, and chunks are not nodes.
     assert!(hierarchy.children(hierarchy.path("/array").unwrap()).is_err());
     assert_eq!(walked(&hierarchy), ["/", "/_b", "/a", "/array"]);
@@ -329,7 +408,8 @@ fn checking_whether_a_node_exists_takes_one_call() {
         Stored::new().json("zarr.json", &gr()).json("a/zarr.json", &gr()).json("c/d/zarr.json", &gr());
     let counting = Arc::new(CountingStore::new(Arc::clone(&stored.store)));
     let hierarchy = Hierarchy::open(Arc::clone(&counting) as _, &stored.context).unwrap();
-    for (path, there) in [("/a", true), ("/b", false), ("/c", false), ("/c/d", true), ("/", true)] {
+    // Without a document, a listing shows whether there are nodes below, except in strict mode.
+    for (path, there) in [("/a", true), ("/c/d", true), ("/", true)] {
         drop(counting.take());
         assert_eq!(hierarchy.exists(path).unwrap(), there, "{path}");
         let calls = counting.take();
