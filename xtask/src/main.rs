@@ -133,7 +133,8 @@ mod tests {
             include_str!("../../benches/NOTES.md"),
             include_str!("../../fuzz/README.md"),
         ];
-        let lines = pages.iter().flat_map(|page| page.lines()).map(|line| line.trim().trim_start_matches("CI=true "));
+        let lines =
+            pages.iter().flat_map(|page| page.lines()).map(|line| line.trim().trim_start_matches("CI=true "));
         let commands: Vec<&str> = lines.filter(|line| line.starts_with("cargo xtask ")).collect();
         for line in &commands {
             let (command, _) = line.split_once('#').unwrap_or((line, ""));

@@ -77,7 +77,7 @@ impl Detected {
 
 pub(super) fn open(store: Arc<dyn Store>, context: &Context, options: OpenOptions) -> Result<Opened, Error> {
     let access = Access::new(store, context);
-    match detect_or_assume(&access, options)? {
+    match detect_or_assume(&access, options, None)? {
         Some(detected) => opened(access, detected, options),
         None => Err(no_hierarchy(&access, options)?),
     }

@@ -117,7 +117,8 @@ fn the_commands_of_the_documents_have_valid_options() {
     for page in pages.filter(|page| page.extension().is_some_and(|kind| kind == "md")).chain(others) {
         let text = fs::read_to_string(&page).unwrap();
         let blocks = blocks(&text);
-        let lines = blocks.iter().filter(|block| block.kind == "sh").flat_map(|Block { text, .. }| text.lines());
+        let lines =
+            blocks.iter().filter(|block| block.kind == "sh").flat_map(|Block { text, .. }| text.lines());
         let commands = lines.flat_map(|line| line.split("  #").next().unwrap_or_default().split(" && "));
         for command in commands.filter(|command| command.starts_with("zarrctl ")) {
             let mut shell = Command::new("sh");

@@ -129,8 +129,9 @@ fn created_arrays_take_one_request_each() {
         let hierarchy = Hierarchy::create(remote(&server), &context, format).unwrap();
         hierarchy.create_arrays(new()).unwrap();
         let log = server.take_log();
-        let is_check =
-            |request: &Request| request.path.contains(".zarr-kit-check-") || request.asked("delete").is_some();
+        let is_check = |request: &Request| {
+            request.path.contains(".zarr-kit-check-") || request.asked("delete").is_some()
+        };
         let requests = log.iter().filter(|request| !is_check(request)).count() as u64;
         // A listing shows that the bucket is empty. The group of the arrays is created, too.
         assert_eq!(requests, 1 + looks + 1 + NEW, "{format}");
