@@ -160,7 +160,11 @@ fn references_in_parquet_files_are_read_like_those_in_json() {
         let described = json!({"type": "reference", "key": name, "store": folder});
         for location in [format!("reference:{path}"), format!("{path}/|reference:"), described.to_string()] {
             let store = open(&location).unwrap();
-            assert_eq!(without_escapes(values(&*store)), without_escapes(written.values(&path)), "{location}");
+            assert_eq!(
+                without_escapes(values(&*store)),
+                without_escapes(written.values(&path)),
+                "{location}"
+            );
             let hierarchy = Hierarchy::open(store, &context).unwrap();
             let array = hierarchy.array("/g/a").unwrap();
             assert_eq!(array.read_values::<i32>(&Selection::All).unwrap(), elements(), "{location}");
