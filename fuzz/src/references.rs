@@ -1,4 +1,4 @@
-//! Reads any bytes as a reference file, and any text as a location.
+//! Reads any bytes as a reference file in JSON or Parquet, and any text as a location.
 
 use std::io;
 use std::sync::Arc;
@@ -25,6 +25,15 @@ pub(crate) fn run(input: &[u8]) {
             let set = store.set(&named(name), value.into());
             assert!(set.is_ok(), "{set:?}");
         }
+        if input.starts_with(b"PAR1") {
+            for (name, value) in [("refs/.zmetadata", METADATA.as_bytes()), ("refs/a/refs.0.parq", input)] {
+                let set = store.set(&named(name), value.into());
+                assert!(set.is_ok(), "{set:?}");
+            }
+            let references = ReferenceStore::open(Arc::clone(&store), &named("refs"), Vec::new());
+            assert!(references.is_ok(), "{references:?}");
+            references.iter().for_each(|references| look_at(references));
+        }
         if let Ok(references) = ReferenceStore::open(Arc::clone(&store), &named("refs.json"), vec![store]) {
             look_at(&references);
         }
@@ -35,9 +44,13 @@ pub(crate) fn run(input: &[u8]) {
     }
 }
 
+/// References in Parquet files, for an array of 6 chunks.
+const METADATA: &str =
+    r#"{"record_size": 6, "metadata": {"a/.zarray": {"shape": [4, 5], "chunks": [2, 2]}}}"#;
+
 /// Checks that listed values are in order and once, and that a range of a value is that range of the whole value.
 fn look_at(store: &dyn Store) {
-    let keys = store.list().unwrap_or_default();
+    let keys = store.list_sorted(&Prefix::root()).unwrap_or_default();
     assert!(keys.is_sorted_by(|one, next| one < next), "{keys:?}");
     assert!(store.list_dir(&Prefix::root()).is_ok());
     for key in keys.iter().take(VALUES) {
@@ -66,5 +79,12 @@ pub(crate) fn seeds() -> io::Result<Vec<Vec<u8>>> {
         "zip:a/b|zarr3:",
         "reference:?target=memory:|..:x",
     ];
-    Ok(seeds.map(|seed| seed.as_bytes().to_vec()).into())
+    let parquet = [
+        &include_bytes!("../../stores/reference/tests/parquet/plain.parq")[..],
+        include_bytes!("../../stores/reference/tests/parquet/snappy.parq"),
+        include_bytes!("../../stores/reference/tests/parquet/gzip-v2.parq"),
+        include_bytes!("../../stores/reference/tests/parquet/groups.parq"),
+    ];
+    let texts = seeds.iter().map(|seed| seed.as_bytes().to_vec());
+    Ok(texts.chain(parquet.iter().map(|seed| seed.to_vec())).collect())
 }

@@ -116,6 +116,8 @@ pub use zarr_codec_scale_offset::ScaleOffset;
 pub use zarr_codec_shuffle::Shuffle;
 #[cfg(feature = "codec-snappy")]
 pub use zarr_codec_snappy::Snappy;
+#[cfg(feature = "codec-squeeze")]
+pub use zarr_codec_squeeze::Squeeze;
 #[cfg(feature = "codec-transpose")]
 pub use zarr_codec_transpose::Transpose;
 #[cfg(feature = "codec-vlen-bytes")]

@@ -17,7 +17,7 @@ use pages::Budget;
 use thrift::Value;
 
 /// The maximum number of bytes that the pages of a file decompress to.
-const MAX_DECODED: usize = 512 << 20;
+const MAX_DECODED: usize = 128 << 20;
 
 /// The maximum size of the metadata of a file in bytes.
 const MAX_METADATA: usize = 1 << 20;

@@ -21,10 +21,10 @@ use crate::targets::{Allowed, Target};
 use crate::{Found, FoundFile, Span};
 
 /// The maximum number of references in a file.
-const MAX_RECORD: usize = 4_000_000;
+const MAX_RECORD: usize = 1_000_000;
 
 /// The maximum size of a file in bytes.
-const MAX_FILE: usize = 256 << 20;
+const MAX_FILE: usize = 128 << 20;
 
 /// The number of cached references; at least [`FEWEST`] files are cached.
 const CACHED: u64 = 1_000_000;
@@ -104,10 +104,10 @@ impl Records {
         let limits = Limits { bytes: MAX_SIZE, ..Limits::default() };
         let parsed = json::parse(metadata, &ParseOptions { limits, ..ParseOptions::default() });
         let parsed = parsed.map_err(|error| format!("`.zmetadata`: {error}"))?.value;
-        let members = parsed.as_object().ok_or_else(|| format!("`.zmetadata` is not an object"))?;
-        let record_size = members.get("record_size").ok_or_else(|| {
-            format!("`.zmetadata` does not have a `record_size`, so the folder does not have references in Parquet files")
-        })?;
+        let members = parsed.as_object().ok_or("`.zmetadata` is not an object")?;
+        let record_size = members.get("record_size").ok_or(
+            "`.zmetadata` does not have a `record_size`, so the folder does not have references in Parquet files",
+        )?;
         let record_size = record_size.as_u64().filter(|size| (1..=MAX_RECORD as u64).contains(size));
         let record_size =
             record_size.ok_or_else(|| format!("`record_size` is not an integer from 1 to {MAX_RECORD}"))?;

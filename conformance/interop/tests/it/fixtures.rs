@@ -42,7 +42,8 @@ fn by_zarrs(codec: &str, data_type: &str, shape: &str, decoded: &[u8]) -> Vec<u8
         _ => "null",
     };
     let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
-    let chain = if codec.contains("reshape") { format!("{codec}, {little}") } else { codec.to_owned() };
+    let is_array_to_array = codec.contains("reshape") || codec.contains("squeeze");
+    let chain = if is_array_to_array { format!("{codec}, {little}") } else { codec.to_owned() };
     let document = format!(
         r#"{{"zarr_format": 3, "node_type": "array", "shape": [{shape}], "data_type": {quoted},
         "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [{shape}]}}}},

@@ -50,6 +50,7 @@ mod serving;
 mod small_floats;
 mod small_hierarchies;
 mod spec_pages;
+mod squeeze;
 mod stacked_stores;
 mod store_calls;
 mod strategies;

@@ -87,6 +87,7 @@ fn other_array_to_array() -> Vec<Case> {
         ),
         case("bool", PackBooleans::new(Arc::new(UInt8)).unwrap(), "numcodecs.packbits", Value::Null),
         case("int32", Reshape::new(shape).unwrap(), "reshape", json!({"shape": [[0, 1], 1]})),
+        case("int32", Squeeze, "zarrs.squeeze", json!({})),
         case("int32", Transpose::new([1, 0]).unwrap(), "transpose", json!({"order": [1, 0]})),
         case(
             "int32",

@@ -83,7 +83,7 @@ pub(super) fn document() -> Option<Value> {
     group_document(&metadata()).ok()
 }
 
-/// What the folders at one depth contain.
+/// The contents of the folders at one depth.
 #[derive(Debug, Default)]
 struct Level {
     has_nodes: bool,

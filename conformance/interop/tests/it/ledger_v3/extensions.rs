@@ -50,7 +50,7 @@ fn the_error_of_an_unknown_name_contains_the_extension_point_and_the_name() {
     assert!(problems(&bare)[0].reason.contains("suffix"), "{:?}", problems(&bare));
     let suffix = json!({"name": "zarrs.default_suffix", "configuration": {"suffix": ".bin"}});
     assert!(stored(&json!({"chunk_key_encoding": suffix})).strictly().try_array().is_ok());
-    for name in ["vlen-array", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.squeeze", "zarrs.gdeflate"] {
+    for name in ["vlen-array", "zarrs.vlen", "zarrs.vlen_v2", "zarrs.gdeflate"] {
         refused(
             json!({"codecs": [little(), {"name": name, "configuration": {}}]}),
             "codecs[1]",
