@@ -33,7 +33,6 @@ pub struct Lock {
 /// A trusted library: one for each plugin, version and target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Pin {
     /// The name of the plugin.
     pub name: String,
@@ -55,7 +54,6 @@ pub struct Pin {
 /// A library that crashed or hung in a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Quarantined {
     /// The name of the plugin.
     pub name: String,

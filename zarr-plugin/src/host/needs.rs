@@ -44,7 +44,6 @@ pub struct Needs {
 /// A library that a plugin needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Needed {
     /// Its SONAME.
     pub name: String,
