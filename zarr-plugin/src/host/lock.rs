@@ -55,7 +55,6 @@ pub struct Pin {
 /// A library that crashed or hung in a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Quarantined {
     /// The name of the plugin.
     pub name: String,
